@@ -1,0 +1,118 @@
+//! The lines of an execution's log: made once, in order, never rewritten.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::HostDescription;
+use crate::plan::Plan;
+use crate::record::{EndRecord, Role, Sample};
+use crate::study::LabSpec;
+
+/// Version of the log format; a reader refuses a higher one.
+pub const FORMAT: u32 = 1;
+
+/// Why a run has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// An end died, hung, or could not do what was asked.
+    Failed,
+    /// The user stopped the execution.
+    Interrupted,
+}
+
+/// One end of the path, where it was found and what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndDescription {
+    /// Which end.
+    pub role: Role,
+    /// Where it is: `netns:h1`.
+    pub place: String,
+    /// What it is.
+    pub host: HostDescription,
+}
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The first line.
+    ExecutionBegan {
+        /// [`FORMAT`].
+        format: u32,
+        /// Version of bitcost that wrote it.
+        bitcost_version: String,
+        /// Local time with offset (RFC 3339).
+        at: String,
+        /// The command line.
+        command_line: Vec<String>,
+        /// Name of the study.
+        study: String,
+        /// The study's text.
+        study_text: String,
+    },
+    /// The runs, their order and its seed.
+    Planned {
+        /// The plan.
+        plan: Plan,
+    },
+    /// Where the runs happen.
+    Prepared {
+        /// The embedded lab; absent on real hosts.
+        lab: Option<LabSpec>,
+        /// Both ends.
+        ends: Vec<EndDescription>,
+        /// True when both ends use the same CPUs.
+        shared_cpus: bool,
+        /// What was asked of the place and is not so, in words.
+        #[serde(default)]
+        notes: Vec<String>,
+    },
+    /// The execution goes on after it was broken off.
+    Resumed {
+        /// Local time with offset (RFC 3339).
+        at: String,
+        /// The command line.
+        command_line: Vec<String>,
+    },
+    /// A run starts.
+    RunBegan {
+        /// [`crate::plan::PlannedRun::index`].
+        run: u32,
+        /// Local time with offset (RFC 3339).
+        at: String,
+    },
+    /// A reading while the run goes on; live views only, not kept in the log.
+    Progress {
+        /// The run.
+        run: u32,
+        /// Which end.
+        role: Role,
+        /// The reading.
+        sample: Sample,
+    },
+    /// A run has its result.
+    RunEnded {
+        /// The run.
+        run: u32,
+        /// How far the two ends' windows may lie apart, in microseconds (half of the shortest round trip of the control channels).
+        start_uncertainty_us: f64,
+        /// The sender's record.
+        sender: Box<EndRecord>,
+        /// The receiver's record.
+        receiver: Box<EndRecord>,
+    },
+    /// A run has none.
+    RunFailed {
+        /// The run.
+        run: u32,
+        /// Whether it failed or was stopped.
+        kind: FailureKind,
+        /// What was asked, what happened, what to do.
+        reason: String,
+    },
+    /// The last line of an execution that was not broken off.
+    ExecutionEnded {
+        /// Local time with offset (RFC 3339).
+        at: String,
+    },
+}

@@ -1,0 +1,14 @@
+//! The nouns of bitcost: units, studies, plans, and what a run leaves behind.
+//!
+//! Pure: no clock, no files, no sockets. A study's text comes in as a string, and a plan is a
+//! function of a study and a seed.
+
+pub mod conditions;
+pub mod event;
+pub mod machine;
+pub mod near;
+pub mod plan;
+pub mod record;
+pub mod settings;
+pub mod study;
+pub mod units;

@@ -1,0 +1,112 @@
+//! What a host is: the facts that must be the same for two executions to be comparable.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A network interface as it stood when it was described.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceDescription {
+    /// Its name.
+    pub name: String,
+    /// The driver, as the kernel names it; absent where the device has none to tell.
+    pub driver: Option<String>,
+    /// MTU in bytes.
+    pub mtu_bytes: u32,
+    /// Every feature bit by kernel name: active or not.
+    pub features: BTreeMap<String, bool>,
+    /// Queueing disciplines, root first.
+    pub qdiscs: Vec<String>,
+    /// True where received packets are handled in a kernel thread of the device; absent where that is not known.
+    pub napi_threaded: Option<bool>,
+}
+
+/// A host as its agent sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDescription {
+    /// Kernel release and version.
+    pub kernel: String,
+    /// Machine architecture.
+    pub architecture: String,
+    /// Host name.
+    pub host_name: String,
+    /// CPU model as the kernel names it; absent where it does not.
+    pub cpu_model: Option<String>,
+    /// Online CPUs by number.
+    pub cpus: Vec<u32>,
+    /// CPU frequency governor; absent where there is none.
+    pub governor: Option<String>,
+    /// Memory in KiB.
+    pub memory_kib: Option<u64>,
+    /// The interface that faces the peer.
+    pub device: DeviceDescription,
+    /// Sysctls that change what is measured, by dotted name; what does not exist is absent.
+    pub sysctls: BTreeMap<String, String>,
+    /// True where the agent acts as root, in a user namespace or outside.
+    pub is_root: bool,
+    /// Version of bitcost that runs there.
+    pub bitcost_version: String,
+}
+
+impl HostDescription {
+    /// What differs from another description, one sentence per difference, the other first.
+    pub fn differences(&self, other: &HostDescription) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut compare = |what: &str, before: String, now: String| {
+            if before != now {
+                found.push(format!("{what}: was {before}, is {now}"));
+            }
+        };
+        let list = |numbers: &[u32]| format!("{numbers:?}");
+        let maybe = |text: &Option<String>| text.clone().unwrap_or_else(|| "absent".into());
+        compare("kernel", other.kernel.clone(), self.kernel.clone());
+        compare("architecture", other.architecture.clone(), self.architecture.clone());
+        compare("CPU model", maybe(&other.cpu_model), maybe(&self.cpu_model));
+        compare("CPUs", list(&other.cpus), list(&self.cpus));
+        compare("governor", maybe(&other.governor), maybe(&self.governor));
+        compare("bitcost version", other.bitcost_version.clone(), self.bitcost_version.clone());
+        let (was, is) = (&other.device, &self.device);
+        compare("interface", was.name.clone(), is.name.clone());
+        compare("driver", maybe(&was.driver), maybe(&is.driver));
+        compare("MTU", was.mtu_bytes.to_string(), is.mtu_bytes.to_string());
+        compare("qdiscs", was.qdiscs.join(" "), is.qdiscs.join(" "));
+        compare("threaded NAPI", format!("{:?}", was.napi_threaded), format!("{:?}", is.napi_threaded));
+        compare_maps("feature", &was.features, &is.features, &mut found);
+        compare_maps("sysctl", &other.sysctls, &self.sysctls, &mut found);
+        found
+    }
+}
+
+fn compare_maps<T: PartialEq + std::fmt::Display>(
+    what: &str,
+    before: &BTreeMap<String, T>,
+    now: &BTreeMap<String, T>,
+    found: &mut Vec<String>,
+) {
+    let show = |value: Option<&T>| value.map_or("absent".to_owned(), T::to_string);
+    let mut names: Vec<&String> = before.keys().chain(now.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        if before.get(name) != now.get(name) {
+            found.push(format!("{what} {name}: was {}, is {}", show(before.get(name)), show(now.get(name))));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_sysctl_and_kernel_are_named() {
+        let mut before = HostDescription { kernel: "6.12".into(), ..HostDescription::default() };
+        before.sysctls.insert("net.core.rmem_max".into(), "212992".into());
+        let now = HostDescription { kernel: "6.18".into(), ..HostDescription::default() };
+        assert_eq!(
+            now.differences(&before),
+            ["kernel: was 6.12, is 6.18", "sysctl net.core.rmem_max: was 212992, is absent"]
+        );
+        assert!(before.differences(&before).is_empty());
+    }
+}

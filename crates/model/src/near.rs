@@ -1,0 +1,36 @@
+//! Near matches: what the user may have meant by a name that is not known.
+
+/// The candidates that resemble `word`, best first, at most three.
+pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let lower = word.to_lowercase();
+    let mut scored: Vec<(f64, &str)> = candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}
+
+/// The sentence to append to an error: `; did you mean "mtu_bytes"?`, or nothing.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let matches = near(word, candidates);
+    if matches.is_empty() {
+        return String::new();
+    }
+    let quoted: Vec<String> = matches.iter().map(|m| format!("`{m}`")).collect();
+    format!("; did you mean {}?", quoted.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typing_mistake_finds_its_word() {
+        let words = ["message_size_bytes", "duration_s", "offloads"];
+        assert_eq!(near("mesage_size_byte", words), ["message_size_bytes"]);
+        assert_eq!(did_you_mean("ofloads", words), "; did you mean `offloads`?");
+        assert_eq!(did_you_mean("zzz", words), "");
+    }
+}

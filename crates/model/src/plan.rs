@@ -1,0 +1,112 @@
+//! From a study and a seed to every run in its order: randomised complete blocks, pure and repeatable.
+
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+use crate::study::{Cell, Study};
+
+/// What the command line changes of a study's lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lengths {
+    /// Blocks, instead of the study's.
+    pub blocks: Option<u32>,
+    /// Measured window of each run, in milliseconds, instead of the study's.
+    pub duration_ms: Option<u32>,
+}
+
+/// One run of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedRun {
+    /// Its place in the order, from 0.
+    pub index: u32,
+    /// The block that it belongs to, from 0.
+    pub block: u32,
+    /// Which of [`Plan::cells`] it runs.
+    pub cell: usize,
+}
+
+/// Every run of an execution, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The seed of the order.
+    pub seed: u64,
+    /// Number of complete blocks.
+    pub blocks: u32,
+    /// Every cell of the study.
+    pub cells: Vec<Cell>,
+    /// The runs in the order of execution.
+    pub runs: Vec<PlannedRun>,
+}
+
+/// Time that a run takes beside its traffic: settings, connections, a last look.
+pub const RUN_OVERHEAD: Duration = Duration::from_millis(350);
+
+impl Plan {
+    /// The plan of a study: each block holds every cell once, in an order drawn from the seed.
+    ///
+    /// The order of a block depends on the seed and the block's number only, so a longer plan begins
+    /// with the shorter one. The generator is ChaCha8 with the block as its stream.
+    pub fn new(study: &Study, seed: u64, lengths: Lengths) -> Plan {
+        let blocks = lengths.blocks.unwrap_or(study.blocks);
+        let mut cells = study.cells();
+        if let Some(duration_ms) = lengths.duration_ms {
+            cells.iter_mut().for_each(|cell| cell.conditions.duration_ms = duration_ms);
+        }
+        let order =
+            (0..blocks).flat_map(|block| shuffled(cells.len(), seed, block).into_iter().map(move |cell| (block, cell)));
+        let runs = order.zip(0..).map(|((block, cell), index)| PlannedRun { index, block, cell }).collect();
+        Plan { seed, blocks, cells, runs }
+    }
+
+    /// How long one run of a cell takes.
+    pub fn run_time(&self, cell: usize) -> Duration {
+        let conditions = &self.cells[cell].conditions;
+        Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms)) + RUN_OVERHEAD
+    }
+
+    /// How long all runs take.
+    pub fn total_time(&self) -> Duration {
+        self.runs.iter().map(|run| self.run_time(run.cell)).sum()
+    }
+}
+
+/// The most blocks that fit a budget, at least one.
+///
+/// # Errors
+/// A sentence when not even one block fits.
+pub fn blocks_within(study: &Study, lengths: Lengths, budget: Duration) -> Result<u32, String> {
+    let one = Plan::new(study, 0, Lengths { blocks: Some(1), ..lengths }).total_time();
+    let blocks = (budget.as_secs_f64() / one.as_secs_f64()).floor();
+    if blocks < 1.0 {
+        return Err(format!(
+            "a budget of {} is too short: one block takes {}; allow more, or shorten the runs with --duration",
+            crate::units::show_duration(budget),
+            crate::units::show_duration(one)
+        ));
+    }
+    Ok(blocks.min(100_000.0) as u32)
+}
+
+fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(u64::from(block));
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, below(&mut generator, last as u32 + 1) as usize);
+    }
+    order
+}
+
+/// A number in `0..bound`, each equally likely (rejection of the incomplete last stretch).
+fn below(generator: &mut ChaCha8Rng, bound: u32) -> u32 {
+    let limit = u32::MAX - u32::MAX % bound;
+    loop {
+        let draw = generator.next_u32();
+        if draw < limit {
+            return draw % bound;
+        }
+    }
+}

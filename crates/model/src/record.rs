@@ -1,0 +1,265 @@
+//! What one end of a run leaves behind: raw counters and samples, never derived figures.
+//!
+//! All times are nanoseconds of the end's own `CLOCK_MONOTONIC`, unless a name says otherwise.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The part that an end plays in a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Makes the traffic.
+    Sender,
+    /// Takes it.
+    Receiver,
+}
+
+impl Role {
+    /// The word for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Sender => "sender",
+            Role::Receiver => "receiver",
+        }
+    }
+}
+
+/// What a traffic loop counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Send or receive calls that moved data.
+    pub calls: u64,
+    /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot see messages.
+    pub messages: u64,
+    /// Bytes of user data.
+    pub bytes: u64,
+    /// Calls that moved less than was asked (TCP sender only).
+    pub short_calls: u64,
+    /// Calls that failed and were not counted otherwise (full queues, refused datagrams).
+    pub failed_calls: u64,
+}
+
+impl Counts {
+    /// The sum of two counts.
+    #[must_use]
+    pub fn plus(&self, other: &Counts) -> Counts {
+        Counts {
+            calls: self.calls + other.calls,
+            messages: self.messages + other.messages,
+            bytes: self.bytes + other.bytes,
+            short_calls: self.short_calls + other.short_calls,
+            failed_calls: self.failed_calls + other.failed_calls,
+        }
+    }
+
+    /// What came after an earlier reading of the same counters.
+    #[must_use]
+    pub fn since(&self, earlier: &Counts) -> Counts {
+        Counts {
+            calls: self.calls - earlier.calls,
+            messages: self.messages - earlier.messages,
+            bytes: self.bytes - earlier.bytes,
+            short_calls: self.short_calls - earlier.short_calls,
+            failed_calls: self.failed_calls - earlier.failed_calls,
+        }
+    }
+}
+
+/// The counts of a run, divided by the sender's clock, whose phase each datagram carries; a TCP receiver
+/// divides by its own clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseCounts {
+    /// Before and after the measured window.
+    pub outside: Counts,
+    /// The measured window.
+    pub measured: Counts,
+}
+
+impl PhaseCounts {
+    /// All that was counted.
+    pub fn total(&self) -> Counts {
+        self.outside.plus(&self.measured)
+    }
+}
+
+/// What the sequence numbers of a UDP flow told the receiver. Needs messages of 8 bytes or more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// Datagrams of the measured window that were sent, by the sender's count.
+    pub measured_sent: u64,
+    /// Of these, how many never came.
+    pub measured_lost: u64,
+    /// Datagrams of the whole run that never came.
+    pub total_lost: u64,
+    /// Datagrams that came after a later one.
+    pub reordered: u64,
+    /// Datagrams that came more than once.
+    pub duplicated: u64,
+}
+
+/// One CPU's times from `/proc/stat`, in ticks of [`EndRecord::ticks_per_second`] (kernel doc: proc, 1.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTicks {
+    /// CPU number.
+    pub cpu: u32,
+    /// user + nice.
+    pub user: u64,
+    /// system.
+    pub system: u64,
+    /// hard interrupts.
+    pub irq: u64,
+    /// soft interrupts.
+    pub softirq: u64,
+    /// taken by the hypervisor.
+    pub steal: u64,
+    /// idle.
+    pub idle: u64,
+    /// idle while I/O was outstanding.
+    pub iowait: u64,
+}
+
+impl CpuTicks {
+    /// Every tick, as netperf sums them.
+    pub fn all(&self) -> u64 {
+        self.user + self.system + self.irq + self.softirq + self.steal + self.idle + self.iowait
+    }
+
+    /// Ticks in which the CPU was at work.
+    pub fn busy(&self) -> u64 {
+        self.user + self.system + self.irq + self.softirq + self.steal
+    }
+}
+
+/// What a thread is for, in a [`ThreadTime`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadKind {
+    /// Sends or receives the messages.
+    Traffic,
+    /// Kernel thread that handles what the interface received.
+    Napi,
+    /// Samples the counters.
+    Monitor,
+}
+
+/// A thread's time as the scheduler counts it (`/proc/PID/task/TID/schedstat`).
+///
+/// Of the agent's own threads `run_ns` is their CPU clock and exact; of a kernel thread that runs
+/// at the reading it may be as old as the last tick (4 ms at 250 Hz).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// What the thread is for.
+    pub kind: ThreadKind,
+    /// Time on a CPU, in ns.
+    pub run_ns: u64,
+    /// Time runnable and waiting for a CPU, in ns.
+    pub wait_ns: u64,
+    /// Times it was put on a CPU.
+    pub slices: u64,
+}
+
+/// One reading of everything, at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// When it was taken.
+    pub at_ns: u64,
+    /// What the traffic loop had counted in all.
+    pub counts: Counts,
+    /// Each online CPU; empty where `/proc/stat` cannot be read.
+    pub cpus: Vec<CpuTicks>,
+    /// Threads of this end; a thread whose times cannot be read is absent.
+    pub threads: Vec<ThreadTime>,
+}
+
+/// A setting as it was asked for and as it was read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// Its name, with the unit last.
+    pub name: String,
+    /// What was asked; absent: nothing, the host's own value is shown.
+    pub asked: Option<String>,
+    /// What was read back; absent: it cannot be read.
+    pub actual: Option<String>,
+}
+
+/// The offload bits of one end during a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffloadsInForce {
+    /// Interface that was set.
+    pub device: String,
+    /// Bits that the run asked for, by kernel name.
+    pub asked: BTreeMap<String, bool>,
+    /// Active bits as read back, of those asked for (all `tso gso gro lro` bits when nothing was asked).
+    pub active: BTreeMap<String, bool>,
+    /// Bits whose active state is not the one asked for.
+    pub mismatched: Vec<String>,
+}
+
+/// `TCP_INFO` of one end (linux/tcp.h); what the kernel does not report is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpInfo {
+    /// Send MSS: user data per segment, in bytes.
+    pub snd_mss_bytes: Option<u32>,
+    /// True when both ends use timestamps.
+    pub timestamps: Option<bool>,
+    /// Smoothed round-trip time, in microseconds.
+    pub rtt_us: Option<u32>,
+    /// Least round-trip time seen, in microseconds.
+    pub min_rtt_us: Option<u32>,
+    /// Congestion window, in segments.
+    pub snd_cwnd_segments: Option<u32>,
+    /// Segments sent again.
+    pub total_retrans: Option<u32>,
+    /// Data segments sent, again-sent ones too.
+    pub data_segs_out: Option<u32>,
+    /// Data segments received.
+    pub data_segs_in: Option<u32>,
+    /// Bytes of user data sent, again-sent ones too.
+    pub bytes_sent: Option<u64>,
+    /// Bytes acknowledged.
+    pub bytes_acked: Option<u64>,
+    /// Bytes received.
+    pub bytes_received: Option<u64>,
+    /// Time with data in flight or waiting, in microseconds.
+    pub busy_time_us: Option<u64>,
+    /// Part of it limited by the receive window, in microseconds.
+    pub rwnd_limited_us: Option<u64>,
+    /// Part of it limited by the send buffer, in microseconds.
+    pub sndbuf_limited_us: Option<u64>,
+}
+
+/// Everything that one end knows about a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndRecord {
+    /// Which end.
+    pub role: Role,
+    /// Settings as asked and as read back.
+    pub in_force: Vec<InForce>,
+    /// Offloads as asked and as read back.
+    pub offloads: OffloadsInForce,
+    /// CPUs that the traffic thread was confined to; empty: any.
+    pub pinned_cpus: Vec<u32>,
+    /// Begin of the measured window, as it happened.
+    pub window_begin_ns: u64,
+    /// End of the measured window, as it happened.
+    pub window_end_ns: u64,
+    /// What the loop counted in each phase. A TCP receiver divides by its own clock, all others by the sender's.
+    pub counts: PhaseCounts,
+    /// What the sequence numbers told; receivers of UDP flows only.
+    pub sequence: Option<Sequence>,
+    /// `TCP_INFO` at the end of the run.
+    pub tcp_info: Option<TcpInfo>,
+    /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
+    pub ticks_per_second: u64,
+    /// The readings: the first at the window's begin, the last at its end, every 100 ms between.
+    pub samples: Vec<Sample>,
+}
+
+impl EndRecord {
+    /// Length of the measured window, in seconds.
+    pub fn window_seconds(&self) -> f64 {
+        (self.window_end_ns - self.window_begin_ns) as f64 / 1e9
+    }
+}

@@ -1,0 +1,233 @@
+//! A study: a question, the place, the factors with their levels, and what its author expects.
+
+mod read;
+mod section;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::conditions::Conditions;
+
+/// What is wrong with a study, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct StudyError {
+    /// The file as the user named it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What was found and what is allowed.
+    pub message: String,
+}
+
+/// A level as it is named in tables and JSON: a number or a word.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// A whole number, in the unit that the factor's name ends in.
+    Number(i64),
+    /// A word.
+    Text(String),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::Number(number) => f.pad(&number.to_string()),
+            Label::Text(text) => f.pad(text),
+        }
+    }
+}
+
+/// How the kernel runs the receive side of the lab's links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Napi {
+    /// In a kernel thread of the receiving interface, wherever the link uses NAPI.
+    #[default]
+    Threaded,
+    /// In softirq on the CPU that sent the packet.
+    Inline,
+}
+
+/// What lies between the hosts of the lab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// A wire that cuts super-packets into segments, as the hardware of a network card does.
+    #[default]
+    Wire,
+    /// Nothing: a veth pair, over which super-packets pass whole and nothing waits.
+    Pair,
+}
+
+/// The lab that a study runs in when no hosts are named.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabSpec {
+    /// What lies between `h1` and `h2`.
+    pub topology: Topology,
+    /// MTU of its links, in bytes.
+    pub mtu_bytes: u32,
+    /// How packets are received.
+    pub napi: Napi,
+}
+
+/// One value of a factor: its label and what it sets.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Its name in tables.
+    pub label: Label,
+    settings: Vec<(String, toml_edit::Value)>,
+    line: usize,
+}
+
+/// What is varied.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// Its levels, in the order of the study.
+    pub levels: Vec<Level>,
+}
+
+/// The cell of a table that compares two levels of a factor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Improvement {
+    /// The factor.
+    pub factor: String,
+    /// The level that is improved upon.
+    pub from: Label,
+    /// The level that improves.
+    pub to: Label,
+}
+
+/// How the result is laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// The factor whose levels are the rows.
+    pub rows: String,
+    /// The factor whose levels are the columns.
+    pub columns: Option<String>,
+    /// The metrics, one table each, by name.
+    pub metrics: Vec<String>,
+    /// The improvement row.
+    pub improvement: Option<Improvement>,
+}
+
+/// One cell's figures as the question's author printed them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedCell {
+    /// Factor and level.
+    pub levels: Vec<(String, Label)>,
+    /// Metric name and value.
+    pub figures: Vec<(String, f64)>,
+}
+
+/// What the question's author saw.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expect {
+    /// Where the figures come from.
+    pub source: String,
+    /// Cell by cell.
+    pub cells: Vec<ExpectedCell>,
+    /// The improvement row as the author printed it: the levels of the other factors, and the ratios.
+    pub improvements: Vec<ExpectedCell>,
+}
+
+/// The lengths of the document that a study comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentLength {
+    /// Blocks.
+    pub blocks: u32,
+    /// Measured window of each run, in milliseconds.
+    pub duration_ms: u32,
+}
+
+/// A study as its file says it.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its name: the file's name without folder and ending.
+    pub name: String,
+    /// The file's text.
+    pub text: String,
+    /// One line for lists.
+    pub title: String,
+    /// What it answers.
+    pub question: String,
+    /// The default place.
+    pub lab: LabSpec,
+    /// Settings that every cell shares.
+    pub base: Conditions,
+    /// What is varied.
+    pub factors: Vec<Factor>,
+    /// Randomised complete blocks to run.
+    pub blocks: u32,
+    /// The document's own lengths.
+    pub like_the_document: Option<DocumentLength>,
+    /// How the result is laid out.
+    pub table: TableSpec,
+    /// What the question's author saw.
+    pub expect: Option<Expect>,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Factor and level, in the study's order of factors.
+    pub levels: Vec<(String, Label)>,
+    /// What its runs do.
+    pub conditions: Conditions,
+}
+
+impl Cell {
+    /// The level of a factor.
+    pub fn level(&self, factor: &str) -> Option<&Label> {
+        self.levels.iter().find(|(name, _)| name == factor).map(|(_, label)| label)
+    }
+
+    /// The levels in one short phrase: `1024 · UDP`.
+    pub fn name(&self) -> String {
+        let labels: Vec<String> = self.levels.iter().map(|(_, label)| label.to_string()).collect();
+        labels.join(" · ")
+    }
+}
+
+impl Study {
+    /// Reads a study. `file` is how errors name it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
+        read::study(file, text)
+    }
+
+    /// Every combination of levels; the first factor varies slowest.
+    pub fn cells(&self) -> Vec<Cell> {
+        combine(&self.base, &self.factors)
+    }
+
+    /// The factor of this name.
+    pub fn factor(&self, name: &str) -> Option<&Factor> {
+        self.factors.iter().find(|factor| factor.name == name)
+    }
+}
+
+fn combine(base: &Conditions, factors: &[Factor]) -> Vec<Cell> {
+    let start = Cell { levels: Vec::new(), conditions: base.clone() };
+    factors.iter().fold(vec![start], |cells, factor| {
+        cells.iter().flat_map(|cell| factor.levels.iter().map(|level| level.extend(&factor.name, cell))).collect()
+    })
+}
+
+impl Level {
+    fn extend(&self, factor: &str, cell: &Cell) -> Cell {
+        let mut cell = cell.clone();
+        cell.levels.push((factor.to_owned(), self.label.clone()));
+        for (name, value) in &self.settings {
+            // Each setting was tried when the study was read.
+            let _ = crate::settings::set(&mut cell.conditions, name, value);
+        }
+        cell
+    }
+}

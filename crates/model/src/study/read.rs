@@ -1,0 +1,275 @@
+//! From a study file's text to a [`Study`], with the line of whatever is wrong.
+
+use toml_edit::{Document, Value};
+
+use super::section::{Section, Source};
+use super::{
+    Cell, DocumentLength, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, Napi, Study, StudyError,
+    TableSpec, Topology, combine,
+};
+use crate::conditions::Conditions;
+use crate::near::did_you_mean;
+use crate::settings;
+
+const TOP: [&str; 8] = ["title", "question", "lab", "workload", "factor", "run", "table", "expect"];
+
+pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
+    let source = Source { file, text };
+    let document =
+        Document::parse(text).map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
+    let top = Section { source, name: String::new(), table: document.as_table(), span: None };
+    top.only(&TOP)?;
+    let base = workload(&top)?;
+    let factors = factors(&top, &base)?;
+    let (blocks, like_the_document) = lengths(&top)?;
+    let lab = lab(&top)?;
+    check_cells(source, &lab, &base, &factors)?;
+    Ok(Study {
+        name: stem(file).to_owned(),
+        text: text.to_owned(),
+        title: top.required_text("title")?,
+        question: top.required_text("question")?,
+        lab,
+        base,
+        blocks,
+        like_the_document,
+        table: table(&top, &factors)?,
+        expect: expect(&top, &factors)?,
+        factors,
+    })
+}
+
+fn stem(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.strip_suffix(".toml").unwrap_or(name)
+}
+
+fn lab(top: &Section) -> Result<LabSpec, StudyError> {
+    let mut spec = LabSpec { topology: Topology::default(), mtu_bytes: 1500, napi: Napi::default() };
+    let Some(section) = top.section("lab")? else { return Ok(spec) };
+    section.only(&["topology", "mtu_bytes", "napi"])?;
+    let topology = |value: &Value| match value.as_str()? {
+        "wire" => Some(Topology::Wire),
+        "pair" => Some(Topology::Pair),
+        _ => None,
+    };
+    if let Some(topology) = section.typed("topology", "\"wire\" or \"pair\"", topology)? {
+        spec.topology = topology;
+    }
+    if let Some(mtu) = section.whole("mtu_bytes", 576..65_536)? {
+        spec.mtu_bytes = mtu;
+    }
+    let napi = |value: &Value| match value.as_str()? {
+        "threaded" => Some(Napi::Threaded),
+        "inline" => Some(Napi::Inline),
+        _ => None,
+    };
+    if let Some(napi) = section.typed("napi", "\"threaded\" or \"inline\"", napi)? {
+        spec.napi = napi;
+    }
+    Ok(spec)
+}
+
+fn workload(top: &Section) -> Result<Conditions, StudyError> {
+    let mut conditions = Conditions::default();
+    let Some(section) = top.section("workload")? else { return Ok(conditions) };
+    for (key, _) in section.table.iter() {
+        if let Some(value) = section.value(key)? {
+            settings::set(&mut conditions, key, value).map_err(|message| section.error_at(key, message))?;
+        }
+    }
+    Ok(conditions)
+}
+
+fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> {
+    let mut factors: Vec<Factor> = Vec::new();
+    for section in top.sections("factor")? {
+        section.only(&["name", "levels"])?;
+        let name = section.required_text("name")?;
+        if factors.iter().any(|factor| factor.name == name) {
+            return Err(section.error_at("name", format!("factor `{name}` appears twice; allowed: each name once")));
+        }
+        let levels = levels(&section, &name, base)?;
+        factors.push(Factor { name, levels });
+    }
+    if factors.is_empty() {
+        return Err(top.error("a study needs at least one [[factor]] with a name and levels"));
+    }
+    Ok(factors)
+}
+
+fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Level>, StudyError> {
+    let allowed = "levels = [ … ] with at least one value";
+    let array = match section.value("levels")? {
+        Some(Value::Array(array)) if !array.is_empty() => array,
+        Some(_) => {
+            return Err(section.error_at("levels", format!("factor `{factor}` has no levels; allowed: {allowed}")));
+        }
+        None => return Err(section.error(format!("factor `{factor}` has no levels; allowed: {allowed}"))),
+    };
+    let mut levels: Vec<Level> = Vec::new();
+    for value in array.iter() {
+        let level = level(section.source, factor, value, base)?;
+        if levels.iter().any(|other| other.label == level.label) {
+            let message =
+                format!("level `{}` of factor `{factor}` appears twice; allowed: each level once", level.label);
+            return Err(section.source.error(value.span(), message));
+        }
+        levels.push(level);
+    }
+    Ok(levels)
+}
+
+/// A level is a value of the setting that the factor is named after, or a table with a label.
+fn level(source: Source, factor: &str, value: &Value, base: &Conditions) -> Result<Level, StudyError> {
+    let fail = |message: String| source.error(value.span(), message);
+    let (label, settings) = match value {
+        Value::InlineTable(table) => {
+            let label = table.get("label").and_then(label).ok_or_else(|| {
+                fail(format!(
+                    "a level of factor `{factor}` has no label; allowed: {{ label = \"…\", setting = value, … }}"
+                ))
+            })?;
+            let rest = table.iter().filter(|(key, _)| *key != "label");
+            (label, rest.map(|(key, value)| (key.to_owned(), value.clone())).collect())
+        }
+        value => {
+            let label = label(value).ok_or_else(|| {
+                fail(format!(
+                    "a level of factor `{factor}` is {}; allowed: a number, a string or a table",
+                    settings::shown(value)
+                ))
+            })?;
+            (label, vec![(factor.to_owned(), value.clone())])
+        }
+    };
+    let mut trial = base.clone();
+    for (name, value) in &settings {
+        settings::set(&mut trial, name, value).map_err(&fail)?;
+    }
+    Ok(Level { label, settings, line: source.line(value.span()) })
+}
+
+fn label(value: &Value) -> Option<Label> {
+    value.as_integer().map(Label::Number).or_else(|| value.as_str().map(|text| Label::Text(text.to_owned())))
+}
+
+fn lengths(top: &Section) -> Result<(u32, Option<DocumentLength>), StudyError> {
+    let Some(section) = top.section("run")? else { return Ok((5, None)) };
+    section.only(&["blocks", "like_the_document"])?;
+    let blocks = section.whole("blocks", 1..100_001)?.unwrap_or(5);
+    let Some(document) = section.section("like_the_document")? else { return Ok((blocks, None)) };
+    document.only(&["blocks", "duration_s"])?;
+    let missing = |key: &str| document.error(format!("`{key}` is missing in [{}]", document.name));
+    Ok((
+        blocks,
+        Some(DocumentLength {
+            blocks: document.whole("blocks", 1..100_001)?.ok_or_else(|| missing("blocks"))?,
+            duration_ms: document.whole("duration_s", 1..3601)?.ok_or_else(|| missing("duration_s"))? * 1000,
+        }),
+    ))
+}
+
+fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
+    let Some(section) = top.section("table")? else {
+        return Ok(TableSpec {
+            rows: factors[0].name.clone(),
+            columns: factors.get(1).map(|factor| factor.name.clone()),
+            metrics: Vec::new(),
+            improvement: None,
+        });
+    };
+    section.only(&["rows", "columns", "metrics", "improvement"])?;
+    let rows = section.required_text("rows")?;
+    known_factor(&section, "rows", &rows, factors)?;
+    let columns = section.text("columns")?;
+    if let Some(columns) = &columns {
+        known_factor(&section, "columns", columns, factors)?;
+    }
+    let words = |value: &Value| {
+        value.as_array()?.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+    };
+    let metrics = section.typed("metrics", "a list of metric names", words)?.unwrap_or_default();
+    let improvement = improvement(&section, factors)?;
+    Ok(TableSpec { rows, columns, metrics, improvement })
+}
+
+fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improvement>, StudyError> {
+    let Some(section) = section.section("improvement")? else { return Ok(None) };
+    section.only(&["factor", "from", "to"])?;
+    let factor = section.required_text("factor")?;
+    let factor = known_factor(&section, "factor", &factor, factors)?;
+    let level = |key: &str| -> Result<Label, StudyError> {
+        let value = section.value(key)?.and_then(label);
+        let label = value.ok_or_else(|| section.error(format!("`{key}` is missing in [{}]", section.name)))?;
+        known_level(&section, key, factor, &label)?;
+        Ok(label)
+    };
+    Ok(Some(Improvement { factor: factor.name.clone(), from: level("from")?, to: level("to")? }))
+}
+
+fn known_factor<'a>(section: &Section, key: &str, name: &str, factors: &'a [Factor]) -> Result<&'a Factor, StudyError> {
+    factors.iter().find(|factor| factor.name == name).ok_or_else(|| {
+        let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+        let hint = did_you_mean(name, names.iter().copied());
+        section.error_at(key, format!("unknown factor `{name}`{hint}; allowed: {}", names.join(", ")))
+    })
+}
+
+fn known_level(section: &Section, key: &str, factor: &Factor, label: &Label) -> Result<(), StudyError> {
+    if factor.levels.iter().any(|level| level.label == *label) {
+        return Ok(());
+    }
+    let labels: Vec<String> = factor.levels.iter().map(|level| level.label.to_string()).collect();
+    let hint = did_you_mean(&label.to_string(), labels.iter().map(String::as_str));
+    let message = format!("unknown level `{label}` of factor `{}`{hint}; allowed: {}", factor.name, labels.join(", "));
+    Err(section.error_at(key, message))
+}
+
+fn expect(top: &Section, factors: &[Factor]) -> Result<Option<Expect>, StudyError> {
+    let Some(section) = top.section("expect")? else { return Ok(None) };
+    section.only(&["source", "cell", "improvement"])?;
+    let figures = |key: &str| -> Result<Vec<ExpectedCell>, StudyError> {
+        section.sections(key)?.iter().map(|cell| expected_cell(cell, factors)).collect()
+    };
+    let source = section.required_text("source")?;
+    Ok(Some(Expect { source, cells: figures("cell")?, improvements: figures("improvement")? }))
+}
+
+/// Keys that name a factor give its level; every other key is a metric.
+fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, StudyError> {
+    let mut cell = ExpectedCell { levels: Vec::new(), figures: Vec::new() };
+    for (key, _) in section.table.iter() {
+        let Some(value) = section.value(key)? else { continue };
+        if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
+            let label = label(value).unwrap_or(Label::Text(String::new()));
+            known_level(section, key, factor, &label)?;
+            cell.levels.push((key.to_owned(), label));
+        } else {
+            let figure = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+            let figure = figure.ok_or_else(|| section.error_at(key, format!("`{key}` is not a number")))?;
+            cell.figures.push((key.to_owned(), figure));
+        }
+    }
+    Ok(cell)
+}
+
+/// Each cell must be possible on the lab's link; the error points at the level that set the size.
+fn check_cells(source: Source, lab: &LabSpec, base: &Conditions, factors: &[Factor]) -> Result<(), StudyError> {
+    for cell in combine(base, factors) {
+        let Err(message) = cell.conditions.check(lab.mtu_bytes) else { continue };
+        let message = format!("cell {}: {message}", cell.name());
+        return Err(StudyError { file: source.file.to_owned(), line: size_line(factors, &cell), message });
+    }
+    Ok(())
+}
+
+fn size_line(factors: &[Factor], cell: &Cell) -> usize {
+    const SIZES: [&str; 3] = ["message_size_bytes", "mss", "receive_size_bytes"];
+    let chosen = factors
+        .iter()
+        .zip(&cell.levels)
+        .filter_map(|(factor, (_, label))| factor.levels.iter().find(|level| level.label == *label));
+    let sets_size = |level: &&Level| level.settings.iter().any(|(name, _)| SIZES.contains(&name.as_str()));
+    chosen.filter(sets_size).map(|level| level.line).next().unwrap_or(1)
+}
