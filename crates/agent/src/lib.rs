@@ -1,0 +1,127 @@
+//! The agent: plays one end of each run, and puts its host back afterwards.
+//!
+//! It speaks the control protocol over its input and output, and knows nothing of studies, of the
+//! other end, or of where it runs. When its controller falls silent or goes away it stops the
+//! traffic, restores the host and ends.
+
+mod describe;
+mod end;
+mod knobs;
+mod outbox;
+mod sampler;
+mod watch;
+
+use std::io::{Read, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+
+use sys::clock::monotonic_ns;
+use wire::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
+
+use crate::end::Run;
+use crate::outbox::Outbox;
+
+/// Version of this program, as the other side is told.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why an agent ended otherwise than by the end of its input.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The controller speaks another version.
+    #[error(
+        "the controller speaks version {controller} of the control protocol, this agent {PROTOCOL}; use the same bitcost on both hosts"
+    )]
+    OtherVersion {
+        /// What it speaks.
+        controller: u32,
+    },
+    /// What came is no message.
+    #[error("{0}")]
+    NotAMessage(String),
+    /// Nothing came for the length of the lease.
+    #[error("nothing heard from the controller for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
+    LeaseLost,
+}
+
+/// Serves one controller until its input ends.
+///
+/// # Errors
+/// When the controller falls silent or says what cannot be understood. The host is restored then too.
+pub fn serve(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), AgentError> {
+    let inbox = read_messages(input);
+    let outbox = Outbox::new(output);
+    let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
+    let mut run = None;
+    loop {
+        let left = lease.left(monotonic_ns()).ok_or(AgentError::LeaseLost)?;
+        match inbox.recv_timeout(left) {
+            Ok(Ok(message)) => {
+                lease.renew(monotonic_ns());
+                answer(message, &outbox, &mut run)?;
+            }
+            Ok(Err(reason)) => return Err(AgentError::NotAMessage(reason)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// Whole messages as they come; the channel ends with the input.
+fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, String>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut decoder = Decoder::default();
+        let mut bytes = [0; 16 << 10];
+        loop {
+            let length = match input.read(&mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(length) => length,
+            };
+            decoder.push(&bytes[..length]);
+            while let Some(message) = decoder.take().map_err(|error| error.to_string()).transpose() {
+                let broken = message.is_err();
+                if sender.send(message).is_err() || broken {
+                    return;
+                }
+            }
+        }
+    });
+    receiver
+}
+
+/// Dropping the old run ends it, and restores what it set.
+fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>) -> Result<(), AgentError> {
+    match message {
+        ToAgent::Hello { protocol, .. } => {
+            outbox.send(&FromAgent::Hello { protocol: PROTOCOL, version: VERSION.to_owned() });
+            if protocol != PROTOCOL {
+                return Err(AgentError::OtherVersion { controller: protocol });
+            }
+        }
+        ToAgent::Describe { device } => match describe::host(&device) {
+            Ok(host) => outbox.send(&FromAgent::Host(Box::new(host))),
+            Err(reason) => outbox.send(&FromAgent::Failed { reason }),
+        },
+        ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
+        ToAgent::Prepare(prepare) => {
+            *run = None;
+            *run = Some(Run::begin(*prepare, outbox.clone()));
+        }
+        ToAgent::Start(start) => tell(run, outbox, end::Command::Start(start)),
+        ToAgent::Finish { measured_sent, total_sent } => {
+            tell(run, outbox, end::Command::Finish(traffic::Sent { measured: measured_sent, total: total_sent }));
+        }
+        ToAgent::Stop => {
+            *run = None;
+            outbox.send(&FromAgent::Stopped);
+        }
+        ToAgent::Renew => {}
+    }
+    Ok(())
+}
+
+fn tell(run: &Option<Run>, outbox: &Outbox, command: end::Command) {
+    match run {
+        Some(run) => run.tell(command),
+        None => outbox.send(&FromAgent::Failed { reason: "no run is prepared at this end".to_owned() }),
+    }
+}

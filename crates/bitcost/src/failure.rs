@@ -1,0 +1,55 @@
+//! How a command can fail, and the exit code of each way.
+
+use std::process::ExitCode;
+
+/// Why a command did not do what was asked.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A measurement or a comparison failed its check: 1.
+    Check(String),
+    /// The command line or a study is wrong: 2.
+    Usage(String),
+    /// The host lacks something: 3.
+    Environment(String),
+    /// The user stopped it: 130, as a shell reports SIGINT.
+    Interrupted,
+}
+
+impl Failure {
+    /// Says on standard error what happened; returns the exit code.
+    pub fn report(self) -> ExitCode {
+        let (message, code) = match self {
+            Failure::Check(message) => (message, 1),
+            Failure::Usage(message) => (message, 2),
+            Failure::Environment(message) => (message, 3),
+            Failure::Interrupted => ("stopped; what was measured is kept".to_owned(), 130),
+        };
+        eprintln!("bitcost: {message}");
+        ExitCode::from(code)
+    }
+}
+
+impl From<lab::LabError> for Failure {
+    fn from(error: lab::LabError) -> Failure {
+        Failure::Environment(error.to_string())
+    }
+}
+
+impl From<store::StoreError> for Failure {
+    fn from(error: store::StoreError) -> Failure {
+        use store::StoreError::{CannotRead, NotAnEvent, TooNew};
+        match error {
+            CannotRead { .. } | NotAnEvent { .. } | TooNew { .. } => Failure::Usage(error.to_string()),
+            error => Failure::Environment(error.to_string()),
+        }
+    }
+}
+
+impl From<drive::DriveError> for Failure {
+    fn from(error: drive::DriveError) -> Failure {
+        match error {
+            drive::DriveError::Stopped => Failure::Interrupted,
+            error => Failure::Environment(error.to_string()),
+        }
+    }
+}

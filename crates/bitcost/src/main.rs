@@ -1,0 +1,29 @@
+//! `bitcost`: what a Mbit/s costs, and what limits it.
+
+mod failure;
+mod place;
+mod studies;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// What a Mbit/s costs, and what limits it.
+#[derive(Parser)]
+#[command(name = "bitcost", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: verbs::Verb,
+}
+
+fn main() -> ExitCode {
+    // The holder changes its namespaces, which needs a process without any other thread.
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
+        return lab::holder::main();
+    }
+    match verbs::run(Cli::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,98 @@
+//! The place of an execution: the embedded lab, its two hosts, and the CPUs of each end.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use drive::{Ends, Way};
+use lab::{Lab, NapiState, Topology};
+use model::study::{self, LabSpec, Napi};
+
+use crate::failure::Failure;
+
+/// A lab that stands and the ways to its hosts.
+pub struct Place {
+    /// To both ends; the lab stands as long as these.
+    pub ends: Ends,
+    /// What was asked of the lab and is not so.
+    pub notes: Vec<String>,
+}
+
+/// Builds the embedded lab.
+///
+/// # Errors
+/// Environment, when the kernel does not allow it; the message says what to do.
+pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
+    let napi = match spec.napi {
+        Napi::Threaded => lab::Napi::Threaded,
+        Napi::Inline => lab::Napi::Inline,
+    };
+    let program = PathBuf::from("/proc/self/exe");
+    let topology = match spec.topology {
+        study::Topology::Wire => Topology::wire(spec.mtu_bytes, napi),
+        study::Topology::Pair => Topology::pair(spec.mtu_bytes, napi),
+    };
+    let lab = Arc::new(Lab::up(&program, &topology)?);
+    let cpus = apart(&sys::thread::allowed_cpus().unwrap_or_default(), siblings);
+    let (sender_cpus, receiver_cpus) = match cpus {
+        Some((sender, receiver)) => (vec![sender], vec![receiver]),
+        None => (Vec::new(), Vec::new()),
+    };
+    let mut notes = Vec::new();
+    for host in lab.hosts() {
+        if let NapiState::Inline { reason: Some(reason) } = &host.napi {
+            notes.push(format!("{}: threaded NAPI was asked for, it receives inline: {reason}", host.name));
+        }
+    }
+    if cpus.is_none() {
+        notes
+            .push("only one CPU may be used: both ends share it, and the cost of each cannot be told apart".to_owned());
+    }
+    let sender = way(&lab, "h1", sender_cpus)?;
+    let receiver = way(&lab, "h2", receiver_cpus)?;
+    Ok(Place { ends: Ends { sender, receiver }, notes })
+}
+
+fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failure> {
+    let host = lab.host(name)?;
+    let (device, address): (String, IpAddr) = (host.device.clone(), host.address);
+    let lab = lab.clone();
+    let command = move || {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg("agent");
+        lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
+        Ok(command)
+    };
+    Ok(Way { place: format!("netns:{name}"), command: Box::new(command), device, address, cpus })
+}
+
+/// One CPU for each end: on different cores where there are two, else two threads of one core.
+fn apart(allowed: &[u32], siblings: impl Fn(u32) -> Vec<u32>) -> Option<(u32, u32)> {
+    let first = *allowed.first()?;
+    let others = || allowed.iter().copied().filter(|cpu| *cpu != first);
+    let own_core = siblings(first);
+    let second = others().find(|cpu| !own_core.contains(cpu)).or_else(|| others().next())?;
+    Some((first, second))
+}
+
+/// The CPUs that share a core with this one (kernel doc: admin-guide/cputopology).
+fn siblings(cpu: u32) -> Vec<u32> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    probe::host::parse_cpu_list(&text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn ends_get_cores_of_their_own_where_they_can() {
+        let pairs = |cpu: u32| vec![cpu / 2 * 2, cpu / 2 * 2 + 1];
+        assert_eq!(apart(&[0, 1, 2, 3], pairs), Some((0, 2)));
+        assert_eq!(apart(&[0, 1], pairs), Some((0, 1)));
+        assert_eq!(apart(&[4], pairs), None);
+        assert_eq!(apart(&[], pairs), None);
+    }
+}

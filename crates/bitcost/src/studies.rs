@@ -1,0 +1,38 @@
+//! The studies that are part of the program, and those that a path names.
+
+use std::path::Path;
+
+use model::near::did_you_mean;
+use model::study::Study;
+
+use crate::failure::Failure;
+
+/// Name and text of every embedded study.
+pub const EMBEDDED: &[(&str, &str)] = &[("not-all-mbits", include_str!("../../../studies/not-all-mbits.toml"))];
+
+/// The study that the user names: one of the embedded ones, or a file.
+///
+/// # Errors
+/// Usage, with the file and the line of what is wrong with it.
+pub fn find(name: &str) -> Result<Study, Failure> {
+    if let Some((name, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
+        return parse(&format!("studies/{name}.toml"), text);
+    }
+    if !name.contains('/') && Path::new(name).extension().is_none_or(|ending| ending != "toml") {
+        let names = EMBEDDED.iter().map(|(name, _)| *name);
+        let hint = did_you_mean(name, names.clone());
+        let all: Vec<&str> = names.collect();
+        let allowed = all.join(", ");
+        return Err(Failure::Usage(format!(
+            "unknown study `{name}`{hint}; allowed: {allowed}, or the path of a .toml file"
+        )));
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        Failure::Usage(format!("cannot read the study {name}: {error}; `bitcost studies` lists the embedded ones"))
+    })?;
+    parse(name, &text)
+}
+
+fn parse(file: &str, text: &str) -> Result<Study, Failure> {
+    Study::parse(file, text).map_err(|error| Failure::Usage(error.to_string()))
+}

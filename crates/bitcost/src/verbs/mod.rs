@@ -1,0 +1,40 @@
+//! The verbs: one file each, and one row in [`Verb`] and [`run`].
+
+mod agent;
+mod plan;
+mod run;
+mod show;
+mod studies;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// Every verb.
+#[derive(Subcommand)]
+pub enum Verb {
+    /// Run a study, in the embedded lab unless hosts are named, and print its table
+    Run(run::Arguments),
+    /// Print every run of a study in its order, and how long it will all take; touch nothing
+    Plan(plan::Arguments),
+    /// List the embedded studies, or print one
+    Studies(studies::Arguments),
+    /// Print the table of an execution again, from its log alone
+    Show(show::Arguments),
+    /// Play one end of each run for a controller on standard input and output
+    Agent,
+}
+
+/// Does what the verb says.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Run(arguments) => run::run(arguments),
+        Verb::Plan(arguments) => plan::run(&arguments),
+        Verb::Studies(arguments) => studies::run(&arguments),
+        Verb::Show(arguments) => show::run(&arguments),
+        Verb::Agent => agent::run(),
+    }
+}

@@ -1,0 +1,47 @@
+//! `bitcost plan`: every run of a study in its order, and how long it takes; touches nothing.
+
+use model::plan::Plan;
+use model::study::Study;
+use model::units::show_duration;
+
+use super::run::{Order, new_seed};
+use crate::failure::Failure;
+use crate::studies::find;
+
+/// Which study and how long.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// An embedded study's name, or the path of a study file
+    study: String,
+    #[command(flatten)]
+    order: Order,
+}
+
+/// Prints the plan.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let study = find(&arguments.study)?;
+    let lengths = arguments.order.lengths(&study)?;
+    let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
+    print!("{}", text(&study, &Plan::new(&study, seed, lengths)));
+    Ok(())
+}
+
+fn text(study: &Study, plan: &Plan) -> String {
+    let mut text = format!("{}: {}\n", study.name, study.question);
+    text += &format!(
+        "{} runs: {} cells in {} blocks; about {}; order by seed {} (--seed {} gives it again)\n\n",
+        plan.runs.len(),
+        plan.cells.len(),
+        plan.blocks,
+        show_duration(plan.total_time()),
+        plan.seed,
+        plan.seed
+    );
+    text += "  run  block  measured  cell\n";
+    for run in &plan.runs {
+        let cell = &plan.cells[run.cell];
+        let seconds = f64::from(cell.conditions.duration_ms) / 1000.0;
+        text += &format!("{:5}  {:5}  {seconds:6} s  {}\n", run.index + 1, run.block + 1, cell.name());
+    }
+    text
+}

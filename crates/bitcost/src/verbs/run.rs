@@ -1,0 +1,283 @@
+//! `bitcost run`: a study executed from its first run to its table.
+
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use drive::{Ending, Session};
+use live::View;
+use model::event::{EndDescription, Event, FORMAT};
+use model::plan::{Lengths, Plan, blocks_within};
+use model::study::Study;
+use model::units::parse_duration;
+use report::Summary;
+use store::{Log, Writer};
+
+use super::show;
+use crate::failure::Failure;
+use crate::{place, studies};
+
+/// How long, and in which order.
+#[derive(clap::Args)]
+pub struct Order {
+    /// Randomised complete blocks: every cell once in each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    blocks: Option<u32>,
+    /// The measured window of each run, such as 2s or 500ms
+    #[arg(long, value_name = "TIME", value_parser = parse_window)]
+    duration: Option<Duration>,
+    /// As many blocks as fit into this time, such as 10m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "blocks")]
+    budget: Option<Duration>,
+    /// The document's own durations and counts
+    #[arg(long, alias = "like-the-paper", conflicts_with_all = ["blocks", "duration", "budget"])]
+    like_the_document: bool,
+    /// The seed of the order; the same seed gives the same order on any machine
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// What to run.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// An embedded study's name, or the path of a study file
+    #[arg(required_unless_present = "resume")]
+    study: Option<String>,
+    #[command(flatten)]
+    order: Order,
+    /// The folder that gets a folder for this execution
+    #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
+    out: PathBuf,
+    /// Go on with the execution in this folder: run what is missing
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "seed", "out"])]
+    resume: Option<PathBuf>,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_window(text: &str) -> Result<Duration, String> {
+    let window = parse_duration(text)?;
+    if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&window) {
+        return Ok(window);
+    }
+    Err(format!("`{text}` is no measured window; allowed: 100ms to 1h"))
+}
+
+impl Order {
+    /// What the command line changes of the study's lengths.
+    pub fn lengths(&self, study: &Study) -> Result<Lengths, Failure> {
+        if self.like_the_document {
+            let document = study.like_the_document.ok_or_else(|| {
+                Failure::Usage(format!(
+                    "the study {} names no lengths of a document ([run] like_the_document)",
+                    study.name
+                ))
+            })?;
+            return Ok(Lengths { blocks: Some(document.blocks), duration_ms: Some(document.duration_ms) });
+        }
+        let duration_ms = self.duration.map(|duration| duration.as_millis() as u32);
+        let lengths = Lengths { blocks: self.blocks, duration_ms };
+        match self.budget {
+            Some(budget) => {
+                let blocks = blocks_within(study, lengths, budget).map_err(Failure::Usage)?;
+                Ok(Lengths { blocks: Some(blocks), ..lengths })
+            }
+            None => Ok(lengths),
+        }
+    }
+}
+
+/// A seed that nobody chose, short enough to type.
+pub fn new_seed() -> Result<u64, Failure> {
+    let mut bytes = [0; 4];
+    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    random.map_err(|error| {
+        Failure::Environment(format!("cannot read /dev/urandom: {error}; choose a seed with --seed"))
+    })?;
+    Ok(u64::from(u32::from_le_bytes(bytes)))
+}
+
+/// Runs the study or what is missing of it.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let stop = stop_on_signals()?;
+    let (folder, ending) = match &arguments.resume {
+        Some(folder) => resume(folder, arguments.study.as_deref(), &stop)?,
+        None => begin(&arguments, &stop)?,
+    };
+    let log = store::read(&folder)?;
+    let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
+    show::print(&summary, arguments.json);
+    eprintln!("log: {}", folder.join(store::LOG_NAME).display());
+    eprintln!("again: bitcost show {}", folder.display());
+    match ending {
+        Ending::Interrupted => {
+            eprintln!("go on: bitcost run --resume {}", folder.display());
+            Err(Failure::Interrupted)
+        }
+        Ending::Complete => check(&summary),
+    }
+}
+
+/// An execution whose every run has its place in a cell is a success.
+fn check(summary: &Summary) -> Result<(), Failure> {
+    match summary.excluded.len() {
+        0 => Ok(()),
+        left_out => Err(Failure::Check(format!("{left_out} runs were left out; the reasons stand above"))),
+    }
+}
+
+/// The first SIGINT or SIGTERM ends the present run; a second one ends the program.
+fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .map_err(|error| Failure::Environment(format!("cannot catch signal {signal}: {error}")))?;
+    }
+    Ok(stop)
+}
+
+fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
+    let name = arguments.study.as_deref().unwrap_or_default();
+    let study = studies::find(name)?;
+    let lengths = arguments.order.lengths(&study)?;
+    let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
+    let plan = Plan::new(&study, seed, lengths);
+    let place = place::embedded(&study.lab)?;
+    let mut session = Session::open(place.ends, stop)?;
+    let ends = session.describe()?;
+    let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
+    let mut output = Output::new(writer);
+    let shared_cpus = true;
+    output.emit(Event::ExecutionBegan {
+        format: FORMAT,
+        bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
+        at: drive::now(),
+        command_line: command_line(),
+        study: study.name.clone(),
+        study_text: study.text.clone(),
+    })?;
+    output.emit(Event::Planned { plan: plan.clone() })?;
+    output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus, notes: place.notes })?;
+    let ending = session.execute(&plan, &BTreeSet::new(), &mut |event| output.take(event))?;
+    Ok((output.close(), ending))
+}
+
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
+    let log = store::read(folder)?;
+    let (study, plan) = planned(&log)?;
+    if let Some(name) = study_named {
+        same_study(&studies::find(name)?, &study)?;
+    }
+    let place = place::embedded(&study.lab)?;
+    let mut session = Session::open(place.ends, stop)?;
+    let ends = session.describe()?;
+    let before = log.events.iter().find_map(|event| match event {
+        Event::Prepared { ends, .. } => Some(ends),
+        _ => None,
+    });
+    if let Some(before) = before {
+        same_machine(before, &ends)?;
+    }
+    let mut output = Output::new(Writer::resume(&log)?);
+    output.view.show(&Event::Planned { plan: plan.clone() });
+    let done = done(&log);
+    output.view.skip(done.iter().copied());
+    output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
+    if before.is_none() {
+        output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus: true, notes: place.notes })?;
+    }
+    let ending = session.execute(&plan, &done, &mut |event| output.take(event))?;
+    Ok((output.close(), ending))
+}
+
+fn planned(log: &Log) -> Result<(Study, Plan), Failure> {
+    let (mut study, mut plan) = (None, None);
+    for event in &log.events {
+        match event {
+            Event::ExecutionBegan { study: name, study_text, .. } => study = Some((name, study_text)),
+            Event::Planned { plan: found } => plan = Some(found.clone()),
+            _ => {}
+        }
+    }
+    let (Some((name, text)), Some(plan)) = (study, plan) else {
+        let folder = log.folder.display();
+        return Err(Failure::Usage(format!("the log in {folder} ends before its plan: nothing was run; start anew")));
+    };
+    let study = Study::parse(&format!("{name}.toml"), text).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok((study, plan))
+}
+
+/// The runs that have their result.
+fn done(log: &Log) -> BTreeSet<u32> {
+    let run = |event: &Event| match event {
+        Event::RunEnded { run, .. } => Some(*run),
+        _ => None,
+    };
+    log.events.iter().filter_map(run).collect()
+}
+
+fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {
+    let mut lines = named.text.lines().zip(logged.text.lines()).enumerate();
+    let differing = lines.find(|(_, (named, logged))| named != logged);
+    let (line, now, was) = match differing {
+        Some((line, (now, was))) => (line + 1, now, was),
+        None if named.text == logged.text => return Ok(()),
+        None => (named.text.lines().count().min(logged.text.lines().count()) + 1, "(its end)", "(its end)"),
+    };
+    Err(Failure::Usage(format!(
+        "the study {} is not the one of this execution; line {line}: was `{was}`, is `{now}`; leave the study out to go on with the old one",
+        named.name
+    )))
+}
+
+fn same_machine(before: &[EndDescription], now: &[EndDescription]) -> Result<(), Failure> {
+    let mut differences = Vec::new();
+    for (was, is) in before.iter().zip(now) {
+        let end = is.host.differences(&was.host).into_iter();
+        differences.extend(end.map(|difference| format!("  {}: {difference}", is.role.name())));
+    }
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let list = differences.join("\n");
+    Err(Failure::Environment(format!("this is not the machine of the execution; start anew instead:\n{list}")))
+}
+
+/// Where events go: to the log, and then to the view.
+struct Output {
+    writer: Writer,
+    view: View,
+}
+
+impl Output {
+    fn new(writer: Writer) -> Output {
+        Output { writer, view: View::new(std::io::stderr().is_terminal()) }
+    }
+
+    fn emit(&mut self, event: Event) -> Result<(), Failure> {
+        self.writer.append(&event)?;
+        self.view.show(&event);
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event) -> Result<(), String> {
+        self.writer.append(&event).map_err(|error| error.to_string())?;
+        self.view.show(&event);
+        Ok(())
+    }
+
+    fn close(self) -> PathBuf {
+        self.view.end();
+        self.writer.folder().to_owned()
+    }
+}

@@ -1,0 +1,40 @@
+//! `bitcost show`: the table of an execution again, from its log alone.
+
+use std::path::PathBuf;
+
+use report::Summary;
+
+use crate::failure::Failure;
+
+/// Which execution.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The execution's folder
+    folder: PathBuf,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints it.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let log = store::read(&arguments.folder)?;
+    if let Some(cut) = &log.incomplete {
+        eprintln!(
+            "bitcost: the log is cut short: line {} has {} bytes and no end; it is left out",
+            cut.line, cut.bytes
+        );
+    }
+    let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
+    print(&summary, arguments.json);
+    Ok(())
+}
+
+/// Prints a result on standard output.
+pub fn print(summary: &Summary, json: bool) {
+    if json {
+        print!("{}", report::json_text(summary));
+    } else {
+        print!("{}", report::text(summary, report::TextOptions::default()));
+    }
+}

@@ -1,0 +1,24 @@
+//! `bitcost studies`: the embedded studies, listed or printed.
+
+use crate::failure::Failure;
+use crate::studies::{EMBEDDED, find};
+
+/// What to print.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Print this study's file; copy it, change it, and run it by its path
+    name: Option<String>,
+}
+
+/// Lists or prints.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(name) = &arguments.name {
+        print!("{}", find(name)?.text);
+        return Ok(());
+    }
+    for (name, _) in EMBEDDED {
+        let study = find(name)?;
+        println!("{name}\n    {}\n    {}", study.title, study.question);
+    }
+    Ok(())
+}

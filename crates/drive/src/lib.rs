@@ -1,0 +1,151 @@
+//! The only loop: next run, both agents, events out.
+//!
+//! It knows agents by their control protocol alone, and how to start one by what [`Way`] says. It
+//! writes nothing and shows nothing: every event goes to the sink that it is given.
+
+mod link;
+mod pair;
+mod run;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::event::{EndDescription, Event, FailureKind};
+use model::plan::Plan;
+use model::record::Role;
+
+use crate::pair::Pair;
+use crate::run::RunError;
+
+/// How an agent is started and what it is told about its place.
+pub struct Way {
+    /// Where it is, for people: `netns:h1`.
+    pub place: String,
+    /// Makes the command that starts the agent and carries its standard input and output.
+    pub command: Box<dyn FnMut() -> Result<Command, String>>,
+    /// The interface towards the peer.
+    pub device: String,
+    /// The address of that interface.
+    pub address: IpAddr,
+    /// CPUs for the traffic's thread; empty: any.
+    pub cpus: Vec<u32>,
+}
+
+/// Both ways.
+pub struct Ends {
+    /// To the sender.
+    pub sender: Way,
+    /// To the receiver.
+    pub receiver: Way,
+}
+
+impl Ends {
+    fn way(&mut self, role: Role) -> &mut Way {
+        match role {
+            Role::Sender => &mut self.sender,
+            Role::Receiver => &mut self.receiver,
+        }
+    }
+}
+
+/// Why an execution cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// An agent could not be started or does not answer.
+    #[error("the agent of the {role} at {place}: {reason}", role = role.name())]
+    Agent {
+        /// Which one.
+        role: Role,
+        /// Where it is.
+        place: String,
+        /// What was asked and what happened.
+        reason: String,
+    },
+    /// The sink refused an event.
+    #[error("{0}")]
+    Sink(String),
+    /// Stopped by the user before a run began.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Takes each event as it happens.
+pub type Sink<'a> = dyn FnMut(Event) -> Result<(), String> + 'a;
+
+/// How an execution came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every run was tried.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Both agents, started and known.
+pub struct Session<'a> {
+    pair: Pair,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Session<'a> {
+    /// Starts both agents. When `stop` becomes true, whatever goes on ends soon.
+    ///
+    /// # Errors
+    /// When an agent cannot be started or speaks another version.
+    pub fn open(ends: Ends, stop: &'a AtomicBool) -> Result<Session<'a>, DriveError> {
+        Ok(Session { pair: Pair::open(ends, stop)?, stop })
+    }
+
+    /// What both ends are.
+    ///
+    /// # Errors
+    /// When an agent cannot tell.
+    pub fn describe(&mut self) -> Result<Vec<EndDescription>, DriveError> {
+        [Role::Sender, Role::Receiver].into_iter().map(|role| self.pair.describe(role, self.stop)).collect()
+    }
+
+    /// Executes the runs of `plan` that are not in `done`, in order.
+    ///
+    /// # Errors
+    /// When an agent cannot be brought back, or the sink refuses an event. A run that fails is an
+    /// event, no error.
+    pub fn execute(&mut self, plan: &Plan, done: &BTreeSet<u32>, sink: &mut Sink) -> Result<Ending, DriveError> {
+        for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
+            if self.stopped() {
+                return Ok(Ending::Interrupted);
+            }
+            emit(sink, Event::RunBegan { run: planned.index, at: now() })?;
+            let conditions = &plan.cells[planned.cell].conditions;
+            match run::execute(&mut self.pair, planned.index, conditions, self.stop, sink) {
+                Ok(ended) => emit(sink, ended)?,
+                Err(RunError::Stopped) => {
+                    let reason = "stopped by the user".to_owned();
+                    emit(sink, Event::RunFailed { run: planned.index, kind: FailureKind::Interrupted, reason })?;
+                    return Ok(Ending::Interrupted);
+                }
+                Err(RunError::Failed(reason)) => {
+                    emit(sink, Event::RunFailed { run: planned.index, kind: FailureKind::Failed, reason })?;
+                    self.pair.recover(self.stop)?;
+                }
+                Err(RunError::Sink(reason)) => return Err(DriveError::Sink(reason)),
+            }
+        }
+        emit(sink, Event::ExecutionEnded { at: now() })?;
+        Ok(Ending::Complete)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+fn emit(sink: &mut Sink, event: Event) -> Result<(), DriveError> {
+    sink(event).map_err(DriveError::Sink)
+}
+
+/// The local time with its offset (RFC 3339).
+pub fn now() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}

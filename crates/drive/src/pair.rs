@@ -1,0 +1,232 @@
+//! Both agents together: waiting for either while both are told that their controller lives.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use model::event::EndDescription;
+use model::record::{Role, Sample};
+use wire::{FromAgent, Lease, PROTOCOL, ToAgent};
+
+use crate::link::{Incoming, Link};
+use crate::{DriveError, Ends, Way};
+
+/// How long an agent may take to start and answer.
+const GREETING: Duration = Duration::from_secs(20);
+
+/// How long an agent may take for an answer that needs no traffic.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How often a stop by the user is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Why waiting ended without what was waited for.
+#[derive(Debug)]
+pub enum WaitError {
+    /// The user stopped.
+    Stopped,
+    /// An agent failed, died, or took too long: in words.
+    Failed(String),
+}
+
+/// The two agents.
+pub struct Pair {
+    ends: Ends,
+    links: [Option<Link>; 2],
+    inbox: Receiver<Incoming>,
+    outbox: Sender<Incoming>,
+    generation: u32,
+    renewed: Instant,
+    epoch: Instant,
+}
+
+fn slot(role: Role) -> usize {
+    match role {
+        Role::Sender => 0,
+        Role::Receiver => 1,
+    }
+}
+
+impl Pair {
+    /// Starts both.
+    pub fn open(ends: Ends, stop: &AtomicBool) -> Result<Pair, DriveError> {
+        let (outbox, inbox) = mpsc::channel();
+        let now = Instant::now();
+        let mut pair = Pair { ends, links: [None, None], inbox, outbox, generation: 0, renewed: now, epoch: now };
+        pair.start(Role::Sender, stop)?;
+        pair.start(Role::Receiver, stop)?;
+        Ok(pair)
+    }
+
+    pub fn way(&mut self, role: Role) -> &mut Way {
+        self.ends.way(role)
+    }
+
+    fn start(&mut self, role: Role, stop: &AtomicBool) -> Result<(), DriveError> {
+        self.generation += 1;
+        let link = Link::start(role, self.ends.way(role), self.generation, self.outbox.clone());
+        self.links[slot(role)] = Some(link.map_err(|reason| self.agent_error(role, reason))?);
+        self.send(role, &ToAgent::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() });
+        let hello = self.wait(role, GREETING, "its greeting", stop, |message| match message {
+            FromAgent::Hello { protocol, version } => Some((protocol, version)),
+            _ => None,
+        });
+        let (protocol, version) = self.agent_result(role, hello)?;
+        if protocol != PROTOCOL {
+            let reason = format!(
+                "it is bitcost {version} and speaks version {protocol} of the control protocol, this one speaks {PROTOCOL}; use the same bitcost on both hosts"
+            );
+            return Err(self.agent_error(role, reason));
+        }
+        Ok(())
+    }
+
+    fn agent_error(&mut self, role: Role, reason: String) -> DriveError {
+        DriveError::Agent { role, place: self.ends.way(role).place.clone(), reason }
+    }
+
+    fn agent_result<T>(&mut self, role: Role, result: Result<T, WaitError>) -> Result<T, DriveError> {
+        result.map_err(|error| match error {
+            WaitError::Stopped => DriveError::Stopped,
+            WaitError::Failed(reason) => self.agent_error(role, reason),
+        })
+    }
+
+    /// What one end is.
+    pub fn describe(&mut self, role: Role, stop: &AtomicBool) -> Result<EndDescription, DriveError> {
+        let device = self.ends.way(role).device.clone();
+        self.send(role, &ToAgent::Describe { device });
+        let host = self.wait(role, ANSWER, "a description of its host", stop, |message| match message {
+            FromAgent::Host(host) => Some(*host),
+            _ => None,
+        });
+        let host = self.agent_result(role, host)?;
+        Ok(EndDescription { role, place: self.ends.way(role).place.clone(), host })
+    }
+
+    /// Brings both agents to rest after a failed run; one that does not come to rest is replaced.
+    pub fn recover(&mut self, stop: &AtomicBool) -> Result<(), DriveError> {
+        for role in [Role::Sender, Role::Receiver] {
+            self.send(role, &ToAgent::Stop);
+            let stopped = self.wait_past_failures(role, ANSWER);
+            if stopped.is_err() {
+                self.links[slot(role)] = None;
+                self.start(role, stop)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_past_failures(&mut self, role: Role, patience: Duration) -> Result<(), WaitError> {
+        let deadline = Instant::now() + patience;
+        let never = AtomicBool::new(false);
+        loop {
+            match self.next(deadline, "rest", &never, role)? {
+                (from, Ok(FromAgent::Stopped)) if from == role => return Ok(()),
+                (from, Err(reason)) if from == role => return Err(WaitError::Failed(reason)),
+                _ => {}
+            }
+        }
+    }
+
+    pub fn send(&mut self, role: Role, message: &ToAgent) {
+        if let Some(link) = &mut self.links[slot(role)] {
+            link.send(message);
+        }
+    }
+
+    /// Waits for an answer of one agent. Readings are passed by; a failure of either ends the wait.
+    pub fn wait<T>(
+        &mut self,
+        role: Role,
+        patience: Duration,
+        what: &str,
+        stop: &AtomicBool,
+        mut pick: impl FnMut(FromAgent) -> Option<T>,
+    ) -> Result<T, WaitError> {
+        let of_role = |from, message| if from == role { pick(message) } else { None };
+        self.wait_with(role, patience, what, stop, &mut |_, _| Ok(()), of_role)
+    }
+
+    /// As [`Pair::wait`], with the readings of both agents handed to `progress` and the messages of
+    /// both to `pick`. `role` is the one to blame when nothing comes.
+    pub fn wait_with<T>(
+        &mut self,
+        role: Role,
+        patience: Duration,
+        what: &str,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Role, Sample) -> Result<(), WaitError>,
+        mut pick: impl FnMut(Role, FromAgent) -> Option<T>,
+    ) -> Result<T, WaitError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let (from, message) = self.next(deadline, what, stop, role)?;
+            match message {
+                Ok(FromAgent::Failed { reason }) => {
+                    return Err(WaitError::Failed(format!("the {}: {reason}", from.name())));
+                }
+                Ok(FromAgent::Progress(sample)) => progress(from, sample)?,
+                Ok(message) => {
+                    if let Some(found) = pick(from, message) {
+                        return Ok(found);
+                    }
+                }
+                Err(reason) => return Err(WaitError::Failed(self.died(from, &reason))),
+            }
+        }
+    }
+
+    fn died(&mut self, role: Role, reason: &str) -> String {
+        let ending = self.links[slot(role)].as_mut().map_or_else(|| reason.to_owned(), Link::ending);
+        let ending = if reason == "its output ended" { ending } else { format!("{reason} ({ending})") };
+        format!("the agent of the {} is gone: {ending}", role.name())
+    }
+
+    /// The next word of either agent, with both leases renewed meanwhile.
+    fn next(
+        &mut self,
+        deadline: Instant,
+        what: &str,
+        stop: &AtomicBool,
+        role: Role,
+    ) -> Result<(Role, Result<FromAgent, String>), WaitError> {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(WaitError::Stopped);
+            }
+            self.renew();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(WaitError::Failed(format!(
+                    "the agent of the {} hangs: waited in vain for {what}",
+                    role.name()
+                )));
+            }
+            match self.inbox.recv_timeout(left.min(LOOK)) {
+                Ok(incoming) if self.is_current(&incoming) => return Ok((incoming.role, incoming.content)),
+                Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+        }
+    }
+
+    fn is_current(&self, incoming: &Incoming) -> bool {
+        let link = self.links[slot(incoming.role)].as_ref();
+        link.is_some_and(|link| link.generation == incoming.generation)
+    }
+
+    fn renew(&mut self) {
+        if self.renewed.elapsed() < Lease::RENEWAL {
+            return;
+        }
+        self.renewed = Instant::now();
+        for link in self.links.iter_mut().flatten() {
+            link.send(&ToAgent::Renew);
+        }
+    }
+
+    /// The controller's clock, in ns.
+    pub fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+}

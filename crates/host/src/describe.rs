@@ -1,0 +1,56 @@
+//! The facts of a network device that a result must carry: driver, kind, MTU, features, qdiscs.
+
+use netlink::Rtnl;
+use serde::{Deserialize, Serialize};
+
+use crate::{FeatureState, HostError, observe};
+
+/// What a device was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Its name.
+    pub device: String,
+    /// Its number in its network namespace.
+    pub index: u32,
+    /// The name of its driver; `None` when it has none to name.
+    pub driver: Option<String>,
+    /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
+    pub kind: Option<String>,
+    /// Its MTU in bytes.
+    pub mtu_bytes: u32,
+    /// Whether it is set up.
+    pub up: bool,
+    /// Its queueing disciplines.
+    pub qdiscs: Vec<QdiscFact>,
+    /// Every feature that the kernel knows.
+    pub features: FeatureState,
+}
+
+/// A queueing discipline of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QdiscFact {
+    /// Its kind, such as "fq".
+    pub kind: String,
+    /// Its handle as tc writes it, such as "8001:"; "0:" is one that the kernel set by itself.
+    pub handle: String,
+}
+
+/// Reads the facts of `device` in the caller's network namespace.
+pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
+    let mut rtnl = Rtnl::open()?;
+    let link = rtnl.link(device)?;
+    let up = link.is_up();
+    let driver =
+        sys::ethtool::driver_name(device).map_err(|source| HostError::Driver { device: device.to_owned(), source })?;
+    let qdiscs = rtnl.qdiscs(link.index)?.into_iter();
+    Ok(DeviceFacts {
+        device: link.name,
+        index: link.index,
+        driver,
+        kind: link.kind,
+        mtu_bytes: link.mtu_bytes,
+        up,
+        qdiscs: qdiscs.map(|q| QdiscFact { kind: q.kind, handle: format!("{:x}:", q.handle >> 16) }).collect(),
+        features: observe(device)?,
+    })
+}

@@ -1,0 +1,95 @@
+//! What the controller and the holder say to each other: one request, one answer, a JSON line each.
+
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{LabError, Topology};
+
+/// The controller's request.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// The process that the holder must not outlive.
+    pub(crate) controller_pid: u32,
+    /// What to build.
+    pub(crate) topology: Topology,
+}
+
+/// The holder's answer.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    /// The lab stands.
+    Ready(Ready),
+    /// It could not be built.
+    Failed(LabError),
+}
+
+/// A lab that stands.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ready {
+    /// Whether a user namespace owns the hosts; otherwise the controller's own does.
+    pub(crate) user_namespace: bool,
+    /// The hosts, in the order of the topology.
+    pub(crate) hosts: Vec<Host>,
+}
+
+/// A host of a lab that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name, such as "h1".
+    pub name: String,
+    /// Its first device that has an address.
+    pub device: String,
+    /// The address of that device.
+    pub address: IpAddr,
+    /// The MTU of that device, in bytes, read back.
+    pub mtu_bytes: u32,
+    /// The number of the holder's file descriptor that refers to its network namespace.
+    pub netns_fd: i32,
+    /// Where the receive work of that device is done.
+    pub napi: NapiState,
+}
+
+/// Where the receive work of a device is done, as read back from the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum NapiState {
+    /// In kernel threads of the device.
+    Threaded {
+        /// Their process ids, as the machine's first PID namespace numbers them; empty when the
+        /// kernel does not list them (before Linux 6.8).
+        thread_pids: Vec<u32>,
+    },
+    /// In the system call of whoever sends.
+    Inline {
+        /// Why not threaded; `None` when threads were not asked for.
+        reason: Option<String>,
+    },
+}
+
+/// Reads a line from `file`, waiting at most `limit` for all of it.
+///
+/// Errors: `TimedOut`, and `UnexpectedEof` when the writer is gone before the line's end.
+pub(crate) fn read_line(file: &mut (impl Read + AsFd), limit: Duration) -> io::Result<String> {
+    let deadline = Instant::now() + limit;
+    let mut line = Vec::new();
+    let mut chunk = [0; 4096];
+    while !line.ends_with(b"\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if !sys::process::wait_readable(&*file, left)? {
+            continue;
+        }
+        match file.read(&mut chunk)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            length => line.extend_from_slice(&chunk[..length]),
+        }
+    }
+    String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into())
+}

@@ -1,0 +1,47 @@
+//! A wire between two hosts: the part of their network cards that is hardware.
+//!
+//! Over a bare veth pair every packet is received inside the call that sends it, so nothing ever
+//! waits, the sender never has more than one message to hand over, and segmentation offload has
+//! nothing to do. The wire's ports do not take super-packets, so the kernel cuts them there into
+//! segments, as a card does. A veth hands what comes from a device without TSO to the receiving
+//! device's NAPI, where it waits its turn while the sender goes on.
+
+use std::collections::BTreeMap;
+
+use netlink::{Ethtool, Rtnl};
+
+use crate::{LabError, Topology};
+
+/// The name of the bridge that joins the two ports, in the wire's own network namespace.
+const BRIDGE: &str = "wire";
+
+/// Joins the ports of the wire `name`, in whose network namespace the caller is.
+pub(crate) fn build(name: &str, topology: &Topology) -> Result<(), LabError> {
+    let mut rtnl = Rtnl::open()?;
+    match rtnl.create_bridge(BRIDGE) {
+        Err(error) if error.is_unsupported() => return Err(LabError::NoBridge),
+        outcome => outcome?,
+    }
+    let bridge = rtnl.link(BRIDGE)?;
+    for port in topology.ends().filter(|end| end.node == name) {
+        let link = rtnl.link(&port.device)?;
+        rtnl.set_master(link.index, bridge.index)?;
+        cut_super_packets(&port.device)?;
+    }
+    Ok(rtnl.set_up(bridge.index, true)?)
+}
+
+/// Makes the kernel segment TCP super-packets before `device` gets them, and reads back that it will.
+fn cut_super_packets(device: &str) -> Result<(), LabError> {
+    let mut ethtool = Ethtool::open()?;
+    let is_tso = |name: &str| name.starts_with("tx-tcp") && name.ends_with("-segmentation");
+    let features = ethtool.features(device)?;
+    let off: BTreeMap<String, bool> =
+        features.into_keys().filter(|name| is_tso(name)).map(|name| (name, false)).collect();
+    ethtool.set_features(device, &off)?;
+    let now = ethtool.features(device)?;
+    match now.iter().find(|(name, feature)| is_tso(name) && feature.active) {
+        Some((name, _)) => Err(LabError::Build { happened: format!("{device} does not turn {name} off") }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,199 @@
+//! Whose CPU time was it? One file for every way to tell the two ends' shares apart.
+//!
+//! On two hosts each host's time is its end's. On one host that plays both ends, thread clocks and tick counts of whole
+//! CPUs both blame one end for work done on behalf of the other, so the share is told apart by where the receive side
+//! of the network ran.
+
+use std::fmt;
+
+use model::record::{Role, ThreadKind};
+
+use crate::cpu::{self, CpuSpan};
+use crate::view::RunView;
+
+/// How the two ends' shares were told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Each end has CPUs of its own.
+    Hosts,
+    /// The receive side ran in kernel threads of the interfaces.
+    NapiThread,
+    /// The receive side ran in soft interrupts on the other end's CPUs.
+    SoftirqTicks,
+}
+
+impl Method {
+    /// Every method.
+    pub const ALL: [Method; 3] = [Method::Hosts, Method::NapiThread, Method::SoftirqTicks];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Hosts => "hosts",
+            Method::NapiThread => "napi_thread",
+            Method::SoftirqTicks => "softirq_ticks",
+        }
+    }
+
+    /// What it means, in one line for people.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Method::Hosts => "all busy time of each end's host (wall clock less idle), other work there included",
+            Method::NapiThread => {
+                "run time of each end's traffic thread and of its interface's NAPI thread, by the scheduler's clock"
+            }
+            Method::SoftirqTicks => {
+                "busy time of each end's CPUs, the soft interrupts on them given to the other end; split by ticks, so an estimate"
+            }
+        }
+    }
+}
+
+/// CPU time of one end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuUse {
+    /// CPU seconds per second.
+    pub cpus: f64,
+    /// Time over which it was read, in seconds.
+    pub span_seconds: f64,
+    /// Standard error ÷ value, of the split by ticks; absent where nothing was sampled.
+    pub relative_standard_error: Option<f64>,
+}
+
+impl CpuUse {
+    fn exact(cpu_seconds: f64, span_seconds: f64) -> CpuUse {
+        CpuUse { cpus: cpu_seconds / span_seconds, span_seconds, relative_standard_error: None }
+    }
+
+    /// CPU seconds over the time that was read.
+    pub fn cpu_seconds(&self) -> f64 {
+        self.cpus * self.span_seconds
+    }
+}
+
+/// CPU time of both ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attribution {
+    /// How the shares were told apart.
+    pub method: Method,
+    /// The sender's.
+    pub sender: CpuUse,
+    /// The receiver's.
+    pub receiver: CpuUse,
+}
+
+impl Attribution {
+    /// The CPU time of one end.
+    pub fn end(&self, role: Role) -> &CpuUse {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Receiver => &self.receiver,
+        }
+    }
+}
+
+/// Why the shares cannot be told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unattributed(pub String);
+
+impl fmt::Display for Unattributed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The least growth of the receiver's NAPI thread, as a share of its traffic thread's, that shows NAPI in use.
+pub const NAPI_IN_USE: f64 = 0.05;
+
+/// The two ends' CPU time, by the first method that the records allow.
+///
+/// # Errors
+/// Why none does.
+pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
+    if !run.shared_cpus {
+        return by_hosts(run).ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));
+    }
+    match by_napi_thread(run) {
+        Some(attribution) => Ok(attribution),
+        None => by_softirq_ticks(run).map_err(|reason| Unattributed(reason.into())),
+    }
+}
+
+fn by_hosts(run: &RunView) -> Option<Attribution> {
+    let of = |role: Role| {
+        let cpus = cpu::cpus(run.end(role))?;
+        let busy = cpus.iter().map(|cpu| cpu.busy_seconds).sum();
+        Some(CpuUse::exact(busy, cpu::span_seconds(run.end(role))?))
+    };
+    Some(Attribution { method: Method::Hosts, sender: of(Role::Sender)?, receiver: of(Role::Receiver)? })
+}
+
+fn by_napi_thread(run: &RunView) -> Option<Attribution> {
+    let (traffic, _) = cpu::thread_seconds(run.receiver, ThreadKind::Traffic)?;
+    let (napi, _) = cpu::thread_seconds(run.receiver, ThreadKind::Napi)?;
+    if napi <= traffic * NAPI_IN_USE {
+        return None;
+    }
+    let of = |role: Role| {
+        let end = run.end(role);
+        let (traffic, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
+        let (napi, _) = cpu::thread_seconds(end, ThreadKind::Napi)?;
+        Some(CpuUse::exact(traffic + napi, cpu::span_seconds(end)?))
+    };
+    Some(Attribution { method: Method::NapiThread, sender: of(Role::Sender)?, receiver: of(Role::Receiver)? })
+}
+
+/// What ran on one end's own CPUs.
+struct OwnCpus {
+    /// CPU seconds per second.
+    cpus: f64,
+    /// Share of soft interrupts, by ticks.
+    softirq: f64,
+    /// Variance of `cpus × softirq`: binomial over the ticks of work.
+    variance: f64,
+}
+
+/// Over a veth the receiver's network work runs in soft interrupts on the sender's CPUs, and the work that
+/// acknowledgements make for the sender on the receiver's, so each end is given its own CPUs' time without their soft
+/// interrupts, and those of the other's.
+fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
+    let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
+    if a.is_empty() || b.is_empty() {
+        return Err(
+            "both ends share the CPUs of one host, the receive side did not run in a kernel thread, and the ends are not pinned to CPUs of their own",
+        );
+    }
+    if a.iter().any(|cpu| b.contains(cpu)) {
+        return Err("both ends are pinned to the same CPU, and the receive side did not run in a kernel thread");
+    }
+    let sender = own_cpus(run, Role::Sender).ok_or("the times of the sender's CPUs could not be read")?;
+    let receiver = own_cpus(run, Role::Receiver).ok_or("the times of the receiver's CPUs could not be read")?;
+    let standard_error = (sender.variance + receiver.variance).sqrt();
+    let share = |own: &OwnCpus, other: &OwnCpus, role: Role| {
+        let cpus = own.cpus * (1.0 - own.softirq) + other.cpus * other.softirq;
+        CpuUse {
+            cpus,
+            span_seconds: cpu::span_seconds(run.end(role)).unwrap_or_default(),
+            relative_standard_error: (cpus > 0.0).then(|| standard_error / cpus),
+        }
+    };
+    Ok(Attribution {
+        method: Method::SoftirqTicks,
+        sender: share(&sender, &receiver, Role::Sender),
+        receiver: share(&receiver, &sender, Role::Receiver),
+    })
+}
+
+/// Absent where a pinned CPU has no times, or no tick of work fell on any.
+fn own_cpus(run: &RunView, role: Role) -> Option<OwnCpus> {
+    let end = run.end(role);
+    let spans = cpu::cpus(end)?;
+    let own: Vec<&CpuSpan> = spans.iter().filter(|span| end.pinned_cpus.contains(&span.cpu)).collect();
+    let ticks = own.iter().map(|span| span.busy_ticks).sum::<u64>() as f64;
+    if own.len() != end.pinned_cpus.len() || ticks == 0.0 {
+        return None;
+    }
+    let cpus = own.iter().map(|span| span.busy_seconds).sum::<f64>() / cpu::span_seconds(end)?;
+    let softirq = own.iter().map(|span| span.softirq_ticks).sum::<u64>() as f64 / ticks;
+    Some(OwnCpus { cpus, softirq, variance: cpus * cpus * softirq * (1.0 - softirq) / ticks })
+}

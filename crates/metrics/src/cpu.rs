@@ -1,0 +1,76 @@
+//! CPU time between the first and the last sample of one end: what clocks say, and what ticks say.
+
+use model::record::{CpuTicks, EndRecord, Sample, ThreadKind};
+
+/// One CPU over the samples' span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CpuSpan {
+    /// CPU number.
+    pub cpu: u32,
+    /// Wall clock less idle and iowait, within 0 and the wall clock, in seconds.
+    pub busy_seconds: f64,
+    /// Ticks of work.
+    pub busy_ticks: u64,
+    /// Ticks of soft interrupts.
+    pub softirq_ticks: u64,
+    /// netperf's share of time at work: 1 − idle ÷ sum of all fields; absent where no tick passed.
+    pub netperf_share: Option<f64>,
+}
+
+/// The first and the last sample, if they are two.
+fn ends_of(record: &EndRecord) -> Option<(&Sample, &Sample)> {
+    let (first, last) = (record.samples.first()?, record.samples.last()?);
+    (last.at_ns > first.at_ns).then_some((first, last))
+}
+
+/// Time from the first to the last sample, in seconds; absent where there are not two.
+pub(crate) fn span_seconds(record: &EndRecord) -> Option<f64> {
+    let (first, last) = ends_of(record)?;
+    Some((last.at_ns - first.at_ns) as f64 / 1e9)
+}
+
+/// Each CPU that is in the first and in the last sample; absent where there is none.
+pub(crate) fn cpus(record: &EndRecord) -> Option<Vec<CpuSpan>> {
+    let (first, last) = ends_of(record)?;
+    let wall = span_seconds(record)?;
+    if record.ticks_per_second == 0 {
+        return None;
+    }
+    let tick = 1.0 / record.ticks_per_second as f64;
+    let pairs = last.cpus.iter().filter_map(|after| {
+        let before = first.cpus.iter().find(|before| before.cpu == after.cpu)?;
+        Some(cpu_span(before, after, wall, tick))
+    });
+    let cpus: Vec<CpuSpan> = pairs.collect();
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+/// Some counters of `/proc/stat` may step back (kernel doc: proc, 1.7); such a step counts as none.
+fn cpu_span(before: &CpuTicks, after: &CpuTicks, wall: f64, tick: f64) -> CpuSpan {
+    let idle = after.idle.saturating_sub(before.idle);
+    let waiting = after.iowait.saturating_sub(before.iowait);
+    let all = after.all().saturating_sub(before.all());
+    CpuSpan {
+        cpu: after.cpu,
+        busy_seconds: (wall - (idle + waiting) as f64 * tick).clamp(0.0, wall),
+        busy_ticks: after.busy().saturating_sub(before.busy()),
+        softirq_ticks: after.softirq.saturating_sub(before.softirq),
+        netperf_share: (all > 0).then(|| (1.0 - idle as f64 / all as f64).max(0.0)),
+    }
+}
+
+/// Run time and run-queue delay of all threads of a kind over the samples' span, in seconds.
+///
+/// Absent where there is none, or where their number changed.
+pub(crate) fn thread_seconds(record: &EndRecord, kind: ThreadKind) -> Option<(f64, f64)> {
+    let (first, last) = ends_of(record)?;
+    let sum = |sample: &Sample| {
+        let threads = sample.threads.iter().filter(|thread| thread.kind == kind);
+        threads.fold((0, 0, 0), |(count, run, wait), thread| (count + 1, run + thread.run_ns, wait + thread.wait_ns))
+    };
+    let (before, after) = (sum(first), sum(last));
+    if before.0 == 0 || before.0 != after.0 {
+        return None;
+    }
+    Some((after.1.checked_sub(before.1)? as f64 / 1e9, after.2.checked_sub(before.2)? as f64 / 1e9))
+}

@@ -1,0 +1,12 @@
+//! One run's two records in, derived figures out: throughput, CPU use, service demand, loss.
+//!
+//! Pure: nothing is read, nothing is kept. A figure that the records do not allow is absent, never 0.
+
+pub mod attribution;
+mod cpu;
+mod table;
+mod view;
+
+pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
+pub use table::{Better, METRICS, Metric, metric};
+pub use view::RunView;

@@ -1,0 +1,332 @@
+//! The metrics: one row each, and the formulas behind them.
+
+use model::record::{Role, ThreadKind};
+
+use crate::attribution::{Method, attribute};
+use crate::cpu;
+use crate::view::RunView;
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it says what happened.
+    Neither,
+}
+
+/// One derived figure of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name in studies and JSON, the unit last.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its unit for people.
+    pub unit: &'static str,
+    /// Which way it is better.
+    pub better: Better,
+    /// True where it needs the two ends' CPU time told apart ([`attribute`]).
+    pub attributed: bool,
+    /// The formula in words.
+    pub doc: &'static str,
+    /// The formula; absent where the records do not allow it.
+    pub compute: fn(&RunView) -> Option<f64>,
+}
+
+/// The metric of this name.
+pub fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+const fn row(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    better: Better,
+    doc: &'static str,
+    compute: fn(&RunView) -> Option<f64>,
+) -> Metric {
+    Metric { name, title, unit, better, attributed: false, doc, compute }
+}
+
+/// Every metric. KiB are 1024 bytes of user data, Mbit are 10^6 bits of user data, both of the measured window.
+pub const METRICS: &[Metric] = &[
+    row(
+        "throughput_mbps",
+        "Throughput",
+        "Mbit/s",
+        Better::Higher,
+        "bits received ÷ window; datagrams by the sender's marks and window, TCP by the receiver's window",
+        |run| mbps(run, Role::Receiver),
+    ),
+    row(
+        "send_throughput_mbps",
+        "Throughput offered",
+        "Mbit/s",
+        Better::Higher,
+        "bits that the send calls took ÷ the sender's window",
+        |run| mbps(run, Role::Sender),
+    ),
+    Metric {
+        attributed: true,
+        ..row(
+            "send_service_demand_us_per_kib",
+            "Send service demand",
+            "µs/KiB",
+            Better::Lower,
+            "the sender's attributed CPU time ÷ KiB sent",
+            |run| demand(run, Role::Sender, Role::Sender),
+        )
+    },
+    Metric {
+        attributed: true,
+        ..row(
+            "receive_service_demand_us_per_kib",
+            "Receive service demand",
+            "µs/KiB",
+            Better::Lower,
+            "the receiver's attributed CPU time ÷ KiB received",
+            |run| demand(run, Role::Receiver, Role::Receiver),
+        )
+    },
+    Metric {
+        attributed: true,
+        ..row(
+            "receive_service_demand_per_kib_sent_us",
+            "Receive service demand by netperf's definition",
+            "µs per KiB sent",
+            Better::Lower,
+            "the receiver's attributed CPU time ÷ KiB sent, as netperf divides; lost data makes it look cheaper",
+            |run| demand(run, Role::Receiver, Role::Sender),
+        )
+    },
+    row(
+        "netperf_send_service_demand_us_per_kib",
+        "Send service demand as netperf computes it",
+        "µs/KiB",
+        Better::Lower,
+        "netperf's CPU share of the sender's host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB sent per second)",
+        |run| netperf_demand(run, Role::Sender),
+    ),
+    row(
+        "netperf_receive_service_demand_us_per_kib",
+        "Receive service demand as netperf computes it",
+        "µs/KiB",
+        Better::Lower,
+        "netperf's CPU share of the receiver's host × 10000 × CPUs ÷ (KiB *sent* per second)",
+        |run| netperf_demand(run, Role::Receiver),
+    ),
+    row(
+        "sender_host_service_demand_us_per_kib",
+        "Service demand of the sender's whole host",
+        "µs/KiB",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) of all CPUs of the sender's host ÷ KiB received",
+        |run| host_demand(run, Role::Sender),
+    ),
+    row(
+        "receiver_host_service_demand_us_per_kib",
+        "Service demand of the receiver's whole host",
+        "µs/KiB",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) of all CPUs of the receiver's host ÷ KiB received",
+        |run| host_demand(run, Role::Receiver),
+    ),
+    row(
+        "sender_thread_cpu_us_per_kib",
+        "CPU time of the sending thread",
+        "µs/KiB",
+        Better::Lower,
+        "run time of the traffic thread ÷ KiB sent; carries soft interrupts that ran on its back",
+        |run| thread_demand(run, Role::Sender),
+    ),
+    row(
+        "receiver_thread_cpu_us_per_kib",
+        "CPU time of the receiving thread",
+        "µs/KiB",
+        Better::Lower,
+        "run time of the traffic thread ÷ KiB received; carries soft interrupts that ran on its back",
+        |run| thread_demand(run, Role::Receiver),
+    ),
+    row(
+        "sender_cpu_util_pct",
+        "CPU use of the sender's host",
+        "%",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs",
+        |run| cpu_util(run, Role::Sender),
+    ),
+    row(
+        "receiver_cpu_util_pct",
+        "CPU use of the receiver's host",
+        "%",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs",
+        |run| cpu_util(run, Role::Receiver),
+    ),
+    row(
+        "sender_peak_cpu_pct",
+        "Busiest CPU of the sender's host",
+        "%",
+        Better::Lower,
+        "busy time ÷ wall clock of the busiest CPU over the window",
+        |run| peak_cpu(run, Role::Sender),
+    ),
+    row(
+        "receiver_peak_cpu_pct",
+        "Busiest CPU of the receiver's host",
+        "%",
+        Better::Lower,
+        "busy time ÷ wall clock of the busiest CPU over the window",
+        |run| peak_cpu(run, Role::Receiver),
+    ),
+    row(
+        "sender_thread_wait_pct",
+        "Sending thread waiting for a CPU",
+        "%",
+        Better::Lower,
+        "run-queue delay of the traffic thread ÷ wall clock",
+        |run| thread_wait(run, Role::Sender),
+    ),
+    row(
+        "receiver_thread_wait_pct",
+        "Receiving thread waiting for a CPU",
+        "%",
+        Better::Lower,
+        "run-queue delay of the traffic thread ÷ wall clock",
+        |run| thread_wait(run, Role::Receiver),
+    ),
+    row(
+        "send_attribution_error_pct",
+        "Standard error of the sender's share",
+        "%",
+        Better::Neither,
+        "standard error ÷ attributed CPU time where ticks told the shares apart (binomial over USER_HZ ticks)",
+        |run| attribution_error(run, Role::Sender),
+    ),
+    row(
+        "receive_attribution_error_pct",
+        "Standard error of the receiver's share",
+        "%",
+        Better::Neither,
+        "standard error ÷ attributed CPU time where ticks told the shares apart (binomial over USER_HZ ticks)",
+        |run| attribution_error(run, Role::Receiver),
+    ),
+    row(
+        "loss_pct",
+        "Datagrams lost",
+        "%",
+        Better::Lower,
+        "datagrams of the measured window that never came ÷ those sent, by sequence number",
+        loss,
+    ),
+    row(
+        "segment_size_bytes",
+        "User data per segment",
+        "bytes",
+        Better::Neither,
+        "the sender's bytes ÷ data segments of the whole connection, again-sent ones too (TCP_INFO)",
+        segment_size,
+    ),
+    row("retransmits", "Segments sent again", "", Better::Lower, "of the whole connection (TCP_INFO)", |run| {
+        Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?))
+    }),
+    row(
+        "rtt_us",
+        "Round-trip time",
+        "µs",
+        Better::Lower,
+        "smoothed, at the end of the run, at the sender (TCP_INFO)",
+        |run| Some(f64::from(run.sender.tcp_info.as_ref()?.rtt_us?)),
+    ),
+    row(
+        "messages_per_second",
+        "Messages sent",
+        "1/s",
+        Better::Higher,
+        "messages handed over whole ÷ the sender's window",
+        |run| Some(run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?),
+    ),
+    row(
+        "receive_calls_per_second",
+        "Receive calls",
+        "1/s",
+        Better::Neither,
+        "receive calls that brought data ÷ window",
+        |run| Some(run.measured(Role::Receiver).calls as f64 / run.window_seconds(Role::Receiver)?),
+    ),
+    row("bytes_per_receive_call", "User data per receive call", "bytes", Better::Neither, "received ÷ calls", |run| {
+        let counts = run.measured(Role::Receiver);
+        quotient(counts.bytes as f64, counts.calls as f64)
+    }),
+];
+
+fn quotient(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+fn mbps(run: &RunView, role: Role) -> Option<f64> {
+    Some(run.measured(role).bytes as f64 * 8.0 / 1e6 / run.window_seconds(role)?)
+}
+
+/// CPU time attributed to `end` over its window, in µs, per KiB that `per` counted.
+fn demand(run: &RunView, end: Role, per: Role) -> Option<f64> {
+    let cpus = attribute(run).ok()?.end(end).cpus;
+    Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(per)?)
+}
+
+/// netperf 2.7, `calc_service_demand_internal`: µs per KiB sent, whole machine.
+fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
+    let cpus = cpu::cpus(run.end(role))?;
+    let shares: Option<Vec<f64>> = cpus.iter().map(|cpu| cpu.netperf_share).collect();
+    let util_pct = 100.0 * shares?.iter().sum::<f64>() / cpus.len() as f64;
+    Some(util_pct * 10_000.0 * cpus.len() as f64 / run.kib_per_second(Role::Sender)?)
+}
+
+/// CPU seconds per second of a whole host.
+fn host_cpus(run: &RunView, role: Role) -> Option<f64> {
+    let busy: f64 = cpu::cpus(run.end(role))?.iter().map(|cpu| cpu.busy_seconds).sum();
+    Some(busy / cpu::span_seconds(run.end(role))?)
+}
+
+fn host_demand(run: &RunView, role: Role) -> Option<f64> {
+    Some(host_cpus(run, role)? * 1e6 / run.kib_per_second(Role::Receiver)?)
+}
+
+fn thread_demand(run: &RunView, role: Role) -> Option<f64> {
+    let (seconds, _) = cpu::thread_seconds(run.end(role), ThreadKind::Traffic)?;
+    Some(seconds / cpu::span_seconds(run.end(role))? * 1e6 / run.kib_per_second(role)?)
+}
+
+fn thread_wait(run: &RunView, role: Role) -> Option<f64> {
+    let (_, waiting) = cpu::thread_seconds(run.end(role), ThreadKind::Traffic)?;
+    Some(100.0 * waiting / cpu::span_seconds(run.end(role))?)
+}
+
+fn cpu_util(run: &RunView, role: Role) -> Option<f64> {
+    let count = cpu::cpus(run.end(role))?.len() as f64;
+    Some(100.0 * host_cpus(run, role)? / count)
+}
+
+fn peak_cpu(run: &RunView, role: Role) -> Option<f64> {
+    let busiest = cpu::cpus(run.end(role))?.iter().map(|cpu| cpu.busy_seconds).max_by(f64::total_cmp)?;
+    Some(100.0 * busiest / cpu::span_seconds(run.end(role))?)
+}
+
+fn attribution_error(run: &RunView, role: Role) -> Option<f64> {
+    let attribution = attribute(run).ok().filter(|attribution| attribution.method == Method::SoftirqTicks)?;
+    Some(100.0 * attribution.end(role).relative_standard_error?)
+}
+
+fn loss(run: &RunView) -> Option<f64> {
+    let sequence = run.receiver.sequence?;
+    quotient(100.0 * sequence.measured_lost as f64, sequence.measured_sent as f64)
+}
+
+fn segment_size(run: &RunView) -> Option<f64> {
+    let info = run.sender.tcp_info.as_ref()?;
+    quotient(info.bytes_sent? as f64, f64::from(info.data_segs_out?))
+}

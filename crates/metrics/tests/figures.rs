@@ -1,0 +1,235 @@
+//! Every formula against records whose figures are known.
+
+use metrics::{METRICS, Method, RunView, attribute, metric};
+use model::conditions::{Conditions, Workload};
+use model::record::{
+    Counts, CpuTicks, EndRecord, OffloadsInForce, PhaseCounts, Role, Sample, Sequence, TcpInfo, ThreadKind, ThreadTime,
+};
+
+/// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
+type Load = [(u64, u64, u64, u64); 2];
+
+fn ticks(load: &Load) -> Vec<CpuTicks> {
+    let cpu = |(cpu, (user, softirq, idle, iowait)): (u32, &(u64, u64, u64, u64))| CpuTicks {
+        cpu,
+        user: 1000 + user,
+        softirq: 50 + softirq,
+        idle: 9000 + idle,
+        iowait: 20 + iowait,
+        ..CpuTicks::default()
+    };
+    (0..).zip(load).map(cpu).collect()
+}
+
+fn thread(kind: ThreadKind, run_ns: u64) -> ThreadTime {
+    ThreadTime { kind, run_ns, wait_ns: run_ns / 10, slices: 1 }
+}
+
+/// A record of a window of 2 s in which `bytes` moved in messages of 1024 bytes.
+fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
+    let sample = |at_ns, cpus| Sample { at_ns, cpus, ..Sample::default() };
+    let counts = Counts { calls: bytes / 2048, messages: bytes / 1024, bytes, ..Counts::default() };
+    EndRecord {
+        role,
+        in_force: Vec::new(),
+        offloads: OffloadsInForce::default(),
+        pinned_cpus: vec![u32::from(role == Role::Receiver)],
+        window_begin_ns: 5_000_000_000,
+        window_end_ns: 7_000_000_000,
+        counts: PhaseCounts { outside: Counts::default(), measured: counts },
+        sequence: None,
+        tcp_info: None,
+        ticks_per_second: 100,
+        samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],
+    }
+}
+
+/// CPU 0: 120 user, 30 softirq, 40 idle, 10 iowait of 200 ticks; CPU 1: 50 user, 50 softirq, 100 idle.
+const LOAD: Load = [(120, 30, 40, 10), (50, 50, 100, 0)];
+
+const MIB: u64 = 1 << 20;
+
+struct Run {
+    sender: EndRecord,
+    receiver: EndRecord,
+    conditions: Conditions,
+    shared_cpus: bool,
+}
+
+impl Run {
+    /// 200 MiB sent, 150 MiB received, as datagrams.
+    fn udp() -> Run {
+        let mut receiver = record(Role::Receiver, 150 * MIB, LOAD);
+        let sent = 200 * 1024;
+        receiver.sequence = Some(Sequence { measured_sent: sent, measured_lost: sent / 4, ..Sequence::default() });
+        Run {
+            sender: record(Role::Sender, 200 * MIB, LOAD),
+            receiver,
+            conditions: Conditions { workload: Workload::UdpStream, ..Conditions::default() },
+            shared_cpus: true,
+        }
+    }
+
+    fn view(&self) -> RunView<'_> {
+        RunView {
+            sender: &self.sender,
+            receiver: &self.receiver,
+            conditions: &self.conditions,
+            shared_cpus: self.shared_cpus,
+        }
+    }
+
+    fn figure(&self, name: &str) -> Option<f64> {
+        (metric(name).unwrap().compute)(&self.view())
+    }
+
+    fn threads(&mut self, role: Role, kind: ThreadKind, run_ns: u64) {
+        let end = if role == Role::Sender { &mut self.sender } else { &mut self.receiver };
+        end.samples[0].threads.push(thread(kind, 1_000_000));
+        end.samples[1].threads.push(thread(kind, 1_000_000 + run_ns));
+    }
+}
+
+fn assert_close(found: Option<f64>, expected: f64) {
+    let found = found.expect("a figure");
+    assert!((found - expected).abs() <= expected.abs() * 1e-9, "found {found}, expected {expected}");
+}
+
+#[test]
+fn throughput_counts_bits_of_user_data() {
+    let mut run = Run::udp();
+    run.receiver.window_end_ns = 9_000_000_000;
+    assert_close(run.figure("throughput_mbps"), 150.0 * 1.048_576 * 8.0 / 2.0);
+    assert_close(run.figure("send_throughput_mbps"), 200.0 * 1.048_576 * 8.0 / 2.0);
+    assert_close(run.figure("messages_per_second"), 102_400.0);
+    assert_close(run.figure("bytes_per_receive_call"), 2048.0);
+    run.conditions.workload = Workload::TcpStream;
+    assert_close(run.figure("throughput_mbps"), 150.0 * 1.048_576 * 8.0 / 4.0);
+}
+
+#[test]
+fn busy_time_is_wall_clock_less_idle_and_iowait() {
+    let mut run = Run::udp();
+    assert_close(run.figure("sender_cpu_util_pct"), 100.0 * (1.5 + 1.0) / 4.0);
+    assert_close(run.figure("receiver_peak_cpu_pct"), 75.0);
+    assert_close(run.figure("sender_host_service_demand_us_per_kib"), 2.5e6 / (150.0 * 1024.0));
+    run.sender.samples[1].cpus[0].idle += 1000;
+    assert_close(run.figure("sender_cpu_util_pct"), 100.0 * 1.0 / 4.0);
+}
+
+#[test]
+fn on_two_hosts_each_end_is_its_host() {
+    let run = Run { shared_cpus: false, ..Run::udp() };
+    assert_eq!(attribute(&run.view()).unwrap().method, Method::Hosts);
+    assert_close(run.figure("send_service_demand_us_per_kib"), 2.5e6 / (200.0 * 1024.0));
+    assert_close(run.figure("receive_service_demand_us_per_kib"), 2.5e6 / (150.0 * 1024.0));
+}
+
+#[test]
+fn the_two_receive_definitions_differ_by_exactly_the_loss() {
+    let run = Run { shared_cpus: false, ..Run::udp() };
+    let received = run.figure("receive_service_demand_us_per_kib").unwrap();
+    let by_sent = run.figure("receive_service_demand_per_kib_sent_us");
+    assert_close(run.figure("loss_pct"), 25.0);
+    assert_close(by_sent, received * (1.0 - 0.25));
+}
+
+#[test]
+fn napi_threads_in_use_tell_the_ends_apart() {
+    let mut run = Run::udp();
+    run.threads(Role::Sender, ThreadKind::Traffic, 800_000_000);
+    run.threads(Role::Sender, ThreadKind::Napi, 100_000_000);
+    run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
+    run.threads(Role::Receiver, ThreadKind::Napi, 300_000_000);
+    let attribution = attribute(&run.view()).unwrap();
+    assert_eq!(attribution.method, Method::NapiThread);
+    assert_close(Some(attribution.sender.cpu_seconds()), 0.9);
+    assert_close(Some(attribution.receiver.cpu_seconds()), 0.9);
+    assert_close(run.figure("sender_thread_cpu_us_per_kib"), 0.8e6 / (200.0 * 1024.0));
+    assert_close(run.figure("receiver_thread_wait_pct"), 3.0);
+    assert_eq!(run.figure("send_attribution_error_pct"), None);
+}
+
+#[test]
+fn idle_napi_threads_leave_the_split_to_the_ticks() {
+    let mut run = Run::udp();
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 600_000_000);
+        run.threads(role, ThreadKind::Napi, 30_000_000);
+    }
+    let attribution = attribute(&run.view()).unwrap();
+    assert_eq!(attribution.method, Method::SoftirqTicks);
+    // CPU 0 is the sender's: 1.5 s busy, 30 of 150 ticks softirq; CPU 1 the receiver's: 1 s, 50 of 100.
+    assert_close(Some(attribution.sender.cpu_seconds()), 1.5 * 0.8 + 1.0 * 0.5);
+    assert_close(Some(attribution.receiver.cpu_seconds()), 1.0 * 0.5 + 1.5 * 0.2);
+    let variance: f64 = 1.5 * 1.5 * 0.2 * 0.8 / 150.0 + 0.25 / 100.0;
+    assert_close(run.figure("send_attribution_error_pct"), 100.0 * variance.sqrt() / 1.7);
+}
+
+#[test]
+fn ends_that_cannot_be_told_apart_have_no_service_demand_and_say_why() {
+    let mut run = Run::udp();
+    run.receiver.pinned_cpus = vec![0];
+    assert!(attribute(&run.view()).unwrap_err().to_string().contains("same CPU"));
+    run.receiver.pinned_cpus = Vec::new();
+    assert!(attribute(&run.view()).unwrap_err().to_string().contains("not pinned"));
+    for metric in METRICS.iter().filter(|metric| metric.attributed) {
+        assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
+    }
+    run.shared_cpus = false;
+    run.sender.samples.clear();
+    assert!(attribute(&run.view()).unwrap_err().to_string().contains("could not be read"));
+}
+
+#[test]
+fn netperf_divides_by_all_ticks_and_by_what_was_sent() {
+    let mut run = Run::udp();
+    // CPU 0: 160 of 200 ticks not idle (iowait counts as busy), CPU 1: 100 of 200.
+    let expected = (100.0 * (0.8 + 0.5) / 2.0) * 10_000.0 * 2.0 / (200.0 * 1024.0 / 2.0);
+    assert_close(run.figure("netperf_receive_service_demand_us_per_kib"), expected);
+    // On a tickless kernel half of the work's ticks are missing: netperf sees 0.67 instead of 0.8.
+    run.sender.samples[1].cpus[0].user -= 80;
+    let expected = (100.0 * (80.0 / 120.0 + 0.5) / 2.0) * 10_000.0 * 2.0 / (200.0 * 1024.0 / 2.0);
+    assert_close(run.figure("netperf_send_service_demand_us_per_kib"), expected);
+    assert_close(run.figure("sender_peak_cpu_pct"), 75.0);
+}
+
+#[test]
+fn segments_are_counted_by_the_kernel() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("segment_size_bytes"), None);
+    run.sender.tcp_info = Some(TcpInfo {
+        bytes_sent: Some(1_024_000),
+        data_segs_out: Some(1000),
+        rtt_us: Some(80),
+        ..TcpInfo::default()
+    });
+    assert_close(run.figure("segment_size_bytes"), 1024.0);
+    assert_close(run.figure("rtt_us"), 80.0);
+    assert_eq!(run.figure("retransmits"), None);
+}
+
+#[test]
+fn what_was_not_measured_is_absent() {
+    let mut run = Run { shared_cpus: false, ..Run::udp() };
+    for end in [&mut run.sender, &mut run.receiver] {
+        end.samples.clear();
+        end.window_end_ns = end.window_begin_ns;
+        end.counts = PhaseCounts::default();
+        end.sequence = None;
+    }
+    for metric in METRICS {
+        assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
+    }
+}
+
+#[test]
+fn names_are_unique_and_end_in_their_unit() {
+    let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), METRICS.len());
+    let units = ["_mbps", "_us_per_kib", "_us", "_pct", "_bytes", "_per_second", "retransmits", "_receive_call"];
+    assert!(names.iter().all(|name| units.iter().any(|unit| name.ends_with(unit))), "{names:?}");
+    assert!(METRICS.iter().all(|metric| !metric.doc.is_empty() && !metric.title.is_empty()));
+}

@@ -1,0 +1,116 @@
+//! One request and its whole answer over a netlink socket.
+
+use std::io;
+use std::time::Duration;
+
+use sys::netlink::{NetlinkProtocol, NetlinkSocket};
+
+use crate::error::Error;
+use crate::message::{Message, Reply, attribute, replies, text, u32_at};
+
+const NLM_F_REQUEST: u16 = 0x01;
+const NLM_F_ACK: u16 = 0x04;
+const NLM_F_DUMP_INTR: u16 = 0x10;
+const NLM_F_CAPPED: u16 = 0x100;
+const NLM_F_ACK_TLVS: u16 = 0x200;
+const NLM_F_DUMP: u16 = 0x300;
+/// Makes a request that creates fail when the object exists.
+pub(crate) const NLM_F_EXCL: u16 = 0x200;
+/// Makes a request create its object.
+pub(crate) const NLM_F_CREATE: u16 = 0x400;
+
+const NLMSG_NOOP: u16 = 1;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLMSGERR_ATTR_MSG: u16 = 1;
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+const BUFFER_BYTES: usize = 64 * 1024;
+/// How often a dump is asked for again when the kernel says that it changed meanwhile.
+const DUMP_ATTEMPTS: usize = 5;
+
+/// A netlink socket with the numbering of its requests.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    socket: NetlinkSocket,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    /// Opens a connection in the calling thread's network namespace.
+    pub(crate) fn open(protocol: NetlinkProtocol) -> Result<Self, Error> {
+        let socket = NetlinkSocket::open(protocol, TIMEOUT)
+            .map_err(|source| Error::Socket { asked: "open a netlink socket".to_owned(), source })?;
+        Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER_BYTES] })
+    }
+
+    /// Sends a request about one object; returns the messages before the acknowledgement.
+    pub(crate) fn request(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
+        let (answer, _) = self.exchange(asked, message, NLM_F_ACK)?;
+        Ok(answer)
+    }
+
+    /// Sends a request for all objects; asks again when they changed while being listed.
+    pub(crate) fn dump(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
+        for _ in 0..DUMP_ATTEMPTS {
+            let (answer, interrupted) = self.exchange(asked, message.clone(), NLM_F_DUMP)?;
+            if !interrupted {
+                return Ok(answer);
+            }
+        }
+        Err(Error::Malformed { asked: asked.to_owned(), detail: "the list keeps changing while it is read" })
+    }
+
+    fn exchange(&mut self, asked: &str, message: Message, flags: u16) -> Result<(Vec<Reply>, bool), Error> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let bytes = message.finish(self.sequence, NLM_F_REQUEST | flags);
+        let failed = |source| Error::Socket { asked: asked.to_owned(), source };
+        self.socket.send(&bytes).map_err(failed)?;
+        let mut answer = Vec::new();
+        let mut interrupted = false;
+        loop {
+            let length = self.socket.recv(&mut self.buffer).map_err(failed)?;
+            for reply in replies(&self.buffer[..length]) {
+                if reply.sequence != self.sequence {
+                    continue;
+                }
+                interrupted |= reply.flags & NLM_F_DUMP_INTR != 0;
+                match reply.kind {
+                    NLMSG_NOOP => {}
+                    NLMSG_ERROR | NLMSG_DONE => {
+                        return refusal(asked, &reply).map_or(Ok((answer, interrupted)), Err);
+                    }
+                    _ => answer.push(reply),
+                }
+            }
+        }
+    }
+}
+
+/// The error that an acknowledgement or the end of a dump carries, if any.
+fn refusal(asked: &str, reply: &Reply) -> Option<Error> {
+    let code = u32_at(&reply.payload, 0).unwrap_or(0).cast_signed();
+    if code == 0 {
+        return None;
+    }
+    Some(Error::Refused {
+        asked: asked.to_owned(),
+        source: io::Error::from_raw_os_error(code.saturating_neg()),
+        text: kernel_text(reply),
+    })
+}
+
+fn kernel_text(reply: &Reply) -> Option<String> {
+    if reply.flags & NLM_F_ACK_TLVS == 0 {
+        return None;
+    }
+    // An error repeats the request's header (16 bytes), and its body too unless it was capped.
+    let mut start = 4;
+    if reply.kind == NLMSG_ERROR {
+        let request_bytes = u32_at(&reply.payload, 4)? as usize;
+        let capped = reply.flags & NLM_F_CAPPED != 0;
+        start += if capped { 16 } else { crate::message::aligned(request_bytes) };
+    }
+    attribute(reply.payload.get(start..)?, NLMSGERR_ATTR_MSG).map(text)
+}

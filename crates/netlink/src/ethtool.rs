@@ -1,0 +1,175 @@
+//! Features of a device (offloads), by the kernel's names, over ethtool's generic netlink family.
+//!
+//! The kernel answers "done" also when it did not set a feature. Only a later read tells.
+//! Source: Documentation/networking/ethtool-netlink.rst, Linux 5.7 and later.
+
+use std::collections::BTreeMap;
+
+use crate::error::Error;
+use crate::generic::{Family, body};
+use crate::message::{Message, attribute, attributes, text};
+
+const FEATURES_GET: u8 = 11;
+const FEATURES_SET: u8 = 12;
+
+const HEADER: u16 = 1;
+const HEADER_DEVICE_NAME: u16 = 2;
+const FEATURES_HW: u16 = 2;
+const FEATURES_WANTED: u16 = 3;
+const FEATURES_ACTIVE: u16 = 4;
+const FEATURES_NOCHANGE: u16 = 5;
+
+const BITSET_NOMASK: u16 = 1;
+const BITSET_BITS: u16 = 3;
+const BITSET_VALUE: u16 = 4;
+const BIT: u16 = 1;
+const BIT_NAME: u16 = 2;
+const BIT_VALUE: u16 = 3;
+
+/// What the kernel says about one feature.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Feature {
+    /// The device can have it on and off.
+    pub hw: bool,
+    /// It was asked for.
+    pub wanted: bool,
+    /// It is on.
+    pub active: bool,
+    /// No request may ever change it, on any device.
+    pub nochange: bool,
+}
+
+impl Feature {
+    /// Whether a request can change it; ethtool shows the others as "fixed".
+    pub fn is_changeable(&self) -> bool {
+        self.hw && !self.nochange
+    }
+}
+
+/// Every feature that the kernel knows, by its name, such as "tx-tcp-segmentation".
+pub type Features = BTreeMap<String, Feature>;
+
+/// What the kernel answered to a change of features. It is not proof: read the features again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetReply {
+    /// The features whose outcome is not what was asked, with what was asked.
+    pub refused: BTreeMap<String, bool>,
+    /// The features that changed, asked for or not, with their new value.
+    pub changed: BTreeMap<String, bool>,
+}
+
+/// A connection to ethtool's netlink family.
+#[derive(Debug)]
+pub struct Ethtool {
+    family: Family,
+}
+
+impl Ethtool {
+    /// Opens a connection in the calling thread's network namespace.
+    ///
+    /// Fails with `EOPNOTSUPP` when the kernel has no such family (before Linux 5.6).
+    pub fn open() -> Result<Self, Error> {
+        match Family::open("ethtool")? {
+            Some(family) => Ok(Self { family }),
+            None => Err(Error::Refused {
+                asked: "speak netlink with ethtool".to_owned(),
+                source: std::io::Error::from_raw_os_error(95),
+                text: Some("there is no family \"ethtool\"".to_owned()),
+            }),
+        }
+    }
+
+    /// Every feature of `device`.
+    pub fn features(&mut self, device: &str) -> Result<Features, Error> {
+        let asked = format!("read the features of {device}");
+        let message = addressed(self.family.command(FEATURES_GET), device);
+        let answer = self.family.request(&asked, message)?;
+        let reply = answer.first().ok_or(Error::Malformed { asked, detail: "no features in the answer" })?;
+        Ok(read_features(body(reply)))
+    }
+
+    /// Asks for features of `device` to be on (true) or off, by name, in one message.
+    ///
+    /// `Ok` does not mean that they are. `EINVAL` when a name is unknown to the kernel.
+    pub fn set_features(&mut self, device: &str, asked_for: &BTreeMap<String, bool>) -> Result<SetReply, Error> {
+        let names: Vec<_> = asked_for.keys().map(String::as_str).collect();
+        let asked = format!("set the features {} of {device}", names.join(" "));
+        let message = addressed(self.family.command(FEATURES_SET), device);
+        let message =
+            message.nested(FEATURES_WANTED, |set| set.nested(BITSET_BITS, |bits| asked_for.iter().fold(bits, add_bit)));
+        let answer = self.family.request(&asked, message)?;
+        let reply = answer.first().map(body).unwrap_or_default();
+        let set_of = |kind| attribute(reply, kind).map(read_bitset).unwrap_or_default();
+        Ok(SetReply { refused: set_of(FEATURES_WANTED), changed: set_of(FEATURES_ACTIVE) })
+    }
+}
+
+fn addressed(message: Message, device: &str) -> Message {
+    message.nested(HEADER, |h| h.attribute_text(HEADER_DEVICE_NAME, device))
+}
+
+fn add_bit(bits: Message, (name, on): (&String, &bool)) -> Message {
+    bits.nested(BIT, |bit| {
+        let bit = bit.attribute_text(BIT_NAME, name);
+        if *on { bit.attribute(BIT_VALUE, &[]) } else { bit }
+    })
+}
+
+fn read_features(attributes_of_reply: &[u8]) -> Features {
+    let mut features = Features::new();
+    for (kind, value) in attributes(attributes_of_reply) {
+        if !(FEATURES_HW..=FEATURES_NOCHANGE).contains(&kind) {
+            continue;
+        }
+        for (name, set) in read_bitset(value) {
+            let feature = features.entry(name).or_default();
+            match kind {
+                FEATURES_HW => feature.hw = set,
+                FEATURES_WANTED => feature.wanted = set,
+                FEATURES_ACTIVE => feature.active = set,
+                _ => feature.nochange = set,
+            }
+        }
+    }
+    features
+}
+
+/// Reads a verbose bit set: a list (every bit named is set), or bits with a value each.
+fn read_bitset(bitset: &[u8]) -> BTreeMap<String, bool> {
+    debug_assert!(attribute(bitset, BITSET_VALUE).is_none(), "compact bit sets come only when asked for");
+    let is_list = attribute(bitset, BITSET_NOMASK).is_some();
+    let bits = attribute(bitset, BITSET_BITS).unwrap_or_default();
+    attributes(bits)
+        .filter(|(kind, _)| *kind == BIT)
+        .filter_map(|(_, bit)| {
+            let name = attribute(bit, BIT_NAME).map(text)?;
+            Some((name, is_list || attribute(bit, BIT_VALUE).is_some()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::replies;
+
+    fn bitset(list: bool, bits: &[(&str, bool)]) -> Vec<u8> {
+        let mut message = Message::new(0, 0, &[]);
+        if list {
+            message = message.attribute(BITSET_NOMASK, &[]);
+        }
+        let message = message.nested(BITSET_BITS, |all| {
+            bits.iter().fold(all, |all, (name, on)| add_bit(all, (&(*name).to_owned(), on)))
+        });
+        replies(&message.finish(0, 0))[0].payload.clone()
+    }
+
+    #[test]
+    fn a_bit_of_a_list_is_set_and_a_bit_with_mask_has_its_value() {
+        let list = read_bitset(&bitset(true, &[("rx-gro", false)]));
+        assert_eq!(list, BTreeMap::from([("rx-gro".to_owned(), true)]));
+        let masked = read_bitset(&bitset(false, &[("rx-gro", false), ("rx-lro", true)]));
+        let expected = BTreeMap::from([("rx-gro".to_owned(), false), ("rx-lro".to_owned(), true)]);
+        assert_eq!(masked, expected);
+    }
+}

@@ -1,0 +1,64 @@
+//! Generic netlink: finding a family by name, and the header of its messages.
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::message::{Message, Reply, attribute, u16_at};
+use sys::netlink::NetlinkProtocol;
+
+const GENL_ID_CTRL: u16 = 16;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const CTRL_ATTR_FAMILY_ID: u16 = 1;
+const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+const ENOENT: i32 = 2;
+const GENERIC_HEADER_BYTES: usize = 4;
+
+/// A connection to one generic netlink family.
+#[derive(Debug)]
+pub(crate) struct Family {
+    connection: Connection,
+    id: u16,
+}
+
+impl Family {
+    /// Connects to the family of this name; `None` when this kernel does not have it.
+    pub(crate) fn open(name: &str) -> Result<Option<Self>, Error> {
+        let mut connection = Connection::open(NetlinkProtocol::Generic)?;
+        let asked = format!("find the netlink family \"{name}\"");
+        let message = command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY).attribute_text(CTRL_ATTR_FAMILY_NAME, name);
+        let answer = match connection.request(&asked, message) {
+            Ok(answer) => answer,
+            Err(error) if error.errno() == Some(ENOENT) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let id = answer
+            .iter()
+            .find_map(|reply| attribute(body(reply), CTRL_ATTR_FAMILY_ID))
+            .and_then(|value| u16_at(value, 0))
+            .ok_or(Error::Malformed { asked, detail: "no family id in the answer" })?;
+        Ok(Some(Self { connection, id }))
+    }
+
+    /// Begins a message to the family.
+    pub(crate) fn command(&self, number: u8) -> Message {
+        command(self.id, number)
+    }
+
+    /// Sends a request about one object; returns the messages before the acknowledgement.
+    pub(crate) fn request(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
+        self.connection.request(asked, message)
+    }
+
+    /// Sends a request for all objects.
+    pub(crate) fn dump(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
+        self.connection.dump(asked, message)
+    }
+}
+
+fn command(family: u16, number: u8) -> Message {
+    Message::new(family, 0, &[number, 1, 0, 0])
+}
+
+/// The attributes of a generic netlink message.
+pub(crate) fn body(reply: &Reply) -> &[u8] {
+    reply.payload.get(GENERIC_HEADER_BYTES..).unwrap_or(&[])
+}

@@ -1,0 +1,17 @@
+//! Blocking netlink verbs: links, addresses, qdiscs, ethtool features, NAPI instances.
+//!
+//! Each verb sends one request and waits for its whole answer. The types are the kernel's, not the
+//! program's. A connection stays in the network namespace in which it was opened.
+
+mod connection;
+mod error;
+mod ethtool;
+mod generic;
+mod message;
+mod netdev;
+mod rtnl;
+
+pub use error::Error;
+pub use ethtool::{Ethtool, Feature, Features, SetReply};
+pub use netdev::{Napi, Netdev};
+pub use rtnl::{IFF_UP, Link, Netns, Qdisc, Rtnl, VethPair};

@@ -1,0 +1,185 @@
+//! Netlink messages as bytes: building requests, walking answers.
+
+/// Length of `struct nlmsghdr`, in bytes.
+pub(crate) const HEADER_BYTES: usize = 16;
+const NESTED: u16 = 0x8000;
+const TYPE_MASK: u16 = 0x3fff;
+
+/// A request under construction.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    bytes: Vec<u8>,
+}
+
+impl Message {
+    /// Begins a message of type `kind`, with the family's fixed header `fixed`.
+    pub(crate) fn new(kind: u16, flags: u16, fixed: &[u8]) -> Self {
+        let mut bytes = vec![0; HEADER_BYTES];
+        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+        bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
+        bytes.extend_from_slice(fixed);
+        let mut message = Self { bytes };
+        message.align();
+        message
+    }
+
+    /// Adds an attribute with these bytes.
+    pub(crate) fn attribute(mut self, kind: u16, value: &[u8]) -> Self {
+        self.push(kind, value);
+        self
+    }
+
+    /// Adds an attribute that is one number.
+    pub(crate) fn attribute_u32(self, kind: u16, value: u32) -> Self {
+        self.attribute(kind, &value.to_ne_bytes())
+    }
+
+    /// Adds an attribute that is a text, ended by a zero byte.
+    pub(crate) fn attribute_text(self, kind: u16, value: &str) -> Self {
+        let mut bytes = value.as_bytes().to_vec();
+        bytes.push(0);
+        self.attribute(kind, &bytes)
+    }
+
+    /// Adds bytes that are no attribute: the header that some nested attributes begin with.
+    pub(crate) fn raw(mut self, value: &[u8]) -> Self {
+        self.bytes.extend_from_slice(value);
+        self.align();
+        self
+    }
+
+    /// Adds an attribute that holds what `fill` adds.
+    pub(crate) fn nested(mut self, kind: u16, fill: impl FnOnce(Self) -> Self) -> Self {
+        let start = self.bytes.len();
+        self.push(kind | NESTED, &[]);
+        let mut message = fill(self);
+        let length = u16_length(message.bytes.len() - start);
+        message.bytes[start..start + 2].copy_from_slice(&length.to_ne_bytes());
+        message
+    }
+
+    /// The bytes to send, with this sequence number and these flags added.
+    pub(crate) fn finish(mut self, sequence: u32, more_flags: u16) -> Vec<u8> {
+        let length = u32::try_from(self.bytes.len()).expect("a request is far below 4 GiB");
+        self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());
+        let flags = u16_at(&self.bytes, 6).unwrap_or(0) | more_flags;
+        self.bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
+        self.bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+        self.bytes
+    }
+
+    fn push(&mut self, kind: u16, value: &[u8]) {
+        let length = u16_length(value.len() + 4);
+        self.bytes.extend_from_slice(&length.to_ne_bytes());
+        self.bytes.extend_from_slice(&kind.to_ne_bytes());
+        self.bytes.extend_from_slice(value);
+        self.align();
+    }
+
+    fn align(&mut self) {
+        self.bytes.resize(aligned(self.bytes.len()), 0);
+    }
+}
+
+fn u16_length(length: usize) -> u16 {
+    u16::try_from(length).expect("an attribute that this program builds is far below 64 KiB")
+}
+
+/// Netlink's alignment: the next multiple of four.
+pub(crate) fn aligned(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
+
+/// One message of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    /// The message's type.
+    pub(crate) kind: u16,
+    /// The flags of its header.
+    pub(crate) flags: u16,
+    /// The number of the request that it answers.
+    pub(crate) sequence: u32,
+    /// What follows the header.
+    pub(crate) payload: Vec<u8>,
+}
+
+/// Splits a received buffer into its messages; what is cut short is left out.
+pub(crate) fn replies(mut buffer: &[u8]) -> Vec<Reply> {
+    let mut found = Vec::new();
+    while let (Some(length), Some(kind), Some(flags), Some(sequence)) =
+        (u32_at(buffer, 0), u16_at(buffer, 4), u16_at(buffer, 6), u32_at(buffer, 8))
+    {
+        let length = length as usize;
+        let Some(payload) = buffer.get(HEADER_BYTES..length) else {
+            break;
+        };
+        found.push(Reply { kind, flags, sequence, payload: payload.to_vec() });
+        buffer = buffer.get(aligned(length)..).unwrap_or(&[]);
+    }
+    found
+}
+
+/// The attributes in `bytes`, as (type without flags, value); what is cut short is left out.
+pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = usize::from(u16_at(bytes, 0)?);
+        let kind = u16_at(bytes, 2)? & TYPE_MASK;
+        let value = bytes.get(4..length)?;
+        bytes = bytes.get(aligned(length)..).unwrap_or(&[]);
+        Some((kind, value))
+    })
+}
+
+/// The first attribute of this type.
+pub(crate) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    attributes(bytes).find(|(found, _)| *found == kind).map(|(_, value)| value)
+}
+
+/// The text of an attribute, without its closing zero byte.
+pub(crate) fn text(value: &[u8]) -> String {
+    let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
+    String::from_utf8_lossy(&value[..end]).into_owned()
+}
+
+/// The number at `offset`, in the host's byte order.
+pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    let bytes = bytes.get(offset..offset.checked_add(2)?)?;
+    bytes.try_into().ok().map(u16::from_ne_bytes)
+}
+
+/// The number at `offset`, in the host's byte order.
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    let bytes = bytes.get(offset..offset.checked_add(4)?)?;
+    bytes.try_into().ok().map(u32::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_reads_back() {
+        let bytes = Message::new(16, 1, &[7; 4])
+            .attribute_text(3, "h1-eth0")
+            .nested(18, |m| m.attribute_text(1, "veth").attribute_u32(2, 1500))
+            .finish(9, 4);
+        let all = replies(&bytes);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].kind, all[0].flags, all[0].sequence), (16, 5, 9));
+        let body = &all[0].payload[4..];
+        assert_eq!(attribute(body, 3).map(text).as_deref(), Some("h1-eth0"));
+        let nested = attribute(body, 18).unwrap();
+        assert_eq!(attribute(nested, 1).map(text).as_deref(), Some("veth"));
+        assert_eq!(attribute(nested, 2).and_then(|v| u32_at(v, 0)), Some(1500));
+    }
+
+    #[test]
+    fn cut_or_absurd_answers_end_the_walk() {
+        assert!(replies(&[1, 2, 3]).is_empty());
+        let mut bytes = Message::new(16, 0, &[]).attribute_u32(1, 5).finish(1, 0);
+        bytes[0] = 0;
+        assert!(replies(&bytes).is_empty());
+        assert_eq!(attributes(&[3, 0, 1, 0]).count(), 0);
+        assert_eq!(attributes(&[255, 0, 1, 0, 9]).count(), 0);
+    }
+}

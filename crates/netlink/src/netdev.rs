@@ -1,0 +1,50 @@
+//! NAPI instances of a device, over the generic netlink family "netdev" (Linux 6.8 and later).
+
+use crate::error::Error;
+use crate::generic::{Family, body};
+use crate::message::{Reply, attribute, u32_at};
+
+const NAPI_GET: u8 = 11;
+const NAPI_IFINDEX: u16 = 1;
+const NAPI_ID: u16 = 2;
+const NAPI_PID: u16 = 4;
+
+/// One NAPI instance: the part of a device that polls one of its queues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Napi {
+    /// Its number, unique on the machine.
+    pub id: u32,
+    /// The process id of its kernel thread, as the machine's first PID namespace numbers it.
+    ///
+    /// `None` when it is not threaded, or when the kernel does not say.
+    pub thread_pid: Option<u32>,
+}
+
+/// A connection to the kernel's family "netdev".
+#[derive(Debug)]
+pub struct Netdev {
+    family: Family,
+}
+
+impl Netdev {
+    /// Opens a connection in the calling thread's network namespace; `None` before Linux 6.3.
+    pub fn open() -> Result<Option<Self>, Error> {
+        Ok(Family::open("netdev")?.map(|family| Self { family }))
+    }
+
+    /// The NAPI instances of the link `index`; `None` when this kernel cannot list them.
+    pub fn napis(&mut self, index: u32) -> Result<Option<Vec<Napi>>, Error> {
+        let asked = format!("list the NAPI instances of link {index}");
+        let message = self.family.command(NAPI_GET).attribute_u32(NAPI_IFINDEX, index);
+        match self.family.dump(&asked, message) {
+            Ok(answer) => Ok(Some(answer.iter().filter_map(read_napi).collect())),
+            Err(error) if error.is_unsupported() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn read_napi(reply: &Reply) -> Option<Napi> {
+    let number = |kind| attribute(body(reply), kind).and_then(|value| u32_at(value, 0));
+    Some(Napi { id: number(NAPI_ID)?, thread_pid: number(NAPI_PID) })
+}

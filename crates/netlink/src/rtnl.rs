@@ -1,0 +1,267 @@
+//! Links, addresses and qdiscs (rtnetlink(7)).
+
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use sys::netlink::NetlinkProtocol;
+
+use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
+use crate::error::Error;
+use crate::message::{Message, Reply, attribute, attributes, text, u32_at};
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_DELLINK: u16 = 17;
+const RTM_GETLINK: u16 = 18;
+const RTM_NEWADDR: u16 = 20;
+const RTM_NEWQDISC: u16 = 36;
+const RTM_GETQDISC: u16 = 38;
+
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_PID: u16 = 19;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const IFA_F_NODAD: u8 = 0x02;
+const AF_INET: u8 = 2;
+const AF_INET6: u8 = 10;
+
+const TCA_KIND: u16 = 1;
+
+/// The flag of [`Link::flags`] that says that the link is up.
+pub const IFF_UP: u32 = 0x1;
+
+/// A network namespace to put a device into.
+#[derive(Debug, Clone, Copy)]
+pub enum Netns<'a> {
+    /// The one that this file descriptor refers to.
+    Fd(BorrowedFd<'a>),
+    /// The one of the process with this id.
+    Pid(u32),
+}
+
+/// A pair of virtual Ethernet devices to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct VethPair<'a> {
+    /// The name of the end in the connection's own namespace.
+    pub name: &'a str,
+    /// The name of the other end.
+    pub peer_name: &'a str,
+    /// The namespace of the other end; `None` for the same one.
+    pub peer_netns: Option<Netns<'a>>,
+    /// The MTU of both ends, in bytes.
+    pub mtu_bytes: u32,
+}
+
+/// A network device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its number in its namespace.
+    pub index: u32,
+    /// Its name in its namespace.
+    pub name: String,
+    /// Its MTU in bytes.
+    pub mtu_bytes: u32,
+    /// Its flags, such as [`IFF_UP`] (netdevice(7)).
+    pub flags: u32,
+    /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
+    pub kind: Option<String>,
+    /// Its hardware address; empty when it has none.
+    pub address: Vec<u8>,
+}
+
+impl Link {
+    /// Whether the link is set up (not whether it has a carrier).
+    pub fn is_up(&self) -> bool {
+        self.flags & IFF_UP != 0
+    }
+}
+
+/// A queueing discipline of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qdisc {
+    /// Its kind, such as "fq".
+    pub kind: String,
+    /// Its handle, major number in the upper 16 bits; 0 for one that the kernel set by itself.
+    pub handle: u32,
+    /// The class it hangs below; `0xffff_ffff` is the root.
+    pub parent: u32,
+}
+
+/// A connection to rtnetlink.
+#[derive(Debug)]
+pub struct Rtnl {
+    connection: Connection,
+}
+
+impl Rtnl {
+    /// Opens a connection in the calling thread's network namespace.
+    pub fn open() -> Result<Self, Error> {
+        let connection = Connection::open(NetlinkProtocol::Route)?;
+        Ok(Self { connection })
+    }
+
+    /// Makes a veth pair. `EOPNOTSUPP` when the kernel has no veth, `EEXIST` when a name is taken.
+    pub fn create_veth(&mut self, pair: &VethPair<'_>) -> Result<(), Error> {
+        let flags = NLM_F_CREATE | NLM_F_EXCL;
+        let message = Message::new(RTM_NEWLINK, flags, &link_header(0, 0, 0))
+            .attribute_text(IFLA_IFNAME, pair.name)
+            .attribute_u32(IFLA_MTU, pair.mtu_bytes)
+            .nested(IFLA_LINKINFO, |info| {
+                info.attribute_text(IFLA_INFO_KIND, "veth")
+                    .nested(IFLA_INFO_DATA, |data| data.nested(VETH_INFO_PEER, |peer| describe_peer(peer, pair)))
+            });
+        let VethPair { name, peer_name, mtu_bytes, .. } = pair;
+        let asked = format!("make the veth pair {name} and {peer_name} with an MTU of {mtu_bytes} bytes");
+        self.connection.request(&asked, message).map(drop)
+    }
+
+    /// Makes a bridge without spanning tree. `EOPNOTSUPP` when the kernel has no bridges.
+    pub fn create_bridge(&mut self, name: &str) -> Result<(), Error> {
+        let message = Message::new(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link_header(0, 0, 0))
+            .attribute_text(IFLA_IFNAME, name)
+            .nested(IFLA_LINKINFO, |info| info.attribute_text(IFLA_INFO_KIND, "bridge"));
+        self.connection.request(&format!("make the bridge {name}"), message).map(drop)
+    }
+
+    /// Makes a link a port of a bridge.
+    pub fn set_master(&mut self, index: u32, bridge: u32) -> Result<(), Error> {
+        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MASTER, bridge);
+        self.connection.request(&format!("make link {index} a port of bridge {bridge}"), message).map(drop)
+    }
+
+    /// Deletes a device; the other end of a veth pair goes with it.
+    pub fn delete_link(&mut self, index: u32) -> Result<(), Error> {
+        let message = Message::new(RTM_DELLINK, 0, &link_header(index, 0, 0));
+        let asked = format!("delete link {index}");
+        self.connection.request(&asked, message).map(drop)
+    }
+
+    /// Sets a link up or down.
+    pub fn set_up(&mut self, index: u32, up: bool) -> Result<(), Error> {
+        let flags = if up { IFF_UP } else { 0 };
+        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, flags, IFF_UP));
+        let asked = format!("set link {index} {}", if up { "up" } else { "down" });
+        self.connection.request(&asked, message).map(drop)
+    }
+
+    /// Sets the MTU of a link, in bytes. `EINVAL` when the device cannot have it.
+    pub fn set_mtu(&mut self, index: u32, mtu_bytes: u32) -> Result<(), Error> {
+        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MTU, mtu_bytes);
+        let asked = format!("set the MTU of link {index} to {mtu_bytes} bytes");
+        self.connection.request(&asked, message).map(drop)
+    }
+
+    /// Adds an address to a link. `EEXIST` when it has it already.
+    ///
+    /// IPv6 addresses are added without duplicate address detection, so that they work at once.
+    pub fn add_address(&mut self, index: u32, address: IpAddr, prefix_length: u8) -> Result<(), Error> {
+        let (family, flags, bytes) = match address {
+            IpAddr::V4(v4) => (AF_INET, 0, v4.octets().to_vec()),
+            IpAddr::V6(v6) => (AF_INET6, IFA_F_NODAD, v6.octets().to_vec()),
+        };
+        let mut header = vec![family, prefix_length, flags, 0];
+        header.extend_from_slice(&index.to_ne_bytes());
+        let message = Message::new(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &header)
+            .attribute(IFA_LOCAL, &bytes)
+            .attribute(IFA_ADDRESS, &bytes);
+        let asked = format!("give link {index} the address {address}/{prefix_length}");
+        self.connection.request(&asked, message).map(drop)
+    }
+
+    /// The link with this name. `ENODEV` when there is none in this namespace.
+    pub fn link(&mut self, name: &str) -> Result<Link, Error> {
+        let message = Message::new(RTM_GETLINK, 0, &link_header(0, 0, 0)).attribute_text(IFLA_IFNAME, name);
+        let asked = format!("read link \"{name}\"");
+        let answer = self.connection.request(&asked, message)?;
+        answer.iter().find_map(read_link).ok_or(Error::Malformed { asked, detail: "no link in the answer" })
+    }
+
+    /// All links of this namespace.
+    pub fn links(&mut self) -> Result<Vec<Link>, Error> {
+        let message = Message::new(RTM_GETLINK, 0, &link_header(0, 0, 0));
+        let answer = self.connection.dump("list the links", message)?;
+        Ok(answer.iter().filter_map(read_link).collect())
+    }
+
+    /// The qdiscs of a link, as the kernel lists them.
+    pub fn qdiscs(&mut self, index: u32) -> Result<Vec<Qdisc>, Error> {
+        let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index));
+        let asked = format!("list the qdiscs of link {index}");
+        let answer = self.connection.dump(&asked, message)?;
+        let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
+        Ok(answer.iter().filter(of_link).filter_map(read_qdisc).collect())
+    }
+}
+
+fn describe_peer(peer: Message, pair: &VethPair<'_>) -> Message {
+    let peer = peer
+        .raw(&link_header(0, 0, 0))
+        .attribute_text(IFLA_IFNAME, pair.peer_name)
+        .attribute_u32(IFLA_MTU, pair.mtu_bytes);
+    match pair.peer_netns {
+        None => peer,
+        Some(Netns::Pid(pid)) => peer.attribute_u32(IFLA_NET_NS_PID, pid),
+        Some(Netns::Fd(fd)) => peer.attribute(IFLA_NET_NS_FD, &fd.as_raw_fd().to_ne_bytes()),
+    }
+}
+
+/// `struct ifinfomsg`.
+fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
+    let mut header = vec![0; 4];
+    for word in [index, flags, change] {
+        header.extend_from_slice(&word.to_ne_bytes());
+    }
+    header
+}
+
+/// `struct tcmsg`.
+fn traffic_header(index: u32) -> Vec<u8> {
+    let mut header = vec![0; 4];
+    for word in [index, 0, 0, 0] {
+        header.extend_from_slice(&word.to_ne_bytes());
+    }
+    header
+}
+
+fn read_link(reply: &Reply) -> Option<Link> {
+    if reply.kind != RTM_NEWLINK {
+        return None;
+    }
+    let mut link = Link {
+        index: u32_at(&reply.payload, 4)?,
+        name: String::new(),
+        mtu_bytes: 0,
+        flags: u32_at(&reply.payload, 8)?,
+        kind: None,
+        address: Vec::new(),
+    };
+    for (kind, value) in attributes(reply.payload.get(16..)?) {
+        match kind {
+            IFLA_IFNAME => link.name = text(value),
+            IFLA_MTU => link.mtu_bytes = u32_at(value, 0)?,
+            IFLA_ADDRESS => link.address = value.to_vec(),
+            IFLA_LINKINFO => link.kind = attribute(value, IFLA_INFO_KIND).map(text),
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
+    if reply.kind != RTM_NEWQDISC {
+        return None;
+    }
+    Some(Qdisc {
+        kind: attribute(reply.payload.get(20..)?, TCA_KIND).map(text)?,
+        handle: u32_at(&reply.payload, 8)?,
+        parent: u32_at(&reply.payload, 12)?,
+    })
+}

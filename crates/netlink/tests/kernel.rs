@@ -1,0 +1,152 @@
+//! The netlink verbs against the running kernel, each in a private network namespace.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::process::Command;
+
+use netlink::{Ethtool, Netdev, Netns, Rtnl, VethPair};
+use sys::namespace::{Kind, current, enter, unshare};
+
+fn main() {
+    testkit::main(vec![
+        ("a_veth_pair_reads_back", a_veth_pair_reads_back),
+        ("a_peer_goes_to_another_namespace", a_peer_goes_to_another_namespace),
+        ("addresses_work_at_once", addresses_work_at_once),
+        ("qdiscs_are_listed", qdiscs_are_listed),
+        ("features_are_those_of_ethtool", features_are_those_of_ethtool),
+        ("an_unknown_feature_is_named", an_unknown_feature_is_named),
+        ("a_refusal_carries_the_kernels_words", a_refusal_carries_the_kernels_words),
+        ("napi_of_a_veth_with_gro_is_listed", napi_of_a_veth_with_gro_is_listed),
+        ("the_driver_of_a_veth_is_veth", the_driver_of_a_veth_is_veth),
+    ]);
+}
+
+fn pair(rtnl: &mut Rtnl, mtu_bytes: u32, peer_netns: Option<Netns<'_>>) {
+    let pair = VethPair { name: "a0", peer_name: "b0", peer_netns, mtu_bytes };
+    rtnl.create_veth(&pair).unwrap();
+}
+
+fn a_veth_pair_reads_back() {
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 8896, None);
+    let a = rtnl.link("a0").unwrap();
+    assert_eq!((a.mtu_bytes, a.kind.as_deref(), a.is_up()), (8896, Some("veth"), false));
+    assert_eq!(a.address.len(), 6);
+    rtnl.set_up(a.index, true).unwrap();
+    rtnl.set_mtu(a.index, 1500).unwrap();
+    let again = rtnl.link("a0").unwrap();
+    assert_eq!((again.mtu_bytes, again.is_up()), (1500, true));
+    rtnl.set_up(a.index, false).unwrap();
+    assert!(!rtnl.link("a0").unwrap().is_up());
+    let mut names: Vec<_> = rtnl.links().unwrap().into_iter().map(|l| l.name).collect();
+    names.retain(|name| ["lo", "a0", "b0"].contains(&name.as_str()));
+    names.sort();
+    assert_eq!(names, ["a0", "b0", "lo"]);
+    rtnl.delete_link(a.index).unwrap();
+    assert!(rtnl.link("b0").unwrap_err().is_no_device());
+}
+
+fn a_peer_goes_to_another_namespace() {
+    let first = current(Kind::Net).unwrap();
+    unshare(&[Kind::Net]).unwrap();
+    let second = current(Kind::Net).unwrap();
+    enter(first.as_fd(), Kind::Net).unwrap();
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 1500, Some(Netns::Fd(second.as_fd())));
+    assert!(rtnl.link("b0").is_err(), "the peer is elsewhere");
+    enter(second.as_fd(), Kind::Net).unwrap();
+    assert_eq!(Rtnl::open().unwrap().link("b0").unwrap().mtu_bytes, 1500);
+}
+
+fn addresses_work_at_once() {
+    let mut rtnl = Rtnl::open().unwrap();
+    let lo = rtnl.link("lo").unwrap();
+    for (address, prefix) in [("10.9.8.7", 24), ("fd00::7", 64)] {
+        let address: std::net::IpAddr = address.parse().unwrap();
+        rtnl.add_address(lo.index, address, prefix).unwrap();
+        std::net::UdpSocket::bind((address, 0)).unwrap();
+        assert_eq!(rtnl.add_address(lo.index, address, prefix).unwrap_err().errno(), Some(17));
+    }
+}
+
+fn qdiscs_are_listed() {
+    let mut rtnl = Rtnl::open().unwrap();
+    let lo = rtnl.link("lo").unwrap();
+    let qdiscs = rtnl.qdiscs(lo.index).unwrap();
+    let found: Vec<_> = qdiscs.iter().map(|q| (q.kind.as_str(), q.handle, q.parent)).collect();
+    assert_eq!(found, [("noqueue", 0, 0xffff_ffff)]);
+}
+
+fn features_are_those_of_ethtool() {
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 1500, None);
+    let Ok(output) = Command::new("ethtool").args(["-k", "a0"]).output() else {
+        return;
+    };
+    let features = Ethtool::open().unwrap().features("a0").unwrap();
+    assert!(features.len() > 40, "{features:?}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let mut compared = 0;
+    for line in printed.lines() {
+        let Some((name, value)) = line.trim().split_once(": ") else {
+            continue;
+        };
+        let Some(feature) = features.get(name) else {
+            continue;
+        };
+        assert_eq!(feature.active, value.starts_with("on"), "{line}");
+        assert_eq!(!feature.is_changeable(), value.contains("[fixed]"), "{line}");
+        compared += 1;
+    }
+    assert!(compared > 30, "only {compared} features compared:\n{printed}");
+}
+
+fn an_unknown_feature_is_named() {
+    pair(&mut Rtnl::open().unwrap(), 1500, None);
+    let asked = BTreeMap::from([("tcp-segmentation-offload".to_owned(), false)]);
+    let error = Ethtool::open().unwrap().set_features("a0", &asked).unwrap_err();
+    let said = error.to_string();
+    assert!(said.contains("tcp-segmentation-offload"), "{said}");
+    assert!(said.contains("the kernel says: bit name not found"), "{said}");
+}
+
+fn a_refusal_carries_the_kernels_words() {
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 1500, None);
+    let a = rtnl.link("a0").unwrap();
+    let said = rtnl.set_mtu(a.index, 10).unwrap_err().to_string();
+    assert!(said.contains("set the MTU of link"), "{said}");
+    assert!(said.contains("the kernel says: mtu less than device minimum"), "{said}");
+    let said = rtnl.link("no-such").unwrap_err().to_string();
+    assert!(said.contains("\"no-such\"") && said.contains("check its name"), "{said}");
+}
+
+fn napi_of_a_veth_with_gro_is_listed() {
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 1500, None);
+    for name in ["a0", "b0"] {
+        let link = rtnl.link(name).unwrap();
+        rtnl.set_up(link.index, true).unwrap();
+    }
+    let gro = BTreeMap::from([("rx-gro".to_owned(), true)]);
+    let mut ethtool = Ethtool::open().unwrap();
+    let reply = ethtool.set_features("a0", &gro).unwrap();
+    assert_eq!((reply.changed, reply.refused), (gro, BTreeMap::new()));
+    assert!(ethtool.features("a0").unwrap()["rx-gro"].active);
+    let index = rtnl.link("a0").unwrap().index;
+    let Some(mut netdev) = Netdev::open().unwrap() else {
+        return;
+    };
+    if let Some(napis) = netdev.napis(index).unwrap() {
+        assert!(!napis.is_empty());
+        assert_eq!(napis[0].thread_pid, None);
+    }
+}
+
+fn the_driver_of_a_veth_is_veth() {
+    pair(&mut Rtnl::open().unwrap(), 1500, None);
+    let driver = sys::ethtool::driver_name("a0").unwrap();
+    assert_eq!(driver.as_deref(), Some("veth"));
+    let missing = sys::ethtool::driver_name("no-such").unwrap_err();
+    assert_eq!(missing.raw_os_error(), Some(19));
+}

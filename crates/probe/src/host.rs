@@ -1,0 +1,214 @@
+//! What a host is: kernel, CPUs, memory, and the sysctls that change what is measured.
+
+use std::collections::BTreeMap;
+
+use model::machine::{DeviceDescription, HostDescription};
+
+use crate::read;
+
+/// The sysctls that change what is measured, by dotted name (kernel doc: admin-guide/sysctl, networking/ip-sysctl).
+pub const SYSCTLS: &[&str] = &[
+    "kernel.numa_balancing",
+    "kernel.sched_autogroup_enabled",
+    "kernel.sched_rt_runtime_us",
+    "kernel.timer_migration",
+    "net.core.busy_poll",
+    "net.core.busy_read",
+    "net.core.default_qdisc",
+    "net.core.dev_weight",
+    "net.core.gro_normal_batch",
+    "net.core.high_order_alloc_disable",
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.netdev_max_backlog",
+    "net.core.netdev_tstamp_prequeue",
+    "net.core.optmem_max",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.rps_sock_flow_entries",
+    "net.core.skb_defer_max",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_adv_win_scale",
+    "net.ipv4.tcp_autocorking",
+    "net.ipv4.tcp_available_congestion_control",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_min_tso_segs",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_tso_win_divisor",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.udp_rmem_min",
+    "net.ipv4.udp_wmem_min",
+    "vm.zone_reclaim_mode",
+];
+
+/// This host, seen from the calling thread's namespaces, without its device.
+pub fn describe() -> HostDescription {
+    let name = rustix::system::uname();
+    let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let cpu_info = read::text("/proc/cpuinfo").unwrap_or_default();
+    let cpus = cpus();
+    HostDescription {
+        kernel: format!("{} {}", word(name.release()), word(name.version())),
+        architecture: word(name.machine()),
+        host_name: word(name.nodename()),
+        cpu_model: cpu_model(&cpu_info),
+        governor: governor(&cpus),
+        cpus,
+        memory_kib: read::text("/proc/meminfo").and_then(|text| memory_kib(&text)),
+        device: DeviceDescription::default(),
+        sysctls: sysctls(),
+        is_root: rustix::process::geteuid().is_root(),
+        bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// Each of [`SYSCTLS`] that this host has, its words separated by one space.
+pub fn sysctls() -> BTreeMap<String, String> {
+    let read = |name: &&str| Some(((*name).to_owned(), sysctl(name)?));
+    SYSCTLS.iter().filter_map(read).collect()
+}
+
+/// One sysctl by dotted name; absent where it does not exist or may not be read.
+pub fn sysctl(name: &str) -> Option<String> {
+    let text = read::text(&format!("/proc/sys/{}", name.replace('.', "/")))?;
+    Some(text.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn cpus() -> Vec<u32> {
+    let online = read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
+    online.unwrap_or_else(|| {
+        let stat = read::text("/proc/stat").unwrap_or_default();
+        crate::cpu::parse(&stat).iter().map(|cpu| cpu.cpu).collect()
+    })
+}
+
+/// The governor of all CPUs; where they differ, each that is in use.
+fn governor(cpus: &[u32]) -> Option<String> {
+    let path = |cpu: &u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+    let mut found: Vec<String> = cpus.iter().filter_map(|cpu| read::text(&path(cpu))).collect();
+    found.sort();
+    found.dedup();
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+/// CPU numbers from a list such as `0-2,5` (kernel doc: admin-guide/cputopology); absent where it is none.
+pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if last < first || last > 1 << 16 {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    Some(cpus)
+}
+
+/// The CPU's name in the text of `/proc/cpuinfo`, whose keys differ from architecture to architecture.
+///
+/// arm64 has no name; its implementer and part numbers stand for it.
+pub fn cpu_model(cpu_info: &str) -> Option<String> {
+    let value = |key: &str| {
+        let mut pairs = cpu_info.lines().filter_map(|line| line.split_once(':'));
+        pairs.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
+    };
+    let named = ["model name", "cpu model", "cpu", "uarch", "isa"].iter().find_map(|key| value(key));
+    named.or_else(|| Some(format!("implementer {} part {}", value("CPU implementer")?, value("CPU part")?)))
+}
+
+/// Memory in KiB from the text of `/proc/meminfo`.
+pub fn memory_kib(mem_info: &str) -> Option<u64> {
+    let line = mem_info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux 6.18 on x86-64.
+    const X86: &str = "\
+processor	: 0
+vendor_id	: GenuineIntel
+cpu family	: 6
+model		: 167
+model name	: Intel(R) Xeon(R) Processor
+stepping	: 1
+
+processor	: 1
+model name	: Intel(R) Xeon(R) Processor
+";
+
+    /// Linux 6.1 on arm64.
+    const ARM64: &str = "\
+processor	: 0
+BogoMIPS	: 243.75
+CPU implementer	: 0x41
+CPU architecture: 8
+CPU variant	: 0x3
+CPU part	: 0xd0c
+";
+
+    /// Linux 4.18 on POWER9.
+    const POWER: &str = "\
+processor	: 0
+cpu		: POWER9, altivec supported
+clock		: 3800.000000MHz
+";
+
+    #[test]
+    fn the_cpu_has_a_name_on_each_architecture() {
+        assert_eq!(cpu_model(X86).as_deref(), Some("Intel(R) Xeon(R) Processor"));
+        assert_eq!(cpu_model(ARM64).as_deref(), Some("implementer 0x41 part 0xd0c"));
+        assert_eq!(cpu_model(POWER).as_deref(), Some("POWER9, altivec supported"));
+        assert_eq!(cpu_model(""), None);
+    }
+
+    #[test]
+    fn cpu_lists_are_read() {
+        assert_eq!(parse_cpu_list("0-1\n"), Some(vec![0, 1]));
+        assert_eq!(parse_cpu_list("0,2-4,7"), Some(vec![0, 2, 3, 4, 7]));
+        assert_eq!(parse_cpu_list(""), None);
+        assert_eq!(parse_cpu_list("3-1"), None);
+    }
+
+    #[test]
+    fn memory_is_read_from_old_and_new_kernels() {
+        let new = "MemTotal:        8145320 kB\nMemFree:          100 kB\nMemAvailable:   200 kB\n";
+        let old = "        total:    used:    free:\nMem:  1 2 3\nMemTotal:   515232 kB\n";
+        assert_eq!(memory_kib(new), Some(8_145_320));
+        assert_eq!(memory_kib(old), Some(515_232));
+        assert_eq!(memory_kib("MemFree: 1 kB"), None);
+    }
+
+    #[test]
+    fn this_machine_describes_itself() {
+        let host = describe();
+        assert!(host.kernel.contains(' ') && !host.architecture.is_empty());
+        assert!(!host.cpus.is_empty() && host.memory_kib > Some(0));
+        assert_eq!(host.device, DeviceDescription::default());
+        assert!(host.sysctls.values().all(|value| !value.contains('\t')));
+    }
+
+    #[test]
+    fn a_sysctl_that_does_not_exist_is_absent() {
+        assert_eq!(sysctl("net.core.no_such_thing"), None);
+    }
+
+    #[test]
+    fn each_sysctl_stands_once() {
+        assert!(SYSCTLS.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

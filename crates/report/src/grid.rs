@@ -1,0 +1,215 @@
+//! One table of one metric: the levels of one factor down, of another across, the improvement at the edge.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use metrics::{Better, metric};
+use model::study::{Factor, Label};
+use stats::Interval;
+
+use crate::number;
+use crate::summary::{CellSummary, Summary};
+
+/// Factor and level, for as many factors as are fixed.
+type Levels = Vec<(String, Label)>;
+
+/// What a grid shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    /// The cells' figures.
+    Figures,
+    /// The improvement along a factor that is neither down nor across.
+    Improvement,
+}
+
+/// One line of a grid: ours, or the author's.
+#[derive(Clone, Copy, PartialEq)]
+enum Line {
+    Ours,
+    Paper,
+}
+
+/// A table of one metric at fixed levels of the factors that are neither down nor across.
+pub(crate) struct Grid<'a> {
+    summary: &'a Summary,
+    metric: &'a str,
+    fixed: Levels,
+    content: Content,
+}
+
+impl<'a> Grid<'a> {
+    /// Every table of a metric: one per combination of the factors that are neither down nor across, and one more per
+    /// combination where the study's improvement runs along such a factor.
+    pub fn all(summary: &'a Summary, metric: &'a str) -> Vec<Grid<'a>> {
+        let table = &summary.study.table;
+        let placed = |factor: &&Factor| factor.name == table.rows || Some(&factor.name) == table.columns.as_ref();
+        let others: Vec<&Factor> = summary.study.factors.iter().filter(|factor| !placed(factor)).collect();
+        let grid = |fixed, content| Grid { summary, metric, fixed, content };
+        let mut grids: Vec<Grid> =
+            combinations(&others).into_iter().map(|fixed| grid(fixed, Content::Figures)).collect();
+        if let Some(improvement) = &table.improvement
+            && others.iter().any(|factor| factor.name == improvement.factor)
+            && has_better_side(metric)
+        {
+            let rest: Vec<&Factor> = others.into_iter().filter(|factor| factor.name != improvement.factor).collect();
+            grids.extend(combinations(&rest).into_iter().map(|fixed| grid(fixed, Content::Improvement)));
+        }
+        grids
+    }
+
+    /// The fixed levels, for a line above the table; absent where nothing is fixed.
+    pub fn place(&self) -> Option<String> {
+        let mut parts: Vec<String> = self.fixed.iter().map(|(factor, label)| format!("{factor} = {label}")).collect();
+        if self.content == Content::Improvement {
+            parts.push(self.improvement_title());
+        }
+        (!parts.is_empty()).then(|| format!("{}:", parts.join(", ")))
+    }
+
+    /// Cells of this table that have no value.
+    pub fn missing_cells(&self) -> Vec<&'a CellSummary> {
+        if self.content == Content::Improvement {
+            return Vec::new();
+        }
+        let places =
+            self.rows().into_iter().flat_map(|row| self.columns().into_iter().map(|column| self.at(row, column)));
+        let cells = places.filter_map(|levels| self.summary.cell(&levels));
+        cells.filter(|cell| cell.figure(self.metric).is_none()).collect()
+    }
+
+    /// The table, at most so many columns wide.
+    pub fn table(&self, width: u16) -> Table {
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN).set_width(width);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_header(self.header());
+        for row in self.rows() {
+            self.add_lines(&mut table, &row.to_string(), |line| self.row(row, line));
+        }
+        if self.improvement_runs_along(Some(&self.summary.study.table.rows)) {
+            self.add_lines(&mut table, &self.improvement_title(), |line| self.improvement_row(line));
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+
+    fn add_lines(&self, table: &mut Table, name: &str, entries: impl Fn(Line) -> Vec<Option<String>>) {
+        for (line, name) in [(Line::Ours, name), (Line::Paper, "  paper")] {
+            let entries = entries(line);
+            if line == Line::Paper && entries.iter().all(Option::is_none) {
+                continue;
+            }
+            let absent = if line == Line::Ours { "-" } else { "" };
+            let texts = entries.into_iter().map(|entry| Cell::new(entry.as_deref().unwrap_or(absent)));
+            table.add_row(std::iter::once(Cell::new(name)).chain(texts));
+        }
+    }
+
+    fn header(&self) -> Vec<String> {
+        let table = &self.summary.study.table;
+        let unit = metric(self.metric).map_or("", |metric| metric.unit);
+        let columns = self.columns().into_iter().map(|column| column.map_or(unit.to_owned(), Label::to_string));
+        let mut header: Vec<String> = std::iter::once(table.rows.clone()).chain(columns).collect();
+        if self.improvement_is_column() {
+            header.push(self.improvement_title());
+        }
+        header
+    }
+
+    fn row(&self, row: &Label, line: Line) -> Vec<Option<String>> {
+        let mut entries: Vec<Option<String>> =
+            self.columns().into_iter().map(|column| self.entry(&self.at(row, column), line)).collect();
+        if self.improvement_is_column() {
+            entries.push(self.improvement(&self.at(row, None), line));
+        }
+        entries
+    }
+
+    fn improvement_row(&self, line: Line) -> Vec<Option<String>> {
+        self.columns().into_iter().map(|column| self.improvement(&self.across(column), line)).collect()
+    }
+
+    fn entry(&self, levels: &Levels, line: Line) -> Option<String> {
+        if self.content == Content::Improvement {
+            return self.improvement(levels, line);
+        }
+        let cell = self.summary.cell(levels)?;
+        match line {
+            Line::Ours => cell.figure(self.metric).map(number::interval),
+            Line::Paper => cell.expected(self.metric).map(|value| value.to_string()),
+        }
+    }
+
+    fn improvement(&self, levels: &Levels, line: Line) -> Option<String> {
+        let improvement = self.summary.improvement(levels)?;
+        let times = |text: String| format!("×{text}");
+        match line {
+            Line::Ours => {
+                let of = |(name, ratio): &(&str, Interval)| (*name == self.metric).then(|| number::interval(ratio));
+                improvement.figures.iter().find_map(of).map(times)
+            }
+            Line::Paper => {
+                let of = |(name, ratio): &(String, f64)| (name == self.metric).then(|| number::plain(*ratio));
+                improvement.expected.iter().find_map(of).map(times)
+            }
+        }
+    }
+
+    /// `improvement, 1024 → 8192`.
+    fn improvement_title(&self) -> String {
+        let improvement = self.summary.study.table.improvement.as_ref();
+        improvement.map_or(String::new(), |asked| format!("improvement, {} → {}", asked.from, asked.to))
+    }
+
+    fn improvement_is_column(&self) -> bool {
+        self.improvement_runs_along(self.summary.study.table.columns.as_ref())
+    }
+
+    fn improvement_runs_along(&self, factor: Option<&String>) -> bool {
+        let asked = self.summary.study.table.improvement.as_ref().map(|asked| &asked.factor);
+        has_better_side(self.metric) && factor.is_some() && asked == factor
+    }
+
+    fn rows(&self) -> Vec<&'a Label> {
+        labels(self.summary, &self.summary.study.table.rows)
+    }
+
+    /// The labels across; one without a name where nothing is.
+    fn columns(&self) -> Vec<Option<&'a Label>> {
+        match &self.summary.study.table.columns {
+            Some(columns) => labels(self.summary, columns).into_iter().map(Some).collect(),
+            None => vec![None],
+        }
+    }
+
+    fn at(&self, row: &Label, column: Option<&Label>) -> Levels {
+        let mut levels = self.across(column);
+        levels.push((self.summary.study.table.rows.clone(), row.clone()));
+        levels
+    }
+
+    fn across(&self, column: Option<&Label>) -> Levels {
+        let factor = self.summary.study.table.columns.clone();
+        self.fixed.iter().cloned().chain(factor.zip(column.cloned())).collect()
+    }
+}
+
+fn has_better_side(name: &str) -> bool {
+    metric(name).is_some_and(|metric| metric.better != Better::Neither)
+}
+
+fn labels<'a>(summary: &'a Summary, factor: &str) -> Vec<&'a Label> {
+    let factor = summary.study.factor(factor);
+    factor.map(|factor| factor.levels.iter().map(|level| &level.label).collect()).unwrap_or_default()
+}
+
+/// Every combination of the factors' levels, the first factor slowest; one empty combination where there are none.
+fn combinations(factors: &[&Factor]) -> Vec<Levels> {
+    factors.iter().fold(vec![Levels::new()], |fixed, factor| {
+        let extend = |levels: &Levels| {
+            let longer = |label: &Label| levels.iter().cloned().chain([(factor.name.clone(), label.clone())]).collect();
+            factor.levels.iter().map(|level| longer(&level.label)).collect::<Vec<Levels>>()
+        };
+        fixed.iter().flat_map(extend).collect()
+    })
+}

@@ -1,0 +1,18 @@
+//! A reader of the log: from an execution's events to its tables, as text for people and as JSON for programs.
+//!
+//! Everything is a function of the events: what is printed when an execution ends and what is printed a year later are
+//! the same.
+
+mod exclude;
+mod grid;
+mod json;
+mod number;
+mod summary;
+mod tally;
+mod text;
+
+pub use json::{json, json_text};
+pub use summary::{
+    CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,
+};
+pub use text::{TextOptions, text};

@@ -1,0 +1,37 @@
+//! Numbers as people read them: three significant digits at least, whole numbers in full.
+
+use stats::Interval;
+
+/// Decimals that show three significant digits of a number, as rounded to them.
+fn decimals(value: f64) -> usize {
+    let scientific = format!("{value:.2e}");
+    let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(2);
+    (2_i32 - exponent).clamp(0, 6) as usize
+}
+
+/// `10638`, `1.69`, `0.0123`.
+pub(crate) fn plain(value: f64) -> String {
+    format!("{value:.*}", decimals(value))
+}
+
+/// `10638 [10500, 10800]`; without brackets where there are no bounds.
+pub(crate) fn interval(interval: &Interval) -> String {
+    let Interval { value, low, high } = *interval;
+    let (Some(low), Some(high)) = (low, high) else { return plain(value) };
+    let places = decimals(if value == 0.0 { high } else { value });
+    format!("{value:.places$} [{low:.places$}, {high:.places$}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_sensible() {
+        let shown: Vec<String> = [10_638.4, 999.6, 18.0, 1.69, 0.28, 0.0123, 0.0, 0.9999].map(plain).into();
+        assert_eq!(shown, ["10638", "1000", "18.0", "1.69", "0.280", "0.0123", "0.00", "1.00"]);
+        let both = Interval { value: 1.694, low: Some(1.5), high: Some(12.0) };
+        assert_eq!(interval(&both), "1.69 [1.50, 12.00]");
+        assert_eq!(interval(&Interval { value: 7.0, low: None, high: None }), "7.00");
+    }
+}

@@ -1,0 +1,418 @@
+//! From events to figures per cell: medians with intervals, improvements, and what was left out and why.
+
+use std::collections::BTreeMap;
+
+use metrics::{Better, METRICS, Method, RunView, attribute, metric};
+use model::event::{EndDescription, Event, FailureKind};
+use model::plan::{Plan, PlannedRun};
+use model::record::EndRecord;
+use model::study::{Cell, LabSpec, Label, Study, StudyError};
+use stats::Interval;
+
+use crate::exclude;
+use crate::tally::{Tally, not_in_force};
+
+/// Name of the receive service demand by bytes received.
+pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
+
+/// Name of the receive service demand by bytes sent, as netperf divides.
+pub const RECEIVE_DEMAND_BY_SENT: &str = "receive_service_demand_per_kib_sent_us";
+
+/// Why a log cannot be reported on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// The first line is missing.
+    #[error("the log does not say which study it is of (no `execution_began` event); was its begin cut off?")]
+    NoStudy,
+    /// The plan is missing.
+    #[error("the log holds no plan (no `planned` event): the execution stopped before its first run")]
+    NoPlan,
+    /// The study in the log cannot be read.
+    #[error("the study in the log cannot be read: {0}")]
+    Study(#[from] StudyError),
+}
+
+/// The figures of one cell.
+#[derive(Clone, Debug)]
+pub struct CellSummary {
+    /// Factor and level.
+    pub levels: Vec<(String, Label)>,
+    /// Number of runs that the figures come from.
+    pub runs: usize,
+    /// Metric name, median over runs and its interval; metrics without values are absent.
+    pub figures: Vec<(&'static str, Interval)>,
+    /// Metric name and value as the question's author printed it.
+    pub expected: Vec<(String, f64)>,
+    /// How the ends' CPU time was told apart, and in how many runs.
+    pub methods: Vec<(Method, usize)>,
+    /// Why it was not, and in how many runs.
+    pub unattributed: Vec<(String, usize)>,
+}
+
+impl CellSummary {
+    /// The figure of a metric.
+    pub fn figure(&self, name: &str) -> Option<&Interval> {
+        self.figures.iter().find(|(known, _)| *known == name).map(|(_, interval)| interval)
+    }
+
+    /// The author's figure of a metric.
+    pub fn expected(&self, name: &str) -> Option<f64> {
+        self.expected.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// The levels in one short phrase: `1024 · UDP`.
+    pub fn name(&self) -> String {
+        name(&self.levels)
+    }
+}
+
+/// How much better one level of a factor is than another, at given levels of the others.
+#[derive(Clone, Debug)]
+pub struct ImprovementSummary {
+    /// The factor.
+    pub factor: String,
+    /// The level that is improved upon.
+    pub from: Label,
+    /// The level that improves.
+    pub to: Label,
+    /// Levels of the other factors.
+    pub levels: Vec<(String, Label)>,
+    /// Metric name and ratio of medians, above 1 where `to` is better; metrics without a better side are absent.
+    pub figures: Vec<(&'static str, Interval)>,
+    /// Metric name and ratio by the author's figures.
+    pub expected: Vec<(String, f64)>,
+}
+
+/// A run that has no place in the cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExcludedRun {
+    /// Its place in the order, from 0.
+    pub run: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its cell.
+    pub levels: Vec<(String, Label)>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Something that a reader of the figures must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// One sentence.
+    pub text: String,
+    /// How many of the used runs it is true of.
+    pub runs: usize,
+}
+
+/// All that the log tells.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The study, read again from the log.
+    pub study: Study,
+    /// Seed of the order of runs.
+    pub seed: u64,
+    /// Planned blocks.
+    pub blocks: u32,
+    /// Version of bitcost that wrote the log.
+    pub bitcost_version: String,
+    /// Local time of the begin, with offset (RFC 3339).
+    pub began_at: String,
+    /// The command line.
+    pub command_line: Vec<String>,
+    /// The embedded lab; absent on real hosts.
+    pub lab: Option<LabSpec>,
+    /// Both ends; empty where the execution stopped before it found them.
+    pub ends: Vec<EndDescription>,
+    /// Every cell of the plan.
+    pub cells: Vec<CellSummary>,
+    /// The study's improvement at each combination of the other factors' levels.
+    pub improvements: Vec<ImprovementSummary>,
+    /// Runs that have no place in the cells.
+    pub excluded: Vec<ExcludedRun>,
+    /// What was asked of the place and is not so, in words.
+    pub place_notes: Vec<String>,
+    /// What was asked for but not in force.
+    pub notes: Vec<Note>,
+    /// Planned runs without a result that did not fail: not begun, broken off or interrupted.
+    pub incomplete: Vec<u32>,
+}
+
+impl Summary {
+    /// Reads a log. Of a run that was tried again the last outcome counts.
+    ///
+    /// # Errors
+    /// When the log does not hold a study and a plan.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Summary, ReportError> {
+        let log = Log::read(events)?;
+        let plan = log.plan.ok_or(ReportError::NoPlan)?;
+        let mut summary = log.summary;
+        summary.seed = plan.seed;
+        summary.blocks = plan.blocks;
+        let runs = Runs::sort(plan, &log.outcomes);
+        summary.cells = plan.cells.iter().zip(&runs.cells).map(|(cell, runs)| runs.summary(cell, plan.seed)).collect();
+        for cell in &mut summary.cells {
+            cell.expected = expected(&summary.study, &cell.levels);
+        }
+        summary.improvements = improvements(&summary, &runs.cells);
+        summary.excluded = runs.excluded;
+        summary.notes = runs.notes.0.into_iter().map(|(text, runs)| Note { text, runs }).collect();
+        summary.incomplete = runs.incomplete;
+        Ok(summary)
+    }
+
+    /// The first cell that has these levels.
+    pub fn cell(&self, levels: &[(String, Label)]) -> Option<&CellSummary> {
+        self.cells.iter().find(|cell| has(&cell.levels, levels))
+    }
+
+    /// The first improvement that has these levels of the other factors.
+    pub fn improvement(&self, levels: &[(String, Label)]) -> Option<&ImprovementSummary> {
+        self.improvements.iter().find(|improvement| has(&improvement.levels, levels))
+    }
+}
+
+/// The levels in one short phrase.
+pub(crate) fn name(levels: &[(String, Label)]) -> String {
+    levels.iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>().join(" · ")
+}
+
+fn has(levels: &[(String, Label)], wanted: &[(String, Label)]) -> bool {
+    wanted.iter().all(|level| levels.contains(level))
+}
+
+/// The author's figures for a cell.
+fn expected(study: &Study, levels: &[(String, Label)]) -> Vec<(String, f64)> {
+    let cells = study.expect.iter().flat_map(|expect| &expect.cells);
+    cells.filter(|cell| has(levels, &cell.levels)).flat_map(|cell| cell.figures.clone()).collect()
+}
+
+/// How a run ended.
+enum Outcome<'a> {
+    Ended { sender: &'a EndRecord, receiver: &'a EndRecord, shared_cpus: bool },
+    Failed(FailureKind, &'a str),
+}
+
+/// The log's events, each where it belongs.
+struct Log<'a> {
+    summary: Summary,
+    plan: Option<&'a Plan>,
+    outcomes: BTreeMap<u32, Outcome<'a>>,
+}
+
+impl<'a> Log<'a> {
+    fn read(events: impl IntoIterator<Item = &'a Event>) -> Result<Log<'a>, ReportError> {
+        let mut events = events.into_iter();
+        let first = events.find(|event| matches!(event, Event::ExecutionBegan { .. })).ok_or(ReportError::NoStudy)?;
+        let mut log = Log { summary: begun(first)?, plan: None, outcomes: BTreeMap::new() };
+        let mut on_shared_cpus = false;
+        for event in events {
+            match event {
+                Event::Planned { plan } => log.plan = Some(plan),
+                Event::Prepared { lab, ends, shared_cpus, notes } => {
+                    log.summary.place_notes.clone_from(notes);
+                    log.summary.lab.clone_from(lab);
+                    log.summary.ends.clone_from(ends);
+                    on_shared_cpus = *shared_cpus;
+                }
+                Event::RunEnded { run, sender, receiver, .. } => {
+                    log.outcomes.insert(*run, Outcome::Ended { sender, receiver, shared_cpus: on_shared_cpus });
+                }
+                Event::RunFailed { run, kind, reason } => {
+                    log.outcomes.insert(*run, Outcome::Failed(*kind, reason));
+                }
+                Event::RunBegan { run, .. } => {
+                    log.outcomes.remove(run);
+                }
+                Event::ExecutionBegan { .. }
+                | Event::Resumed { .. }
+                | Event::Progress { .. }
+                | Event::ExecutionEnded { .. } => {}
+            }
+        }
+        Ok(log)
+    }
+}
+
+fn begun(first: &Event) -> Result<Summary, ReportError> {
+    let Event::ExecutionBegan { bitcost_version, at, command_line, study, study_text, .. } = first else {
+        return Err(ReportError::NoStudy);
+    };
+    let mut study_read = Study::parse(&format!("{study}.toml"), study_text)?;
+    study_read.name.clone_from(study);
+    Ok(Summary {
+        study: study_read,
+        seed: 0,
+        blocks: 0,
+        bitcost_version: bitcost_version.clone(),
+        began_at: at.clone(),
+        command_line: command_line.clone(),
+        lab: None,
+        ends: Vec::new(),
+        cells: Vec::new(),
+        improvements: Vec::new(),
+        excluded: Vec::new(),
+        place_notes: Vec::new(),
+        notes: Vec::new(),
+        incomplete: Vec::new(),
+    })
+}
+
+/// The used runs of one cell.
+#[derive(Default)]
+struct CellRuns {
+    runs: usize,
+    /// Block and value per metric, in the order of [`METRICS`].
+    values: Vec<Vec<(u32, f64)>>,
+    methods: Tally<Method>,
+    unattributed: Tally<String>,
+}
+
+impl CellRuns {
+    fn new() -> CellRuns {
+        CellRuns { values: vec![Vec::new(); METRICS.len()], ..CellRuns::default() }
+    }
+
+    fn add(&mut self, block: u32, view: &RunView) {
+        self.runs += 1;
+        for (metric, values) in METRICS.iter().zip(&mut self.values) {
+            values.extend((metric.compute)(view).map(|value| (block, value)));
+        }
+        match attribute(view) {
+            Ok(attribution) => self.methods.add(attribution.method),
+            Err(reason) => self.unattributed.add(reason.to_string()),
+        }
+    }
+
+    fn summary(&self, cell: &Cell, seed: u64) -> CellSummary {
+        let figure = |(metric, values): (&metrics::Metric, &Vec<(u32, f64)>)| {
+            let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+            Some((metric.name, stats::median_interval(&values, seed)?))
+        };
+        CellSummary {
+            levels: cell.levels.clone(),
+            runs: self.runs,
+            figures: METRICS.iter().zip(&self.values).filter_map(figure).collect(),
+            expected: Vec::new(),
+            methods: self.methods.0.clone(),
+            unattributed: self.unattributed.0.clone(),
+        }
+    }
+}
+
+/// The runs of the plan, each in its cell or in one of the lists of those that are in none.
+struct Runs {
+    cells: Vec<CellRuns>,
+    excluded: Vec<ExcludedRun>,
+    notes: Tally<String>,
+    incomplete: Vec<u32>,
+}
+
+impl Runs {
+    fn sort(plan: &Plan, outcomes: &BTreeMap<u32, Outcome>) -> Runs {
+        let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
+        let mut runs = Runs { cells, excluded: Vec::new(), notes: Tally::default(), incomplete: Vec::new() };
+        for planned in &plan.runs {
+            let Some(cell) = plan.cells.get(planned.cell) else { continue };
+            match outcomes.get(&planned.index) {
+                None => runs.incomplete.push(planned.index),
+                Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, *kind, reason),
+                Some(Outcome::Ended { sender, receiver, shared_cpus }) => {
+                    let (conditions, shared_cpus) = (&cell.conditions, *shared_cpus);
+                    runs.ended(planned, cell, &RunView { sender, receiver, conditions, shared_cpus });
+                }
+            }
+        }
+        runs
+    }
+
+    fn failed(&mut self, planned: &PlannedRun, cell: &Cell, kind: FailureKind, reason: &str) {
+        let word = match kind {
+            FailureKind::Failed => "failed",
+            FailureKind::Interrupted => "interrupted",
+        };
+        self.exclude(planned, cell, format!("{word}: {reason}"));
+        if kind == FailureKind::Interrupted {
+            self.incomplete.push(planned.index);
+        }
+    }
+
+    fn ended(&mut self, planned: &PlannedRun, cell: &Cell, view: &RunView) {
+        if let Some(reason) = exclude::reason(view.sender, view.receiver, view.conditions) {
+            return self.exclude(planned, cell, reason);
+        }
+        self.cells[planned.cell].add(planned.block, view);
+        for sentence in not_in_force(view.sender, view.receiver, view.conditions) {
+            self.notes.add(sentence);
+        }
+    }
+
+    fn exclude(&mut self, planned: &PlannedRun, cell: &Cell, reason: String) {
+        let (run, block, levels) = (planned.index, planned.block, cell.levels.clone());
+        self.excluded.push(ExcludedRun { run, block, levels, reason });
+    }
+}
+
+/// The study's improvement at each combination of the other factors' levels.
+fn improvements(summary: &Summary, runs: &[CellRuns]) -> Vec<ImprovementSummary> {
+    let Some(asked) = &summary.study.table.improvement else { return Vec::new() };
+    let mut found = Vec::new();
+    for (from_index, from) in summary.cells.iter().enumerate() {
+        if !from.levels.contains(&(asked.factor.clone(), asked.from.clone())) {
+            continue;
+        }
+        let levels: Vec<_> = from.levels.iter().filter(|(factor, _)| *factor != asked.factor).cloned().collect();
+        let mut other = levels.clone();
+        other.push((asked.factor.clone(), asked.to.clone()));
+        let Some(to_index) = summary.cells.iter().position(|cell| has(&cell.levels, &other)) else { continue };
+        found.push(ImprovementSummary {
+            factor: asked.factor.clone(),
+            from: asked.from.clone(),
+            to: asked.to.clone(),
+            expected: expected_improvement(&summary.study, &levels, from, &summary.cells[to_index]),
+            levels,
+            figures: ratios(&runs[from_index], &runs[to_index], summary.seed),
+        });
+    }
+    found
+}
+
+fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> Vec<(&'static str, Interval)> {
+    let ratio = |(index, metric): (usize, &metrics::Metric)| {
+        let (from, to) = (&from.values[index], &to.values[index]);
+        let (above, below) = oriented(metric.better, from, to)?;
+        Some((metric.name, stats::ratio_interval(above, below, seed)?))
+    };
+    METRICS.iter().enumerate().filter_map(ratio).collect()
+}
+
+/// The author's own ratios where they are printed, else those of the author's figures.
+fn expected_improvement(
+    study: &Study,
+    levels: &[(String, Label)],
+    from: &CellSummary,
+    to: &CellSummary,
+) -> Vec<(String, f64)> {
+    let printed = study.expect.iter().flat_map(|expect| &expect.improvements);
+    match printed.into_iter().find(|improvement| has(levels, &improvement.levels)) {
+        Some(improvement) => improvement.figures.clone(),
+        None => expected_ratios(from, to),
+    }
+}
+
+fn expected_ratios(from: &CellSummary, to: &CellSummary) -> Vec<(String, f64)> {
+    let ratio = |(name, value): &(String, f64)| {
+        let (above, below) = oriented(metric(name)?.better, *value, to.expected(name)?)?;
+        (below != 0.0).then(|| (name.clone(), above / below))
+    };
+    from.expected.iter().filter_map(ratio).collect()
+}
+
+/// What stands above and below the line, so that a ratio over 1 is an improvement.
+fn oriented<T>(better: Better, from: T, to: T) -> Option<(T, T)> {
+    match better {
+        Better::Higher => Some((to, from)),
+        Better::Lower => Some((from, to)),
+        Better::Neither => None,
+    }
+}

@@ -1,0 +1,229 @@
+//! A summary as plain text: the paper's table, one block per metric, and what must be known to read it.
+
+use metrics::{Better, METRICS, Method, Metric, metric};
+
+use crate::grid::Grid;
+use crate::summary::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, Summary, name};
+use crate::tally::Tally;
+
+/// How the text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Bold headings by ANSI escapes.
+    pub colour: bool,
+    /// Widest line in columns, where words allow.
+    pub width: u16,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        TextOptions { colour: false, width: 100 }
+    }
+}
+
+/// What a study without a list of metrics shows.
+const DEFAULT_METRICS: [&str; 3] = ["throughput_mbps", "send_service_demand_us_per_kib", RECEIVE_DEMAND];
+
+/// The two receive definitions are both shown from this relative difference on.
+const DEFINITIONS_DIFFER: f64 = 0.01;
+
+/// The tables with their footnotes, ending in a line break.
+pub fn text(summary: &Summary, options: TextOptions) -> String {
+    let mut page = Page { options, text: String::new() };
+    head(&mut page, summary);
+    let mut missing = Tally::<(String, String)>::default();
+    for name in shown_metrics(summary) {
+        page.blank();
+        page.heading(&title(name));
+        for grid in Grid::all(summary, name) {
+            page.table(&grid, options.width);
+            grid.missing_cells().iter().for_each(|cell| missing.add((why_missing(cell, name), cell.name())));
+        }
+    }
+    foot(&mut page, summary, &missing);
+    page.text
+}
+
+fn shown_metrics(summary: &Summary) -> Vec<&str> {
+    let asked: Vec<&str> = summary.study.table.metrics.iter().map(String::as_str).collect();
+    let mut shown = if asked.is_empty() { DEFAULT_METRICS.to_vec() } else { asked };
+    if shown.contains(&RECEIVE_DEMAND) && summary.cells.iter().any(definitions_differ) {
+        for extra in [RECEIVE_DEMAND_BY_SENT, "loss_pct"] {
+            let has_values = summary.cells.iter().any(|cell| cell.figure(extra).is_some());
+            if has_values && !shown.contains(&extra) {
+                shown.push(extra);
+            }
+        }
+    }
+    shown
+}
+
+fn definitions_differ(cell: &CellSummary) -> bool {
+    let (Some(received), Some(sent)) = (cell.figure(RECEIVE_DEMAND), cell.figure(RECEIVE_DEMAND_BY_SENT)) else {
+        return false;
+    };
+    (received.value - sent.value).abs() > DEFINITIONS_DIFFER * received.value.abs()
+}
+
+/// `Throughput (Mbit/s, higher is better)`.
+fn title(name: &str) -> String {
+    let Some(Metric { title, unit, better, .. }) = metric(name) else { return name.to_owned() };
+    let direction = match better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+        Better::Neither => "",
+    };
+    let remarks: Vec<&str> = [*unit, direction].into_iter().filter(|remark| !remark.is_empty()).collect();
+    if remarks.is_empty() { (*title).to_owned() } else { format!("{title} ({})", remarks.join(", ")) }
+}
+
+fn why_missing(cell: &CellSummary, name: &str) -> String {
+    let Some(metric) = metric(name) else {
+        return format!(
+            "`{name}` is not a metric{}",
+            model::near::did_you_mean(name, METRICS.iter().map(|metric| metric.name))
+        );
+    };
+    match cell.unattributed.first() {
+        _ if cell.runs == 0 => "no run that can be used".into(),
+        Some((reason, _)) if metric.attributed => format!("the ends' CPU time cannot be told apart: {reason}"),
+        _ => format!("{}: not measured in these runs", metric.title),
+    }
+}
+
+fn head(page: &mut Page, summary: &Summary) {
+    let study = &summary.study;
+    page.heading(&format!("{}: {}", study.name, study.title));
+    page.paragraph("", &study.question);
+    let spread = if summary.cells.iter().any(|cell| cell.runs > 1) {
+        "Medians over runs, in brackets their 95 % bootstrap intervals."
+    } else {
+        "One run says nothing about the spread, so there are no intervals."
+    };
+    page.paragraph("", &format!("{}; seed {}.", runs_per_cell(summary), summary.seed));
+    page.paragraph("", spread);
+    if let Some(expect) = &study.expect {
+        page.paragraph("", &format!("paper: {}", expect.source));
+    }
+}
+
+/// `5 runs per cell`, or the range with the cells that have less.
+fn runs_per_cell(summary: &Summary) -> String {
+    let counts = || summary.cells.iter().map(|cell| cell.runs);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    if least == most {
+        return format!("{most} {} per cell", if most == 1 { "run" } else { "runs" });
+    }
+    let less: Vec<String> = summary
+        .cells
+        .iter()
+        .filter(|cell| cell.runs < most)
+        .map(|cell| format!("{}: {}", cell.name(), cell.runs))
+        .collect();
+    format!("{most} runs per cell, but {}", less.join("; "))
+}
+
+fn foot(page: &mut Page, summary: &Summary, missing: &Tally<(String, String)>) {
+    page.blank();
+    let mut reasons = Tally::<&str>::default();
+    missing.0.iter().for_each(|((reason, _), _)| reasons.add(reason));
+    for (reason, _) in &reasons.0 {
+        let cells = missing.0.iter().filter(|((known, _), _)| known == reason).map(|((_, cell), _)| cell.as_str());
+        page.paragraph("- ", &format!("no value ({}): {reason}", cells.collect::<Vec<_>>().join("; ")));
+    }
+    attribution(page, summary);
+    for note in &summary.place_notes {
+        page.paragraph("note: ", note);
+    }
+    for note in &summary.notes {
+        page.paragraph("note: ", &format!("{} ({})", note.text, runs(note.runs)));
+    }
+    left_out(page, summary);
+    if !summary.incomplete.is_empty() {
+        let planned = summary.blocks as usize * summary.cells.len();
+        page.paragraph("missing: ", &format!("{} of {planned} planned", runs(summary.incomplete.len())));
+    }
+}
+
+fn attribution(page: &mut Page, summary: &Summary) {
+    for method in Method::ALL {
+        let uses = |cell: &&CellSummary| cell.methods.iter().any(|(known, _)| *known == method);
+        let cells: Vec<String> = summary.cells.iter().filter(uses).map(CellSummary::name).collect();
+        if cells.is_empty() {
+            continue;
+        }
+        let place = if cells.len() == summary.cells.len() { "all cells".to_owned() } else { cells.join("; ") };
+        page.paragraph("CPU time: ", &format!("{} ({place}): {}", method.name(), method.doc()));
+    }
+}
+
+/// Runs that were left out, those of one cell and reason together.
+fn left_out(page: &mut Page, summary: &Summary) {
+    let mut groups = Tally::default();
+    summary.excluded.iter().for_each(|run| groups.add((&run.levels, &run.reason)));
+    for ((levels, reason), count) in groups.0 {
+        let same = summary.excluded.iter().filter(|run| run.levels == *levels && run.reason == *reason);
+        let numbers: Vec<String> = same.map(|run| run.run.to_string()).collect();
+        let word = if count == 1 { "run" } else { "runs" };
+        page.paragraph("left out: ", &format!("{word} {} ({}): {reason}", numbers.join(", "), name(levels)));
+    }
+}
+
+fn runs(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "run" } else { "runs" })
+}
+
+/// The text as it grows.
+struct Page {
+    options: TextOptions,
+    text: String,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        if !self.text.ends_with("\n\n") {
+            self.line("");
+        }
+    }
+
+    fn heading(&mut self, line: &str) {
+        if self.options.colour { self.line(&format!("\u{1b}[1m{line}\u{1b}[0m")) } else { self.line(line) }
+    }
+
+    fn table(&mut self, grid: &Grid, width: u16) {
+        if let Some(place) = grid.place() {
+            self.line(&place);
+        }
+        for line in grid.table(width).lines() {
+            self.line(&line);
+        }
+    }
+
+    /// Words after a mark, broken at the width; further lines stand in under the words.
+    fn paragraph(&mut self, mark: &str, words: &str) {
+        let width = usize::from(self.options.width);
+        let indent = mark.chars().count();
+        let mut line = mark.to_owned();
+        let mut used = indent;
+        for word in words.split_whitespace() {
+            let length = word.chars().count();
+            if used > indent && used + 1 + length > width {
+                self.line(&line);
+                line = " ".repeat(indent);
+                used = indent;
+            }
+            if used > indent {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += length;
+        }
+        self.line(&line);
+    }
+}

@@ -1,0 +1,122 @@
+//! The document that programs read, and which runs are in its cells.
+
+mod common;
+
+use common::{Made, STUDY, ended, is, json, log, plain, summary};
+use model::event::{Event, FailureKind};
+use report::ReportError;
+use serde_json::json;
+
+#[test]
+fn cells_hold_levels_runs_and_figures() {
+    let document = json(&log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run))));
+    let cell = &document["cells"][0];
+    assert_eq!(cell["levels"], json!({ "message_size_bytes": 1024, "transport": "UDP" }));
+    assert_eq!(cell["runs"], 3);
+    assert_eq!(cell["throughput_mbps"], json!({ "median": 1034.24, "low": 1024.0, "high": 1044.48 }));
+    assert_eq!(cell["expected"]["throughput_mbps"], 4805.0);
+    assert_eq!(cell["attribution"], json!({ "napi_thread": 3 }));
+    assert!(cell.get("segment_size_bytes").is_none() && document["cells"][1].get("loss_pct").is_none());
+    assert_eq!(document["seed"], 7);
+    assert_eq!(document["blocks"], 3);
+    assert_eq!(document["study"], "test");
+    assert_eq!(document["ends"][1]["place"], "netns:h2");
+    assert_eq!(document["excluded"], json!([]));
+    assert_eq!(document["incomplete_runs"], json!([]));
+}
+
+#[test]
+fn improvements_are_above_1_where_it_got_better() {
+    let document = json(&log(STUDY, 3, |cell, run| {
+        let mut did = plain(cell, run);
+        did.receiver_cpu_ms = if is(cell, "message_size_bytes", "1024") { 200 } else { 800 };
+        ended(cell, &did)
+    }));
+    let udp = &document["improvements"][0];
+    assert_eq!(udp["levels"], json!({ "transport": "UDP" }));
+    assert_eq!((&udp["factor"], &udp["from"], &udp["to"]), (&json!("message_size_bytes"), &json!(1024), &json!(8192)));
+    let close = |value: &serde_json::Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-9;
+    assert!(close(&udp["throughput_mbps"]["ratio"], 2.0), "twice the throughput");
+    assert!(close(&udp["send_service_demand_us_per_kib"]["ratio"], 2.0), "half of the cost");
+    assert!(close(&udp["receive_service_demand_us_per_kib"]["ratio"], 0.5), "twice the cost");
+    assert!(close(&udp["receive_service_demand_us_per_kib"]["low"], 0.5), "blocks cancel");
+    assert!(close(&udp["expected"]["send_service_demand_us_per_kib"], 1.69 / 0.43));
+    assert!(udp.get("bytes_per_receive_call").is_none());
+}
+
+#[test]
+fn one_run_has_a_median_without_bounds() {
+    let document = json(&log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run))));
+    assert_eq!(document["cells"][0]["throughput_mbps"], json!({ "median": 1024.0 }));
+    assert_eq!(document["improvements"][0]["throughput_mbps"], json!({ "ratio": 2.0 }));
+}
+
+#[test]
+fn runs_whose_conditions_were_not_in_force_are_left_out() {
+    let events = log(STUDY, 3, |cell, run| {
+        let Made::Ended(mut sender, mut receiver) = ended(cell, &plain(cell, run)) else { unreachable!() };
+        match (run.block, cell.name().as_str()) {
+            (0, "1024 · TCP") => {
+                sender.offloads.asked.insert("tx-tcp-segmentation".into(), true);
+                sender.offloads.active.insert("tx-tcp-segmentation".into(), false);
+                sender.offloads.mismatched.push("tx-tcp-segmentation".into());
+            }
+            (1, "1024 · TCP") => sender.tcp_info.as_mut().unwrap().snd_mss_bytes = Some(1012),
+            (2, "8192 · UDP") => receiver.counts.measured.bytes = 0,
+            _ => {}
+        }
+        Made::Ended(sender, receiver)
+    });
+    let document = json(&events);
+    let mut reasons: Vec<(u64, &str)> = document["excluded"].as_array().unwrap().iter().map(reason).collect();
+    reasons.sort_unstable();
+    assert_eq!(reasons[0], (0, "sender veth: tx-tcp-segmentation asked on, active off"));
+    assert_eq!(reasons[1], (1, "user data per segment: asked 1024 bytes, in force 1012"));
+    assert!(reasons[2].1.starts_with("nothing received in the measured window (522240000"), "{reasons:?}");
+    let runs: Vec<_> = document["cells"].as_array().unwrap().iter().map(|cell| cell["runs"].as_u64()).collect();
+    assert_eq!(runs, [Some(3), Some(1), Some(2), Some(3)]);
+    assert_eq!(document["incomplete_runs"], json!([]));
+}
+
+fn reason(entry: &serde_json::Value) -> (u64, &str) {
+    assert!(entry["run"].is_u64() && entry["levels"].is_object());
+    (entry["block"].as_u64().unwrap(), entry["reason"].as_str().unwrap())
+}
+
+#[test]
+fn a_run_that_was_tried_again_counts_once() {
+    let mut events = log(STUDY, 1, |_, _| Made::Failed(FailureKind::Interrupted, "stopped by Ctrl-C"));
+    assert_eq!(summary(&events).incomplete.len(), 4);
+    let again = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    events.extend(again.into_iter().skip(3));
+    let summary = summary(&events);
+    assert!(summary.excluded.is_empty() && summary.incomplete.is_empty());
+    assert!(summary.cells.iter().all(|cell| cell.runs == 1));
+}
+
+#[test]
+fn a_run_that_was_broken_off_is_missing() {
+    let mut events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    events.pop();
+    assert_eq!(json(&events)["incomplete_runs"], json!([3]));
+}
+
+#[test]
+fn cells_without_runs_have_no_figures() {
+    for made in [|| Made::Missing, || Made::Failed(FailureKind::Failed, "no route")] {
+        let document = json(&log(STUDY, 2, |_, _| made()));
+        let cell = &document["cells"][0];
+        assert_eq!(cell["runs"], 0);
+        assert!(cell.get("throughput_mbps").is_none());
+        assert!(document["improvements"][0].get("throughput_mbps").is_none());
+    }
+}
+
+#[test]
+fn a_log_without_its_begin_says_so() {
+    let events = log(STUDY, 1, |_, _| Made::Missing);
+    let read = |events: &[Event]| report::Summary::from_events(events).unwrap_err();
+    assert_eq!(read(&[]), ReportError::NoStudy);
+    assert_eq!(read(&events[1..]), ReportError::NoStudy);
+    assert_eq!(read(&events[..1]), ReportError::NoPlan);
+}

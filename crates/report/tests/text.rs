@@ -1,0 +1,218 @@
+//! The text that people read, line by line, for made-up executions.
+
+mod common;
+
+use common::{Made, STUDY, ended, is, log, plain, summary, text};
+use model::event::FailureKind;
+
+fn assert_lines(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|found| found == *line), "no line\n{line}\nin\n{text}");
+    }
+}
+
+#[test]
+fn each_metric_has_its_table_with_the_papers_figures_and_the_improvement() {
+    let events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+    let text = text(&events);
+    assert!(text.starts_with(
+        "test: Two sizes, two transports\nHow much does packaging cost?\n3 runs per cell; seed 7.\nMedians"
+    ));
+    let throughput = "\
+Throughput (Mbit/s, higher is better)
+| message_size_bytes       |                UDP |                TCP |
+|--------------------------|--------------------|--------------------|
+| 1024                     |  1034 [1024, 1044] |  1034 [1024, 1044] |
+|   paper                  |               4805 |                    |
+| 8192                     |  2068 [2048, 2089] |  2068 [2048, 2089] |
+|   paper                  |              18314 |                    |
+| improvement, 1024 → 8192 | ×2.00 [2.00, 2.00] | ×2.00 [2.00, 2.00] |
+|   paper                  |              ×3.81 |                    |
+";
+    assert!(text.contains(throughput), "{text}");
+    let send = "\
+Send service demand (µs/KiB, lower is better)
+| message_size_bytes       |                UDP |                TCP |
+|--------------------------|--------------------|--------------------|
+| 1024                     |  3.96 [3.92, 4.00] |  3.96 [3.92, 4.00] |
+|   paper                  |               1.69 |                    |
+| 8192                     |  1.98 [1.96, 2.00] |  1.98 [1.96, 2.00] |
+|   paper                  |               0.43 |                    |
+| improvement, 1024 → 8192 | ×2.00 [2.00, 2.00] | ×2.00 [2.00, 2.00] |
+|   paper                  |              ×3.93 |                    |
+";
+    assert!(text.contains(send), "{text}");
+    assert!(text.contains("CPU time: napi_thread (all cells): run time of each end's traffic thread"), "{text}");
+    assert!(!text.contains("netperf") && !text.contains("left out") && !text.contains("missing"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn lost_datagrams_bring_netperfs_definition_beside_ours() {
+    let events = log(STUDY, 3, |cell, run| {
+        let mut did = plain(cell, run);
+        if is(cell, "transport", "UDP") {
+            did.received_mbps *= 0.75;
+        }
+        ended(cell, &did)
+    });
+    assert_lines(
+        &text(&events),
+        &[
+            "Receive service demand (µs/KiB, lower is better)",
+            "| 1024                     |  2.64 [2.61, 2.67] |    1.98 [1.96, 2.00] |",
+            "Receive service demand by netperf's definition (µs per KiB sent, lower is better)",
+            "| 1024                     |    1.98 [1.96, 2.00] |    1.98 [1.96, 2.00] |",
+            "Datagrams lost (%, lower is better)",
+            "- no value (1024 · TCP; 8192 · TCP): Datagrams lost: not measured in these runs",
+        ],
+    );
+    let summary = summary(&events);
+    let udp = &summary.cells[0];
+    let received = udp.figure(report::RECEIVE_DEMAND).unwrap().value;
+    let by_sent = udp.figure(report::RECEIVE_DEMAND_BY_SENT).unwrap().value;
+    let loss = udp.figure("loss_pct").unwrap().value / 100.0;
+    assert!((by_sent - received * (1.0 - loss)).abs() < 1e-9 && loss > 0.2);
+}
+
+#[test]
+fn what_was_left_out_is_said_with_its_reason() {
+    let events = log(STUDY, 3, |cell, run| match (run.block, cell.name().as_str()) {
+        (0, "1024 · UDP") => Made::Failed(FailureKind::Failed, "the receiver did not answer within 5 s"),
+        (2, "8192 · TCP") => Made::Failed(FailureKind::Interrupted, "stopped by Ctrl-C"),
+        (1, "8192 · UDP") => Made::Missing,
+        _ => ended(cell, &plain(cell, run)),
+    });
+    let summary = summary(&events);
+    let number = |block, cell: &str| {
+        let found = |run: &&report::ExcludedRun| run.block == block && name(run) == cell;
+        summary.excluded.iter().find(found).unwrap().run
+    };
+    let failed = number(0, "1024 · UDP");
+    let stopped = number(2, "8192 · TCP");
+    assert_lines(
+        &text(&events),
+        &[
+            "3 runs per cell, but 1024 · UDP: 2; 8192 · UDP: 2; 8192 · TCP: 2; seed 7.",
+            &format!("left out: run {failed} (1024 · UDP): failed: the receiver did not answer within 5 s"),
+            &format!("left out: run {stopped} (8192 · TCP): interrupted: stopped by Ctrl-C"),
+            "missing: 2 runs of 12 planned",
+        ],
+    );
+}
+
+fn name(run: &report::ExcludedRun) -> String {
+    run.levels.iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>().join(" · ")
+}
+
+#[test]
+fn one_block_has_no_intervals() {
+    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    let text = text(&events);
+    assert_lines(
+        &text,
+        &[
+            "1 run per cell; seed 7.",
+            "One run says nothing about the spread, so there are no intervals.",
+            "| 1024                     |  1024 |  1024 |",
+            "| improvement, 1024 → 8192 | ×2.00 | ×2.00 |",
+        ],
+    );
+}
+
+#[test]
+fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
+    let nothing = text(&log(STUDY, 2, |_, _| Made::Missing));
+    assert_lines(&nothing, &["missing: 8 runs of 8 planned", "| 1024                     |     - |   - |"]);
+    let failed = text(&log(STUDY, 2, |_, _| Made::Failed(FailureKind::Failed, "no route")));
+    assert_lines(&failed, &["- no value (1024 · UDP; 1024 · TCP; 8192 · UDP; 8192 · TCP): no run that can be used"]);
+    assert_eq!(failed.matches("failed: no route").count(), 4);
+}
+
+#[test]
+fn ends_that_cannot_be_told_apart_leave_a_dash_and_a_reason() {
+    let events = log(STUDY, 2, |cell, run| {
+        let Made::Ended(mut sender, receiver) = ended(cell, &plain(cell, run)) else { unreachable!() };
+        sender.samples.iter_mut().for_each(|sample| sample.threads.clear());
+        Made::Ended(sender, receiver)
+    });
+    let text = text(&events);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("8192 · TCP): the ends' CPU time cannot be told apart: both ends share"), "{text}");
+    assert_lines(&text, &["| 1024                     |     - |   - |"]);
+}
+
+#[test]
+fn what_was_asked_but_not_in_force_is_a_note() {
+    let events = log(STUDY, 2, |cell, run| {
+        let Made::Ended(sender, mut receiver) = ended(cell, &plain(cell, run)) else { unreachable!() };
+        if is(cell, "transport", "UDP") {
+            receiver.in_force.push(model::record::InForce {
+                name: "receive_buffer_bytes".into(),
+                asked: Some("4194304".into()),
+                actual: Some("425984".into()),
+            });
+        }
+        Made::Ended(sender, receiver)
+    });
+    assert_lines(&text(&events), &["note: receiver: receive_buffer_bytes asked 4194304, in force 425984 (4 runs)"]);
+}
+
+#[test]
+fn a_study_of_one_factor_has_one_column() {
+    let study = r#"
+title = "Sizes"
+question = "?"
+[workload]
+workload = "tcp_stream"
+[[factor]]
+name = "message_size_bytes"
+levels = [1024, 8192]
+"#;
+    let text = text(&log(study, 2, |cell, run| ended(cell, &plain(cell, run))));
+    assert_lines(&text, &["| message_size_bytes |            Mbit/s |", "| 1024               | 1029 [1024, 1034] |"]);
+}
+
+#[test]
+fn a_third_factor_has_a_table_per_level_and_its_improvement_one_more() {
+    let third = "[[factor]]\nname = \"receiver_delay_us\"\nlevels = [0, 5]\n[run]";
+    let study = STUDY.replace("[run]", third).replace(
+        "improvement = { factor = \"message_size_bytes\", from = 1024, to = 8192 }",
+        "improvement = { factor = \"receiver_delay_us\", from = 5, to = 0 }",
+    );
+    let events = log(&study, 2, |cell, run| {
+        let mut did = plain(cell, run);
+        if is(cell, "receiver_delay_us", "5") {
+            (did.sent_mbps, did.received_mbps) = (did.sent_mbps / 4.0, did.received_mbps / 4.0);
+        }
+        ended(cell, &did)
+    });
+    let text = text(&events);
+    assert_lines(&text, &["receiver_delay_us = 0:", "receiver_delay_us = 5:", "improvement, 5 → 0:"]);
+    assert_lines(&text, &["| 1024               | ×4.00 [4.00, 4.00] | ×4.00 [4.00, 4.00] |"]);
+}
+
+#[test]
+fn an_improvement_across_is_a_column() {
+    let study = STUDY.replace(
+        "improvement = { factor = \"message_size_bytes\", from = 1024, to = 8192 }",
+        "improvement = { factor = \"transport\", from = \"UDP\", to = \"TCP\" }",
+    );
+    let text = text(&log(&study, 1, |cell, run| ended(cell, &plain(cell, run))));
+    assert_lines(
+        &text,
+        &[
+            "| message_size_bytes |   UDP |  TCP | improvement, UDP → TCP |",
+            "| 1024               |  1024 | 1024 |                  ×1.00 |",
+        ],
+    );
+}
+
+#[test]
+fn headings_are_bold_when_asked() {
+    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    let options = report::TextOptions { colour: true, ..report::TextOptions::default() };
+    let coloured = report::text(&summary(&events), options);
+    assert!(coloured.contains("\u{1b}[1mThroughput (Mbit/s, higher is better)\u{1b}[0m\n"));
+    assert_eq!(coloured.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""), text(&events));
+}

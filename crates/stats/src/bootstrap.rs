@@ -1,0 +1,144 @@
+//! Intervals by the percentile bootstrap (Efron and Tibshirani, "An Introduction to the Bootstrap", chapter 13).
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+use crate::quantile::quantile_in_place;
+
+/// How often the values are drawn again for one interval.
+pub const RESAMPLES: usize = 2000;
+
+/// An estimate and the bounds between which it lies with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower bound (2.5 %); absent where one value says nothing about their spread.
+    pub low: Option<f64>,
+    /// Upper bound (97.5 %); absent together with `low`.
+    pub high: Option<f64>,
+}
+
+impl Interval {
+    fn new(value: f64, mut resampled: Vec<f64>) -> Interval {
+        let low = quantile_in_place(&mut resampled, 0.025);
+        let high = quantile_in_place(&mut resampled, 0.975);
+        Interval { value, low, high }
+    }
+}
+
+/// The median with its 95 % bootstrap interval: a function of the values, whatever their order, and the seed.
+///
+/// Absent where there are no values or one is not finite; without bounds where there is one value only.
+pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
+    if values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let value = quantile_in_place(&mut sorted.clone(), 0.5)?;
+    if sorted.len() == 1 {
+        return Some(Interval { value, low: None, high: None });
+    }
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    let mut draw = sorted.clone();
+    let resampled = (0..RESAMPLES).filter_map(|_| {
+        draw.iter_mut().for_each(|slot| *slot = sorted[below(&mut generator, sorted.len())]);
+        quantile_in_place(&mut draw, 0.5)
+    });
+    Some(Interval::new(value, resampled.collect()))
+}
+
+/// The median of `a` over the median of `b`, with its 95 % bootstrap interval. Each value carries its block.
+///
+/// Blocks are drawn again as a whole, so that what a block does to both its values cancels. A block that holds a value
+/// of one side only takes part with that one; a draw that leaves a side without values is left out. Absent where a side
+/// has no values, a value is not finite, or the median of `b` is 0; without bounds where a side has one value only.
+pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<Interval> {
+    if a.iter().chain(b).any(|(_, value)| !value.is_finite()) {
+        return None;
+    }
+    let blocks = by_block(a, b);
+    let everything: Vec<usize> = (0..blocks.len()).collect();
+    let mut sides = (Vec::new(), Vec::new());
+    let value = ratio_of(&blocks, &everything, &mut sides)?;
+    if a.len() == 1 || b.len() == 1 || blocks.len() == 1 {
+        return Some(Interval { value, low: None, high: None });
+    }
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    let mut chosen = everything;
+    let resampled = (0..RESAMPLES).filter_map(|_| {
+        chosen.iter_mut().for_each(|slot| *slot = below(&mut generator, blocks.len()));
+        ratio_of(&blocks, &chosen, &mut sides)
+    });
+    Some(Interval::new(value, resampled.collect()))
+}
+
+/// The values of both sides in one block.
+type Block = (Vec<f64>, Vec<f64>);
+
+fn by_block(a: &[(u32, f64)], b: &[(u32, f64)]) -> Vec<Block> {
+    let mut names: Vec<u32> = a.iter().chain(b).map(|(block, _)| *block).collect();
+    names.sort_unstable();
+    names.dedup();
+    let of = |side: &[(u32, f64)], name: u32| {
+        let mut values: Vec<f64> = side.iter().filter(|(block, _)| *block == name).map(|(_, value)| *value).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    names.iter().map(|name| (of(a, *name), of(b, *name))).collect()
+}
+
+fn ratio_of(blocks: &[Block], chosen: &[usize], sides: &mut Block) -> Option<f64> {
+    sides.0.clear();
+    sides.1.clear();
+    for block in chosen {
+        sides.0.extend(&blocks[*block].0);
+        sides.1.extend(&blocks[*block].1);
+    }
+    let ratio = quantile_in_place(&mut sides.0, 0.5)? / quantile_in_place(&mut sides.1, 0.5)?;
+    ratio.is_finite().then_some(ratio)
+}
+
+/// A number in `0..bound`, each equally likely (rejection of the incomplete last stretch).
+fn below(generator: &mut ChaCha8Rng, bound: usize) -> usize {
+    let bound = bound as u64;
+    let limit = u64::MAX - u64::MAX % bound;
+    loop {
+        let draw = generator.next_u64();
+        if draw < limit {
+            return (draw % bound) as usize;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_has_no_bounds() {
+        assert_eq!(median_interval(&[7.0], 1), Some(Interval { value: 7.0, low: None, high: None }));
+        assert_eq!(median_interval(&[], 1), None);
+        assert_eq!(median_interval(&[1.0, f64::INFINITY], 1), None);
+        let ratio = ratio_interval(&[(0, 6.0)], &[(0, 3.0), (1, 3.0)], 1);
+        assert_eq!(ratio, Some(Interval { value: 2.0, low: None, high: None }));
+    }
+
+    #[test]
+    fn pairing_within_blocks_cancels_what_blocks_have_in_common() {
+        let b: Vec<(u32, f64)> = (0..9).map(|block| (block, 10.0 + f64::from(block * block))).collect();
+        let a: Vec<(u32, f64)> = b.iter().map(|(block, value)| (*block, value * 2.0)).collect();
+        let paired = ratio_interval(&a, &b, 3).unwrap();
+        assert_eq!((paired.value, paired.low, paired.high), (2.0, Some(2.0), Some(2.0)));
+        let elsewhere: Vec<(u32, f64)> = a.iter().map(|(block, value)| (block + 100, *value)).collect();
+        let unpaired = ratio_interval(&elsewhere, &b, 3).unwrap();
+        assert!(unpaired.high.unwrap() - unpaired.low.unwrap() > 0.5, "{unpaired:?}");
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_is_absent() {
+        assert_eq!(ratio_interval(&[(0, 1.0)], &[], 1), None);
+        assert_eq!(ratio_interval(&[(0, 1.0)], &[(0, 0.0)], 1), None);
+    }
+}

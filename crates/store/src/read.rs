@@ -1,0 +1,63 @@
+//! Reading a log back, whole or cut short.
+
+use std::path::{Path, PathBuf};
+
+use model::event::{Event, FORMAT};
+
+use crate::{LOG_NAME, StoreError};
+
+/// What follows the last whole line of a log that was cut short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incomplete {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// Bytes that it has.
+    pub bytes: usize,
+}
+
+/// A log as it was read.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// The execution's folder.
+    pub folder: PathBuf,
+    /// Every whole line.
+    pub events: Vec<Event>,
+    /// What follows the last whole line.
+    pub incomplete: Option<Incomplete>,
+    /// Length of the whole lines, in bytes.
+    pub whole_bytes: u64,
+}
+
+/// Reads the log in `folder`; the log itself can be named too.
+///
+/// # Errors
+/// When there is none, when a whole line is no event, or when a later version wrote it.
+pub fn read(folder: &Path) -> Result<Log, StoreError> {
+    let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && folder.is_file();
+    let folder = if named_log { folder.parent().unwrap_or(Path::new(".")) } else { folder };
+    let path = folder.join(LOG_NAME);
+    let bytes = std::fs::read(&path).map_err(|error| StoreError::CannotRead { path: path.clone(), error })?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let mut events = Vec::new();
+    for (line, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+        check_format(&path, text)?;
+        let event = serde_json::from_slice(text);
+        events.push(event.map_err(|error| StoreError::NotAnEvent { path: path.clone(), line: line + 1, error })?);
+    }
+    let rest = bytes.len() - whole;
+    let incomplete = (rest > 0).then(|| Incomplete { line: events.len() + 1, bytes: rest });
+    Ok(Log { folder: folder.to_owned(), events, incomplete, whole_bytes: whole as u64 })
+}
+
+/// A later version is named as such before its lines are found to be strange.
+fn check_format(path: &Path, text: &[u8]) -> Result<(), StoreError> {
+    if !text.starts_with(b"{\"event\":\"execution_began\"") {
+        return Ok(());
+    }
+    let value: Option<serde_json::Value> = serde_json::from_slice(text).ok();
+    let format = value.and_then(|value| value.get("format")?.as_u64()).unwrap_or(0);
+    if format > u64::from(FORMAT) {
+        return Err(StoreError::TooNew { path: path.to_owned(), found: format as u32, known: FORMAT });
+    }
+    Ok(())
+}

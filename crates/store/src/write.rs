@@ -1,0 +1,109 @@
+//! Writing a log: whole lines, to the disk when a run has its result.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use model::event::Event;
+
+use crate::{LOG_NAME, Log, StoreError};
+
+/// Bytes that one run may add to a log: two ends, twenty samples, a few CPUs.
+const BYTES_PER_RUN: u64 = 256 << 10;
+
+/// A log that grows. Held by one process at a time.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+    file: File,
+}
+
+impl Writer {
+    /// Makes `parent/name` (with `-2`, `-3` … where that exists) and an empty log in it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or has too little room for the log of `runs` runs.
+    pub fn create(parent: &Path, name: &str, runs: usize) -> Result<Writer, StoreError> {
+        let fail = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError::CannotWrite { path, error }
+        };
+        std::fs::create_dir_all(parent).map_err(fail(parent))?;
+        check_room(parent, runs)?;
+        let folder = new_folder(parent, name).map_err(fail(&parent.join(name)))?;
+        let path = folder.join(LOG_NAME);
+        let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(fail(&path))?;
+        let writer = Writer { folder, file };
+        writer.lock()?;
+        Ok(writer)
+    }
+
+    /// Goes on with a log that was read, without the incomplete line at its end.
+    ///
+    /// # Errors
+    /// When it cannot be written, or another process writes to it.
+    pub fn resume(log: &Log) -> Result<Writer, StoreError> {
+        let path = log.folder.join(LOG_NAME);
+        let fail = |error| StoreError::CannotWrite { path: path.clone(), error };
+        let file = OpenOptions::new().append(true).open(&path).map_err(fail)?;
+        let writer = Writer { folder: log.folder.clone(), file };
+        writer.lock()?;
+        if log.incomplete.is_some() {
+            writer.file.set_len(log.whole_bytes).map_err(fail)?;
+        }
+        Ok(writer)
+    }
+
+    fn lock(&self) -> Result<(), StoreError> {
+        self.file.try_lock().map_err(|_| StoreError::InUse(self.folder.join(LOG_NAME)))
+    }
+
+    /// The execution's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Adds an event as one line. What ends a run goes to the disk before this returns; passing
+    /// readings are not kept, they are in the run's record.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        if matches!(event, Event::Progress { .. }) {
+            return Ok(());
+        }
+        self.write_line(event).map_err(|error| StoreError::CannotWrite { path: self.folder.join(LOG_NAME), error })
+    }
+
+    fn write_line(&mut self, event: &Event) -> io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        match event {
+            Event::RunBegan { .. } => Ok(()),
+            _ => self.file.sync_data(),
+        }
+    }
+}
+
+fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
+    for number in 1.. {
+        let folder = parent.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") });
+        match std::fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(folder),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn check_room(folder: &Path, runs: usize) -> Result<(), StoreError> {
+    let Ok(disk) = rustix::fs::statvfs(folder) else { return Ok(()) };
+    let free = disk.f_bavail * disk.f_frsize;
+    let needed = BYTES_PER_RUN * runs as u64;
+    if free >= needed {
+        return Ok(());
+    }
+    Err(StoreError::TooFull { path: folder.to_owned(), free_mib: free >> 20, needed_mib: needed.div_ceil(1 << 20) })
+}

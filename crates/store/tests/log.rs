@@ -1,0 +1,108 @@
+//! Logs on a real disk: cut anywhere, resumed, in use, foreign, too new.
+
+use std::fs;
+
+use model::event::{Event, FailureKind};
+use store::{LOG_NAME, StoreError, Writer, read};
+
+fn events() -> Vec<Event> {
+    let at = || "2026-11-21T10:00:00+00:00".to_owned();
+    let mut events = vec![Event::ExecutionBegan {
+        format: model::event::FORMAT,
+        bitcost_version: "0.1.0".into(),
+        at: at(),
+        command_line: vec!["bitcost".into(), "run".into()],
+        study: "not-all-mbits".into(),
+        study_text: "question = \"ä\"\n".into(),
+    }];
+    for run in 0..5 {
+        events.push(Event::RunBegan { run, at: at() });
+        events.push(Event::RunFailed { run, kind: FailureKind::Failed, reason: "the agent died".into() });
+    }
+    events.push(Event::ExecutionEnded { at: at() });
+    events
+}
+
+fn written() -> (tempfile::TempDir, std::path::PathBuf) {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut writer = Writer::create(place.path(), "x", 1).expect("created");
+    events().iter().for_each(|event| writer.append(event).expect("appended"));
+    let folder = writer.folder().to_owned();
+    (place, folder)
+}
+
+#[test]
+fn a_log_reads_back_as_it_was_written() {
+    let (_place, folder) = written();
+    let log = read(&folder).expect("reads");
+    assert_eq!(log.events, events());
+    assert_eq!(log.incomplete, None);
+    assert_eq!(read(&folder.join(LOG_NAME)).expect("reads").events, events());
+}
+
+#[test]
+fn a_log_cut_at_any_byte_opens_and_says_what_is_incomplete() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let bytes = fs::read(&path).expect("reads");
+    for length in 0..bytes.len() {
+        fs::write(&path, &bytes[..length]).expect("cut");
+        let log = read(&folder).expect("still opens");
+        assert_eq!(log.events[..], events()[..log.events.len()]);
+        let rest = length - log.whole_bytes as usize;
+        assert_eq!(log.incomplete.map(|cut| cut.bytes), (rest > 0).then_some(rest));
+        assert!(log.whole_bytes == 0 || bytes[log.whole_bytes as usize - 1] == b'\n');
+    }
+}
+
+#[test]
+fn resuming_drops_the_incomplete_line_and_goes_on() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let bytes = fs::read(&path).expect("reads");
+    fs::write(&path, &bytes[..bytes.len() - 3]).expect("cut");
+    let log = read(&folder).expect("opens");
+    let mut writer = Writer::resume(&log).expect("resumes");
+    writer.append(events().last().expect("one")).expect("appends");
+    drop(writer);
+    assert_eq!(read(&folder).expect("reads").events, events());
+}
+
+#[test]
+fn a_log_in_use_is_refused() {
+    let (_place, folder) = written();
+    let log = read(&folder).expect("opens");
+    let _first = Writer::resume(&log).expect("resumes");
+    assert!(matches!(Writer::resume(&log), Err(StoreError::InUse(_))));
+}
+
+#[test]
+fn foreign_and_later_logs_are_named() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    fs::write(&path, "{\"a\":1}\n").expect("written");
+    assert!(matches!(read(&folder), Err(StoreError::NotAnEvent { line: 1, .. })));
+    fs::write(&path, "{\"event\":\"execution_began\",\"format\":99}\n").expect("written");
+    assert!(matches!(read(&folder), Err(StoreError::TooNew { found: 99, .. })));
+    fs::remove_file(&path).expect("removed");
+    assert!(matches!(read(&folder), Err(StoreError::CannotRead { .. })));
+}
+
+#[test]
+fn two_executions_of_one_second_get_two_folders() {
+    let place = tempfile::tempdir().expect("a folder");
+    let first = Writer::create(place.path(), "x", 1).expect("created");
+    let second = Writer::create(place.path(), "x", 1).expect("created");
+    assert_ne!(first.folder(), second.folder());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("file");
+    fs::write(&file, "").expect("written");
+    let error = Writer::create(&file, "x", 1).expect_err("no folder").to_string();
+    assert!(error.contains("cannot write") && error.contains("--out"), "{error}");
+    let error = Writer::create(place.path(), "x", usize::MAX >> 24).expect_err("too full").to_string();
+    assert!(error.contains("MiB free"), "{error}");
+}

@@ -1,0 +1,16 @@
+//! The host's monotonic clock, and sleeping by it.
+
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::{Timespec, clock_gettime};
+
+/// Now on `CLOCK_MONOTONIC`, in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Sleeps until `CLOCK_MONOTONIC` reaches `at_ns`; returns at once when that has passed.
+pub fn sleep_until(at_ns: u64) {
+    let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(rustix::io::Errno::INTR) {}
+}

@@ -1,0 +1,13 @@
+//! Safe wrappers of the Linux system calls that the other rooms need; the only room with `unsafe`.
+//!
+//! Nothing here decides anything: each function does one system call (or a fixed sequence of them),
+//! and returns its error as [`std::io::Error`].
+
+pub mod clock;
+pub mod ethtool;
+pub mod namespace;
+pub mod netlink;
+pub mod process;
+pub mod socket;
+pub mod tcp_info;
+pub mod thread;

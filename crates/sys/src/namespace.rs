@@ -1,0 +1,131 @@
+//! Namespaces: making new ones, entering existing ones, and a private sysfs that shows them.
+
+use std::fs;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+/// The kinds of namespace that the program makes and enters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// User and group ids, and the capabilities that go with them.
+    User,
+    /// Network devices, addresses, sockets.
+    Net,
+    /// The mount table.
+    Mount,
+}
+
+impl Kind {
+    fn unshare_flag(self) -> UnshareFlags {
+        match self {
+            Kind::User => UnshareFlags::NEWUSER,
+            Kind::Net => UnshareFlags::NEWNET,
+            Kind::Mount => UnshareFlags::NEWNS,
+        }
+    }
+
+    fn link_type(self) -> LinkNameSpaceType {
+        match self {
+            Kind::User => LinkNameSpaceType::User,
+            Kind::Net => LinkNameSpaceType::Network,
+            Kind::Mount => LinkNameSpaceType::Mount,
+        }
+    }
+
+    /// The name of the namespace's link in `/proc/PID/ns`.
+    pub fn link_name(self) -> &'static str {
+        match self {
+            Kind::User => "user",
+            Kind::Net => "net",
+            Kind::Mount => "mnt",
+        }
+    }
+}
+
+/// Moves the calling thread into new namespaces of `kinds` (unshare(2)).
+///
+/// `Kind::User` needs a process with a single thread: with more, the error is `EINVAL`. `EPERM`
+/// means that the caller may not make them (or, for `Kind::User`, that it runs in a chroot).
+pub fn unshare(kinds: &[Kind]) -> io::Result<()> {
+    let flags = kinds.iter().fold(UnshareFlags::empty(), |all, kind| all | kind.unshare_flag());
+    // SAFETY: `Kind` has no value for the table of file descriptors (CLONE_FILES), the only flag
+    // that makes this call unsafe.
+    unsafe { unshare_unsafe(flags) }?;
+    Ok(())
+}
+
+/// Moves the calling process into a new user namespace, in which its user and group are root (0).
+///
+/// The ids are those in force before the call. Errors as for [`unshare`], and `EPERM` when the
+/// maps may not be written.
+pub fn unshare_user_as_root() -> io::Result<()> {
+    let uid = rustix::process::geteuid().as_raw();
+    let gid = rustix::process::getegid().as_raw();
+    unshare(&[Kind::User])?;
+    // Without "deny" an ordinary user may not write the group map (user_namespaces(7)).
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1"))
+}
+
+/// Moves the calling thread into the namespace that `namespace` refers to (setns(2)).
+///
+/// Errors: `EINVAL` when it is not of this `kind`, `EPERM` without the capabilities in it.
+pub fn enter(namespace: BorrowedFd<'_>, kind: Kind) -> io::Result<()> {
+    move_into_link_name_space(namespace, Some(kind.link_type()))?;
+    Ok(())
+}
+
+/// Opens the namespace of this `kind` in which the calling thread is.
+pub fn current(kind: Kind) -> io::Result<OwnedFd> {
+    let path = format!("/proc/thread-self/ns/{}", kind.link_name());
+    Ok(fs::File::open(path)?.into())
+}
+
+/// A sysfs that shows the network namespace in which it was mounted, attached to no directory.
+///
+/// `/sys` shows the devices of the namespace of its mount, not of the caller. This one goes away
+/// when dropped.
+#[derive(Debug)]
+pub struct PrivateSysfs {
+    root: OwnedFd,
+}
+
+impl PrivateSysfs {
+    /// Mounts a sysfs for the calling thread's network namespace (fsopen(2), Linux 5.2).
+    ///
+    /// Needs `CAP_SYS_ADMIN` over the mount namespace and over the network namespace; containers
+    /// that hide part of their own `/sys` refuse it with `EPERM`.
+    pub fn mount() -> io::Result<Self> {
+        let context = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_create(&context)?;
+        let attributes =
+            MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let root = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        Ok(Self { root })
+    }
+
+    /// Reads the file at `path`, relative to the root of sysfs, without surrounding white space.
+    pub fn read(&self, path: &Path) -> io::Result<String> {
+        let file = self.open(path, rustix::fs::OFlags::RDONLY)?;
+        Ok(io::read_to_string(file)?.trim().to_owned())
+    }
+
+    /// Writes `value` to the file at `path`, relative to the root of sysfs.
+    ///
+    /// Success means only that the kernel took the value: read it back.
+    pub fn write(&self, path: &Path, value: &str) -> io::Result<()> {
+        use std::io::Write as _;
+        self.open(path, rustix::fs::OFlags::WRONLY)?.write_all(value.as_bytes())
+    }
+
+    fn open(&self, path: &Path, access: rustix::fs::OFlags) -> io::Result<fs::File> {
+        let flags = access | rustix::fs::OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.root, path, flags, rustix::fs::Mode::empty())?;
+        Ok(fd.into())
+    }
+}

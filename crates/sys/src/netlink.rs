@@ -1,0 +1,77 @@
+//! A blocking netlink socket; what the messages mean is the netlink room's business.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
+
+/// Which part of the kernel a netlink socket talks to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetlinkProtocol {
+    /// NETLINK_ROUTE: links, addresses, qdiscs.
+    Route,
+    /// NETLINK_GENERIC: families such as ethtool.
+    Generic,
+    /// NETLINK_SOCK_DIAG: sockets of this namespace.
+    SockDiag,
+}
+
+/// A netlink socket with the kernel at its other end.
+///
+/// It stays in the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct NetlinkSocket {
+    fd: OwnedFd,
+}
+
+impl NetlinkSocket {
+    /// Opens a socket with extended acknowledgements, whose reads give up after `timeout`.
+    pub fn open(protocol: NetlinkProtocol, timeout: Duration) -> io::Result<Self> {
+        let protocol: Option<Protocol> = match protocol {
+            NetlinkProtocol::Route => None,
+            NetlinkProtocol::Generic => Some(netlink::GENERIC),
+            NetlinkProtocol::SockDiag => Some(netlink::SOCK_DIAG),
+        };
+        let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+        set_socket_timeout(&fd, Timeout::Recv, Some(timeout))?;
+        enable(&fd, libc::NETLINK_EXT_ACK)?;
+        enable(&fd, libc::NETLINK_CAP_ACK)?;
+        Ok(Self { fd })
+    }
+
+    /// Sends one buffer of messages to the kernel.
+    pub fn send(&self, messages: &[u8]) -> io::Result<()> {
+        let sent = send(&self.fd, messages, SendFlags::empty())?;
+        if sent == messages.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    /// Receives one buffer of messages; returns how many bytes of `buffer` it fills.
+    ///
+    /// Errors: `WouldBlock` when the timeout has passed; `FileTooLarge` when the answer does not
+    /// fit into `buffer`, which should have at least 32 KiB.
+    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match recv(&self.fd, &mut *buffer, RecvFlags::TRUNC) {
+                Ok((kept, whole)) if kept == whole => return Ok(kept),
+                Ok(_) => return Err(io::ErrorKind::FileTooLarge.into()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn enable(fd: &OwnedFd, option: libc::c_int) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length = size_of_val(&on) as libc::socklen_t;
+    // SAFETY: `fd` is open, and the pointer and length describe `on`, which outlives the call.
+    let outcome = unsafe {
+        let value = (&raw const on).cast();
+        libc::setsockopt(fd.as_raw_fd(), libc::SOL_NETLINK, option, value, length)
+    };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,93 @@
+//! Processes: dying with the parent, and starting a program inside namespaces.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::namespace::{Kind, enter};
+
+/// Has the kernel kill this process (SIGKILL) when the *thread* that started it ends.
+///
+/// `expected_parent` is the process id of the parent; when it is no longer the parent (it died
+/// before the call) the error is `ESRCH`, and the caller should exit. A change of credentials
+/// (setns to a user namespace, setuid) clears the setting: call it afterwards.
+/// Source: PR_SET_PDEATHSIG(2const).
+pub fn die_with_parent(expected_parent: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs());
+    if parent == expected_parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+}
+
+/// The effective user id of this process; 0 is root of its user namespace.
+pub fn effective_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Waits until `file` has something to read, its writers are gone, or `timeout` has passed.
+///
+/// Returns whether there is something to read (or the end of the file). poll(2).
+pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut files = [PollFd::new(&file, PollFlags::IN)];
+    match poll(&mut files, Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The namespaces that a program is started in.
+#[derive(Debug)]
+pub struct NamespaceEntry {
+    /// The user namespace that owns the network namespace; `None` when it is the caller's own.
+    pub user: Option<OwnedFd>,
+    /// The network namespace.
+    pub net: OwnedFd,
+}
+
+/// Makes `command` start its program inside the namespaces of `entry`, in a process group of its
+/// own (a terminal's Ctrl-C does not reach it), and die with the thread that calls `spawn`.
+///
+/// The namespaces stay open as long as `command` exists. A namespace that cannot be entered
+/// becomes the error of `spawn`.
+pub fn enter_before_exec(command: &mut Command, entry: NamespaceEntry) {
+    let parent = std::process::id();
+    command.process_group(0);
+    let prepare = move || {
+        if let Some(user) = &entry.user {
+            enter(user.as_fd(), Kind::User)?;
+        }
+        enter(entry.net.as_fd(), Kind::Net)?;
+        die_with_parent(parent)
+    };
+    // SAFETY: between fork and exec the closure makes only the system calls setns, prctl and
+    // getppid, which are async-signal-safe; it allocates nothing and takes no lock
+    // (`io::Error` from an error number is a plain value).
+    unsafe { command.pre_exec(prepare) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_pipe_is_readable_when_written_or_closed_and_not_before() {
+        let (reader, writer) = io::pipe().unwrap();
+        assert!(!wait_readable(&reader, Duration::from_millis(1)).unwrap());
+        drop(writer);
+        assert!(wait_readable(&reader, Duration::from_millis(1)).unwrap());
+    }
+
+    #[test]
+    fn a_namespace_that_cannot_be_entered_is_the_error_of_spawn() {
+        let not_a_namespace = std::fs::File::open("/dev/null").unwrap();
+        let mut command = Command::new("true");
+        enter_before_exec(&mut command, NamespaceEntry { user: None, net: not_a_namespace.into() });
+        assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(libc::EINVAL));
+    }
+}

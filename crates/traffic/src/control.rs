@@ -1,0 +1,132 @@
+//! What the loop and the thread that watches it share: the phase in, the counts out.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use model::record::{Counts, PhaseCounts};
+
+/// The stretch of the run that is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Before the measured window.
+    Warmup = 0,
+    /// The measured window.
+    Measured = 1,
+    /// After the measured window; the sender goes on, so that the receiver's window ends in full traffic.
+    Cooldown = 2,
+    /// The sender stops; a receiver goes on until it has everything.
+    Over = 3,
+    /// Both stop at once.
+    Abort = 4,
+}
+
+/// One phase's counters: written by the loop's thread alone, so that an addition is a plain one.
+#[derive(Debug, Default)]
+struct Tally {
+    calls: AtomicU64,
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    short_calls: AtomicU64,
+    failed_calls: AtomicU64,
+}
+
+impl Tally {
+    fn read(&self) -> Counts {
+        Counts {
+            calls: self.calls.load(Relaxed),
+            messages: self.messages.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            short_calls: self.short_calls.load(Relaxed),
+            failed_calls: self.failed_calls.load(Relaxed),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// The shared state of one flow's end. The phase and the counters lie on cache lines of their own.
+#[derive(Debug)]
+pub struct Control {
+    phase: Apart<AtomicU8>,
+    expected: Apart<AtomicU64>,
+    tallies: Apart<[Tally; 2]>,
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        Control {
+            phase: Apart(AtomicU8::new(Phase::Warmup as u8)),
+            expected: Apart(AtomicU64::new(u64::MAX)),
+            tallies: Apart::default(),
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(counter.load(Relaxed) + amount, Relaxed);
+}
+
+impl Control {
+    /// Enters a phase; the loop sees it at its next message. There is no way back to an earlier one.
+    pub fn enter(&self, phase: Phase) {
+        self.phase.0.fetch_max(phase as u8, Relaxed);
+    }
+
+    /// The phase.
+    pub fn phase(&self) -> Phase {
+        match self.phase.0.load(Relaxed) {
+            0 => Phase::Warmup,
+            1 => Phase::Measured,
+            2 => Phase::Cooldown,
+            3 => Phase::Over,
+            _ => Phase::Abort,
+        }
+    }
+
+    /// Tells a receiver of datagrams how many were sent, so that it can stop when it has them all.
+    pub fn expect_messages(&self, count: u64) {
+        self.expected.0.store(count, Relaxed);
+    }
+
+    /// What was told by [`Control::expect_messages`]; absent until then.
+    pub fn expected_messages(&self) -> Option<u64> {
+        Some(self.expected.0.load(Relaxed)).filter(|count| *count != u64::MAX)
+    }
+
+    /// What was counted up to now, by phase.
+    pub fn counts(&self) -> PhaseCounts {
+        PhaseCounts { outside: self.tallies.0[0].read(), measured: self.tallies.0[1].read() }
+    }
+
+    pub(crate) fn count_message(&self, phase: Phase, bytes: usize) {
+        let tally = self.tally(phase);
+        add(&tally.calls, 1);
+        add(&tally.messages, 1);
+        add(&tally.bytes, bytes as u64);
+    }
+
+    pub(crate) fn count_call(&self, phase: Phase, bytes: usize) {
+        let tally = self.tally(phase);
+        add(&tally.calls, 1);
+        add(&tally.bytes, bytes as u64);
+    }
+
+    pub(crate) fn count_short(&self, phase: Phase) {
+        add(&self.tally(phase).short_calls, 1);
+    }
+
+    pub(crate) fn count_failed(&self, phase: Phase) {
+        add(&self.tally(phase).failed_calls, 1);
+    }
+
+    pub(crate) fn count_whole(&self, phase: Phase) {
+        add(&self.tally(phase).messages, 1);
+    }
+
+    /// What comes after the measured window is counted with what came before it.
+    fn tally(&self, phase: Phase) -> &Tally {
+        &self.tallies.0[usize::from(phase == Phase::Measured)]
+    }
+}

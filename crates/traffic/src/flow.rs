@@ -1,0 +1,93 @@
+//! The shape that every workload has: a pending receiver, a ready end, and what is left after the run.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use model::record::{InForce, Sequence, TcpInfo};
+
+use crate::control::Control;
+
+/// Why an end could not be made ready or could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TrafficError {
+    /// A system call failed.
+    #[error("{asked}: {error}{hint}")]
+    System {
+        /// What was asked.
+        asked: String,
+        /// What the kernel answered.
+        error: io::Error,
+        /// What to do, or nothing.
+        hint: String,
+    },
+    /// The other end did not come, or not the right one.
+    #[error("{0}")]
+    Peer(String),
+    /// A workload without a row in the table.
+    #[error("no workload `{0}` in this version; use the same bitcost on both hosts")]
+    NoSuchWorkload(&'static str),
+}
+
+impl TrafficError {
+    pub(crate) fn system(asked: impl Into<String>) -> impl FnOnce(io::Error) -> TrafficError {
+        |error| TrafficError::System { asked: asked.into(), error, hint: String::new() }
+    }
+}
+
+/// A receiver that waits for its sender.
+pub trait Pending: Send {
+    /// Where it waits.
+    fn address(&self) -> SocketAddr;
+
+    /// Waits until the sender has shown the run's token.
+    ///
+    /// # Errors
+    /// When nobody did in time.
+    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError>;
+}
+
+/// An end that can begin.
+pub struct Ready {
+    /// Settings as asked and as read back.
+    pub in_force: Vec<InForce>,
+    /// The traffic.
+    pub flow: Box<dyn Flow>,
+}
+
+/// What an end knows after the run beside its counts.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The connection's last state.
+    pub tcp_info: Option<TcpInfo>,
+    /// What sequence numbers told.
+    pub sequence: Option<Sequence>,
+}
+
+/// How many messages the sender sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// In the measured window.
+    pub measured: u64,
+    /// In the whole run.
+    pub total: u64,
+}
+
+/// The traffic of one end.
+pub trait Flow: Send {
+    /// A second handle of the socket, to shut it down from another thread when a call does not return.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn handle(&self) -> io::Result<OwnedFd>;
+
+    /// Moves messages until `control` says that it is over, then ends the flow in good order.
+    ///
+    /// # Errors
+    /// What failed; the counts up to then stay in `control`.
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
+
+    /// What is known after [`Flow::run`], given how many messages the sender counted.
+    fn outcome(&self, sent: Sent) -> Outcome;
+}

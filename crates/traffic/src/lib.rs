@@ -1,0 +1,63 @@
+//! The traffic engine: one file per workload over one sending and one receiving loop.
+//!
+//! The loops make one system call per message and nothing else: no clock read, no readiness call, no
+//! allocation. They count in memory of their own, which another thread reads. When to begin, when the
+//! measured window starts and when to stop is told through [`Control`].
+
+mod control;
+mod flow;
+mod handshake;
+mod loops;
+mod options;
+mod sequence;
+mod tcp_stream;
+mod udp_stream;
+
+pub use control::{Control, Phase};
+pub use flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
+pub use handshake::{TOKEN_BYTES, Token};
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use model::conditions::{Conditions, Workload};
+
+/// One workload: how its receiver waits for the sender and how its sender reaches the receiver.
+struct Row {
+    workload: Workload,
+    listen: Listen,
+    connect: Connect,
+}
+
+type Listen = fn(&Conditions, IpAddr, Token) -> Result<Box<dyn Pending>, TrafficError>;
+type Connect = fn(&Conditions, SocketAddr, Token, Duration) -> Result<Ready, TrafficError>;
+
+const WORKLOADS: &[Row] = &[
+    Row { workload: Workload::TcpStream, listen: tcp_stream::listen, connect: tcp_stream::connect },
+    Row { workload: Workload::UdpStream, listen: udp_stream::listen, connect: udp_stream::connect },
+];
+
+fn row(workload: Workload) -> Result<&'static Row, TrafficError> {
+    WORKLOADS.iter().find(|row| row.workload == workload).ok_or(TrafficError::NoSuchWorkload(workload.name()))
+}
+
+/// Opens the receiver's socket on `address`; the port is the kernel's choice.
+///
+/// # Errors
+/// What was asked of the socket and what the kernel answered.
+pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
+    (row(conditions.workload)?.listen)(conditions, address, token)
+}
+
+/// Connects the sender to the receiver, and returns when the receiver has shown the run's token.
+///
+/// # Errors
+/// What was asked of the socket and what the kernel or the peer answered.
+pub fn connect(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    (row(conditions.workload)?.connect)(conditions, peer, token, patience)
+}

@@ -1,0 +1,235 @@
+//! `tcp_stream`: one TCP connection, one send call per message.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use model::conditions::{Conditions, TCP_TIMESTAMPS};
+use model::record::InForce;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt};
+use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
+
+use crate::control::{Control, Phase};
+use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
+use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
+use crate::loops::send_messages;
+use crate::options::{buffers_in_force, set_buffers, tcp_info};
+
+struct Waiting {
+    listener: TcpListener,
+    address: SocketAddr,
+    conditions: Conditions,
+    token: Token,
+}
+
+/// Opens the receiver's socket.
+pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
+    let asked = format!("listen on TCP {address}");
+    let socket = open(&SocketAddr::new(address, 0), conditions)?;
+    let bound = rustix::net::bind(&socket, &SocketAddr::new(address, 0)).and_then(|()| rustix::net::listen(&socket, 1));
+    bound.map_err(|error| TrafficError::system(asked)(error.into()))?;
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().map_err(TrafficError::system("the TCP socket's own address"))?;
+    Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
+}
+
+/// A socket with the options that must stand before the connection is made.
+fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+        .map_err(|error| TrafficError::system("open a TCP socket")(error.into()))?;
+    set_buffers(&socket, conditions)?;
+    if let Some(name) = &conditions.congestion_control {
+        socket::set_congestion_control(&socket, name).map_err(|error| TrafficError::System {
+            asked: format!("congestion control `{name}`"),
+            error,
+            hint: format!("; this host allows: {}", allowed_congestion_controls()),
+        })?;
+    }
+    Ok(socket)
+}
+
+fn allowed_congestion_controls() -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok();
+    let allowed = read("tcp_allowed_congestion_control").or_else(|| read("tcp_available_congestion_control"));
+    allowed.map_or("unknown".into(), |text| text.trim().to_owned())
+}
+
+/// Connects the sender and exchanges tokens.
+pub fn connect(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    let deadline = Instant::now() + patience;
+    let socket = open(&peer, conditions)?;
+    if let Some(bytes) = conditions.segment_bytes() {
+        // The option counts the timestamps, which take their room from the user's data.
+        let bytes = bytes + if timestamps_in_use() { TCP_TIMESTAMPS } else { 0 };
+        socket::set_int(&socket, TCP_MAXSEG, bytes as i32)
+            .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;
+    }
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
+        .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
+    rustix::net::connect(&socket, &peer)
+        .map_err(|error| TrafficError::system(format!("connect to TCP {peer} within {patience:?}"))(error.into()))?;
+    let mut stream = TcpStream::from(socket);
+    exchange_tokens(&mut stream, &token, deadline).map_err(|error| {
+        TrafficError::Peer(format!("the TCP receiver at {peer} did not answer with the run's token: {error}"))
+    })?;
+    let in_force = in_force(&stream, conditions, true);
+    let message = vec![0x5A; conditions.message_size_bytes as usize];
+    Ok(Ready { in_force, flow: Box::new(Sender { stream, message }) })
+}
+
+fn timestamps_in_use() -> bool {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps").map_or(true, |text| text.trim() != "0")
+}
+
+fn exchange_tokens(stream: &mut TcpStream, token: &Token, deadline: Instant) -> io::Result<()> {
+    stream.write_all(token)?;
+    let mut answer = [0; TOKEN_BYTES];
+    stream.set_read_timeout(Some(time_left(deadline)?))?;
+    stream.read_exact(&mut answer)?;
+    stream.set_write_timeout(None)?;
+    if answer == *token { Ok(()) } else { Err(io::Error::other("another token")) }
+}
+
+/// What the connection really has.
+fn in_force(stream: &TcpStream, conditions: &Conditions, sender: bool) -> Vec<InForce> {
+    let mut settings = buffers_in_force(stream, conditions).to_vec();
+    settings.push(InForce {
+        name: "congestion_control".into(),
+        asked: conditions.congestion_control.clone(),
+        actual: socket::congestion_control(stream).ok(),
+    });
+    if !sender {
+        settings.push(InForce {
+            name: "receive_low_water_bytes".into(),
+            asked: conditions.receive_low_water_bytes.map(|bytes| bytes.to_string()),
+            actual: socket::get_int(stream, SO_RCVLOWAT).ok().map(|bytes| bytes.to_string()),
+        });
+    }
+    if sender {
+        let actual = tcp_info(stream).and_then(|info| info.snd_mss_bytes);
+        settings.push(InForce {
+            name: "mss_bytes".into(),
+            asked: conditions.segment_bytes().map(|bytes| bytes.to_string()),
+            actual: actual.map(|bytes| bytes.to_string()),
+        });
+    }
+    settings
+}
+
+impl Pending for Waiting {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
+        let Waiting { listener, address, conditions, token } = *self;
+        let stream = accept_with_token(&listener, &token, patience).map_err(|error| {
+            TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
+        })?;
+        if let Some(bytes) = conditions.receive_low_water_bytes {
+            socket::set_int(&stream, SO_RCVLOWAT, i32::try_from(bytes).unwrap_or(i32::MAX))
+                .map_err(TrafficError::system(format!("SO_RCVLOWAT of {bytes} bytes")))?;
+        }
+        let in_force = in_force(&stream, &conditions, false);
+        let receiver = Receiver {
+            stream,
+            buffer: vec![0; conditions.receive_bytes() as usize],
+            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+        };
+        Ok(Ready { in_force, flow: Box::new(receiver) })
+    }
+}
+
+/// Takes connections until one shows the token; others are closed.
+fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + patience;
+    loop {
+        sockopt::set_socket_timeout(listener.as_fd(), sockopt::Timeout::Recv, Some(time_left(deadline)?))?;
+        let mut stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if is_timeout(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        let mut shown = [0; TOKEN_BYTES];
+        stream.set_read_timeout(Some(time_left(deadline)?.min(Duration::from_secs(1))))?;
+        if stream.read_exact(&mut shown).is_ok() && shown == *token {
+            stream.write_all(token)?;
+            stream.set_read_timeout(None)?;
+            return Ok(stream);
+        }
+    }
+}
+
+struct Sender {
+    stream: TcpStream,
+    message: Vec<u8>,
+}
+
+impl Flow for Sender {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(self.stream.try_clone()?.into())
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        let Sender { stream, message } = self;
+        let size = message.len();
+        let send_one = |_: Phase| send(&*stream, message, SendFlags::NOSIGNAL);
+        let send_rest = |done: usize| send(&*stream, &message[done..], SendFlags::NOSIGNAL);
+        send_messages(control, size, send_one, send_rest)
+            .map_err(|error| TrafficError::system(format!("send a message of {size} bytes"))(error.into()))?;
+        if control.phase() == Phase::Abort {
+            return Ok(());
+        }
+        end_in_good_order(stream).map_err(TrafficError::system("end the connection"))
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome { tcp_info: tcp_info(&self.stream), sequence: None }
+    }
+}
+
+/// Says that nothing more comes and waits until the receiver has taken everything and says the same.
+fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.read(&mut [0; 1]).map(|_| ())
+}
+
+struct Receiver {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    delay: Duration,
+}
+
+impl Flow for Receiver {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(self.stream.try_clone()?.into())
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        while control.phase() != Phase::Abort {
+            match recv(&self.stream, &mut self.buffer[..], RecvFlags::empty()) {
+                Ok((0, _)) => break,
+                Ok((length, _)) => control.count_call(control.phase(), length),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(TrafficError::system("receive")(error.into())),
+            }
+            if !self.delay.is_zero() {
+                std::thread::sleep(self.delay);
+            }
+        }
+        self.stream.shutdown(Shutdown::Write).map_err(TrafficError::system("end the connection"))
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome { tcp_info: tcp_info(&self.stream), sequence: None }
+    }
+}

@@ -1,0 +1,98 @@
+//! Frames: where one message ends and the next begins.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest frame that is taken, in bytes: an hour of samples of a large host.
+pub const FRAME_BYTES_MAX: usize = 256 << 20;
+
+/// Why bytes are not a message. The stream cannot be used any further.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// Longer than [`FRAME_BYTES_MAX`]: most likely not our protocol at all.
+    #[error(
+        "a frame of {0} bytes; at most {FRAME_BYTES_MAX} are taken. The other side does not speak bitcost's control protocol (a login message, perhaps)"
+    )]
+    TooLong(usize),
+    /// Not a message of this version.
+    #[error("not a control message of this version of bitcost: {0}")]
+    NotAMessage(#[from] serde_json::Error),
+}
+
+/// A message as a frame.
+///
+/// # Errors
+/// When it cannot be written as JSON or is too long.
+pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = frame.len() - 4;
+    if length > FRAME_BYTES_MAX {
+        return Err(FrameError::TooLong(length));
+    }
+    frame[..4].copy_from_slice(&(length as u32).to_be_bytes());
+    Ok(frame)
+}
+
+/// Gathers bytes until they are messages.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    bytes: Vec<u8>,
+}
+
+impl Decoder {
+    /// Takes bytes as they came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole message, if there is one.
+    ///
+    /// # Errors
+    /// When the bytes are no message.
+    pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
+        let Some(head) = self.bytes.first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_be_bytes(*head) as usize;
+        if length > FRAME_BYTES_MAX {
+            return Err(FrameError::TooLong(length));
+        }
+        let Some(text) = self.bytes.get(4..4 + length) else { return Ok(None) };
+        let message = serde_json::from_slice(text)?;
+        self.bytes.drain(..4 + length);
+        Ok(Some(message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn messages_come_out_as_they_went_in_however_the_bytes_are_cut(
+            messages in proptest::collection::vec(proptest::collection::vec("[a-zé\"]{0,9}", 0..4), 0..6),
+            cut in 1usize..50,
+        ) {
+            let bytes: Vec<u8> = messages.iter().flat_map(|m| encode(m).expect("encodes")).collect();
+            let mut decoder = Decoder::default();
+            let mut out: Vec<Vec<String>> = Vec::new();
+            for piece in bytes.chunks(cut) {
+                decoder.push(piece);
+                while let Some(message) = decoder.take().expect("decodes") {
+                    out.push(message);
+                }
+            }
+            prop_assert_eq!(out, messages);
+        }
+    }
+
+    #[test]
+    fn a_login_message_is_named_as_foreign() {
+        let mut decoder = Decoder::default();
+        decoder.push(b"Welcome to Ubuntu 24.04");
+        let error = decoder.take::<Vec<String>>().expect_err("foreign").to_string();
+        assert!(error.contains("does not speak"), "{error}");
+    }
+}

@@ -1,0 +1,16 @@
+//! The control protocol between controller and agent, without IO: messages, framing, lease.
+//!
+//! Bytes and times come in as arguments. Each frame is a length of four bytes, big-endian, and a JSON
+//! text of that length. The controller speaks first; the first message each way carries [`PROTOCOL`],
+//! and two programs that do not have the same one part with an error that says so.
+
+mod frame;
+mod lease;
+mod message;
+
+pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, encode};
+pub use lease::Lease;
+pub use message::{FromAgent, Prepare, Start, ToAgent, Token};
+
+/// Version of the protocol; raised with every change that the other side must know of.
+pub const PROTOCOL: u32 = 1;
