@@ -76,6 +76,7 @@ impl Traffic {
         self.control.enter(Phase::Measured);
         let mut samples = vec![sampler.read(self.control.counts().total())];
         let window_begin_ns = samples[0].at_ns;
+        outbox.send(&FromAgent::Progress(samples[0].clone()));
         let mut next_ns = window_begin_ns + CADENCE_NS;
         while next_ns < start.window_end_ns {
             self.wait_until(next_ns)?;
@@ -91,6 +92,7 @@ impl Traffic {
         self.control.enter(Phase::Cooldown);
         let last = sampler.read(self.control.counts().total());
         let window_end_ns = last.at_ns;
+        outbox.send(&FromAgent::Progress(last.clone()));
         samples.push(last);
         if prepare.role == Role::Sender {
             self.wait_until(start.stop_ns)?;

@@ -3,6 +3,8 @@
 //! On a terminal it is one line that moves; elsewhere a plain line per run. Everything goes to
 //! standard error, so that standard output holds the result and nothing else.
 
+mod seconds;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,6 +13,8 @@ use model::event::Event;
 use model::plan::Plan;
 use model::record::{EndRecord, Role, Sample};
 use model::units::show_duration;
+
+pub use seconds::Seconds;
 
 /// The view of one execution.
 pub struct View {

@@ -51,6 +51,17 @@ pub enum Offloads {
     AsFound,
 }
 
+/// How a receiver waits for data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waiting {
+    /// Asleep in the call.
+    #[default]
+    Block,
+    /// Calling again and again (`MSG_DONTWAIT`).
+    Spin,
+}
+
 /// What one run does. Every cell of a study has one of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -72,6 +83,18 @@ pub struct Conditions {
     pub receive_buffer_bytes: Option<u32>,
     /// `SO_RCVLOWAT`, in bytes: a TCP receiver sleeps until this much is there; absent: any byte wakes it.
     pub receive_low_water_bytes: Option<u32>,
+    /// `TCP_NODELAY` at both ends.
+    pub nodelay: bool,
+    /// `TCP_CORK` at both ends.
+    pub cork: bool,
+    /// Differentiated services code point of what both ends send (RFC 2474).
+    pub dscp: Option<u32>,
+    /// `SO_PRIORITY` of what both ends send.
+    pub priority: Option<u32>,
+    /// How a receiver waits.
+    pub waiting: Waiting,
+    /// `SO_BUSY_POLL` at both ends, in microseconds.
+    pub busy_poll_us: Option<u32>,
     /// Time that the receiver spends asleep after each receive call, in microseconds.
     pub receiver_delay_us: u32,
     /// Time before the measured window, not counted, in milliseconds.
@@ -92,6 +115,12 @@ impl Default for Conditions {
             send_buffer_bytes: None,
             receive_buffer_bytes: None,
             receive_low_water_bytes: None,
+            nodelay: false,
+            cork: false,
+            dscp: None,
+            priority: None,
+            waiting: Waiting::Block,
+            busy_poll_us: None,
             receiver_delay_us: 0,
             warmup_ms: 250,
             duration_ms: 2000,

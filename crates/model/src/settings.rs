@@ -1,135 +1,216 @@
 //! The settings that a study may vary or fix: one row each, with its name, its values, its effect.
+//!
+//! The same rows are the options of `bitcost test`: a row with a flag is one of them.
 
 use toml_edit::Value;
 
-use crate::conditions::{Conditions, Mss, Offloads, Workload};
+use crate::conditions::{Conditions, Mss, Offloads, Waiting, Workload};
 use crate::near::did_you_mean;
+use crate::units;
+
+/// What values a setting takes, and how they are written.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A count of bytes in this range, such as `8192` or `64KiB`, or one of these words.
+    Bytes(u64, u64, &'static [&'static str]),
+    /// A whole number in this range.
+    Whole(u64, u64),
+    /// A time in this range of milliseconds, written in seconds or with a unit.
+    Time(u64, u64),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Any name.
+    Name,
+    /// On or off.
+    Switch,
+}
+
+/// A value that fits its [`Kind`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Bytes, a whole number, or milliseconds; 1 for a switch that is on.
+    Number(u64),
+    /// A word or a name.
+    Word(String),
+}
+
+impl Input {
+    fn number(&self) -> u32 {
+        match self {
+            Input::Number(number) => u32::try_from(*number).unwrap_or(u32::MAX),
+            Input::Word(_) => 0,
+        }
+    }
+
+    fn word(&self) -> &str {
+        match self {
+            Input::Number(_) => "",
+            Input::Word(word) => word,
+        }
+    }
+
+    fn is_on(&self) -> bool {
+        *self == Input::Number(1)
+    }
+}
+
+/// How a setting is named on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag {
+    /// Without the two dashes.
+    pub long: &'static str,
+    /// The letter, where it has one.
+    pub letter: Option<char>,
+}
 
 /// One setting of a run, as a study names it.
 pub struct Setting {
     /// Its name in a study; the unit stands last.
     pub name: &'static str,
-    /// The values it takes, for error messages and help.
-    pub allowed: &'static str,
+    /// Its option of `bitcost test`; absent: studies only.
+    pub flag: Option<Flag>,
+    /// The values it takes.
+    pub kind: Kind,
     /// What it is.
     pub about: &'static str,
-    set: fn(&mut Conditions, &Value) -> Option<()>,
+    set: fn(&mut Conditions, &Input),
 }
+
+const fn row(
+    name: &'static str,
+    flag: Option<Flag>,
+    kind: Kind,
+    about: &'static str,
+    set: fn(&mut Conditions, &Input),
+) -> Setting {
+    Setting { name, flag, kind, about, set }
+}
+
+const fn flag(long: &'static str) -> Option<Flag> {
+    Some(Flag { long, letter: None })
+}
+
+const fn letter(long: &'static str, letter: char) -> Option<Flag> {
+    Some(Flag { long, letter: Some(letter) })
+}
+
+const MESSAGE_MAX: u64 = 1 << 24;
+const BUFFER_MAX: u64 = 0x3fff_ffff;
+const HOUR_MS: u64 = 3_600_000;
 
 /// Every setting. A new one is a row here and a field of [`Conditions`].
 pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "workload",
-        allowed: "\"tcp_stream\" or \"udp_stream\"",
-        about: "how traffic is made",
-        set: |c, v| {
-            let name = v.as_str()?;
-            c.workload = Workload::NAMES.iter().find(|(n, _)| *n == name)?.1;
-            Some(())
-        },
-    },
-    Setting {
-        name: "message_size_bytes",
-        allowed: "a whole number from 1 to 16777216 (UDP: to 65507)",
-        about: "bytes that one send call hands over",
-        set: |c, v| whole(v, 1, 1 << 24).map(|n| c.message_size_bytes = n),
-    },
-    Setting {
-        name: "receive_size_bytes",
-        allowed: "\"message\" (room for one message) or a whole number from 1 to 16777216",
-        about: "bytes that one receive call has room for",
-        set: |c, v| {
-            c.receive_size_bytes = match v.as_str() {
-                Some("message") => None,
-                _ => Some(whole(v, 1, 1 << 24)?),
-            };
-            Some(())
-        },
-    },
-    Setting {
-        name: "mss",
-        allowed: "\"message\" (a segment carries one message) or a whole number of bytes from 88 to 32767",
-        about: "user data per TCP segment",
-        set: |c, v| {
-            c.mss = Some(match v.as_str() {
-                Some("message") => Mss::Message,
-                _ => Mss::Bytes(whole(v, 88, 32_767)?),
-            });
-            Some(())
-        },
-    },
-    Setting {
-        name: "offloads",
-        allowed: "\"on\", \"off\" or \"as-found\"",
-        about: "stateless offloads (tso gso gro, and lro where offered) at both hosts",
-        set: |c, v| {
-            c.offloads = match v.as_str()? {
+    row("workload", None, Kind::Word(&["tcp_stream", "udp_stream"]), "how traffic is made", |c, v| {
+        c.workload = Workload::NAMES.iter().find(|(n, _)| *n == v.word()).map_or(c.workload, |(_, w)| *w);
+    }),
+    row(
+        "message_size_bytes",
+        letter("message-size", 'l'),
+        Kind::Bytes(1, MESSAGE_MAX, &[]),
+        "bytes that one send call hands over (UDP: at most 65507)",
+        |c, v| c.message_size_bytes = v.number(),
+    ),
+    row(
+        "receive_size_bytes",
+        flag("receive-size"),
+        Kind::Bytes(1, MESSAGE_MAX, &["message"]),
+        "bytes that one receive call has room for; `message`: one message",
+        |c, v| c.receive_size_bytes = (v.word() != "message").then(|| v.number()),
+    ),
+    row(
+        "mss",
+        letter("mss", 'M'),
+        Kind::Bytes(88, 32_767, &["message"]),
+        "user data per TCP segment; `message`: a segment carries one message",
+        |c, v| c.mss = Some(if v.word() == "message" { Mss::Message } else { Mss::Bytes(v.number()) }),
+    ),
+    row(
+        "offloads",
+        flag("offloads"),
+        Kind::Word(&["on", "off", "as-found"]),
+        "stateless offloads (tso gso gro, and lro where offered) at both hosts",
+        |c, v| {
+            c.offloads = match v.word() {
                 "on" => Offloads::On,
                 "off" => Offloads::Off,
-                "as-found" => Offloads::AsFound,
-                _ => return None,
+                _ => Offloads::AsFound,
             };
-            Some(())
         },
-    },
-    Setting {
-        name: "congestion_control",
-        allowed: "a name such as \"cubic\" or \"reno\"",
-        about: "TCP congestion control, set per socket",
-        set: |c, v| {
-            let name = v.as_str().filter(|name| (1..16).contains(&name.len()))?;
-            c.congestion_control = Some(name.to_owned());
-            Some(())
+    ),
+    row(
+        "congestion_control",
+        letter("congestion", 'C'),
+        Kind::Name,
+        "TCP congestion control, such as cubic or reno, set per socket",
+        |c, v| c.congestion_control = Some(v.word().to_owned()),
+    ),
+    row("send_buffer_bytes", flag("send-buffer"), Kind::Bytes(1, BUFFER_MAX, &[]), "SO_SNDBUF to ask for", |c, v| {
+        c.send_buffer_bytes = Some(v.number())
+    }),
+    row(
+        "receive_buffer_bytes",
+        flag("receive-buffer"),
+        Kind::Bytes(1, BUFFER_MAX, &[]),
+        "SO_RCVBUF to ask for",
+        |c, v| c.receive_buffer_bytes = Some(v.number()),
+    ),
+    row(
+        "receive_low_water_bytes",
+        flag("low-water"),
+        Kind::Bytes(1, BUFFER_MAX, &[]),
+        "SO_RCVLOWAT: a TCP receiver sleeps until this much is there",
+        |c, v| c.receive_low_water_bytes = Some(v.number()),
+    ),
+    row(
+        "nodelay",
+        letter("nodelay", 'N'),
+        Kind::Switch,
+        "TCP_NODELAY: send small segments at once (no Nagle algorithm)",
+        |c, v| c.nodelay = v.is_on(),
+    ),
+    row("cork", flag("cork"), Kind::Switch, "TCP_CORK: send full segments only", |c, v| c.cork = v.is_on()),
+    row("dscp", flag("dscp"), Kind::Whole(0, 63), "differentiated services code point (RFC 2474)", |c, v| {
+        c.dscp = Some(v.number());
+    }),
+    row("priority", flag("priority"), Kind::Whole(0, 6), "SO_PRIORITY, which queueing disciplines look at", |c, v| {
+        c.priority = Some(v.number());
+    }),
+    row(
+        "waiting",
+        flag("waiting"),
+        Kind::Word(&["block", "spin"]),
+        "how a receiver waits: asleep in the call, or calling again and again",
+        |c, v| c.waiting = if v.word() == "spin" { Waiting::Spin } else { Waiting::Block },
+    ),
+    row(
+        "busy_poll_us",
+        flag("busy-poll"),
+        Kind::Whole(0, 1_000_000),
+        "SO_BUSY_POLL: microseconds that a receive call polls the device before it sleeps",
+        |c, v| c.busy_poll_us = Some(v.number()),
+    ),
+    row(
+        "receiver_delay_us",
+        None,
+        Kind::Whole(0, 1_000_000),
+        "time that the receiver sleeps after each call",
+        |c, v| {
+            c.receiver_delay_us = v.number();
         },
-    },
-    Setting {
-        name: "send_buffer_bytes",
-        allowed: "a whole number from 1 to 1073741823",
-        about: "SO_SNDBUF to ask for",
-        set: |c, v| whole(v, 1, 0x3fff_ffff).map(|n| c.send_buffer_bytes = Some(n)),
-    },
-    Setting {
-        name: "receive_buffer_bytes",
-        allowed: "a whole number from 1 to 1073741823",
-        about: "SO_RCVBUF to ask for",
-        set: |c, v| whole(v, 1, 0x3fff_ffff).map(|n| c.receive_buffer_bytes = Some(n)),
-    },
-    Setting {
-        name: "receive_low_water_bytes",
-        allowed: "a whole number from 1 to 1073741823",
-        about: "SO_RCVLOWAT: a TCP receiver sleeps until this much is there",
-        set: |c, v| whole(v, 1, 0x3fff_ffff).map(|n| c.receive_low_water_bytes = Some(n)),
-    },
-    Setting {
-        name: "receiver_delay_us",
-        allowed: "a whole number from 0 to 1000000",
-        about: "time that the receiver sleeps after each receive call",
-        set: |c, v| whole(v, 0, 1_000_000).map(|n| c.receiver_delay_us = n),
-    },
-    Setting {
-        name: "warmup_s",
-        allowed: "a number of seconds from 0 to 3600",
-        about: "time before the measured window, not counted",
-        set: |c, v| milliseconds(v, 0).map(|n| c.warmup_ms = n),
-    },
-    Setting {
-        name: "duration_s",
-        allowed: "a number of seconds from 0.1 to 3600",
-        about: "the measured window",
-        set: |c, v| milliseconds(v, 100).map(|n| c.duration_ms = n),
-    },
+    ),
+    row(
+        "warmup_s",
+        letter("warmup", 'O'),
+        Kind::Time(0, HOUR_MS),
+        "time before the measured window, not counted",
+        |c, v| {
+            c.warmup_ms = v.number();
+        },
+    ),
+    row("duration_s", letter("time", 't'), Kind::Time(100, HOUR_MS), "the measured window", |c, v| {
+        c.duration_ms = v.number();
+    }),
 ];
-
-fn whole(value: &Value, low: u32, high: u32) -> Option<u32> {
-    let number = u32::try_from(value.as_integer()?).ok()?;
-    (low..=high).contains(&number).then_some(number)
-}
-
-fn milliseconds(value: &Value, low: u32) -> Option<u32> {
-    let seconds = value.as_float().or_else(|| value.as_integer().map(|n| n as f64))?;
-    let ms = (seconds * 1000.0).round();
-    (ms >= f64::from(low) && ms <= 3_600_000.0).then_some(ms as u32)
-}
 
 /// A value as the study's author wrote it, without the comments and spaces around it.
 pub fn shown(value: &Value) -> String {
@@ -141,19 +222,136 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.name)
 }
 
-/// Sets one setting by name.
+/// Sets one setting by name to a value of a study file.
 ///
 /// # Errors
-/// A sentence that says what was found and what is allowed, with near matches for a name.
+/// A sentence that says what was found and what is allowed, with near matches.
 pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), String> {
     let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
         let all: Vec<&str> = names().collect();
         return Err(format!("unknown setting `{name}`{}; allowed: {}", did_you_mean(name, names()), all.join(", ")));
     };
-    (setting.set)(conditions, value).ok_or_else(|| {
-        let found = shown(value);
-        let words = setting.allowed.split('"').skip(1).step_by(2);
-        let hint = did_you_mean(value.as_str().unwrap_or(""), words);
-        format!("`{name}` is {found}; allowed: {}{hint}", setting.allowed)
-    })
+    let input = setting.kind.read_toml(value).ok_or_else(|| {
+        let hint = did_you_mean(value.as_str().unwrap_or(""), setting.kind.words().iter().copied());
+        format!("`{name}` is {}; allowed: {}{hint}", shown(value), setting.kind.allowed())
+    })?;
+    (setting.set)(conditions, &input);
+    Ok(())
+}
+
+impl Setting {
+    /// Sets this setting to what was typed on the command line.
+    ///
+    /// # Errors
+    /// A sentence that says what was found and what is allowed, with near matches.
+    pub fn set_text(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+        let input = self.kind.read_text(text).ok_or_else(|| {
+            let hint = did_you_mean(text, self.kind.words().iter().copied());
+            format!("`{text}` is not possible here; allowed: {}{hint}", self.kind.allowed())
+        })?;
+        (self.set)(conditions, &input);
+        Ok(())
+    }
+}
+
+impl Kind {
+    /// The values that are allowed, in words.
+    pub fn allowed(&self) -> String {
+        let quoted = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ");
+        match self {
+            Kind::Bytes(low, high, []) => format!("bytes from {low} to {high}, such as 8192 or \"64KiB\""),
+            Kind::Bytes(low, high, words) => {
+                format!("bytes from {low} to {high}, such as 8192 or \"64KiB\", or {}", quoted(words))
+            }
+            Kind::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Kind::Time(low, high) => {
+                format!("seconds from {} to {}, or a time such as \"250ms\"", *low as f64 / 1000.0, high / 1000)
+            }
+            Kind::Word(words) => quoted(words),
+            Kind::Name => "a name of 1 to 15 letters".to_owned(),
+            Kind::Switch => "true or false".to_owned(),
+        }
+    }
+
+    /// The words that are allowed.
+    pub fn words(&self) -> &'static [&'static str] {
+        match self {
+            Kind::Bytes(_, _, words) | Kind::Word(words) => words,
+            Kind::Whole(..) | Kind::Time(..) | Kind::Name | Kind::Switch => &[],
+        }
+    }
+
+    fn read_toml(self, value: &Value) -> Option<Input> {
+        match (self, value) {
+            (Kind::Switch, Value::Boolean(on)) => Some(Input::Number(u64::from(*on.value()))),
+            (Kind::Switch, _) => None,
+            (Kind::Time(..), Value::Integer(seconds)) => self.within(*seconds.value() as f64 * 1000.0),
+            (Kind::Time(..), Value::Float(seconds)) => self.within(*seconds.value() * 1000.0),
+            (_, Value::Integer(number)) => self.within(*number.value() as f64),
+            (_, Value::String(text)) => self.read_text(text.value()),
+            _ => None,
+        }
+    }
+
+    fn read_text(self, text: &str) -> Option<Input> {
+        if self.words().contains(&text) {
+            return Some(Input::Word(text.to_owned()));
+        }
+        match self {
+            Kind::Bytes(..) => self.within(units::parse_bytes(text).ok()? as f64),
+            Kind::Whole(..) => self.within(text.parse::<u64>().ok()? as f64),
+            Kind::Time(0, _) if matches!(text, "0" | "0s") => Some(Input::Number(0)),
+            Kind::Time(..) => self.within(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0),
+            Kind::Name => (1..16).contains(&text.len()).then(|| Input::Word(text.to_owned())),
+            Kind::Switch => matches!(text, "true").then_some(Input::Number(1)),
+            Kind::Word(_) => None,
+        }
+    }
+
+    /// A number that is in the range.
+    fn within(self, number: f64) -> Option<Input> {
+        let (Kind::Bytes(low, high, _) | Kind::Whole(low, high) | Kind::Time(low, high)) = self else { return None };
+        let number = number.round();
+        (number >= low as f64 && number <= high as f64).then_some(Input::Number(number as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_letters_are_there_once() {
+        let mut seen: Vec<String> = names().map(str::to_owned).collect();
+        for flag in SETTINGS.iter().filter_map(|setting| setting.flag) {
+            seen.push(format!("--{}", flag.long));
+            seen.extend(flag.letter.map(|letter| format!("-{letter}")));
+        }
+        let count = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), count);
+    }
+
+    #[test]
+    fn what_is_typed_is_read_with_its_unit_and_range() {
+        let typed = |name: &str, text: &str| {
+            let mut conditions = Conditions::default();
+            let setting = SETTINGS.iter().find(|setting| setting.name == name).expect("there");
+            setting.set_text(&mut conditions, text).map(|()| conditions)
+        };
+        assert_eq!(typed("message_size_bytes", "64KiB").map(|c| c.message_size_bytes), Ok(65_536));
+        assert_eq!(typed("duration_s", "250ms").map(|c| c.duration_ms), Ok(250));
+        assert_eq!(typed("warmup_s", "0").map(|c| c.warmup_ms), Ok(0));
+        assert_eq!(typed("mss", "message").map(|c| c.mss), Ok(Some(Mss::Message)));
+        for (name, text) in [
+            ("message_size_bytes", "0"),
+            ("message_size_bytes", "-1"),
+            ("dscp", "64"),
+            ("duration_s", "0"),
+            ("offloads", "onn"),
+        ] {
+            assert!(typed(name, text).is_err(), "{name} {text}");
+        }
+    }
 }

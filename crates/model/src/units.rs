@@ -26,6 +26,39 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M` and `G` alone are binary, as
+/// in netperf and iperf3, `kB` and `MB` decimal.
+///
+/// # Errors
+/// A sentence that says what was found and what is allowed.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 14] = [
+        ("", 1.0),
+        ("B", 1.0),
+        ("k", 1024.0),
+        ("K", 1024.0),
+        ("KiB", 1024.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("m", 1_048_576.0),
+        ("M", 1_048_576.0),
+        ("MiB", 1_048_576.0),
+        ("MB", 1e6),
+        ("g", 1_073_741_824.0),
+        ("G", 1_073_741_824.0),
+        ("GiB", 1_073_741_824.0),
+    ];
+    let error = || {
+        format!(
+            "`{text}` is not a count of bytes; allowed: a number with B, kB, KiB, MB, MiB or GiB, such as `8192` or `64KiB`"
+        )
+    };
+    let (number, unit) = split_unit(text);
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
+    let bytes = number.parse::<f64>().map_err(|_| error())? * scale;
+    if bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(error()) }
+}
+
 fn duration_error(text: &str) -> String {
     format!(
         "`{text}` is not a duration; allowed: a number above 0 with ns, us, ms, s, m or h, such as `2s` or `250ms` (a bare number is seconds)"
@@ -62,6 +95,16 @@ mod tests {
         assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(parse_duration("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(parse_duration("1.5"), Ok(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn bytes_carry_their_units() {
+        assert_eq!(parse_bytes("64KiB"), Ok(65_536));
+        assert_eq!(parse_bytes("1M"), Ok(1_048_576));
+        assert_eq!(parse_bytes("1.5kB"), Ok(1500));
+        for text in ["", "KiB", "-1", "0.3", "1 parsec", "1e99"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -7,11 +7,13 @@ mod exclude;
 mod grid;
 mod json;
 mod number;
+mod single;
 mod summary;
 mod tally;
 mod text;
 
 pub use json::{json, json_text};
+pub use single::{single_json, single_text};
 pub use summary::{
     CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,
 };

@@ -21,6 +21,17 @@ pub const SO_RCVBUF: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc
 /// Bytes that must be there before a receive call returns (socket(7)).
 pub const SO_RCVLOWAT: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVLOWAT };
 
+/// Send small segments at once (tcp(7)).
+pub const TCP_NODELAY: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_NODELAY };
+/// Send full segments only (tcp(7)).
+pub const TCP_CORK: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_CORK };
+/// Type of service: the code point in its upper six bits (ip(7)).
+pub const IP_TOS: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_TOS };
+/// Priority for queueing disciplines (socket(7)).
+pub const SO_PRIORITY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_PRIORITY };
+/// Microseconds that a receive call polls the device (socket(7)).
+pub const SO_BUSY_POLL: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_BUSY_POLL };
+
 /// Sets an option.
 ///
 /// # Errors

@@ -2,6 +2,9 @@
 
 use rustix::io::Errno;
 
+use model::conditions::{Conditions, Waiting};
+use rustix::net::RecvFlags;
+
 use crate::control::{Control, Phase};
 
 /// Sends messages until the window is over. `send` makes one call for the whole message and says how
@@ -54,6 +57,14 @@ fn complete(
     }
     control.count_whole(phase);
     Ok(())
+}
+
+/// How a receive call waits.
+pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
+    match conditions.waiting {
+        Waiting::Block => RecvFlags::empty(),
+        Waiting::Spin => RecvFlags::DONTWAIT,
+    }
 }
 
 /// Errors of a datagram socket that lose one message and do not end the flow: full queues, and a

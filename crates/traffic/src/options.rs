@@ -4,37 +4,129 @@ use std::os::fd::AsFd;
 
 use model::conditions::Conditions;
 use model::record::{InForce, TcpInfo};
-use sys::socket::{self, IntOption, SO_RCVBUF, SO_SNDBUF};
+use sys::socket::{self, IntOption};
 
 use crate::flow::TrafficError;
 
-/// Asks for the buffers that the run names. The kernel may grant less: see [`buffers_in_force`].
-pub fn set_buffers(socket: impl AsFd, conditions: &Conditions) -> Result<(), TrafficError> {
-    let wanted = [
-        (SO_SNDBUF, "SO_SNDBUF", conditions.send_buffer_bytes),
-        (SO_RCVBUF, "SO_RCVBUF", conditions.receive_buffer_bytes),
-    ];
-    for (option, name, bytes) in wanted {
-        let Some(bytes) = bytes else { continue };
-        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-        let asked = format!("{name} of {bytes} bytes");
-        socket::set_int(socket.as_fd(), option, bytes).map_err(TrafficError::system(asked))?;
+/// Which sockets have an option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Any,
+    Tcp,
+}
+
+/// A socket option whose value is a number.
+struct Row {
+    /// The setting's name.
+    name: &'static str,
+    /// The option's own name, for errors.
+    option_name: &'static str,
+    option: IntOption,
+    of: Of,
+    /// What the run asks for, in the kernel's terms.
+    asked: fn(&Conditions) -> Option<u32>,
+    /// From the kernel's terms to the setting's: of the value asked, and of the value read.
+    shown: [fn(u32) -> u32; 2],
+}
+
+const SAME: [fn(u32) -> u32; 2] = [|value| value, |value| value];
+
+/// The kernel reports twice what it granted (socket(7)).
+const DOUBLED: [fn(u32) -> u32; 2] = [|value| value, |value| value / 2];
+
+/// A code point stands in the upper six bits of the type of service.
+const CODE_POINT: [fn(u32) -> u32; 2] = [|value| value >> 2, |value| value >> 2];
+
+/// The options that both ends of every workload share; a new one is a row here and a setting.
+const OPTIONS: &[Row] = &[
+    Row {
+        name: "send_buffer_bytes",
+        option_name: "SO_SNDBUF",
+        option: socket::SO_SNDBUF,
+        of: Of::Any,
+        asked: |c| c.send_buffer_bytes,
+        shown: DOUBLED,
+    },
+    Row {
+        name: "receive_buffer_bytes",
+        option_name: "SO_RCVBUF",
+        option: socket::SO_RCVBUF,
+        of: Of::Any,
+        asked: |c| c.receive_buffer_bytes,
+        shown: DOUBLED,
+    },
+    Row {
+        name: "nodelay",
+        option_name: "TCP_NODELAY",
+        option: socket::TCP_NODELAY,
+        of: Of::Tcp,
+        asked: |c| c.nodelay.then_some(1),
+        shown: SAME,
+    },
+    Row {
+        name: "cork",
+        option_name: "TCP_CORK",
+        option: socket::TCP_CORK,
+        of: Of::Tcp,
+        asked: |c| c.cork.then_some(1),
+        shown: SAME,
+    },
+    Row {
+        name: "dscp",
+        option_name: "IP_TOS",
+        option: socket::IP_TOS,
+        of: Of::Any,
+        asked: |c| c.dscp.map(|code_point| code_point << 2),
+        shown: CODE_POINT,
+    },
+    Row {
+        name: "priority",
+        option_name: "SO_PRIORITY",
+        option: socket::SO_PRIORITY,
+        of: Of::Any,
+        asked: |c| c.priority,
+        shown: SAME,
+    },
+    Row {
+        name: "busy_poll_us",
+        option_name: "SO_BUSY_POLL",
+        option: socket::SO_BUSY_POLL,
+        of: Of::Any,
+        asked: |c| c.busy_poll_us,
+        shown: SAME,
+    },
+];
+
+fn rows(is_tcp: bool) -> impl Iterator<Item = &'static Row> {
+    OPTIONS.iter().filter(move |row| row.of == Of::Any || is_tcp)
+}
+
+/// Sets what the run asks for. The kernel may do less than it says: see [`in_force`].
+///
+/// # Errors
+/// The option, the value, and what the kernel answered.
+pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(), TrafficError> {
+    for row in rows(is_tcp) {
+        let Some(value) = (row.asked)(conditions) else { continue };
+        let asked = format!("{} of {value}", row.option_name);
+        let value = i32::try_from(value).unwrap_or(i32::MAX);
+        socket::set_int(socket.as_fd(), row.option, value).map_err(TrafficError::system(asked))?;
     }
     Ok(())
 }
 
-/// The buffers as asked and as the kernel reports them, in bytes. The kernel reports twice what it
-/// granted (socket(7)); the granted size is shown.
-pub fn buffers_in_force(socket: impl AsFd, conditions: &Conditions) -> [InForce; 2] {
-    let buffer = |name: &str, asked: Option<u32>, option: IntOption| InForce {
-        name: name.to_owned(),
-        asked: asked.map(|bytes| bytes.to_string()),
-        actual: socket::get_int(socket.as_fd(), option).ok().map(|bytes| (bytes / 2).to_string()),
+/// Every option as asked and as the kernel reports it, in the setting's terms.
+pub fn in_force(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Vec<InForce> {
+    let read = |row: &Row| {
+        let actual = socket::get_int(socket.as_fd(), row.option).ok().and_then(|value| u32::try_from(value).ok());
+        let [asked_shown, actual_shown] = row.shown;
+        InForce {
+            name: row.name.to_owned(),
+            asked: (row.asked)(conditions).map(|value| asked_shown(value).to_string()),
+            actual: actual.map(|value| actual_shown(value).to_string()),
+        }
     };
-    [
-        buffer("send_buffer_bytes", conditions.send_buffer_bytes, SO_SNDBUF),
-        buffer("receive_buffer_bytes", conditions.receive_buffer_bytes, SO_RCVBUF),
-    ]
+    rows(is_tcp).map(read).collect()
 }
 
 /// The connection's state in the words of the record.

@@ -14,8 +14,8 @@ use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
-use crate::loops::send_messages;
-use crate::options::{buffers_in_force, set_buffers, tcp_info};
+use crate::loops::{receive_flags, send_messages};
+use crate::options::{self, tcp_info};
 
 struct Waiting {
     listener: TcpListener,
@@ -40,7 +40,7 @@ fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, Traffi
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
         .map_err(|error| TrafficError::system("open a TCP socket")(error.into()))?;
-    set_buffers(&socket, conditions)?;
+    options::set(&socket, conditions, true)?;
     if let Some(name) = &conditions.congestion_control {
         socket::set_congestion_control(&socket, name).map_err(|error| TrafficError::System {
             asked: format!("congestion control `{name}`"),
@@ -100,7 +100,7 @@ fn exchange_tokens(stream: &mut TcpStream, token: &Token, deadline: Instant) -> 
 
 /// What the connection really has.
 fn in_force(stream: &TcpStream, conditions: &Conditions, sender: bool) -> Vec<InForce> {
-    let mut settings = buffers_in_force(stream, conditions).to_vec();
+    let mut settings = options::in_force(stream, conditions, true);
     settings.push(InForce {
         name: "congestion_control".into(),
         asked: conditions.congestion_control.clone(),
@@ -142,6 +142,7 @@ impl Pending for Waiting {
         let receiver = Receiver {
             stream,
             buffer: vec![0; conditions.receive_bytes() as usize],
+            flags: receive_flags(&conditions),
             delay: Duration::from_micros(conditions.receiver_delay_us.into()),
         };
         Ok(Ready { in_force, flow: Box::new(receiver) })
@@ -206,6 +207,7 @@ fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {
 struct Receiver {
     stream: TcpStream,
     buffer: Vec<u8>,
+    flags: RecvFlags,
     delay: Duration,
 }
 
@@ -216,10 +218,10 @@ impl Flow for Receiver {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         while control.phase() != Phase::Abort {
-            match recv(&self.stream, &mut self.buffer[..], RecvFlags::empty()) {
+            match recv(&self.stream, &mut self.buffer[..], self.flags) {
                 Ok((0, _)) => break,
                 Ok((length, _)) => control.count_call(control.phase(), length),
-                Err(Errno::INTR) => {}
+                Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(TrafficError::system("receive")(error.into())),
             }
             if !self.delay.is_zero() {

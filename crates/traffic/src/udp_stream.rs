@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::conditions::Conditions;
 use model::record::Sequence;
@@ -13,8 +13,8 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{Token, answer_udp, greet_udp};
-use crate::loops::send_messages;
-use crate::options::{buffers_in_force, set_buffers};
+use crate::loops::{receive_flags, send_messages};
+use crate::options;
 use crate::sequence::{Arrival, HEADER_BYTES, Tracker, header, parse};
 
 /// A receiver looks this often whether the flow is over while nothing comes.
@@ -36,7 +36,7 @@ pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<
 
 fn bind(conditions: &Conditions, address: SocketAddr) -> Result<UdpSocket, TrafficError> {
     let socket = UdpSocket::bind(address).map_err(TrafficError::system(format!("bind a UDP socket to {address}")))?;
-    set_buffers(&socket, conditions)?;
+    options::set(&socket, conditions, false)?;
     Ok(socket)
 }
 
@@ -53,7 +53,7 @@ pub fn connect(
     greet_udp(&socket, &token, patience).map_err(|error| {
         TrafficError::Peer(format!("the UDP receiver at {peer} did not answer with the run's token within {patience:?}: {error}; see that nothing filters UDP between the hosts"))
     })?;
-    let in_force = buffers_in_force(&socket, conditions).to_vec();
+    let in_force = options::in_force(&socket, conditions, false);
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     Ok(Ready { in_force, flow: Box::new(Sender { socket, message }) })
 }
@@ -69,11 +69,12 @@ impl Pending for Waiting {
             TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
         })?;
         socket.set_read_timeout(Some(QUIET)).map_err(TrafficError::system("SO_RCVTIMEO"))?;
-        let in_force = buffers_in_force(&socket, &conditions).to_vec();
+        let in_force = options::in_force(&socket, &conditions, false);
         let receiver = Receiver {
             socket,
             buffer: vec![0; conditions.receive_bytes() as usize],
             numbered: conditions.message_size_bytes as usize >= HEADER_BYTES,
+            flags: receive_flags(&conditions),
             delay: Duration::from_micros(conditions.receiver_delay_us.into()),
             tracker: Tracker::default(),
             unique: [0; 2],
@@ -119,6 +120,7 @@ struct Receiver {
     buffer: Vec<u8>,
     /// True where messages have room for a sequence number.
     numbered: bool,
+    flags: RecvFlags,
     delay: Duration,
     tracker: Tracker,
     /// Different datagrams of the warm-up and of the measured window.
@@ -152,9 +154,11 @@ impl Flow for Receiver {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        let mut quiet_since = None;
         while control.phase() != Phase::Abort {
-            match recv(&self.socket, &mut self.buffer[..], RecvFlags::empty()) {
+            match recv(&self.socket, &mut self.buffer[..], self.flags) {
                 Ok((length, _)) => {
+                    quiet_since = None;
                     self.take(control, length);
                     if control.expected_messages().is_some_and(|sent| self.total() >= sent) {
                         return Ok(());
@@ -163,7 +167,11 @@ impl Flow for Receiver {
                         std::thread::sleep(self.delay);
                     }
                 }
-                Err(Errno::AGAIN) if control.expected_messages().is_some() => return Ok(()),
+                Err(Errno::AGAIN) if control.expected_messages().is_some() => {
+                    if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET {
+                        return Ok(());
+                    }
+                }
                 Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {}
                 Err(error) => return Err(TrafficError::system("receive a datagram")(error.into())),
             }

@@ -5,6 +5,7 @@ mod plan;
 mod run;
 mod show;
 mod studies;
+mod test;
 
 use clap::Subcommand;
 
@@ -21,6 +22,8 @@ pub enum Verb {
     Studies(studies::Arguments),
     /// Print the table of an execution again, from its log alone
     Show(show::Arguments),
+    /// Make one run, in the embedded lab, and print what it cost
+    Test(Box<test::Arguments>),
     /// Play one end of each run for a controller on standard input and output
     Agent,
 }
@@ -35,6 +38,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Studies(arguments) => studies::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Test(arguments) => test::run(&arguments),
         Verb::Agent => agent::run(),
     }
 }

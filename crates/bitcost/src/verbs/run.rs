@@ -131,7 +131,7 @@ fn check(summary: &Summary) -> Result<(), Failure> {
 }
 
 /// The first SIGINT or SIGTERM ends the present run; a second one ends the program.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+pub fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())

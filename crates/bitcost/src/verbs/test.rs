@@ -1,0 +1,153 @@
+//! `bitcost test`: one run from the command line, as netperf and iperf3 are used every day.
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use drive::Session;
+use live::Seconds;
+use metrics::RunView;
+use model::conditions::{Conditions, Workload};
+use model::event::Event;
+use model::plan::{Plan, PlannedRun};
+use model::record::EndRecord;
+use model::settings::{Kind, SETTINGS, Setting};
+use model::study::{Cell, LabSpec, Napi, Topology};
+
+use super::run::stop_on_signals;
+use crate::failure::Failure;
+use crate::place;
+
+/// What a run is called on the command line, and the workload behind it.
+const TESTS: &[(&str, Workload)] = &[("tcp", Workload::TcpStream), ("udp", Workload::UdpStream)];
+
+/// Which run.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What to run
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TESTS.iter().map(|(name, _)| *name)))]
+    test: String,
+    #[command(flatten)]
+    settings: Settings,
+    /// MTU of the embedded lab's links, in bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    mtu: u32,
+    /// What lies between the hosts of the embedded lab
+    #[arg(long, default_value = "wire", value_parser = ["wire", "pair"])]
+    topology: String,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// The settings that were named, as they were typed.
+struct Settings(Vec<(&'static Setting, String)>);
+
+impl clap::Args for Settings {
+    fn augment_args(command: Command) -> Command {
+        SETTINGS.iter().filter_map(argument).fold(command, Command::arg)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// The option of a setting, from its row.
+fn argument(setting: &'static Setting) -> Option<Arg> {
+    let flag = setting.flag?;
+    let argument = Arg::new(setting.name).long(flag.long).help(setting.about).help_heading("Settings");
+    let argument = match flag.letter {
+        Some(letter) => argument.short(letter),
+        None => argument,
+    };
+    Some(match setting.kind {
+        Kind::Switch => argument.action(ArgAction::SetTrue),
+        kind => argument.value_name(value_name(kind)),
+    })
+}
+
+fn value_name(kind: Kind) -> String {
+    match kind {
+        Kind::Bytes(..) => "BYTES".to_owned(),
+        Kind::Whole(..) => "N".to_owned(),
+        Kind::Time(..) => "TIME".to_owned(),
+        Kind::Word(words) => words.join("|"),
+        Kind::Name => "NAME".to_owned(),
+        Kind::Switch => String::new(),
+    }
+}
+
+impl FromArgMatches for Settings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Settings, clap::Error> {
+        let typed = |setting: &'static Setting| {
+            let text = match setting.kind {
+                Kind::Switch => matches.get_flag(setting.name).then(|| "true".to_owned()),
+                _ => matches.get_one::<String>(setting.name).cloned(),
+            };
+            Some((setting, text?))
+        };
+        Ok(Settings(SETTINGS.iter().filter(|setting| setting.flag.is_some()).filter_map(typed).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Settings::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Makes the run and prints its result.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let conditions = conditions(arguments)?;
+    let stop = stop_on_signals()?;
+    let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
+    let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
+    place.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    let mut session = Session::open(place.ends, &stop)?;
+    let mut seconds = Seconds::default();
+    let mut outcome = Err(Failure::Interrupted);
+    let mut take = |event: Event| {
+        if let Some(line) = seconds.line(&event) {
+            if arguments.json { eprintln!("{line}") } else { println!("{line}") }
+        }
+        match event {
+            Event::RunEnded { sender, receiver, .. } => outcome = Ok((sender, receiver)),
+            Event::RunFailed { reason, .. } => outcome = Err(Failure::Check(reason)),
+            _ => {}
+        }
+        Ok(())
+    };
+    let ending = session.execute(&one_run(&conditions), &BTreeSet::new(), &mut take)?;
+    if ending == drive::Ending::Interrupted {
+        return Err(Failure::Interrupted);
+    }
+    let (sender, receiver) = outcome?;
+    print(arguments.json, &conditions, &sender, &receiver);
+    Ok(())
+}
+
+fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
+    let workload = TESTS.iter().find(|(name, _)| *name == arguments.test).map(|(_, workload)| *workload);
+    let workload = workload.unwrap_or(Workload::TcpStream);
+    let message_size_bytes = if workload.is_datagram() { 1024.min(arguments.mtu - 28) } else { 131_072 };
+    let mut conditions = Conditions { workload, message_size_bytes, duration_ms: 10_000, ..Conditions::default() };
+    for (setting, text) in &arguments.settings.0 {
+        let flag = setting.flag.map_or(setting.name, |flag| flag.long);
+        setting.set_text(&mut conditions, text).map_err(|reason| Failure::Usage(format!("--{flag}: {reason}")))?;
+    }
+    conditions.check(arguments.mtu).map_err(Failure::Usage)?;
+    Ok(conditions)
+}
+
+fn one_run(conditions: &Conditions) -> Plan {
+    let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
+    Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
+}
+
+fn print(json: bool, conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
+    let run = RunView { sender, receiver, conditions, shared_cpus: true };
+    if json {
+        println!("{:#}", report::single_json(&run));
+    } else {
+        print!("{}", report::single_text(&run));
+    }
+}

@@ -1,0 +1,82 @@
+//! One run by itself: what it cost, and what was asked but is not in force; as text and as JSON.
+
+use std::fmt::Write;
+
+use metrics::{METRICS, Metric, RunView, attribute};
+use model::record::{EndRecord, InForce};
+use serde_json::{Map, Value, json};
+
+use crate::number;
+
+/// The metrics that the text shows, where the run has them.
+const SHOWN: &[&str] = &[
+    "throughput_mbps",
+    "send_throughput_mbps",
+    "loss_pct",
+    "send_service_demand_us_per_kib",
+    "receive_service_demand_us_per_kib",
+    "sender_cpu_util_pct",
+    "sender_peak_cpu_pct",
+    "receiver_cpu_util_pct",
+    "receiver_peak_cpu_pct",
+    "messages_per_second",
+    "bytes_per_receive_call",
+    "segment_size_bytes",
+    "retransmits",
+    "rtt_us",
+];
+
+/// The result of one run as lines of text.
+pub fn single_text(run: &RunView) -> String {
+    let mut text = String::new();
+    for metric in SHOWN.iter().filter_map(|name| metrics::metric(name)) {
+        if let Some(value) = (metric.compute)(run) {
+            let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);
+        }
+    }
+    match attribute(run) {
+        Ok(attribution) => {
+            let _ = writeln!(text, "CPU time: {}", attribution.method.doc());
+        }
+        Err(reason) => {
+            let _ = writeln!(text, "no CPU time of each end: {reason}");
+        }
+    }
+    for end in [run.sender, run.receiver] {
+        for setting in not_as_asked(end) {
+            let _ = writeln!(text, "not in force: {} {setting}", end.role.name());
+        }
+    }
+    text
+}
+
+/// The result of one run as a JSON document: every metric by its name, settings, and both raw records.
+pub fn single_json(run: &RunView) -> Value {
+    let value = |metric: &Metric| Some((metric.name.to_owned(), json!((metric.compute)(run)?)));
+    let metrics: Map<String, Value> = METRICS.iter().filter_map(value).collect();
+    json!({
+        "conditions": run.conditions,
+        "metrics": metrics,
+        "attribution": attribute(run).ok().map(|attribution| attribution.method.name()),
+        "not_in_force": { "sender": not_as_asked(run.sender), "receiver": not_as_asked(run.receiver) },
+        "sender": run.sender,
+        "receiver": run.receiver,
+    })
+}
+
+/// `mss_bytes: asked 1024, is 1012` for each setting that is not as asked.
+fn not_as_asked(end: &EndRecord) -> Vec<String> {
+    let differs = |setting: &&InForce| setting.asked.is_some() && setting.asked != setting.actual;
+    let sentence = |setting: &InForce| {
+        let asked = setting.asked.as_deref().unwrap_or_default();
+        let actual = setting.actual.as_deref().unwrap_or("unknown");
+        format!("{}: asked {asked}, is {actual}", setting.name)
+    };
+    let mut found: Vec<String> = end.in_force.iter().filter(differs).map(sentence).collect();
+    let bits = &end.offloads;
+    found.extend(bits.mismatched.iter().map(|bit| {
+        let word = |on: Option<&bool>| on.map_or("unknown", |on| if *on { "on" } else { "off" });
+        format!("{bit} of {}: asked {}, is {}", bits.device, word(bits.asked.get(bit)), word(bits.active.get(bit)))
+    }));
+    found
+}
