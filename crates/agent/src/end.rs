@@ -1,54 +1,65 @@
 //! One end of one run: make ready, start, watch, finish, restore. A thread of its own.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::record::{EndRecord, InForce, Role};
-use traffic::{Control, Phase, Ready, Sent};
-use wire::{FromAgent, Prepare, Start};
+use model::conditions::Conditions;
+use model::record::{EndRecord, FlowRecord, InForce, Role};
+use traffic::{Control, Flow, Phase, Ready};
+use wire::{FromAgent, Prepare};
 
 use crate::knobs::Knobs;
 use crate::outbox::Outbox;
-use crate::watch::{Traffic, Watched};
+use crate::watch::{Command, Crew, Note, Watched};
 
-/// How long the two ends try to meet.
+/// How long the two ends of a flow try to meet.
 const MEETING: Duration = Duration::from_secs(4);
 
 /// How long an end waits for the controller's next word; the controller's own deadlines are shorter.
 const NEXT_WORD: Duration = Duration::from_secs(60);
 
-/// What the controller says to a run.
-pub enum Command {
-    /// Begin.
-    Start(Start),
-    /// The sender has sent this much.
-    Finish(Sent),
-}
+/// The flows of an end, in order.
+type Flows = Vec<Box<dyn Flow>>;
 
 /// What can be done to a run from outside its thread.
-#[derive(Clone, Default)]
-pub struct Brake {
-    control: Arc<Control>,
-    socket: Arc<Mutex<Option<OwnedFd>>>,
+#[derive(Clone)]
+struct Brake {
+    controls: Arc<[Arc<Control>]>,
+    sockets: Arc<Mutex<Vec<OwnedFd>>>,
 }
 
 impl Brake {
+    fn new(flows: u32) -> Brake {
+        Brake { controls: (0..flows).map(|_| Arc::default()).collect(), sockets: Arc::default() }
+    }
+
+    /// Keeps a handle of a flow's socket.
+    fn hold(&self, flow: &dyn Flow) -> Result<(), String> {
+        let handle = flow.handle().map_err(|error| format!("keep a handle of the socket: {error}"))?;
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        Ok(())
+    }
+
     fn pull(&self) {
-        self.control.enter(Phase::Abort);
-        if let Some(socket) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        self.controls.iter().for_each(|control| control.enter(Phase::Abort));
+        for socket in self.sockets.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             // A socket that is not connected any more needs no shutdown.
             let _ = sys::socket::shutdown(socket);
         }
+    }
+
+    fn is_pulled(&self) -> bool {
+        self.controls.iter().any(|control| control.phase() == Phase::Abort)
     }
 }
 
 /// A run at this end. Dropping it stops the traffic and waits until the host is restored.
 pub struct Run {
-    commands: Option<Sender<Command>>,
+    notes: Sender<Note>,
     brake: Brake,
     thread: Option<JoinHandle<()>>,
 }
@@ -56,26 +67,25 @@ pub struct Run {
 impl Run {
     /// Makes the end ready in a thread of its own, which reports by itself.
     pub fn begin(prepare: Prepare, outbox: Outbox) -> Run {
-        let (sender, commands) = mpsc::channel();
-        let brake = Brake::default();
-        let end = End { prepare, commands, brake: brake.clone(), outbox };
+        let (out, notes) = mpsc::channel();
+        let brake = Brake::new(prepare.conditions.flows);
+        let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox };
         let thread = std::thread::spawn(move || end.play());
-        Run { commands: Some(sender), brake, thread: Some(thread) }
+        Run { notes: out, brake, thread: Some(thread) }
     }
 
     /// Passes on what the controller says.
     pub fn tell(&self, command: Command) {
-        if let Some(commands) = &self.commands {
-            // A run that has ended hears nothing, and has reported why.
-            let _ = commands.send(command);
-        }
+        // A run that has ended hears nothing, and has reported why.
+        let _ = self.notes.send(Note::Command(command));
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.commands = None;
         self.brake.pull();
+        // Ends the wait for the controller's next word.
+        self.tell(Command::Finish(Vec::new()));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -84,103 +94,118 @@ impl Drop for Run {
 
 struct End {
     prepare: Prepare,
-    commands: Receiver<Command>,
+    notes: Receiver<Note>,
+    out: Sender<Note>,
     brake: Brake,
     outbox: Outbox,
 }
 
-/// Why a run ended without a record: in words, or because the controller said so.
-enum Halt {
-    Because(String),
-    Told,
-}
-
-impl From<traffic::TrafficError> for Halt {
-    fn from(error: traffic::TrafficError) -> Halt {
-        Halt::Because(error.to_string())
-    }
-}
-
 impl End {
+    /// A run that was stopped from outside has nothing to report.
     fn play(self) {
         match self.record() {
+            _ if self.brake.is_pulled() => {}
             Ok(record) => self.outbox.send(&FromAgent::Done(Box::new(record))),
-            Err(Halt::Because(reason)) if self.brake.control.phase() != Phase::Abort => {
+            Err(reason) => {
                 self.outbox.send(&FromAgent::Failed { reason });
+                self.brake.pull();
             }
-            Err(Halt::Because(_) | Halt::Told) => {}
         }
     }
 
-    fn record(&self) -> Result<EndRecord, Halt> {
-        let knobs = Knobs::apply(&self.prepare.device, self.prepare.conditions.offloads).map_err(Halt::Because)?;
-        let Ready { in_force, flow } = self.meet()?;
-        let handle = flow.handle().map_err(|error| Halt::Because(format!("keep a handle of the socket: {error}")))?;
-        *self.brake.socket.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+    fn record(&self) -> Result<EndRecord, String> {
+        let knobs = Knobs::apply(&self.prepare.device, self.prepare.conditions.offloads)?;
+        let (in_force, flows) = self.meet()?;
         self.outbox.send(&FromAgent::Ready { in_force: in_force.clone(), offloads: knobs.offloads.clone() });
-        let Command::Start(start) = self.next_command()? else {
-            return Err(Halt::Because("told to finish before the start".into()));
-        };
-        let traffic = Traffic::spawn(flow, self.brake.control.clone(), self.prepare.cpus.clone(), start.begin_ns);
-        let watched = traffic.watch(start, &self.prepare, &self.outbox).map_err(Halt::Because)?;
-        self.finish(traffic, watched, in_force, &knobs)
-    }
-
-    fn meet(&self) -> Result<Ready, Halt> {
-        let Prepare { role, conditions, token, .. } = &self.prepare;
-        match role {
-            Role::Sender => {
-                let peer = self.prepare.connect_to.ok_or_else(|| Halt::Because("a sender without a peer".into()))?;
-                Ok(traffic::connect(conditions, peer, *token, MEETING)?)
-            }
-            Role::Receiver => {
-                let address = self.prepare.listen_on.unwrap_or(IpAddr::from([0; 4]));
-                let pending = traffic::listen(conditions, address, *token)?;
-                self.outbox.send(&FromAgent::Listening { address: pending.address() });
-                Ok(pending.accept(MEETING)?)
-            }
+        let mut crew = Crew::new(&self.notes, &self.brake.controls);
+        let start = crew.start(NEXT_WORD)?;
+        if self.prepare.conditions.is_bounded() {
+            crew.enter(Phase::Measured);
         }
+        crew.spawn(flows, &self.prepare.cpus, start.begin_ns, &self.out)?;
+        let watched = crew.watch(start, &self.prepare, &self.outbox)?;
+        self.finish(crew, watched, in_force, &knobs)
     }
 
-    fn next_command(&self) -> Result<Command, Halt> {
-        use mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        self.commands.recv_timeout(NEXT_WORD).map_err(|error| match error {
-            Timeout => Halt::Because(format!("the controller said nothing for {NEXT_WORD:?}")),
-            Disconnected => Halt::Told,
-        })
+    /// Every flow of this end, and the settings of the first.
+    fn meet(&self) -> Result<(Vec<InForce>, Flows), String> {
+        let shares = shares(&self.prepare.conditions);
+        let ready = match self.prepare.role {
+            Role::Sender => self.connect(&shares),
+            Role::Receiver => self.accept(&shares),
+        };
+        let ready = ready.map_err(|error| error.to_string())?;
+        let in_force = ready.first().map(|ready| ready.in_force.clone()).unwrap_or_default();
+        let flows: Flows = ready.into_iter().map(|ready| ready.flow).collect();
+        flows.iter().try_for_each(|flow| self.brake.hold(flow.as_ref()))?;
+        Ok((in_force, flows))
     }
 
-    /// A sender is done when its loop is; a receiver hears first how much there was to receive.
+    fn connect(&self, shares: &[Conditions]) -> Result<Vec<Ready>, traffic::TrafficError> {
+        let connect =
+            |(share, peer): (&Conditions, &SocketAddr)| traffic::connect(share, *peer, self.prepare.token, MEETING);
+        shares.iter().zip(&self.prepare.connect_to).map(connect).collect()
+    }
+
+    fn accept(&self, shares: &[Conditions]) -> Result<Vec<Ready>, traffic::TrafficError> {
+        let address = self.prepare.listen_on.unwrap_or(IpAddr::from([0; 4]));
+        let listen = |share| traffic::listen(share, address, self.prepare.token);
+        let pending = shares.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
+        let addresses = pending.iter().map(|pending| pending.address()).collect();
+        self.outbox.send(&FromAgent::Listening { addresses });
+        pending.into_iter().map(|pending| pending.accept(MEETING)).collect()
+    }
+
+    /// A sender is done when its loops are; a receiver hears first how much there was to receive.
     fn finish(
         &self,
-        traffic: Traffic,
+        mut crew: Crew,
         watched: Watched,
         in_force: Vec<InForce>,
         knobs: &Knobs,
-    ) -> Result<EndRecord, Halt> {
-        let mut sent = Sent::default();
-        if self.prepare.role == Role::Receiver {
-            let Command::Finish(told) = self.next_command()? else {
-                return Err(Halt::Because("told to start twice".into()));
-            };
-            sent = told;
-            self.brake.control.expect_messages(sent.total);
-        }
-        let pinned_cpus = watched.pinned_cpus;
-        let flow = traffic.join().map_err(Halt::Because)?;
-        let outcome = flow.outcome(sent);
+    ) -> Result<EndRecord, String> {
+        let sent = match self.prepare.role {
+            Role::Sender => Vec::new(),
+            Role::Receiver => crew.told_sent(NEXT_WORD)?,
+        };
+        let flows = crew.join()?;
+        let record = |(index, flow): (usize, Box<dyn Flow>)| {
+            let outcome = flow.outcome(sent.get(index).copied().unwrap_or_default());
+            FlowRecord {
+                counts: self.brake.controls[index].counts(),
+                sequence: outcome.sequence,
+                tcp_info: outcome.tcp_info,
+                latency: outcome.latency,
+            }
+        };
+        let flows: Vec<FlowRecord> = flows.into_iter().enumerate().map(record).collect();
+        let all = FlowRecord::sum(&flows);
         Ok(EndRecord {
             role: self.prepare.role,
             in_force,
             offloads: knobs.offloads.clone(),
-            pinned_cpus,
+            pinned_cpus: watched.pinned_cpus,
             window_begin_ns: watched.window_begin_ns,
             window_end_ns: watched.window_end_ns,
-            counts: self.brake.control.counts(),
-            sequence: outcome.sequence,
-            tcp_info: outcome.tcp_info,
+            counts: all.counts,
+            sequence: all.sequence,
+            tcp_info: all.tcp_info,
+            latency: all.latency,
+            flows,
             ticks_per_second: probe::cpu::ticks_per_second(),
             samples: watched.samples,
         })
     }
+}
+
+/// The conditions of each flow: bounds are of the whole run, and divided among the flows.
+fn shares(conditions: &Conditions) -> Vec<Conditions> {
+    let flows = u64::from(conditions.flows);
+    let part = |whole: Option<u64>, index: u64| whole.map(|whole| whole / flows + u64::from(index < whole % flows));
+    let share = |index| Conditions {
+        stop_bytes: part(conditions.stop_bytes, index),
+        stop_messages: part(conditions.stop_messages, index),
+        ..conditions.clone()
+    };
+    (0..flows).map(share).collect()
 }

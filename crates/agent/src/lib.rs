@@ -19,6 +19,7 @@ use wire::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
 
 use crate::end::Run;
 use crate::outbox::Outbox;
+use crate::watch::Command;
 
 /// Version of this program, as the other side is told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -106,9 +107,10 @@ fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>) -> Result<()
             *run = None;
             *run = Some(Run::begin(*prepare, outbox.clone()));
         }
-        ToAgent::Start(start) => tell(run, outbox, end::Command::Start(start)),
-        ToAgent::Finish { measured_sent, total_sent } => {
-            tell(run, outbox, end::Command::Finish(traffic::Sent { measured: measured_sent, total: total_sent }));
+        ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
+        ToAgent::Finish { sent } => {
+            let sent = sent.into_iter().map(|[measured, total]| traffic::Sent { measured, total });
+            tell(run, outbox, Command::Finish(sent.collect()));
         }
         ToAgent::Stop => {
             *run = None;
@@ -119,7 +121,7 @@ fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>) -> Result<()
     Ok(())
 }
 
-fn tell(run: &Option<Run>, outbox: &Outbox, command: end::Command) {
+fn tell(run: &Option<Run>, outbox: &Outbox, command: Command) {
     match run {
         Some(run) => run.tell(command),
         None => outbox.send(&FromAgent::Failed { reason: "no run is prepared at this end".to_owned() }),

@@ -15,14 +15,15 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens the counters of the machine, of the calling thread, of the traffic's thread, and of the
+    /// Opens the counters of the machine, of the calling thread, of the traffic's threads, and of the
     /// kernel threads that handle what `device` received.
-    pub fn open(device: &str, traffic: i32) -> Sampler {
-        let own = [(ThreadKind::Traffic, traffic), (ThreadKind::Monitor, sys::thread::thread_id())];
+    pub fn open(device: &str, traffic: &[i32]) -> Sampler {
+        let monitor = (ThreadKind::Monitor, sys::thread::thread_id());
+        let own = traffic.iter().map(|id| (ThreadKind::Traffic, *id)).chain([monitor]);
         let napi = crate::describe::napi_threads(device).unwrap_or_default();
         Sampler {
             cpus: CpuProbe::open(),
-            own: own.map(|(kind, id)| (id, probe(kind, &format!("self/task/{id}")))).into(),
+            own: own.map(|(kind, id)| (id, probe(kind, &format!("self/task/{id}")))).collect(),
             napi: napi.iter().map(|pid| probe(ThreadKind::Napi, &pid.to_string())).collect(),
         }
     }

@@ -1,12 +1,13 @@
-//! The traffic's thread, and the thread that marks the window's edges and samples the counters.
+//! The traffic's threads, and the thread that marks the window's edges and samples the counters.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
 
-use model::record::{Role, Sample};
+use model::record::{Counts, Role, Sample};
 use sys::clock::{monotonic_ns, sleep_until};
-use traffic::{Control, Flow, Phase};
+use traffic::{Control, Flow, Phase, Sent};
 use wire::{FromAgent, Prepare, Start};
 
 use crate::outbox::Outbox;
@@ -21,6 +22,36 @@ const TELL_EVERY: usize = 5;
 /// How long after the window a loop may take to come to its end.
 const LAST_WORDS: Duration = Duration::from_secs(6);
 
+/// A run in which nothing moves for this long has failed.
+const STALL: Duration = Duration::from_secs(10);
+
+/// What the controller says to a run.
+pub enum Command {
+    /// Begin.
+    Start(Start),
+    /// The sender has sent this much, by flow.
+    Finish(Vec<Sent>),
+}
+
+/// What the thread of a run hears.
+pub enum Note {
+    /// From the controller.
+    Command(Command),
+    /// A flow's thread runs.
+    Began(Began),
+    /// A flow's loop came to its end.
+    Ended(usize, Ended),
+}
+
+/// A flow's thread.
+pub struct Began {
+    thread_id: i32,
+    pinned_cpus: Vec<u32>,
+}
+
+/// How a flow's loop ended.
+pub type Ended = Result<Box<dyn Flow>, String>;
+
 /// What the watching thread saw.
 pub struct Watched {
     pub window_begin_ns: u64,
@@ -29,105 +60,200 @@ pub struct Watched {
     pub pinned_cpus: Vec<u32>,
 }
 
-/// The traffic in its own thread.
-pub struct Traffic {
-    control: Arc<Control>,
-    began: Receiver<Began>,
-    ended: Receiver<Ended>,
+/// The flows of a run, each in its own thread.
+pub struct Crew<'a> {
+    notes: &'a Receiver<Note>,
+    controls: &'a [Arc<Control>],
+    starts: VecDeque<Start>,
+    sent: Option<Vec<Sent>>,
+    began: Vec<Began>,
+    flows: Vec<Option<Box<dyn Flow>>>,
+    moved: (Counts, Instant),
 }
 
-struct Began {
-    thread_id: i32,
-    pinned_cpus: Vec<u32>,
-}
-
-type Ended = Result<Box<dyn Flow>, String>;
-
-impl Traffic {
-    /// Starts the thread; it sends its first message at `begin_ns`.
-    pub fn spawn(mut flow: Box<dyn Flow>, control: Arc<Control>, cpus: Vec<u32>, begin_ns: u64) -> Traffic {
-        let (began_out, began) = mpsc::channel();
-        let (ended_out, ended) = mpsc::channel();
-        let shared = control.clone();
-        std::thread::spawn(move || {
-            let pinned_cpus = match pin(&cpus) {
-                Ok(pinned) => pinned,
-                Err(reason) => {
-                    let _ = ended_out.send(Err(reason));
-                    return;
-                }
-            };
-            let _ = began_out.send(Began { thread_id: sys::thread::thread_id(), pinned_cpus });
-            sleep_until(begin_ns);
-            let result = flow.run(&shared).map(|()| flow).map_err(|error| error.to_string());
-            let _ = ended_out.send(result);
-        });
-        Traffic { control, began, ended }
+impl<'a> Crew<'a> {
+    /// A crew whose flows are not there yet.
+    pub fn new(notes: &'a Receiver<Note>, controls: &'a [Arc<Control>]) -> Crew<'a> {
+        Crew {
+            notes,
+            controls,
+            starts: VecDeque::new(),
+            sent: None,
+            began: Vec::new(),
+            flows: controls.iter().map(|_| None).collect(),
+            moved: (Counts::default(), Instant::now()),
+        }
     }
 
-    /// Marks the window's edges at their times and samples the counters between them.
-    ///
-    /// # Errors
-    /// Why the traffic ended before the window did.
-    pub fn watch(&self, start: Start, prepare: &Prepare, outbox: &Outbox) -> Result<Watched, String> {
-        let Ok(began) = self.began.recv() else { return Err(self.early_end()) };
-        let mut sampler = Sampler::open(&prepare.device, began.thread_id);
-        self.wait_until(start.window_begin_ns)?;
-        self.control.enter(Phase::Measured);
-        let mut samples = vec![sampler.read(self.control.counts().total())];
-        let window_begin_ns = samples[0].at_ns;
-        outbox.send(&FromAgent::Progress(samples[0].clone()));
-        let mut next_ns = window_begin_ns + CADENCE_NS;
-        while next_ns < start.window_end_ns {
-            self.wait_until(next_ns)?;
-            samples.push(sampler.read(self.control.counts().total()));
-            if samples.len() % TELL_EVERY == 1
-                && let Some(sample) = samples.last()
-            {
-                outbox.send(&FromAgent::Progress(sample.clone()));
+    /// Waits for the controller's word to begin.
+    pub fn start(&mut self, patience: Duration) -> Result<Start, String> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(start) = self.starts.pop_front() {
+                return Ok(start);
             }
-            next_ns += CADENCE_NS;
+            self.hear(deadline)?.then_some(()).ok_or_else(|| silence(patience))?;
         }
-        self.wait_until(start.window_end_ns)?;
-        self.control.enter(Phase::Cooldown);
-        let last = sampler.read(self.control.counts().total());
-        let window_end_ns = last.at_ns;
-        outbox.send(&FromAgent::Progress(last.clone()));
-        samples.push(last);
+    }
+
+    /// Waits for the controller's word of what the sender sent.
+    pub fn told_sent(&mut self, patience: Duration) -> Result<Vec<Sent>, String> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(sent) = self.sent.take() {
+                return Ok(sent);
+            }
+            self.hear(deadline)?.then_some(()).ok_or_else(|| silence(patience))?;
+        }
+    }
+
+    /// Takes one note; false when none came until the deadline.
+    fn hear(&mut self, deadline: Instant) -> Result<bool, String> {
+        match self.notes.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Note::Command(Command::Start(start))) => self.starts.push_back(start),
+            Ok(Note::Command(Command::Finish(sent))) => {
+                self.controls.iter().zip(&sent).for_each(|(control, sent)| control.expect_messages(sent.total));
+                self.sent = Some(sent);
+            }
+            Ok(Note::Began(began)) => self.began.push(began),
+            Ok(Note::Ended(index, ended)) => self.flows[index] = Some(ended?),
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
+            Err(RecvTimeoutError::Disconnected) => return Err("the controller is gone".into()),
+        }
+        Ok(true)
+    }
+
+    /// Starts each flow in a thread; the first messages go at `begin_ns`.
+    pub fn spawn(
+        &mut self,
+        flows: Vec<Box<dyn Flow>>,
+        cpus: &[u32],
+        begin_ns: u64,
+        out: &Sender<Note>,
+    ) -> Result<(), String> {
+        let count = flows.len();
+        for (index, flow) in flows.into_iter().enumerate() {
+            let (control, cpus, out) = (self.controls[index].clone(), cpus.to_vec(), out.clone());
+            let spawned = std::thread::Builder::new().spawn(move || work(index, flow, &control, &cpus, begin_ns, &out));
+            spawned.map_err(|error| format!("start thread {} of {count}: {error}", index + 1))?;
+        }
+        let deadline = Instant::now() + LAST_WORDS;
+        while self.began.len() < count {
+            self.hear(deadline)?.then_some(()).ok_or_else(|| "the traffic's threads did not start".to_owned())?;
+        }
+        Ok(())
+    }
+
+    /// Marks the window's edges at their times and samples the counters between them. A bounded run's
+    /// window ends when its flows do.
+    pub fn watch(&mut self, start: Start, prepare: &Prepare, outbox: &Outbox) -> Result<Watched, String> {
+        let bounded = prepare.conditions.is_bounded();
+        let threads: Vec<i32> = self.began.iter().map(|began| began.thread_id).collect();
+        let mut sampler = Sampler::open(&prepare.device, &threads);
+        self.wait_until(start.window_begin_ns, bounded)?;
+        self.enter(Phase::Measured);
+        let mut samples = vec![sampler.read(self.counts())];
+        let window_begin_ns = samples[0].at_ns;
+        tell(outbox, &samples);
+        for next_ns in (1..).map(|tick| window_begin_ns + tick * CADENCE_NS) {
+            if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
+                break;
+            }
+            samples.push(sampler.read(self.counts()));
+            self.check_stall(samples.last())?;
+            if samples.len() % TELL_EVERY == 1 {
+                tell(outbox, &samples);
+            }
+        }
+        self.wait_until(start.window_end_ns, bounded)?;
+        self.enter(Phase::Cooldown);
+        samples.push(sampler.read(self.counts()));
+        tell(outbox, &samples);
+        let window_end_ns = samples.last().map_or(window_begin_ns, |sample| sample.at_ns);
         if prepare.role == Role::Sender {
-            self.wait_until(start.stop_ns)?;
-            self.control.enter(Phase::Over);
+            self.wait_until(start.stop_ns, bounded)?;
+            self.enter(Phase::Over);
         }
-        Ok(Watched { window_begin_ns, window_end_ns, samples, pinned_cpus: began.pinned_cpus })
+        let pinned_cpus = self.began.first().map(|began| began.pinned_cpus.clone()).unwrap_or_default();
+        Ok(Watched { window_begin_ns, window_end_ns, samples, pinned_cpus })
     }
 
-    /// Waits, unless the traffic ends first.
-    fn wait_until(&self, at_ns: u64) -> Result<(), String> {
-        let left = Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
-        match self.ended.recv_timeout(left) {
-            Err(RecvTimeoutError::Timeout) => Ok(()),
-            Ok(Err(reason)) => Err(reason),
-            Ok(Ok(_)) => Err("the traffic ended before the measured window did: the other end stopped".into()),
-            Err(RecvTimeoutError::Disconnected) => Err("the traffic's thread died".into()),
-        }
-    }
-
-    fn early_end(&self) -> String {
-        match self.ended.recv() {
-            Ok(Err(reason)) => reason,
-            _ => "the traffic's thread died".into(),
+    /// Waits; true when every flow has ended before. In a run that is bounded by time that is an error.
+    fn wait_until(&mut self, at_ns: u64, bounded: bool) -> Result<bool, String> {
+        let deadline = Instant::now() + Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
+        loop {
+            if self.all_ended() {
+                let early = "the traffic ended before the measured window did: the other end stopped";
+                return if bounded { Ok(true) } else { Err(early.into()) };
+            }
+            if !self.hear(deadline)? {
+                return Ok(false);
+            }
         }
     }
 
-    /// Waits for the loop to come to its end.
+    fn all_ended(&self) -> bool {
+        self.flows.iter().all(Option::is_some)
+    }
+
+    /// Enters a phase in every flow.
+    pub fn enter(&self, phase: Phase) {
+        self.controls.iter().for_each(|control| control.enter(phase));
+    }
+
+    fn counts(&self) -> Counts {
+        self.controls.iter().fold(Counts::default(), |sum, control| sum.plus(&control.counts().total()))
+    }
+
+    fn check_stall(&mut self, sample: Option<&Sample>) -> Result<(), String> {
+        let counts = sample.map(|sample| sample.counts).unwrap_or_default();
+        if counts != self.moved.0 {
+            self.moved = (counts, Instant::now());
+        }
+        if self.moved.1.elapsed() < STALL {
+            return Ok(());
+        }
+        Err(format!("nothing moved for {} s ({} bytes until then)", STALL.as_secs(), counts.bytes))
+    }
+
+    /// Waits for every loop to come to its end.
     ///
     /// # Errors
-    /// Why it failed, or that it did not end.
-    pub fn join(self) -> Ended {
-        self.ended.recv_timeout(LAST_WORDS).unwrap_or_else(|_| {
-            Err(format!("the traffic did not end within {LAST_WORDS:?} after the window: the other end takes nothing"))
-        })
+    /// Why one failed, or that one did not end.
+    pub fn join(mut self) -> Result<Vec<Box<dyn Flow>>, String> {
+        let deadline = Instant::now() + LAST_WORDS;
+        while !self.all_ended() {
+            if !self.hear(deadline)? {
+                return Err(format!(
+                    "the traffic did not end within {LAST_WORDS:?} after the window: the other end takes nothing"
+                ));
+            }
+        }
+        Ok(self.flows.into_iter().flatten().collect())
     }
+}
+
+fn silence(patience: Duration) -> String {
+    format!("the controller said nothing for {patience:?}")
+}
+
+fn tell(outbox: &Outbox, samples: &[Sample]) {
+    if let Some(sample) = samples.last() {
+        outbox.send(&FromAgent::Progress(sample.clone()));
+    }
+}
+
+/// The thread of one flow.
+fn work(index: usize, mut flow: Box<dyn Flow>, control: &Control, cpus: &[u32], begin_ns: u64, out: &Sender<Note>) {
+    // The run's thread is gone only when the run is given up.
+    let tell = |note| drop(out.send(note));
+    match pin(cpus) {
+        Ok(pinned_cpus) => tell(Note::Began(Began { thread_id: sys::thread::thread_id(), pinned_cpus })),
+        Err(reason) => return tell(Note::Ended(index, Err(reason))),
+    }
+    sleep_until(begin_ns);
+    let result = flow.run(control).map(|()| flow).map_err(|error| error.to_string());
+    tell(Note::Ended(index, result));
 }
 
 fn pin(cpus: &[u32]) -> Result<Vec<u32>, String> {

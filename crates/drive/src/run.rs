@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::conditions::Conditions;
 use model::event::Event;
-use model::record::{EndRecord, Role};
+use model::record::{EndRecord, FlowRecord, Role};
 use wire::{FromAgent, Prepare, Start, ToAgent, Token};
 
 use crate::Sink;
@@ -61,12 +61,11 @@ pub fn execute(
     let begin_ns = pair.now_ns() + lead_ns;
     pair.send(Role::Receiver, &ToAgent::Start(receiver_clock.start(begin_ns, uncertainty_ns, conditions)));
     pair.send(Role::Sender, &ToAgent::Start(sender_clock.start(begin_ns, uncertainty_ns, conditions)));
-    let length = Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms));
+    let length = Duration::from_millis(conditions.warmup_ms.into()) + conditions.window_limit();
     let patience = Duration::from_nanos(lead_ns) + length + LAST_WORDS;
     let sender = done(pair, Role::Sender, run, patience, stop, sink)?;
-    let sent = sender.counts;
-    let finish = ToAgent::Finish { measured_sent: sent.measured.messages, total_sent: sent.total().messages };
-    pair.send(Role::Receiver, &finish);
+    let sent = |flow: &FlowRecord| [flow.counts.measured.messages, flow.counts.total().messages];
+    pair.send(Role::Receiver, &ToAgent::Finish { sent: sender.flows.iter().map(sent).collect() });
     let receiver = done(pair, Role::Receiver, run, LAST_WORDS, stop, sink)?;
     Ok(Event::RunEnded {
         run,
@@ -88,17 +87,17 @@ fn prepare(pair: &mut Pair, run: u32, conditions: &Conditions, stop: &AtomicBool
             cpus: way.cpus.clone(),
             token,
             listen_on: None,
-            connect_to: None,
+            connect_to: Vec::new(),
         }
     };
     let address = pair.way(Role::Receiver).address;
     let receiver = Prepare { listen_on: Some(address), ..prepare(pair, Role::Receiver) };
     pair.send(Role::Receiver, &ToAgent::Prepare(Box::new(receiver)));
     let listening = pair.wait(Role::Receiver, READY, "its listening socket", stop, |message| match message {
-        FromAgent::Listening { address } => Some(address),
+        FromAgent::Listening { addresses } => Some(addresses),
         _ => None,
     })?;
-    let sender = Prepare { connect_to: Some(listening), ..prepare(pair, Role::Sender) };
+    let sender = Prepare { connect_to: listening, ..prepare(pair, Role::Sender) };
     pair.send(Role::Sender, &ToAgent::Prepare(Box::new(sender)));
     await_both_ready(pair, stop)
 }
@@ -133,7 +132,7 @@ impl ClockRelation {
     fn start(&self, begin_ns: u64, uncertainty_ns: u64, conditions: &Conditions) -> Start {
         let begin_ns = (i128::from(begin_ns) + self.offset_ns).max(0) as u64;
         let window_begin_ns = begin_ns + u64::from(conditions.warmup_ms) * 1_000_000;
-        let window_end_ns = window_begin_ns + u64::from(conditions.duration_ms) * 1_000_000;
+        let window_end_ns = window_begin_ns + conditions.window_limit().as_nanos() as u64;
         Start { begin_ns, window_begin_ns, window_end_ns, stop_ns: window_end_ns + COOLDOWN_NS + uncertainty_ns }
     }
 }

@@ -39,6 +39,7 @@ fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
         counts: PhaseCounts { outside: Counts::default(), measured: counts },
         sequence: None,
         tcp_info: None,
+        flows: Vec::new(),
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],
     }

@@ -1,6 +1,10 @@
 //! The conditions of one run: what traffic, packaged how, for how long.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+use crate::modes::{self, Mode};
 
 /// One way to make traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,12 +14,26 @@ pub enum Workload {
     TcpStream,
     /// One UDP flow, one datagram per message, sender to receiver.
     UdpStream,
+    /// One TCP connection, one request and its response at a time; the sender asks.
+    TcpRr,
+    /// One UDP flow, one request and its response at a time; the sender asks.
+    UdpRr,
+    /// A TCP connection for each request and its response.
+    TcpCrr,
+    /// TCP connections that are made and ended, one after the other, without data.
+    TcpConnect,
 }
 
 impl Workload {
     /// Every workload with the name that studies use.
-    pub const NAMES: [(&'static str, Workload); 2] =
-        [("tcp_stream", Workload::TcpStream), ("udp_stream", Workload::UdpStream)];
+    pub const NAMES: [(&'static str, Workload); 6] = [
+        ("tcp_stream", Workload::TcpStream),
+        ("udp_stream", Workload::UdpStream),
+        ("tcp_rr", Workload::TcpRr),
+        ("udp_rr", Workload::UdpRr),
+        ("tcp_crr", Workload::TcpCrr),
+        ("tcp_connect", Workload::TcpConnect),
+    ];
 
     /// The name that studies use.
     pub fn name(self) -> &'static str {
@@ -24,7 +42,18 @@ impl Workload {
 
     /// True where each message travels as a datagram of its own.
     pub fn is_datagram(self) -> bool {
-        self == Workload::UdpStream
+        matches!(self, Workload::UdpStream | Workload::UdpRr)
+    }
+
+    /// True where the sender asks and the receiver answers, one transaction at a time; false for streams.
+    pub fn is_transactional(self) -> bool {
+        !matches!(self, Workload::TcpStream | Workload::UdpStream)
+    }
+
+    /// True where each message or request says whether it belongs to the measured window, so that the
+    /// receiver counts by the sender's window.
+    pub fn marks_window(self) -> bool {
+        !matches!(self, Workload::TcpStream | Workload::TcpConnect)
     }
 }
 
@@ -67,6 +96,12 @@ pub enum Waiting {
 pub struct Conditions {
     /// The way traffic is made.
     pub workload: Workload,
+    /// How the sender hands over its messages.
+    #[serde(default)]
+    pub send_mode: Mode,
+    /// How the receiver takes them.
+    #[serde(default)]
+    pub receive_mode: Mode,
     /// Bytes that one send call hands over.
     pub message_size_bytes: u32,
     /// Bytes that one receive call has room for; absent: one message.
@@ -97,16 +132,48 @@ pub struct Conditions {
     pub busy_poll_us: Option<u32>,
     /// Time that the receiver spends asleep after each receive call, in microseconds.
     pub receiver_delay_us: u32,
+    /// Flows at the same time, each in a thread of its own at both ends.
+    pub flows: u32,
+    /// Bytes of user data after which the run ends, over all flows; absent: it ends by time.
+    pub stop_bytes: Option<u64>,
+    /// Messages after which the run ends, over all flows; absent: it ends by time.
+    pub stop_messages: Option<u64>,
+    /// Bytes of user data in a request.
+    #[serde(default = "one")]
+    pub request_size_bytes: u32,
+    /// Bytes of user data in a response.
+    #[serde(default = "one")]
+    pub response_size_bytes: u32,
+    /// True where the time of each transaction of the measured window is recorded, at the sender.
+    #[serde(default)]
+    pub latency: bool,
+    /// Transactions that each flow begins per second; absent: each follows the one before.
+    #[serde(default)]
+    pub transaction_rate: Option<u32>,
+    /// Time after which an unanswered UDP request is given up, in milliseconds.
+    #[serde(default = "second")]
+    pub request_timeout_ms: u32,
     /// Time before the measured window, not counted, in milliseconds.
     pub warmup_ms: u32,
     /// The measured window, in milliseconds.
     pub duration_ms: u32,
 }
 
+/// The sizes of netperf's requests and responses.
+fn one() -> u32 {
+    1
+}
+
+fn second() -> u32 {
+    1000
+}
+
 impl Default for Conditions {
     fn default() -> Self {
         Conditions {
             workload: Workload::TcpStream,
+            send_mode: Mode::Plain,
+            receive_mode: Mode::Plain,
             message_size_bytes: 131_072,
             receive_size_bytes: None,
             mss: None,
@@ -122,6 +189,14 @@ impl Default for Conditions {
             waiting: Waiting::Block,
             busy_poll_us: None,
             receiver_delay_us: 0,
+            flows: 1,
+            stop_bytes: None,
+            stop_messages: None,
+            request_size_bytes: one(),
+            response_size_bytes: one(),
+            latency: false,
+            transaction_rate: None,
+            request_timeout_ms: second(),
             warmup_ms: 250,
             duration_ms: 2000,
         }
@@ -131,6 +206,12 @@ impl Default for Conditions {
 /// Largest UDP payload over IPv4: 65 535 less 20 (IP) and 8 (UDP) (RFC 768, RFC 791).
 pub const UDP_PAYLOAD_MAX: u32 = 65_507;
 
+/// Largest request and largest response over TCP, in bytes.
+pub const TRANSACTION_MAX: u32 = 1 << 24;
+
+/// Most transactions per second that an open loop may be asked for.
+pub const TRANSACTION_RATE_MAX: u32 = 10_000_000;
+
 /// IPv4 and TCP headers without options, in bytes (RFC 791, RFC 9293).
 pub const IPV4_TCP_HEADERS: u32 = 40;
 
@@ -138,6 +219,27 @@ pub const IPV4_TCP_HEADERS: u32 = 40;
 pub const TCP_TIMESTAMPS: u32 = 12;
 
 impl Conditions {
+    /// True where the run ends after a count of bytes or messages. All of it is the measured window then.
+    pub fn is_bounded(&self) -> bool {
+        self.stop_bytes.is_some() || self.stop_messages.is_some()
+    }
+
+    /// The longest that the measured window may take: the duration, or an hour where the run is bounded
+    /// by a count.
+    pub fn window_limit(&self) -> Duration {
+        if self.is_bounded() { Duration::from_secs(3600) } else { Duration::from_millis(self.duration_ms.into()) }
+    }
+
+    /// Messages that a bounded run sends: whole ones, and the bytes of a last, shorter one.
+    pub fn bound(&self) -> Option<(u64, u32)> {
+        let size = u64::from(self.message_size_bytes);
+        match (self.stop_bytes, self.stop_messages) {
+            (Some(bytes), _) => Some((bytes / size, (bytes % size) as u32)),
+            (None, Some(messages)) => Some((messages, 0)),
+            (None, None) => None,
+        }
+    }
+
     /// The room of one receive call, in bytes.
     pub fn receive_bytes(&self) -> u32 {
         self.receive_size_bytes.unwrap_or(self.message_size_bytes)
@@ -159,19 +261,31 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check(&self, mtu_bytes: u32) -> Result<(), String> {
-        if self.workload.is_datagram() && self.message_size_bytes > UDP_PAYLOAD_MAX {
+        self.check_transactions()?;
+        if self.workload == Workload::UdpStream && self.message_size_bytes > UDP_PAYLOAD_MAX {
             return Err(format!(
                 "message size {} bytes is over the UDP limit; allowed: 1 to {UDP_PAYLOAD_MAX}",
                 self.message_size_bytes
             ));
         }
-        if self.workload.is_datagram() && self.receive_bytes() < self.message_size_bytes {
+        if self.workload == Workload::UdpStream && self.receive_bytes() < self.message_size_bytes {
             return Err(format!(
                 "a receive call of {} bytes cuts datagrams of {} bytes; allowed: at least the message size",
                 self.receive_bytes(),
                 self.message_size_bytes
             ));
         }
+        if let Some((_, last)) = self.bound()
+            && self.workload == Workload::UdpStream
+            && self.message_size_bytes >= 8
+            && (1..8).contains(&last)
+        {
+            return Err(format!(
+                "{last} bytes are left for the last datagram, which has no room for its number; allowed: a count of bytes that leaves none, or 8 and more, after messages of {}",
+                self.message_size_bytes
+            ));
+        }
+        modes::check(self, mtu_bytes)?;
         let Some(segment) = self.segment_bytes() else { return Ok(()) };
         let room = mtu_bytes.saturating_sub(IPV4_TCP_HEADERS + TCP_TIMESTAMPS);
         if segment > room {
@@ -181,6 +295,41 @@ impl Conditions {
         }
         if segment < 88 {
             return Err(format!("an MSS of {segment} bytes is below what Linux takes; allowed: 88 to {room}"));
+        }
+        Ok(())
+    }
+
+    /// Settings of requests and responses, and settings that only streams have.
+    fn check_transactions(&self) -> Result<(), String> {
+        let name = self.workload.name();
+        let rows: &[(bool, bool, &str)] = &[
+            (true, self.transaction_rate.is_some(), "transaction_rate"),
+            (true, self.latency, "latency"),
+            (true, self.request_size_bytes != one(), "request_size_bytes"),
+            (true, self.response_size_bytes != one(), "response_size_bytes"),
+            (false, self.mss == Some(Mss::Message), "mss = \"message\""),
+            (false, self.receive_low_water_bytes.is_some(), "receive_low_water_bytes"),
+            (false, self.stop_bytes.is_some(), "stop_bytes"),
+        ];
+        for (of_transactions, is_set, setting) in rows {
+            if *is_set && *of_transactions != self.workload.is_transactional() {
+                let has_it = |(_, workload): &&(&str, Workload)| workload.is_transactional() == *of_transactions;
+                let allowed: Vec<&str> = Workload::NAMES.iter().filter(has_it).map(|(name, _)| *name).collect();
+                return Err(format!("{setting} is not for {name}; allowed with: {}", allowed.join(", ")));
+            }
+        }
+        let sizes = [("request", self.request_size_bytes), ("response", self.response_size_bytes)];
+        for (what, size) in sizes {
+            let most = if self.workload.is_datagram() { UDP_PAYLOAD_MAX } else { TRANSACTION_MAX };
+            if !(1..=most).contains(&size) {
+                return Err(format!("a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"));
+            }
+            if self.workload == Workload::TcpConnect && size != one() {
+                return Err(format!("tcp_connect carries no {what}; allowed with: tcp_rr, udp_rr, tcp_crr"));
+            }
+        }
+        if self.transaction_rate == Some(0) {
+            return Err(format!("a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"));
         }
         Ok(())
     }

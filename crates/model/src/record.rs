@@ -31,14 +31,18 @@ impl Role {
 pub struct Counts {
     /// Send or receive calls that moved data.
     pub calls: u64,
-    /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot see messages.
+    /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot see
+    /// messages. Where the sender asks: whole transactions, at both ends.
     pub messages: u64,
-    /// Bytes of user data.
+    /// Bytes of user data. Where the sender asks: of requests and responses together, at both ends.
     pub bytes: u64,
     /// Calls that moved less than was asked (TCP sender only).
     pub short_calls: u64,
     /// Calls that failed and were not counted otherwise (full queues, refused datagrams).
     pub failed_calls: u64,
+    /// Requests that were given up without an answer; they are not among the messages.
+    #[serde(default)]
+    pub unanswered: u64,
 }
 
 impl Counts {
@@ -51,6 +55,7 @@ impl Counts {
             bytes: self.bytes + other.bytes,
             short_calls: self.short_calls + other.short_calls,
             failed_calls: self.failed_calls + other.failed_calls,
+            unanswered: self.unanswered + other.unanswered,
         }
     }
 
@@ -63,6 +68,7 @@ impl Counts {
             bytes: self.bytes - earlier.bytes,
             short_calls: self.short_calls - earlier.short_calls,
             failed_calls: self.failed_calls - earlier.failed_calls,
+            unanswered: self.unanswered - earlier.unanswered,
         }
     }
 }
@@ -78,6 +84,12 @@ pub struct PhaseCounts {
 }
 
 impl PhaseCounts {
+    /// The sum of two flows' counts.
+    #[must_use]
+    pub fn plus(&self, other: &PhaseCounts) -> PhaseCounts {
+        PhaseCounts { outside: self.outside.plus(&other.outside), measured: self.measured.plus(&other.measured) }
+    }
+
     /// All that was counted.
     pub fn total(&self) -> Counts {
         self.outside.plus(&self.measured)
@@ -97,6 +109,20 @@ pub struct Sequence {
     pub reordered: u64,
     /// Datagrams that came more than once.
     pub duplicated: u64,
+}
+
+impl Sequence {
+    /// The sum of two flows' numbers.
+    #[must_use]
+    pub fn plus(&self, other: &Sequence) -> Sequence {
+        Sequence {
+            measured_sent: self.measured_sent + other.measured_sent,
+            measured_lost: self.measured_lost + other.measured_lost,
+            total_lost: self.total_lost + other.total_lost,
+            reordered: self.reordered + other.reordered,
+            duplicated: self.duplicated + other.duplicated,
+        }
+    }
 }
 
 /// One CPU's times from `/proc/stat`, in ticks of [`EndRecord::ticks_per_second`] (kernel doc: proc, 1.7).
@@ -230,6 +256,89 @@ pub struct TcpInfo {
     pub sndbuf_limited_us: Option<u64>,
 }
 
+impl TcpInfo {
+    /// Two connections as one: counters are added, what is no counter is this one's.
+    #[must_use]
+    pub fn plus(&self, other: &TcpInfo) -> TcpInfo {
+        fn sum<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
+            Some(a? + b?)
+        }
+        TcpInfo {
+            total_retrans: sum(self.total_retrans, other.total_retrans),
+            data_segs_out: sum(self.data_segs_out, other.data_segs_out),
+            data_segs_in: sum(self.data_segs_in, other.data_segs_in),
+            bytes_sent: sum(self.bytes_sent, other.bytes_sent),
+            bytes_acked: sum(self.bytes_acked, other.bytes_acked),
+            bytes_received: sum(self.bytes_received, other.bytes_received),
+            busy_time_us: sum(self.busy_time_us, other.busy_time_us),
+            rwnd_limited_us: sum(self.rwnd_limited_us, other.rwnd_limited_us),
+            sndbuf_limited_us: sum(self.sndbuf_limited_us, other.sndbuf_limited_us),
+            ..self.clone()
+        }
+    }
+}
+
+/// Times of the answered transactions of the measured window: an HdrHistogram of three significant digits,
+/// from 1 ns to 60 s.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Sum of all times, exact, in ns.
+    pub sum_ns: u64,
+    /// The longest time, exact, in ns.
+    pub max_ns: u64,
+    /// Longest time of each bucket that is not empty, in ns, with how many times fell into it; shortest first.
+    /// Times over 60 s are in the last bucket.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+impl Latency {
+    /// How many times were recorded.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The times of two flows together.
+    #[must_use]
+    pub fn plus(&self, other: &Latency) -> Latency {
+        let mut buckets: BTreeMap<u64, u64> = self.buckets.iter().copied().collect();
+        for (value_ns, count) in &other.buckets {
+            *buckets.entry(*value_ns).or_default() += count;
+        }
+        Latency {
+            sum_ns: self.sum_ns.saturating_add(other.sum_ns),
+            max_ns: self.max_ns.max(other.max_ns),
+            buckets: buckets.into_iter().collect(),
+        }
+    }
+}
+
+/// What one flow of an end left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowRecord {
+    /// What its loop counted in each phase.
+    pub counts: PhaseCounts,
+    /// What its sequence numbers told; receivers of UDP flows only.
+    pub sequence: Option<Sequence>,
+    /// `TCP_INFO` at its end.
+    pub tcp_info: Option<TcpInfo>,
+    /// Times of its transactions; where they were asked for, at the sender only.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+}
+
+impl FlowRecord {
+    /// Several flows as one: counters are added, what is no counter is the first flow's.
+    pub fn sum(flows: &[FlowRecord]) -> FlowRecord {
+        let Some((first, rest)) = flows.split_first() else { return FlowRecord::default() };
+        rest.iter().fold(first.clone(), |sum, flow| FlowRecord {
+            counts: sum.counts.plus(&flow.counts),
+            sequence: sum.sequence.zip(flow.sequence).map(|(a, b)| a.plus(&b)),
+            tcp_info: sum.tcp_info.zip(flow.tcp_info.as_ref()).map(|(a, b)| a.plus(b)),
+            latency: sum.latency.zip(flow.latency.as_ref()).map(|(a, b)| a.plus(b)),
+        })
+    }
+}
+
 /// Everything that one end knows about a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
@@ -245,12 +354,19 @@ pub struct EndRecord {
     pub window_begin_ns: u64,
     /// End of the measured window, as it happened.
     pub window_end_ns: u64,
-    /// What the loop counted in each phase. A TCP receiver divides by its own clock, all others by the sender's.
+    /// What the loop counted in each phase. A receiver of `tcp_stream` and `tcp_connect` divides by
+    /// its own clock, all others by the sender's.
     pub counts: PhaseCounts,
     /// What the sequence numbers told; receivers of UDP flows only.
     pub sequence: Option<Sequence>,
     /// `TCP_INFO` at the end of the run.
     pub tcp_info: Option<TcpInfo>,
+    /// Times of the transactions; where they were asked for, at the sender only.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+    /// Each flow by itself; the fields above are of all together ([`FlowRecord::sum`]).
+    #[serde(default)]
+    pub flows: Vec<FlowRecord>,
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
     /// The readings: the first at the window's begin, the last at its end, every 100 ms between.

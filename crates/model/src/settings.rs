@@ -4,8 +4,12 @@
 
 use toml_edit::Value;
 
-use crate::conditions::{Conditions, Mss, Offloads, Waiting, Workload};
+use crate::conditions::{
+    Conditions, Mss, Offloads, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting, Workload,
+};
+use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
+use crate::record::Role;
 use crate::units;
 
 /// What values a setting takes, and how they are written.
@@ -38,6 +42,13 @@ impl Input {
     fn number(&self) -> u32 {
         match self {
             Input::Number(number) => u32::try_from(*number).unwrap_or(u32::MAX),
+            Input::Word(_) => 0,
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Input::Number(number) => *number,
             Input::Word(_) => 0,
         }
     }
@@ -94,15 +105,31 @@ const fn letter(long: &'static str, letter: char) -> Option<Flag> {
     Some(Flag { long, letter: Some(letter) })
 }
 
+const WORKLOADS: &[&str] = &["tcp_stream", "udp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_connect"];
 const MESSAGE_MAX: u64 = 1 << 24;
+const COUNT_MAX: u64 = 1 << 50;
 const BUFFER_MAX: u64 = 0x3fff_ffff;
 const HOUR_MS: u64 = 3_600_000;
 
 /// Every setting. A new one is a row here and a field of [`Conditions`].
 pub const SETTINGS: &[Setting] = &[
-    row("workload", None, Kind::Word(&["tcp_stream", "udp_stream"]), "how traffic is made", |c, v| {
+    row("workload", None, Kind::Word(WORKLOADS), "how traffic is made", |c, v| {
         c.workload = Workload::NAMES.iter().find(|(n, _)| *n == v.word()).map_or(c.workload, |(_, w)| *w);
     }),
+    row(
+        "send_mode",
+        flag("send-mode"),
+        Kind::Word(&SEND_WORDS),
+        "how the sender hands over messages: one call each, or a fast path of the kernel",
+        |c, v| c.send_mode = Mode::named(Role::Sender, v.word()).unwrap_or_default(),
+    ),
+    row(
+        "receive_mode",
+        flag("receive-mode"),
+        Kind::Word(&RECEIVE_WORDS),
+        "how the receiver takes messages: by plain calls, or by a fast path of the kernel",
+        |c, v| c.receive_mode = Mode::named(Role::Receiver, v.word()).unwrap_or_default(),
+    ),
     row(
         "message_size_bytes",
         letter("message-size", 'l'),
@@ -197,6 +224,62 @@ pub const SETTINGS: &[Setting] = &[
         |c, v| {
             c.receiver_delay_us = v.number();
         },
+    ),
+    row(
+        "flows",
+        letter("flows", 'P'),
+        Kind::Whole(1, 1000),
+        "flows at the same time, each in a thread of its own",
+        |c, v| c.flows = v.number(),
+    ),
+    row(
+        "stop_bytes",
+        letter("bytes", 'n'),
+        Kind::Bytes(1, COUNT_MAX, &[]),
+        "end after this much user data, over all flows, instead of after a time (no warm-up)",
+        |c, v| (c.stop_bytes, c.warmup_ms) = (Some(v.count()), 0),
+    ),
+    row(
+        "stop_messages",
+        letter("messages", 'k'),
+        Kind::Whole(1, COUNT_MAX),
+        "end after this many messages, over all flows, instead of after a time (no warm-up)",
+        |c, v| (c.stop_messages, c.warmup_ms) = (Some(v.count()), 0),
+    ),
+    row(
+        "request_size_bytes",
+        flag("request-size"),
+        Kind::Bytes(1, TRANSACTION_MAX as u64, &[]),
+        "user data of a request (UDP: at most 65507)",
+        |c, v| c.request_size_bytes = v.number(),
+    ),
+    row(
+        "response_size_bytes",
+        flag("response-size"),
+        Kind::Bytes(1, TRANSACTION_MAX as u64, &[]),
+        "user data of a response (UDP: at most 65507)",
+        |c, v| c.response_size_bytes = v.number(),
+    ),
+    row(
+        "latency",
+        flag("latency"),
+        Kind::Switch,
+        "record the time of each transaction (on in `test`, off in studies, unless said otherwise)",
+        |c, v| c.latency = v.is_on(),
+    ),
+    row(
+        "transaction_rate",
+        flag("transaction-rate"),
+        Kind::Whole(1, TRANSACTION_RATE_MAX as u64),
+        "open loop: transactions that each flow begins per second; latency counts from the intended time",
+        |c, v| c.transaction_rate = Some(v.number()),
+    ),
+    row(
+        "request_timeout_ms",
+        flag("request-timeout"),
+        Kind::Whole(1, 60_000),
+        "milliseconds after which an unanswered UDP request is counted as lost",
+        |c, v| c.request_timeout_ms = v.number(),
     ),
     row(
         "warmup_s",
@@ -303,7 +386,7 @@ impl Kind {
             Kind::Time(0, _) if matches!(text, "0" | "0s") => Some(Input::Number(0)),
             Kind::Time(..) => self.within(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0),
             Kind::Name => (1..16).contains(&text.len()).then(|| Input::Word(text.to_owned())),
-            Kind::Switch => matches!(text, "true").then_some(Input::Number(1)),
+            Kind::Switch => text.parse::<bool>().ok().map(|on| Input::Number(u64::from(on))),
             Kind::Word(_) => None,
         }
     }

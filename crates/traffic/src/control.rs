@@ -28,6 +28,7 @@ struct Tally {
     bytes: AtomicU64,
     short_calls: AtomicU64,
     failed_calls: AtomicU64,
+    unanswered: AtomicU64,
 }
 
 impl Tally {
@@ -38,6 +39,7 @@ impl Tally {
             bytes: self.bytes.load(Relaxed),
             short_calls: self.short_calls.load(Relaxed),
             failed_calls: self.failed_calls.load(Relaxed),
+            unanswered: self.unanswered.load(Relaxed),
         }
     }
 }
@@ -105,6 +107,17 @@ impl Control {
         add(&tally.calls, 1);
         add(&tally.messages, 1);
         add(&tally.bytes, bytes as u64);
+    }
+
+    pub(crate) fn count_transaction(&self, phase: Phase, calls: u64, bytes: u64) {
+        let tally = self.tally(phase);
+        add(&tally.calls, calls);
+        add(&tally.messages, 1);
+        add(&tally.bytes, bytes);
+    }
+
+    pub(crate) fn count_unanswered(&self, phase: Phase) {
+        add(&self.tally(phase).unanswered, 1);
     }
 
     pub(crate) fn count_call(&self, phase: Phase, bytes: usize) {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::record::{InForce, Sequence, TcpInfo};
+use model::record::{InForce, Latency, Sequence, TcpInfo};
 
 use crate::control::Control;
 
@@ -33,6 +33,11 @@ pub enum TrafficError {
 impl TrafficError {
     pub(crate) fn system(asked: impl Into<String>) -> impl FnOnce(io::Error) -> TrafficError {
         |error| TrafficError::System { asked: asked.into(), error, hint: String::new() }
+    }
+
+    /// As [`TrafficError::system`], with an error number.
+    pub(crate) fn errno(asked: impl Into<String>) -> impl FnOnce(rustix::io::Errno) -> TrafficError {
+        |error| TrafficError::system(asked)(error.into())
     }
 }
 
@@ -63,6 +68,8 @@ pub struct Outcome {
     pub tcp_info: Option<TcpInfo>,
     /// What sequence numbers told.
     pub sequence: Option<Sequence>,
+    /// Times of the transactions, where they were asked for.
+    pub latency: Option<Latency>,
 }
 
 /// How many messages the sender sent.

@@ -7,8 +7,26 @@ use rustix::net::RecvFlags;
 
 use crate::control::{Control, Phase};
 
-/// Sends messages until the window is over. `send` makes one call for the whole message and says how
-/// many bytes it took; `rest` sends what a call left over, and says how many bytes that took.
+/// How much a sender sends when nobody stops it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// Whole messages.
+    pub messages: u64,
+    /// Bytes of one last, shorter message; 0 where there is none.
+    pub last: usize,
+}
+
+impl Amount {
+    /// What the run asks for: its bound, or no end.
+    pub fn of(conditions: &Conditions) -> Amount {
+        let (messages, last) = conditions.bound().unwrap_or((u64::MAX, 0));
+        Amount { messages, last: last as usize }
+    }
+}
+
+/// Sends messages of `size` bytes until the amount is sent or the window is over. `send` makes one call
+/// for a whole message of the length that it is given and says how many bytes it took; `rest` sends a
+/// message of that length from an offset on, and says how many bytes that took.
 ///
 /// # Errors
 /// The first error that is not a passing one.
@@ -16,21 +34,33 @@ use crate::control::{Control, Phase};
 pub fn send_messages(
     control: &Control,
     size: usize,
-    mut send: impl FnMut(Phase) -> Result<usize, Errno>,
-    mut rest: impl FnMut(usize) -> Result<usize, Errno>,
+    amount: Amount,
+    mut send: impl FnMut(Phase, usize) -> Result<usize, Errno>,
+    mut rest: impl FnMut(usize, usize) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
+    let (mut left, mut length) = (amount.messages, size);
     loop {
+        if left == 0 {
+            if length != size || amount.last == 0 {
+                return Ok(());
+            }
+            (left, length) = (1, amount.last);
+        }
         let phase = control.phase();
         if phase as u8 >= Phase::Over as u8 {
             return Ok(());
         }
-        match send(phase) {
-            Ok(bytes) if bytes == size => control.count_message(phase, bytes),
-            Ok(bytes) => complete(control, phase, size, bytes, &mut rest)?,
-            Err(Errno::INTR) => {}
-            Err(error) if is_passing(error) => control.count_failed(phase),
+        match send(phase, length) {
+            Ok(bytes) if bytes == length => control.count_message(phase, bytes),
+            Ok(bytes) => complete(control, phase, length, bytes, &mut rest)?,
+            Err(Errno::INTR) => continue,
+            Err(error) if is_passing(error) => {
+                control.count_failed(phase);
+                continue;
+            }
             Err(error) => return Err(error),
         }
+        left -= 1;
     }
 }
 
@@ -41,12 +71,12 @@ fn complete(
     phase: Phase,
     size: usize,
     mut done: usize,
-    rest: &mut impl FnMut(usize) -> Result<usize, Errno>,
+    rest: &mut impl FnMut(usize, usize) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
     control.count_call(phase, done);
     control.count_short(phase);
     while done < size {
-        match rest(done) {
+        match rest(done, size) {
             Ok(bytes) => {
                 control.count_call(phase, bytes);
                 done += bytes;

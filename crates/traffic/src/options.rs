@@ -108,9 +108,9 @@ fn rows(is_tcp: bool) -> impl Iterator<Item = &'static Row> {
 pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(), TrafficError> {
     for row in rows(is_tcp) {
         let Some(value) = (row.asked)(conditions) else { continue };
-        let asked = format!("{} of {value}", row.option_name);
-        let value = i32::try_from(value).unwrap_or(i32::MAX);
-        socket::set_int(socket.as_fd(), row.option, value).map_err(TrafficError::system(asked))?;
+        let number = i32::try_from(value).unwrap_or(i32::MAX);
+        socket::set_int(socket.as_fd(), row.option, number)
+            .map_err(|error| TrafficError::system(format!("{} of {value}", row.option_name))(error))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
-use crate::loops::{receive_flags, send_messages};
+use crate::loops::{Amount, receive_flags, send_messages};
 use crate::options::{self, tcp_info};
 
 struct Waiting {
@@ -26,17 +26,28 @@ struct Waiting {
 
 /// Opens the receiver's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let asked = format!("listen on TCP {address}");
-    let socket = open(&SocketAddr::new(address, 0), conditions)?;
-    let bound = rustix::net::bind(&socket, &SocketAddr::new(address, 0)).and_then(|()| rustix::net::listen(&socket, 1));
-    bound.map_err(|error| TrafficError::system(asked)(error.into()))?;
-    let listener = TcpListener::from(socket);
-    let address = listener.local_addr().map_err(TrafficError::system("the TCP socket's own address"))?;
+    let (listener, address) = bind(conditions, address, 1)?;
     Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
 }
 
+/// A listening socket with the run's options, and its address.
+pub fn bind(
+    conditions: &Conditions,
+    address: IpAddr,
+    backlog: i32,
+) -> Result<(TcpListener, SocketAddr), TrafficError> {
+    let asked = format!("listen on TCP {address}");
+    let address = SocketAddr::new(address, 0);
+    let socket = open(&address, conditions)?;
+    let bound = rustix::net::bind(&socket, &address).and_then(|()| rustix::net::listen(&socket, backlog));
+    bound.map_err(|error| TrafficError::system(asked)(error.into()))?;
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().map_err(TrafficError::system("the TCP socket's own address"))?;
+    Ok((listener, address))
+}
+
 /// A socket with the options that must stand before the connection is made.
-fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+pub fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
         .map_err(|error| TrafficError::system("open a TCP socket")(error.into()))?;
@@ -64,12 +75,30 @@ pub fn connect(
     token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
+    let stream = meet(conditions, peer, token, patience)?;
+    let in_force = in_force(&stream, conditions, true);
+    let message = vec![0x5A; conditions.message_size_bytes as usize];
+    Ok(Ready { in_force, flow: Box::new(Sender { stream, message, amount: Amount::of(conditions) }) })
+}
+
+/// The segment size to announce in the kernel's terms, where the run asks for one.
+pub fn segment_option(conditions: &Conditions) -> Option<i32> {
+    // The option counts the timestamps, which take their room from the user's data.
+    let timestamps = if timestamps_in_use() { TCP_TIMESTAMPS } else { 0 };
+    conditions.segment_bytes().map(|bytes| (bytes + timestamps) as i32)
+}
+
+/// A connection to the receiver that has shown the run's token.
+pub fn meet(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<TcpStream, TrafficError> {
     let deadline = Instant::now() + patience;
     let socket = open(&peer, conditions)?;
-    if let Some(bytes) = conditions.segment_bytes() {
-        // The option counts the timestamps, which take their room from the user's data.
-        let bytes = bytes + if timestamps_in_use() { TCP_TIMESTAMPS } else { 0 };
-        socket::set_int(&socket, TCP_MAXSEG, bytes as i32)
+    if let Some(bytes) = segment_option(conditions) {
+        socket::set_int(&socket, TCP_MAXSEG, bytes)
             .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;
     }
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
@@ -80,9 +109,7 @@ pub fn connect(
     exchange_tokens(&mut stream, &token, deadline).map_err(|error| {
         TrafficError::Peer(format!("the TCP receiver at {peer} did not answer with the run's token: {error}"))
     })?;
-    let in_force = in_force(&stream, conditions, true);
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
-    Ok(Ready { in_force, flow: Box::new(Sender { stream, message }) })
+    Ok(stream)
 }
 
 fn timestamps_in_use() -> bool {
@@ -99,7 +126,7 @@ fn exchange_tokens(stream: &mut TcpStream, token: &Token, deadline: Instant) -> 
 }
 
 /// What the connection really has.
-fn in_force(stream: &TcpStream, conditions: &Conditions, sender: bool) -> Vec<InForce> {
+pub fn in_force(stream: &TcpStream, conditions: &Conditions, sender: bool) -> Vec<InForce> {
     let mut settings = options::in_force(stream, conditions, true);
     settings.push(InForce {
         name: "congestion_control".into(),
@@ -150,7 +177,7 @@ impl Pending for Waiting {
 }
 
 /// Takes connections until one shows the token; others are closed.
-fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) -> io::Result<TcpStream> {
+pub fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) -> io::Result<TcpStream> {
     let deadline = Instant::now() + patience;
     loop {
         sockopt::set_socket_timeout(listener.as_fd(), sockopt::Timeout::Recv, Some(time_left(deadline)?))?;
@@ -172,6 +199,7 @@ fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) 
 struct Sender {
     stream: TcpStream,
     message: Vec<u8>,
+    amount: Amount,
 }
 
 impl Flow for Sender {
@@ -180,11 +208,11 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { stream, message } = self;
+        let Sender { stream, message, amount } = self;
         let size = message.len();
-        let send_one = |_: Phase| send(&*stream, message, SendFlags::NOSIGNAL);
-        let send_rest = |done: usize| send(&*stream, &message[done..], SendFlags::NOSIGNAL);
-        send_messages(control, size, send_one, send_rest)
+        let send_one = |_: Phase, length: usize| send(&*stream, &message[..length], SendFlags::NOSIGNAL);
+        let send_rest = |done: usize, length: usize| send(&*stream, &message[done..length], SendFlags::NOSIGNAL);
+        send_messages(control, size, *amount, send_one, send_rest)
             .map_err(|error| TrafficError::system(format!("send a message of {size} bytes"))(error.into()))?;
         if control.phase() == Phase::Abort {
             return Ok(());
@@ -193,12 +221,12 @@ impl Flow for Sender {
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), sequence: None }
+        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
     }
 }
 
 /// Says that nothing more comes and waits until the receiver has taken everything and says the same.
-fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {
+pub fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.read(&mut [0; 1]).map(|_| ())
@@ -232,6 +260,6 @@ impl Flow for Receiver {
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), sequence: None }
+        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
     }
 }

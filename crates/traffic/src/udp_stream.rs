@@ -13,12 +13,12 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{Token, answer_udp, greet_udp};
-use crate::loops::{receive_flags, send_messages};
+use crate::loops::{Amount, receive_flags, send_messages};
 use crate::options;
 use crate::sequence::{Arrival, HEADER_BYTES, Tracker, header, parse};
 
 /// A receiver looks this often whether the flow is over while nothing comes.
-const QUIET: Duration = Duration::from_millis(100);
+pub const QUIET: Duration = Duration::from_millis(100);
 
 struct Waiting {
     socket: UdpSocket,
@@ -34,7 +34,7 @@ pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<
     Ok(Box::new(Waiting { socket, address, conditions: conditions.clone(), token }))
 }
 
-fn bind(conditions: &Conditions, address: SocketAddr) -> Result<UdpSocket, TrafficError> {
+pub fn bind(conditions: &Conditions, address: SocketAddr) -> Result<UdpSocket, TrafficError> {
     let socket = UdpSocket::bind(address).map_err(TrafficError::system(format!("bind a UDP socket to {address}")))?;
     options::set(&socket, conditions, false)?;
     Ok(socket)
@@ -55,7 +55,7 @@ pub fn connect(
     })?;
     let in_force = options::in_force(&socket, conditions, false);
     let message = vec![0x5A; conditions.message_size_bytes as usize];
-    Ok(Ready { in_force, flow: Box::new(Sender { socket, message }) })
+    Ok(Ready { in_force, flow: Box::new(Sender { socket, message, amount: Amount::of(conditions) }) })
 }
 
 impl Pending for Waiting {
@@ -86,6 +86,7 @@ impl Pending for Waiting {
 struct Sender {
     socket: UdpSocket,
     message: Vec<u8>,
+    amount: Amount,
 }
 
 impl Flow for Sender {
@@ -94,19 +95,19 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { socket, message } = self;
+        let Sender { socket, message, amount } = self;
         let size = message.len();
         let mut number = 0;
-        let send_one = |phase: Phase| {
+        let send_one = |phase: Phase, length: usize| {
             if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
                 *front = header(phase, number);
             }
-            let sent = send(&*socket, message, SendFlags::empty())?;
+            let sent = send(&*socket, &message[..length], SendFlags::empty())?;
             number += 1;
             Ok(sent)
         };
-        let cut = |_| Err(Errno::MSGSIZE);
-        send_messages(control, size, send_one, cut)
+        let cut = |_, _| Err(Errno::MSGSIZE);
+        send_messages(control, size, *amount, send_one, cut)
             .map_err(|error| TrafficError::system(format!("send a datagram of {size} bytes"))(error.into()))
     }
 
@@ -187,6 +188,6 @@ impl Flow for Receiver {
             reordered: self.tracker.reordered,
             duplicated: self.tracker.duplicated,
         });
-        Outcome { tcp_info: None, sequence }
+        Outcome { sequence, ..Outcome::default() }
     }
 }

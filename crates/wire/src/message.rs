@@ -27,8 +27,8 @@ pub struct Prepare {
     pub token: Token,
     /// Receiver: the address to listen on.
     pub listen_on: Option<IpAddr>,
-    /// Sender: where the receiver listens.
-    pub connect_to: Option<SocketAddr>,
+    /// Sender: where the receiver listens, by flow.
+    pub connect_to: Vec<SocketAddr>,
 }
 
 /// When the run begins, on the agent's own monotonic clock.
@@ -68,10 +68,8 @@ pub enum ToAgent {
     Start(Start),
     /// Tells a receiver what was sent, so that it can finish with [`FromAgent::Done`].
     Finish {
-        /// Messages sent in the measured window.
-        measured_sent: u64,
-        /// Messages sent in the whole run.
-        total_sent: u64,
+        /// By flow: messages sent in the measured window, and in the whole run.
+        sent: Vec<[u64; 2]>,
     },
     /// Ends the present run at once; answered by [`FromAgent::Stopped`].
     Stop,
@@ -99,8 +97,8 @@ pub enum FromAgent {
     },
     /// The receiver waits here for its sender.
     Listening {
-        /// The address with its port.
-        address: SocketAddr,
+        /// The address with its port, by flow.
+        addresses: Vec<SocketAddr>,
     },
     /// The end can start.
     Ready {
