@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::conditions::Conditions;
+use model::conditions::{Conditions, Pacing};
 use model::record::{EndRecord, FlowRecord, InForce, Role};
 use traffic::{Control, Flow, Phase, Ready};
 use wire::{FromAgent, Prepare};
@@ -115,7 +115,9 @@ impl End {
 
     fn record(&self) -> Result<EndRecord, String> {
         let knobs = Knobs::apply(&self.prepare.device, self.prepare.conditions.offloads)?;
-        let (in_force, flows) = self.meet()?;
+        let (conditions, pacing) = with_pacing(&self.prepare)?;
+        let (mut in_force, flows) = self.meet(&conditions)?;
+        in_force.extend(pacing);
         self.outbox.send(&FromAgent::Ready { in_force: in_force.clone(), offloads: knobs.offloads.clone() });
         let mut crew = Crew::new(&self.notes, &self.brake.controls);
         let start = crew.start(NEXT_WORD)?;
@@ -128,8 +130,8 @@ impl End {
     }
 
     /// Every flow of this end, and the settings of the first.
-    fn meet(&self) -> Result<(Vec<InForce>, Flows), String> {
-        let shares = shares(&self.prepare.conditions);
+    fn meet(&self, conditions: &Conditions) -> Result<(Vec<InForce>, Flows), String> {
+        let shares = shares(conditions);
         let ready = match self.prepare.role {
             Role::Sender => self.connect(&shares),
             Role::Receiver => self.accept(&shares),
@@ -176,6 +178,8 @@ impl End {
                 sequence: outcome.sequence,
                 tcp_info: outcome.tcp_info,
                 latency: outcome.latency,
+                pacing: outcome.pacing,
+                mode_counters: outcome.mode_counters,
             }
         };
         let flows: Vec<FlowRecord> = flows.into_iter().enumerate().map(record).collect();
@@ -196,6 +200,36 @@ impl End {
             samples: watched.samples,
         })
     }
+}
+
+/// The run's conditions with its pacer chosen: only `fq` paces datagrams, and a kernel without it says nothing.
+fn with_pacing(prepare: &Prepare) -> Result<(Conditions, Option<InForce>), String> {
+    let mut conditions = prepare.conditions.clone();
+    if conditions.asked_messages_per_second().is_none() || prepare.role == Role::Receiver {
+        return Ok((conditions, None));
+    }
+    let facts = host::describe(&prepare.device).map_err(|error| error.to_string())?;
+    let kinds: Vec<&str> = facts.qdiscs.iter().map(|qdisc| qdisc.kind.as_str()).collect();
+    let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
+    let asked = match conditions.pacing {
+        Pacing::Kernel if !kernel_can => {
+            return Err(format!(
+                "pacing of UDP by the kernel needs the queueing discipline fq on {}, which has {}; use --pacing sender",
+                prepare.device,
+                kinds.join(", ")
+            ));
+        }
+        Pacing::Kernel => Some("kernel"),
+        Pacing::Sender => Some("sender"),
+        Pacing::Auto => None,
+    };
+    if conditions.pacing == Pacing::Auto {
+        let by_kernel = conditions.workload.is_datagram() && kernel_can;
+        conditions.pacing = if by_kernel { Pacing::Kernel } else { Pacing::Sender };
+    }
+    let actual = if conditions.pacing == Pacing::Kernel { "kernel" } else { "sender" };
+    let pacing = InForce { name: "pacing".into(), asked: asked.map(str::to_owned), actual: Some(actual.to_owned()) };
+    Ok((conditions, Some(pacing)))
 }
 
 /// The conditions of each flow: bounds are of the whole run, and divided among the flows.

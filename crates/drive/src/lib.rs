@@ -127,7 +127,10 @@ impl<'a> Session<'a> {
                 }
                 Err(RunError::Failed(reason)) => {
                     emit(sink, Event::RunFailed { run: planned.index, kind: FailureKind::Failed, reason })?;
-                    self.pair.recover(self.stop)?;
+                    match self.pair.recover(self.stop) {
+                        Err(DriveError::Stopped) => return Ok(Ending::Interrupted),
+                        recovered => recovered?,
+                    }
                 }
                 Err(RunError::Sink(reason)) => return Err(DriveError::Sink(reason)),
             }

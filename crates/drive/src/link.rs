@@ -10,6 +10,12 @@ use wire::{Decoder, FromAgent, ToAgent, encode};
 
 use crate::Way;
 
+/// Why nothing comes any more from an agent that says nothing wrong.
+pub const OUTPUT_ENDED: &str = "its output ended";
+
+/// How long a process may take to be gone after its last sign.
+const MOMENT: Duration = Duration::from_millis(200);
+
 /// What comes from an agent, or that nothing comes any more.
 pub struct Incoming {
     pub role: Role,
@@ -50,14 +56,14 @@ impl Link {
         }
     }
 
-    /// How the process ended, if it did, within a moment.
-    pub fn ending(&mut self) -> String {
-        let deadline = Instant::now() + Duration::from_millis(200);
+    /// How the process ended; absent when it does not within a moment.
+    pub fn ending(&mut self) -> Option<String> {
+        let deadline = Instant::now() + MOMENT;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return format!("it ended with {status}"),
+                Ok(Some(status)) => return Some(format!("it ended with {status}")),
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                _ => return "its output ended".to_owned(),
+                _ => return None,
             }
         }
     }
@@ -84,7 +90,7 @@ fn forward(mut output: impl Read, mut pass: impl FnMut(FromAgent) -> bool) -> St
     let mut bytes = vec![0; 64 << 10];
     loop {
         match output.read(&mut bytes) {
-            Ok(0) => return "its output ended".to_owned(),
+            Ok(0) => return OUTPUT_ENDED.to_owned(),
             Ok(length) => decoder.push(&bytes[..length]),
             Err(error) => return error.to_string(),
         }

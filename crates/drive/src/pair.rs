@@ -8,7 +8,7 @@ use model::event::EndDescription;
 use model::record::{Role, Sample};
 use wire::{FromAgent, Lease, PROTOCOL, ToAgent};
 
-use crate::link::{Incoming, Link};
+use crate::link::{Incoming, Link, OUTPUT_ENDED};
 use crate::{DriveError, Ends, Way};
 
 /// How long an agent may take to start and answer.
@@ -104,13 +104,19 @@ impl Pair {
         Ok(EndDescription { role, place: self.ends.way(role).place.clone(), host })
     }
 
-    /// Brings both agents to rest after a failed run; one that does not come to rest is replaced.
+    /// Brings both agents to rest after a failed run; one that is gone or does not come to rest is replaced.
     pub fn recover(&mut self, stop: &AtomicBool) -> Result<(), DriveError> {
-        for role in [Role::Sender, Role::Receiver] {
+        let roles = [Role::Sender, Role::Receiver];
+        // Both rest before one is started: what the other says about the failed run is heard here.
+        for role in roles {
             self.send(role, &ToAgent::Stop);
-            let stopped = self.wait_past_failures(role, ANSWER);
-            if stopped.is_err() {
+            let is_gone = self.links[slot(role)].is_none();
+            if is_gone || self.wait_past_failures(role, ANSWER).is_err() {
                 self.links[slot(role)] = None;
+            }
+        }
+        for role in roles {
+            if self.links[slot(role)].is_none() {
                 self.start(role, stop)?;
             }
         }
@@ -124,6 +130,7 @@ impl Pair {
             match self.next(deadline, "rest", &never, role)? {
                 (from, Ok(FromAgent::Stopped)) if from == role => return Ok(()),
                 (from, Err(reason)) if from == role => return Err(WaitError::Failed(reason)),
+                (from, Err(_)) => self.links[slot(from)] = None,
                 _ => {}
             }
         }
@@ -163,9 +170,7 @@ impl Pair {
         loop {
             let (from, message) = self.next(deadline, what, stop, role)?;
             match message {
-                Ok(FromAgent::Failed { reason }) => {
-                    return Err(WaitError::Failed(format!("the {}: {reason}", from.name())));
-                }
+                Ok(FromAgent::Failed { reason }) => return Err(WaitError::Failed(self.cause(from, &reason))),
                 Ok(FromAgent::Progress(sample)) => progress(from, sample)?,
                 Ok(message) => {
                     if let Some(found) = pick(from, message) {
@@ -177,10 +182,28 @@ impl Pair {
         }
     }
 
+    /// What an agent says of a failed run; when the other one is gone, that: it is what this one noticed.
+    fn cause(&mut self, role: Role, reason: &str) -> String {
+        let other = if role == Role::Sender { Role::Receiver } else { Role::Sender };
+        match self.links[slot(other)].as_mut().and_then(Link::ending) {
+            Some(ending) => self.gone(other, &ending),
+            None => format!("the {}: {reason}", role.name()),
+        }
+    }
+
+    /// Says how an agent went whose output ended or was none of ours.
     fn died(&mut self, role: Role, reason: &str) -> String {
-        let ending = self.links[slot(role)].as_mut().map_or_else(|| reason.to_owned(), Link::ending);
-        let ending = if reason == "its output ended" { ending } else { format!("{reason} ({ending})") };
-        format!("the agent of the {} is gone: {ending}", role.name())
+        match self.links[slot(role)].as_mut().and_then(Link::ending) {
+            Some(ending) if reason == OUTPUT_ENDED => self.gone(role, &ending),
+            Some(ending) => self.gone(role, &format!("{reason} ({ending})")),
+            None => self.gone(role, reason),
+        }
+    }
+
+    /// Lets go of an agent that is gone.
+    fn gone(&mut self, role: Role, how: &str) -> String {
+        self.links[slot(role)] = None;
+        format!("the agent of the {} is gone: {how}", role.name())
     }
 
     /// The next word of either agent, with both leases renewed meanwhile.

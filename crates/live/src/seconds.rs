@@ -14,14 +14,14 @@ struct End {
 }
 
 impl End {
-    /// The rate in bit/s from the first to the last reading of the second number `second`.
-    fn rate(&self, second: u64) -> Option<f64> {
+    /// What was counted per second from the first to the last reading of the second number `second`.
+    fn rate(&self, second: u64, count: fn(&Sample) -> u64) -> Option<f64> {
         let first_ns = self.samples.first()?.at_ns;
         let at = |seconds: u64| {
             self.samples.iter().find(|sample| sample.at_ns + SECOND_NS / 20 >= first_ns + seconds * SECOND_NS)
         };
         let (begin, end) = (at(second)?, at(second + 1)?);
-        Some((end.counts.bytes - begin.counts.bytes) as f64 * 8e9 / (end.at_ns - begin.at_ns) as f64)
+        Some((count(end) - count(begin)) as f64 * 1e9 / (end.at_ns - begin.at_ns) as f64)
     }
 }
 
@@ -31,9 +31,15 @@ pub struct Seconds {
     sender: End,
     receiver: End,
     told: u64,
+    transactions: bool,
 }
 
 impl Seconds {
+    /// The view of a run whose unit is the transaction and not the bit.
+    pub fn of_transactions() -> Seconds {
+        Seconds { transactions: true, ..Seconds::default() }
+    }
+
     /// Takes an event; gives a line when both ends have told of one more second.
     pub fn line(&mut self, event: &Event) -> Option<String> {
         let Event::Progress { role, sample, .. } = event else { return None };
@@ -41,9 +47,12 @@ impl Seconds {
             Role::Sender => self.sender.samples.push(sample.clone()),
             Role::Receiver => self.receiver.samples.push(sample.clone()),
         }
-        let (sent, received) = (self.sender.rate(self.told)?, self.receiver.rate(self.told)?);
+        let count: fn(&Sample) -> u64 =
+            if self.transactions { |sample| sample.counts.messages } else { |sample| 8 * sample.counts.bytes };
+        let show = |rate| if self.transactions { format!("{rate:.0} tr/s") } else { show_rate(rate) };
+        let (sent, received) = (self.sender.rate(self.told, count)?, self.receiver.rate(self.told, count)?);
         self.told += 1;
-        Some(format!("{:5} s  sender {:>13}  receiver {:>13}", self.told, show_rate(sent), show_rate(received)))
+        Some(format!("{:5} s  sender {:>13}  receiver {:>13}", self.told, show(sent), show(received)))
     }
 }
 

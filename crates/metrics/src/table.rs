@@ -1,6 +1,6 @@
 //! The metrics: one row each, and the formulas behind them.
 
-use model::record::{Role, ThreadKind};
+use model::record::{Latency, Role, ThreadKind};
 
 use crate::attribution::{Method, attribute};
 use crate::cpu;
@@ -255,14 +255,110 @@ pub const METRICS: &[Metric] = &[
         "Receive calls",
         "1/s",
         Better::Neither,
-        "receive calls that brought data ÷ window",
-        |run| Some(run.measured(Role::Receiver).calls as f64 / run.window_seconds(Role::Receiver)?),
+        "receive calls of a stream that brought data ÷ window",
+        |run| Some(receive_calls(run)? / run.window_seconds(Role::Receiver)?),
     ),
-    row("bytes_per_receive_call", "User data per receive call", "bytes", Better::Neither, "received ÷ calls", |run| {
-        let counts = run.measured(Role::Receiver);
-        quotient(counts.bytes as f64, counts.calls as f64)
+    row(
+        "bytes_per_receive_call",
+        "User data per receive call",
+        "bytes",
+        Better::Neither,
+        "received ÷ calls, of a stream",
+        |run| quotient(run.measured(Role::Receiver).bytes as f64, receive_calls(run)?),
+    ),
+    row(
+        "transactions_per_second",
+        "Transactions",
+        "1/s",
+        Better::Higher,
+        "requests with their responses, or connections ÷ the sender's window",
+        |run| Some(transactions(run, Role::Sender)? / run.window_seconds(Role::Sender)?),
+    ),
+    row(
+        "requests_lost_pct",
+        "Requests without an answer",
+        "%",
+        Better::Lower,
+        "requests that were given up after the timeout ÷ all requests of the measured window",
+        |run| {
+            // TCP loses none.
+            let answered = transactions(run, Role::Sender).filter(|_| run.conditions.workload.is_datagram())?;
+            let lost = run.measured(Role::Sender).unanswered as f64;
+            quotient(100.0 * lost, answered + lost)
+        },
+    ),
+    Metric {
+        attributed: true,
+        ..row(
+            "send_service_demand_us_per_transaction",
+            "Service demand of the asking end",
+            "µs/transaction",
+            Better::Lower,
+            "the sender's attributed CPU time ÷ transactions",
+            |run| transaction_demand(run, Role::Sender),
+        )
+    },
+    Metric {
+        attributed: true,
+        ..row(
+            "receive_service_demand_us_per_transaction",
+            "Service demand of the answering end",
+            "µs/transaction",
+            Better::Lower,
+            "the receiver's attributed CPU time ÷ transactions that it counted",
+            |run| transaction_demand(run, Role::Receiver),
+        )
+    },
+    row(
+        "latency_mean_us",
+        "Latency, mean",
+        "µs",
+        Better::Lower,
+        "sum of the times ÷ answered transactions of the measured window; from the end of the one before, or from the intended time where a rate was asked",
+        |run| latency(run).and_then(|times| quotient(times.sum_ns as f64 / 1000.0, times.count() as f64)),
+    ),
+    row("latency_p50_us", "Latency, median", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 500)),
+    row("latency_p90_us", "Latency, 90 %", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 900)),
+    row("latency_p99_us", "Latency, 99 %", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 990)),
+    row("latency_p999_us", "Latency, 99.9 %", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 999)),
+    row("latency_max_us", "Latency, longest", "µs", Better::Lower, "the longest time, exact", |run| {
+        latency(run).filter(|times| times.count() > 0).map(|times| times.max_ns as f64 / 1000.0)
     }),
 ];
+
+const LATENCY_DOC: &str = "the time that this share of the answered transactions did not exceed, to three digits";
+
+fn receive_calls(run: &RunView) -> Option<f64> {
+    let streams = !run.conditions.workload.is_transactional();
+    streams.then(|| run.measured(Role::Receiver).calls as f64)
+}
+
+fn transactions(run: &RunView, role: Role) -> Option<f64> {
+    run.conditions.workload.is_transactional().then(|| run.measured(role).messages as f64)
+}
+
+/// CPU time attributed to `end` over its window, in µs per transaction that it counted.
+fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
+    let count = transactions(run, end)?;
+    quotient(attribute(run).ok()?.end(end).cpus * run.window_seconds(end)? * 1e6, count)
+}
+
+fn latency<'a>(run: &RunView<'a>) -> Option<&'a Latency> {
+    run.sender.latency.as_ref()
+}
+
+/// The least time that at least so many thousandths of the transactions did not exceed.
+fn quantile_us(run: &RunView, thousandths: u64) -> Option<f64> {
+    let times = latency(run)?;
+    let rank = (times.count() * thousandths).div_ceil(1000);
+    let mut seen = 0;
+    let reached = |(_, count): &&(u64, u64)| {
+        seen += count;
+        seen >= rank
+    };
+    // A bucket's upper end may lie above the longest time.
+    times.buckets.iter().find(reached).map(|(ns, _)| (*ns).min(times.max_ns) as f64 / 1000.0)
+}
 
 fn quotient(above: f64, below: f64) -> Option<f64> {
     (below > 0.0).then(|| above / below)

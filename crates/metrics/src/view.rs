@@ -33,9 +33,9 @@ impl<'a> RunView<'a> {
 
     /// Length of the window that an end's measured counts belong to, in seconds; absent where it is empty.
     ///
-    /// A receiver of datagrams counts by the marks that the sender put on them, so its window is the sender's.
+    /// A receiver counts by the sender's marks wherever there are any, so its window is the sender's.
     pub fn window_seconds(&self, role: Role) -> Option<f64> {
-        let by_marks = self.conditions.workload.is_datagram();
+        let by_marks = self.conditions.workload.marks_window();
         let end = if by_marks { self.sender } else { self.end(role) };
         let ns = end.window_end_ns.checked_sub(end.window_begin_ns)?;
         (ns > 0).then(|| ns as f64 / 1e9)

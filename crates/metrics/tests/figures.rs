@@ -3,7 +3,8 @@
 use metrics::{METRICS, Method, RunView, attribute, metric};
 use model::conditions::{Conditions, Workload};
 use model::record::{
-    Counts, CpuTicks, EndRecord, OffloadsInForce, PhaseCounts, Role, Sample, Sequence, TcpInfo, ThreadKind, ThreadTime,
+    Counts, CpuTicks, EndRecord, Latency, OffloadsInForce, PhaseCounts, Role, Sample, Sequence, TcpInfo, ThreadKind,
+    ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -39,6 +40,7 @@ fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
         counts: PhaseCounts { outside: Counts::default(), measured: counts },
         sequence: None,
         tcp_info: None,
+        latency: None,
         flows: Vec::new(),
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],
@@ -230,7 +232,54 @@ fn names_are_unique_and_end_in_their_unit() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), METRICS.len());
-    let units = ["_mbps", "_us_per_kib", "_us", "_pct", "_bytes", "_per_second", "retransmits", "_receive_call"];
+    let units =
+        ["_mbps", "_us_per_kib", "_transaction", "_us", "_pct", "_bytes", "_per_second", "retransmits", "_call"];
     assert!(names.iter().all(|name| units.iter().any(|unit| name.ends_with(unit))), "{names:?}");
     assert!(METRICS.iter().all(|metric| !metric.doc.is_empty() && !metric.title.is_empty()));
+}
+
+#[test]
+fn transactions_have_their_own_figures() {
+    let mut run = Run::udp();
+    run.conditions.workload = Workload::UdpRr;
+    run.conditions.latency = true;
+    let counts = Counts { calls: 2000, messages: 1000, bytes: 2000, unanswered: 250, ..Counts::default() };
+    run.sender.counts.measured = counts;
+    run.receiver.counts.measured = Counts { messages: 1200, unanswered: 0, ..counts };
+    // 500 times of 10 µs, 400 of 20, 90 of 30, 9 of 40, and the longest, of 41 in a bucket up to 42.
+    run.sender.latency = Some(Latency {
+        sum_ns: 5_000_000 + 8_000_000 + 2_700_000 + 360_000 + 41_000,
+        max_ns: 41_000,
+        buckets: vec![(10_000, 500), (20_000, 400), (30_000, 90), (40_000, 9), (42_000, 1)],
+    });
+    let view = run.view();
+    let figure = |name: &str| (metric(name).expect("there").compute)(&view);
+    for (name, wanted) in [
+        ("transactions_per_second", 500.0),
+        ("requests_lost_pct", 20.0),
+        ("latency_mean_us", 16.101),
+        ("latency_p50_us", 10.0),
+        ("latency_p90_us", 20.0),
+        ("latency_p99_us", 30.0),
+        ("latency_p999_us", 40.0),
+        ("latency_max_us", 41.0),
+    ] {
+        let found = figure(name).expect(name);
+        assert!((found - wanted).abs() < 1e-9, "{name}: {found}");
+    }
+    let attribution = attribute(&view).expect("by ticks");
+    for (name, end, count) in [
+        ("send_service_demand_us_per_transaction", Role::Sender, 1000.0),
+        ("receive_service_demand_us_per_transaction", Role::Receiver, 1200.0),
+    ] {
+        let wanted = attribution.end(end).cpus * 2e6 / count;
+        assert!((figure(name).expect(name) - wanted).abs() < 1e-9, "{name}");
+    }
+    assert_eq!(figure("bytes_per_receive_call"), None);
+    run.conditions.workload = Workload::UdpStream;
+    run.sender.latency = None;
+    let view = run.view();
+    for name in ["transactions_per_second", "latency_mean_us", "latency_p50_us", "latency_max_us"] {
+        assert_eq!((metric(name).expect("there").compute)(&view), None, "{name}");
+    }
 }

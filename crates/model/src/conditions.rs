@@ -91,6 +91,30 @@ pub enum Waiting {
     Spin,
 }
 
+/// Which bytes a rate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateOf {
+    /// User data.
+    #[default]
+    User,
+    /// User data with the headers of Ethernet, IP and transport, as queueing disciplines count.
+    Wire,
+}
+
+/// Who holds messages back to keep a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// The kernel for UDP where the interface has `fq`, else the sender.
+    #[default]
+    Auto,
+    /// The kernel (`SO_MAX_PACING_RATE`).
+    Kernel,
+    /// The sender itself, by sleeping.
+    Sender,
+}
+
 /// What one run does. Every cell of a study has one of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -132,6 +156,16 @@ pub struct Conditions {
     pub busy_poll_us: Option<u32>,
     /// Time that the receiver spends asleep after each receive call, in microseconds.
     pub receiver_delay_us: u32,
+    /// Rate of each flow, in bit/s of what [`Conditions::rate_of`] says; absent: as fast as it goes.
+    pub rate_bps: Option<u64>,
+    /// Which bytes the rate counts.
+    pub rate_of: RateOf,
+    /// Rate of each flow, in messages per second; absent: as fast as it goes.
+    pub message_rate: Option<u64>,
+    /// Messages that a paced sender sends together; absent: those of 100 µs.
+    pub burst_messages: Option<u32>,
+    /// Who holds messages back.
+    pub pacing: Pacing,
     /// Flows at the same time, each in a thread of its own at both ends.
     pub flows: u32,
     /// Bytes of user data after which the run ends, over all flows; absent: it ends by time.
@@ -189,6 +223,11 @@ impl Default for Conditions {
             waiting: Waiting::Block,
             busy_poll_us: None,
             receiver_delay_us: 0,
+            rate_bps: None,
+            rate_of: RateOf::User,
+            message_rate: None,
+            burst_messages: None,
+            pacing: Pacing::Auto,
             flows: 1,
             stop_bytes: None,
             stop_messages: None,
@@ -219,6 +258,36 @@ pub const IPV4_TCP_HEADERS: u32 = 40;
 pub const TCP_TIMESTAMPS: u32 = 12;
 
 impl Conditions {
+    /// Bytes that a message takes on the wire with the headers that queueing disciplines count: Ethernet
+    /// 14, IPv4 20, UDP 8 or TCP 20 and timestamps 12 for each segment.
+    pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
+        const ETHERNET: u32 = 14;
+        if self.workload.is_datagram() {
+            return self.message_size_bytes + ETHERNET + 28;
+        }
+        let segment =
+            self.segment_bytes().unwrap_or(mtu_bytes.saturating_sub(IPV4_TCP_HEADERS + TCP_TIMESTAMPS)).max(1);
+        let segments = self.message_size_bytes.div_ceil(segment);
+        self.message_size_bytes + segments * (ETHERNET + IPV4_TCP_HEADERS + TCP_TIMESTAMPS)
+    }
+
+    /// Messages per second that the run asks of each flow; absent where it is not paced.
+    pub fn asked_messages_per_second(&self) -> Option<f64> {
+        if let Some(rate) = self.message_rate {
+            return Some(rate as f64);
+        }
+        let bytes = match self.rate_of {
+            RateOf::User => self.message_size_bytes,
+            RateOf::Wire => self.wire_bytes(1500),
+        };
+        Some(self.rate_bps? as f64 / (f64::from(bytes) * 8.0))
+    }
+
+    /// The same, where the sender keeps the rate itself.
+    pub fn paced_messages_per_second(&self) -> Option<f64> {
+        (self.pacing != Pacing::Kernel).then(|| self.asked_messages_per_second())?
+    }
+
     /// True where the run ends after a count of bytes or messages. All of it is the measured window then.
     pub fn is_bounded(&self) -> bool {
         self.stop_bytes.is_some() || self.stop_messages.is_some()
@@ -310,6 +379,10 @@ impl Conditions {
             (false, self.mss == Some(Mss::Message), "mss = \"message\""),
             (false, self.receive_low_water_bytes.is_some(), "receive_low_water_bytes"),
             (false, self.stop_bytes.is_some(), "stop_bytes"),
+            (false, self.rate_bps.is_some(), "rate_bps"),
+            (false, self.message_rate.is_some(), "message_rate"),
+            (false, self.send_mode != Mode::Plain, "send_mode"),
+            (false, self.receive_mode != Mode::Plain, "receive_mode"),
         ];
         for (of_transactions, is_set, setting) in rows {
             if *is_set && *of_transactions != self.workload.is_transactional() {
@@ -332,5 +405,38 @@ impl Conditions {
             return Err(format!("a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_records_use() {
+        for (name, workload) in Workload::NAMES {
+            assert_eq!(serde_json::to_string(&workload).expect("a word"), format!("\"{name}\""));
+        }
+    }
+
+    #[test]
+    fn what_requests_and_responses_cannot_be_is_refused_with_what_is_allowed() {
+        let of = |workload| Conditions { workload, ..Conditions::default() };
+        let (rr, udp) = (of(Workload::TcpRr), of(Workload::UdpRr));
+        for (conditions, wanted) in [
+            (Conditions { request_size_bytes: 0, ..rr.clone() }, "allowed: 1 to 16777216"),
+            (Conditions { response_size_bytes: 65_508, ..udp.clone() }, "allowed: 1 to 65507"),
+            (Conditions { transaction_rate: Some(0), ..rr.clone() }, "allowed: 1 to 10000000"),
+            (Conditions { receive_low_water_bytes: Some(64), ..rr.clone() }, "allowed with: tcp_stream, udp_stream"),
+            (Conditions { transaction_rate: Some(5), ..of(Workload::UdpStream) }, "allowed with: tcp_rr, udp_rr"),
+            (Conditions { latency: true, ..of(Workload::TcpStream) }, "allowed with: tcp_rr, udp_rr"),
+            (Conditions { request_size_bytes: 2, ..of(Workload::TcpConnect) }, "carries no request"),
+        ] {
+            let found = conditions.check(1500).expect_err("not possible");
+            assert!(found.contains(wanted), "{found}");
+        }
+        for conditions in [rr, udp, of(Workload::TcpCrr), of(Workload::TcpConnect)] {
+            assert_eq!(Conditions { latency: true, transaction_rate: Some(100), ..conditions }.check(1500), Ok(()));
+        }
     }
 }

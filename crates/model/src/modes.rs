@@ -207,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_mode_in_a_study_is_named_with_what_resembles_it() {
+        let mut conditions = Conditions::default();
+        let unknown = crate::settings::set(&mut conditions, "send_mode", &"gzo".into()).expect_err("no such mode");
+        assert!(unknown.contains("did you mean `gso`?"), "{unknown}");
+        assert!(crate::settings::set(&mut conditions, "receive_mode", &"gso".into()).is_err());
+        assert_eq!(crate::settings::set(&mut conditions, "receive_mode", &"gro".into()), Ok(()));
+        assert_eq!(conditions.receive_mode, Mode::Gro);
+    }
+
+    #[test]
     fn what_a_mode_cannot_carry_is_refused_and_the_limit_named() {
         let udp = |send_mode, message_size_bytes| Conditions {
             workload: Workload::UdpStream,

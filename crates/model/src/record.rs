@@ -312,6 +312,27 @@ impl Latency {
     }
 }
 
+/// What a sender that paces itself did, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// Messages that went together.
+    pub burst_messages: u64,
+    /// Bursts.
+    pub bursts: u64,
+    /// Time from the first burst to the end, in ns.
+    pub elapsed_ns: u64,
+    /// CPU time of the waiting itself, in ns.
+    pub cpu_ns: u64,
+    /// By how much bursts came after their time, together, in ns.
+    pub late_total_ns: u64,
+    /// By how much the latest one did, in ns.
+    pub late_max_ns: u64,
+    /// Shortest time between two bursts, in ns.
+    pub gap_min_ns: u64,
+    /// Longest time between two bursts, in ns.
+    pub gap_max_ns: u64,
+}
+
 /// What one flow of an end left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRecord {
@@ -324,6 +345,12 @@ pub struct FlowRecord {
     /// Times of its transactions; where they were asked for, at the sender only.
     #[serde(default)]
     pub latency: Option<Latency>,
+    /// What its pacing did; senders that pace themselves only.
+    #[serde(default)]
+    pub pacing: Option<Pacing>,
+    /// What only its fast mode counts, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mode_counters: BTreeMap<String, u64>,
 }
 
 impl FlowRecord {
@@ -334,6 +361,11 @@ impl FlowRecord {
             counts: sum.counts.plus(&flow.counts),
             sequence: sum.sequence.zip(flow.sequence).map(|(a, b)| a.plus(&b)),
             tcp_info: sum.tcp_info.zip(flow.tcp_info.as_ref()).map(|(a, b)| a.plus(b)),
+            pacing: sum.pacing,
+            mode_counters: flow.mode_counters.iter().fold(sum.mode_counters, |mut counters, (name, count)| {
+                *counters.entry(name.clone()).or_default() += count;
+                counters
+            }),
             latency: sum.latency.zip(flow.latency.as_ref()).map(|(a, b)| a.plus(b)),
         })
     }

@@ -5,7 +5,7 @@
 use toml_edit::Value;
 
 use crate::conditions::{
-    Conditions, Mss, Offloads, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting, Workload,
+    Conditions, Mss, Offloads, Pacing, RateOf, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting, Workload,
 };
 use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
@@ -19,6 +19,8 @@ pub enum Kind {
     Bytes(u64, u64, &'static [&'static str]),
     /// A whole number in this range.
     Whole(u64, u64),
+    /// A rate in this range of bit/s, such as `1G`.
+    Rate(u64, u64),
     /// A time in this range of milliseconds, written in seconds or with a unit.
     Time(u64, u64),
     /// One of these words.
@@ -107,6 +109,7 @@ const fn letter(long: &'static str, letter: char) -> Option<Flag> {
 
 const WORKLOADS: &[&str] = &["tcp_stream", "udp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_connect"];
 const MESSAGE_MAX: u64 = 1 << 24;
+const RATE_MAX: u64 = 10_000_000_000_000;
 const COUNT_MAX: u64 = 1 << 50;
 const BUFFER_MAX: u64 = 0x3fff_ffff;
 const HOUR_MS: u64 = 3_600_000;
@@ -223,6 +226,43 @@ pub const SETTINGS: &[Setting] = &[
         "time that the receiver sleeps after each call",
         |c, v| {
             c.receiver_delay_us = v.number();
+        },
+    ),
+    row("rate_bps", letter("rate", 'b'), Kind::Rate(1, RATE_MAX), "rate of each flow, in bit/s", |c, v| {
+        c.rate_bps = Some(v.count());
+    }),
+    row(
+        "rate_of",
+        flag("rate-of"),
+        Kind::Word(&["user", "wire"]),
+        "which bytes the rate counts: user data, or with the headers of Ethernet, IP and transport",
+        |c, v| c.rate_of = if v.word() == "wire" { RateOf::Wire } else { RateOf::User },
+    ),
+    row(
+        "message_rate",
+        flag("message-rate"),
+        Kind::Whole(1, 1_000_000_000),
+        "rate of each flow, in messages per second",
+        |c, v| c.message_rate = Some(v.count()),
+    ),
+    row(
+        "burst_messages",
+        flag("burst"),
+        Kind::Whole(1, 1_000_000),
+        "messages that a paced sender sends together (default: those of 100 µs)",
+        |c, v| c.burst_messages = Some(v.number()),
+    ),
+    row(
+        "pacing",
+        flag("pacing"),
+        Kind::Word(&["auto", "kernel", "sender"]),
+        "who keeps the rate: the kernel (SO_MAX_PACING_RATE), or the sender by sleeping",
+        |c, v| {
+            c.pacing = match v.word() {
+                "kernel" => Pacing::Kernel,
+                "sender" => Pacing::Sender,
+                _ => Pacing::Auto,
+            };
         },
     ),
     row(
@@ -346,6 +386,7 @@ impl Kind {
             Kind::Bytes(low, high, words) => {
                 format!("bytes from {low} to {high}, such as 8192 or \"64KiB\", or {}", quoted(words))
             }
+            Kind::Rate(low, high) => format!("bit/s from {low} to {high}, such as \"1G\""),
             Kind::Whole(low, high) => format!("a whole number from {low} to {high}"),
             Kind::Time(low, high) => {
                 format!("seconds from {} to {}, or a time such as \"250ms\"", *low as f64 / 1000.0, high / 1000)
@@ -360,7 +401,7 @@ impl Kind {
     pub fn words(&self) -> &'static [&'static str] {
         match self {
             Kind::Bytes(_, _, words) | Kind::Word(words) => words,
-            Kind::Whole(..) | Kind::Time(..) | Kind::Name | Kind::Switch => &[],
+            Kind::Whole(..) | Kind::Rate(..) | Kind::Time(..) | Kind::Name | Kind::Switch => &[],
         }
     }
 
@@ -382,6 +423,7 @@ impl Kind {
         }
         match self {
             Kind::Bytes(..) => self.within(units::parse_bytes(text).ok()? as f64),
+            Kind::Rate(..) => self.within(units::parse_rate(text).ok()? as f64),
             Kind::Whole(..) => self.within(text.parse::<u64>().ok()? as f64),
             Kind::Time(0, _) if matches!(text, "0" | "0s") => Some(Input::Number(0)),
             Kind::Time(..) => self.within(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0),
@@ -393,7 +435,10 @@ impl Kind {
 
     /// A number that is in the range.
     fn within(self, number: f64) -> Option<Input> {
-        let (Kind::Bytes(low, high, _) | Kind::Whole(low, high) | Kind::Time(low, high)) = self else { return None };
+        let (Kind::Bytes(low, high, _) | Kind::Whole(low, high) | Kind::Rate(low, high) | Kind::Time(low, high)) = self
+        else {
+            return None;
+        };
         let number = number.round();
         (number >= low as f64 && number <= high as f64).then_some(Input::Number(number as u64))
     }

@@ -26,6 +26,20 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// Reads a rate in bit/s such as `1G`, `2.5Gbit/s` or `500k`, in units of 10^3.
+///
+/// # Errors
+/// A sentence that says what was found and what is allowed.
+pub fn parse_rate(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 7] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("m", 1e6), ("M", 1e6), ("g", 1e9), ("G", 1e9)];
+    let error = || format!("`{text}` is not a rate; allowed: a number of bit/s with k, M or G, such as `1G` or `500M`");
+    let (number, unit) = split_unit(text);
+    let unit = ["bit/s", "bps"].iter().find_map(|tail| unit.strip_suffix(tail)).unwrap_or(unit);
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
+    let rate = number.parse::<f64>().map_err(|_| error())? * scale;
+    if (1.0..9e15).contains(&rate) { Ok(rate.round() as u64) } else { Err(error()) }
+}
+
 /// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M` and `G` alone are binary, as
 /// in netperf and iperf3, `kB` and `MB` decimal.
 ///

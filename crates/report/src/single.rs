@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use metrics::{METRICS, Metric, RunView, attribute};
-use model::record::{EndRecord, InForce};
+use model::modes::{self, Mode};
+use model::record::{EndRecord, FlowRecord, InForce, Role};
 use serde_json::{Map, Value, json};
 
 use crate::number;
@@ -26,10 +27,31 @@ const SHOWN: &[&str] = &[
     "rtt_us",
 ];
 
+/// As [`SHOWN`], where the sender asks and the receiver answers.
+const SHOWN_OF_TRANSACTIONS: &[&str] = &[
+    "transactions_per_second",
+    "requests_lost_pct",
+    "latency_mean_us",
+    "latency_p50_us",
+    "latency_p90_us",
+    "latency_p99_us",
+    "latency_p999_us",
+    "latency_max_us",
+    "send_service_demand_us_per_transaction",
+    "receive_service_demand_us_per_transaction",
+    "sender_cpu_util_pct",
+    "sender_peak_cpu_pct",
+    "receiver_cpu_util_pct",
+    "receiver_peak_cpu_pct",
+    "segment_size_bytes",
+    "retransmits",
+];
+
 /// The result of one run as lines of text.
 pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
-    for metric in SHOWN.iter().filter_map(|name| metrics::metric(name)) {
+    let shown = if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN };
+    for metric in shown.iter().filter_map(|name| metrics::metric(name)) {
         if let Some(value) = (metric.compute)(run) {
             let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);
         }
@@ -43,6 +65,9 @@ pub fn single_text(run: &RunView) -> String {
         }
     }
     for end in [run.sender, run.receiver] {
+        if let Some(line) = fast_mode(run, end) {
+            let _ = writeln!(text, "{line}");
+        }
         for setting in not_as_asked(end) {
             let _ = writeln!(text, "not in force: {} {setting}", end.role.name());
         }
@@ -62,6 +87,18 @@ pub fn single_json(run: &RunView) -> Value {
         "sender": run.sender,
         "receiver": run.receiver,
     })
+}
+
+/// `send_mode: splice (tee_calls 812)`, where the end is not in the plain mode.
+fn fast_mode(run: &RunView, end: &EndRecord) -> Option<String> {
+    let mode = match end.role {
+        Role::Sender => run.conditions.send_mode,
+        Role::Receiver => run.conditions.receive_mode,
+    };
+    let counters = FlowRecord::sum(&end.flows).mode_counters;
+    let counters: Vec<String> = counters.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let counters = if counters.is_empty() { String::new() } else { format!(" ({})", counters.join(", ")) };
+    (mode != Mode::Plain).then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
 }
 
 /// `mss_bytes: asked 1024, is 1012` for each setting that is not as asked.

@@ -41,16 +41,18 @@ impl Writer {
     /// Goes on with a log that was read, without the incomplete line at its end.
     ///
     /// # Errors
-    /// When it cannot be written, or another process writes to it.
+    /// When it cannot be written, or another process writes to it or has done so since it was read.
     pub fn resume(log: &Log) -> Result<Writer, StoreError> {
         let path = log.folder.join(LOG_NAME);
         let fail = |error| StoreError::CannotWrite { path: path.clone(), error };
         let file = OpenOptions::new().append(true).open(&path).map_err(fail)?;
         let writer = Writer { folder: log.folder.clone(), file };
         writer.lock()?;
-        if log.incomplete.is_some() {
-            writer.file.set_len(log.whole_bytes).map_err(fail)?;
+        let rest = log.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
+        if writer.file.metadata().map_err(fail)?.len() != log.whole_bytes + rest {
+            return Err(StoreError::InUse(path));
         }
+        writer.file.set_len(log.whole_bytes).map_err(fail)?;
         Ok(writer)
     }
 

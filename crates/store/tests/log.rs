@@ -77,6 +77,18 @@ fn a_log_in_use_is_refused() {
 }
 
 #[test]
+fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let whole = fs::read(&path).expect("reads");
+    fs::write(&path, &whole[..whole.len() - 3]).expect("the last line is being written");
+    let log = read(&folder).expect("opens");
+    fs::write(&path, &whole).expect("it is written");
+    assert!(matches!(Writer::resume(&log), Err(StoreError::InUse(_))));
+    assert_eq!(fs::read(&path).expect("reads"), whole);
+}
+
+#[test]
 fn foreign_and_later_logs_are_named() {
     let (_place, folder) = written();
     let path = folder.join(LOG_NAME);

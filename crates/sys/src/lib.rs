@@ -4,6 +4,7 @@
 //! and returns its error as [`std::io::Error`].
 
 pub mod clock;
+pub mod datagram;
 pub mod ethtool;
 pub mod namespace;
 pub mod netlink;
@@ -11,3 +12,4 @@ pub mod process;
 pub mod socket;
 pub mod tcp_info;
 pub mod thread;
+pub mod zerocopy;

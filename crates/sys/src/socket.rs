@@ -31,6 +31,16 @@ pub const IP_TOS: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::I
 pub const SO_PRIORITY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_PRIORITY };
 /// Microseconds that a receive call polls the device (socket(7)).
 pub const SO_BUSY_POLL: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_BUSY_POLL };
+/// Length of the datagrams into which the kernel cuts what one send call hands over (udp(7)).
+pub const UDP_SEGMENT: IntOption = IntOption { level: libc::SOL_UDP, name: libc::UDP_SEGMENT };
+/// Receive calls take datagrams of equal length that the kernel joined (udp(7)).
+pub const UDP_GRO: IntOption = IntOption { level: libc::SOL_UDP, name: libc::UDP_GRO };
+/// Send calls may ask for `MSG_ZEROCOPY` (socket(7)).
+pub const SO_ZEROCOPY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_ZEROCOPY };
+/// MTU of a connected IPv4 socket's path; read only (ip(7)).
+pub const IP_MTU: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_MTU };
+/// MTU of a connected IPv6 socket's path; read only (ipv6(7)).
+pub const IPV6_MTU: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_MTU };
 
 /// Sets an option.
 ///
@@ -76,6 +86,34 @@ pub(crate) const TCP_INFO: IntOption = IntOption { level: libc::IPPROTO_TCP, nam
 pub(crate) unsafe fn zeroed<T>() -> T {
     // SAFETY: the caller promises that zero bytes are valid.
     unsafe { MaybeUninit::<T>::zeroed().assume_init() }
+}
+
+const SO_MAX_PACING_RATE: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_MAX_PACING_RATE };
+
+/// Asks the kernel to pace what the socket sends, in bytes per second (socket(7), tc-fq(8)). TCP does so
+/// by itself; for UDP the interface needs the queueing discipline `fq`, and nothing says when it is not there.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_max_pacing_rate(socket: impl AsFd, bytes_per_second: u64) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    let length = size_of::<u64>() as libc::socklen_t;
+    let option = SO_MAX_PACING_RATE;
+    // SAFETY: the pointer and length describe `bytes_per_second`, which outlives the call.
+    let result =
+        unsafe { libc::setsockopt(fd, option.level, option.name, (&raw const bytes_per_second).cast(), length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The pacing rate in force, in bytes per second; absent where there is none.
+///
+/// # Errors
+/// The kernel's.
+pub fn max_pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
+    let mut rate = 0u64;
+    // SAFETY: `u64` has no invalid values.
+    let length = unsafe { get(socket.as_fd().as_raw_fd(), SO_MAX_PACING_RATE, &mut rate)? };
+    Ok((length == size_of::<u64>() && rate != u64::MAX).then_some(rate))
 }
 
 /// Sets the congestion control of a TCP socket.

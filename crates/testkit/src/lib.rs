@@ -4,6 +4,8 @@
 //! Each trial runs in a process of its own: the test program, started again, so that it has one
 //! thread when it makes its namespaces, and so that nothing of one trial reaches another.
 
+pub mod process;
+
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
@@ -15,6 +17,8 @@ use sys::process::effective_uid;
 const TRIAL_VARIABLE: &str = "BITCOST_TESTKIT_TRIAL";
 /// The trial's name that only makes the namespaces.
 const PROBE: &str = "(can namespaces be made?)";
+/// Exit status of a trial that this machine cannot make, as automake's test drivers have it.
+const IGNORED: i32 = 77;
 
 /// Where a trial runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +51,7 @@ pub fn main_in(trials: Vec<(&'static str, Place, fn())>) -> ! {
         let obstacle = obstacle.clone();
         Trial::ignorable_test(name, move || match obstacle {
             Some(reason) => Ok(Completion::ignored_with(reason)),
-            None => run_again(name).map(|()| Completion::Completed).map_err(Failed::from),
+            None => run_again(name).map_err(Failed::from),
         })
     });
     libtest_mimic::run(&arguments, trials.collect()).exit()
@@ -57,7 +61,15 @@ pub fn main_in(trials: Vec<(&'static str, Place, fn())>) -> ! {
 ///
 /// It works in a program whose `main` calls [`main`] or [`main_in`], outside of the trials.
 pub fn can_make_namespaces() -> Result<(), String> {
-    run_again(PROBE)
+    run_again(PROBE).map(|_| ())
+}
+
+/// Ends a trial that this machine cannot make: it is reported as ignored, with the reason.
+///
+/// Nothing is dropped: what must not stay behind is removed before.
+pub fn ignore(reason: &str) -> ! {
+    eprintln!("{reason}");
+    std::process::exit(IGNORED);
 }
 
 /// Moves this process, which must have one thread, into a new network namespace with loopback up.
@@ -90,7 +102,7 @@ fn run_here(wanted: &str, trials: &[(&'static str, Place, fn())]) {
 }
 
 /// Starts this program again for one trial; the error is what it printed.
-fn run_again(trial: &str) -> Result<(), String> {
+fn run_again(trial: &str) -> Result<Completion, String> {
     if std::env::var_os(TRIAL_VARIABLE).is_some() {
         return Err("this process is a trial already, or its main is not testkit's".to_owned());
     }
@@ -107,5 +119,9 @@ fn run_again(trial: &str) -> Result<(), String> {
         stderr.read_to_string(&mut printed).map_err(|e| e.to_string())?;
     }
     let status = child.wait().map_err(|e| e.to_string())?;
-    if status.success() { Ok(()) } else { Err(format!("{} ({status})", printed.trim())) }
+    match status.code() {
+        Some(0) => Ok(Completion::Completed),
+        Some(IGNORED) => Ok(Completion::ignored_with(printed.trim())),
+        _ => Err(format!("{} ({status})", printed.trim())),
+    }
 }

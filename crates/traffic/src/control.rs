@@ -126,6 +126,13 @@ impl Control {
         add(&tally.bytes, bytes as u64);
     }
 
+    pub(crate) fn count_batch(&self, phase: Phase, calls: u64, messages: u64, bytes: u64) {
+        let tally = self.tally(phase);
+        add(&tally.calls, calls);
+        add(&tally.messages, messages);
+        add(&tally.bytes, bytes);
+    }
+
     pub(crate) fn count_short(&self, phase: Phase) {
         add(&self.tally(phase).short_calls, 1);
     }

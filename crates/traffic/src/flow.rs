@@ -1,11 +1,12 @@
 //! The shape that every workload has: a pending receiver, a ready end, and what is left after the run.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::record::{InForce, Latency, Sequence, TcpInfo};
+use model::record::{InForce, Latency, Pacing, Sequence, TcpInfo};
 
 use crate::control::Control;
 
@@ -68,6 +69,10 @@ pub struct Outcome {
     pub tcp_info: Option<TcpInfo>,
     /// What sequence numbers told.
     pub sequence: Option<Sequence>,
+    /// What the sender's own pacing did.
+    pub pacing: Option<Pacing>,
+    /// What only its mode counts.
+    pub mode_counters: BTreeMap<String, u64>,
     /// Times of the transactions, where they were asked for.
     pub latency: Option<Latency>,
 }

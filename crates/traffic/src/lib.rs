@@ -4,13 +4,24 @@
 //! allocation. They count in memory of their own, which another thread reads. When to begin, when the
 //! measured window starts and when to stop is told through [`Control`].
 
+mod connections;
 mod control;
 mod flow;
 mod handshake;
+mod intake;
+mod latency;
 mod loops;
+mod modes;
 mod options;
+mod pacing;
+mod schedule;
 mod sequence;
+mod tcp_connect;
+mod tcp_crr;
+mod tcp_rr;
 mod tcp_stream;
+mod transactions;
+mod udp_rr;
 mod udp_stream;
 
 pub use control::{Control, Phase};
@@ -35,6 +46,10 @@ type Connect = fn(&Conditions, SocketAddr, Token, Duration) -> Result<Ready, Tra
 const WORKLOADS: &[Row] = &[
     Row { workload: Workload::TcpStream, listen: tcp_stream::listen, connect: tcp_stream::connect },
     Row { workload: Workload::UdpStream, listen: udp_stream::listen, connect: udp_stream::connect },
+    Row { workload: Workload::TcpRr, listen: tcp_rr::listen, connect: tcp_rr::connect },
+    Row { workload: Workload::UdpRr, listen: udp_rr::listen, connect: udp_rr::connect },
+    Row { workload: Workload::TcpCrr, listen: tcp_crr::listen, connect: tcp_crr::connect },
+    Row { workload: Workload::TcpConnect, listen: tcp_connect::listen, connect: tcp_connect::connect },
 ];
 
 fn row(workload: Workload) -> Result<&'static Row, TrafficError> {

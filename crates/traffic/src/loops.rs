@@ -6,6 +6,7 @@ use model::conditions::{Conditions, Waiting};
 use rustix::net::RecvFlags;
 
 use crate::control::{Control, Phase};
+use crate::pacing::Pacer;
 
 /// How much a sender sends when nobody stops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,69 @@ fn complete(
     }
     control.count_whole(phase);
     Ok(())
+}
+
+/// What one call, or one call and those that completed its last message, handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// Whole messages.
+    pub messages: u64,
+    /// Calls that it took.
+    pub calls: u64,
+    /// True where the first call took less than was asked.
+    pub is_short: bool,
+}
+
+impl Handed {
+    /// By one call.
+    pub fn at_once(messages: u64) -> Handed {
+        Handed { messages, calls: 1, is_short: false }
+    }
+}
+
+/// Sends messages of `size` bytes, up to `most` in a call, until the amount is sent or the window is over.
+/// `send` hands over some of the count of messages, of the length, that it is given.
+///
+/// # Errors
+/// The first error that is not a passing one.
+#[inline]
+pub fn send_batches(
+    control: &Control,
+    size: usize,
+    most: u64,
+    amount: Amount,
+    pacer: &mut Option<Pacer>,
+    mut send: impl FnMut(Phase, u64, usize) -> Result<Handed, Errno>,
+) -> Result<(), Errno> {
+    let (mut left, mut length) = (amount.messages, size);
+    loop {
+        if left == 0 {
+            if length != size || amount.last == 0 {
+                return Ok(());
+            }
+            (left, length) = (1, amount.last);
+        }
+        let mut count = left.min(most);
+        if let Some(pacer) = pacer {
+            count = pacer.wait_for(control, count);
+        }
+        let phase = control.phase();
+        if phase as u8 >= Phase::Over as u8 {
+            return Ok(());
+        }
+        match send(phase, count, length) {
+            Ok(handed) => {
+                control.count_batch(phase, handed.calls, handed.messages, handed.messages * length as u64);
+                if handed.is_short {
+                    control.count_short(phase);
+                }
+                left -= handed.messages;
+            }
+            Err(Errno::INTR) => {}
+            Err(error) if is_passing(error) => control.count_failed(phase),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// How a receive call waits.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use model::conditions::{Conditions, TCP_TIMESTAMPS};
-use model::record::InForce;
+use model::record::{InForce, Role};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt};
 use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
@@ -15,7 +15,9 @@ use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
 use crate::loops::{Amount, receive_flags, send_messages};
+use crate::modes;
 use crate::options::{self, tcp_info};
+use crate::pacing::{self, Pacer};
 
 struct Waiting {
     listener: TcpListener,
@@ -31,11 +33,7 @@ pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<
 }
 
 /// A listening socket with the run's options, and its address.
-pub fn bind(
-    conditions: &Conditions,
-    address: IpAddr,
-    backlog: i32,
-) -> Result<(TcpListener, SocketAddr), TrafficError> {
+pub fn bind(conditions: &Conditions, address: IpAddr, backlog: i32) -> Result<(TcpListener, SocketAddr), TrafficError> {
     let asked = format!("listen on TCP {address}");
     let address = SocketAddr::new(address, 0);
     let socket = open(&address, conditions)?;
@@ -76,16 +74,18 @@ pub fn connect(
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
     let stream = meet(conditions, peer, token, patience)?;
-    let in_force = in_force(&stream, conditions, true);
+    let mut in_force = in_force(&stream, conditions, true);
+    in_force.extend(pacing::by_kernel(&stream, conditions)?);
     let message = vec![0x5A; conditions.message_size_bytes as usize];
-    Ok(Ready { in_force, flow: Box::new(Sender { stream, message, amount: Amount::of(conditions) }) })
+    modes::ready(Role::Sender, conditions, stream, in_force, |stream| {
+        Box::new(Sender { stream, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions) })
+    })
 }
 
 /// The segment size to announce in the kernel's terms, where the run asks for one.
 pub fn segment_option(conditions: &Conditions) -> Option<i32> {
     // The option counts the timestamps, which take their room from the user's data.
-    let timestamps = if timestamps_in_use() { TCP_TIMESTAMPS } else { 0 };
-    conditions.segment_bytes().map(|bytes| (bytes + timestamps) as i32)
+    conditions.segment_bytes().map(|bytes| (bytes + if timestamps_in_use() { TCP_TIMESTAMPS } else { 0 }) as i32)
 }
 
 /// A connection to the receiver that has shown the run's token.
@@ -104,12 +104,23 @@ pub fn meet(
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
         .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
     rustix::net::connect(&socket, &peer)
-        .map_err(|error| TrafficError::system(format!("connect to TCP {peer} within {patience:?}"))(error.into()))?;
+        .map_err(|error| connect_error(&format!("connect to TCP {peer} within {patience:?}"), error))?;
     let mut stream = TcpStream::from(socket);
     exchange_tokens(&mut stream, &token, deadline).map_err(|error| {
         TrafficError::Peer(format!("the TCP receiver at {peer} did not answer with the run's token: {error}"))
     })?;
     Ok(stream)
+}
+
+/// Why a connection could not be made.
+pub fn connect_error(asked: &str, error: Errno) -> TrafficError {
+    let hint = match error {
+        Errno::ADDRNOTAVAIL => {
+            "; every local port towards it is taken or in TIME_WAIT: widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse to 1 on the sender's host"
+        }
+        _ => "",
+    };
+    TrafficError::System { asked: asked.to_owned(), error: error.into(), hint: hint.to_owned() }
 }
 
 fn timestamps_in_use() -> bool {
@@ -158,26 +169,37 @@ impl Pending for Waiting {
 
     fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
         let Waiting { listener, address, conditions, token } = *self;
-        let stream = accept_with_token(&listener, &token, patience).map_err(|error| {
-            TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
-        })?;
+        let stream = accept_sender(&listener, address, &token, patience)?;
         if let Some(bytes) = conditions.receive_low_water_bytes {
             socket::set_int(&stream, SO_RCVLOWAT, i32::try_from(bytes).unwrap_or(i32::MAX))
                 .map_err(TrafficError::system(format!("SO_RCVLOWAT of {bytes} bytes")))?;
         }
         let in_force = in_force(&stream, &conditions, false);
-        let receiver = Receiver {
-            stream,
-            buffer: vec![0; conditions.receive_bytes() as usize],
-            flags: receive_flags(&conditions),
-            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
-        };
-        Ok(Ready { in_force, flow: Box::new(receiver) })
+        modes::ready(Role::Receiver, &conditions, stream, in_force, |stream| {
+            Box::new(Receiver {
+                stream,
+                buffer: vec![0; conditions.receive_bytes() as usize],
+                flags: receive_flags(&conditions),
+                delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+            })
+        })
     }
 }
 
+/// The connection of the first who shows the run's token.
+pub fn accept_sender(
+    listener: &TcpListener,
+    address: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<TcpStream, TrafficError> {
+    accept_with_token(listener, token, patience).map_err(|error| {
+        TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
+    })
+}
+
 /// Takes connections until one shows the token; others are closed.
-pub fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) -> io::Result<TcpStream> {
+fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) -> io::Result<TcpStream> {
     let deadline = Instant::now() + patience;
     loop {
         sockopt::set_socket_timeout(listener.as_fd(), sockopt::Timeout::Recv, Some(time_left(deadline)?))?;
@@ -200,6 +222,7 @@ struct Sender {
     stream: TcpStream,
     message: Vec<u8>,
     amount: Amount,
+    pacer: Option<Pacer>,
 }
 
 impl Flow for Sender {
@@ -208,9 +231,14 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { stream, message, amount } = self;
+        let Sender { stream, message, amount, pacer } = self;
         let size = message.len();
-        let send_one = |_: Phase, length: usize| send(&*stream, &message[..length], SendFlags::NOSIGNAL);
+        let send_one = |_: Phase, length: usize| {
+            if let Some(pacer) = pacer {
+                pacer.wait(control);
+            }
+            send(&*stream, &message[..length], SendFlags::NOSIGNAL)
+        };
         let send_rest = |done: usize, length: usize| send(&*stream, &message[done..length], SendFlags::NOSIGNAL);
         send_messages(control, size, *amount, send_one, send_rest)
             .map_err(|error| TrafficError::system(format!("send a message of {size} bytes"))(error.into()))?;
@@ -221,15 +249,24 @@ impl Flow for Sender {
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
+        let pacing = self.pacer.as_ref().map(Pacer::record);
+        Outcome { tcp_info: tcp_info(&self.stream), pacing, ..Outcome::default() }
     }
 }
+
+/// How long a receiver may take for what is still under way when the sender ends.
+const TAKING: Duration = Duration::from_secs(5);
 
 /// Says that nothing more comes and waits until the receiver has taken everything and says the same.
 pub fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    stream.read(&mut [0; 1]).map(|_| ())
+    stream.set_read_timeout(Some(TAKING))?;
+    match stream.read(&mut [0; 1]) {
+        Err(error) if is_timeout(&error) => {
+            Err(io::Error::other(format!("the receiver did not take everything within {TAKING:?}")))
+        }
+        answer => answer.map(|_| ()),
+    }
 }
 
 struct Receiver {

@@ -3,22 +3,22 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use model::conditions::Conditions;
-use model::record::Sequence;
+use model::record::Role;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{Token, answer_udp, greet_udp};
+use crate::intake::{Intake, QUIET};
 use crate::loops::{Amount, receive_flags, send_messages};
+use crate::modes;
 use crate::options;
-use crate::sequence::{Arrival, HEADER_BYTES, Tracker, header, parse};
-
-/// A receiver looks this often whether the flow is over while nothing comes.
-pub const QUIET: Duration = Duration::from_millis(100);
+use crate::pacing::{self, Pacer};
+use crate::sequence::{HEADER_BYTES, header};
 
 struct Waiting {
     socket: UdpSocket,
@@ -34,6 +34,7 @@ pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<
     Ok(Box::new(Waiting { socket, address, conditions: conditions.clone(), token }))
 }
 
+/// A socket with the run's options.
 pub fn bind(conditions: &Conditions, address: SocketAddr) -> Result<UdpSocket, TrafficError> {
     let socket = UdpSocket::bind(address).map_err(TrafficError::system(format!("bind a UDP socket to {address}")))?;
     options::set(&socket, conditions, false)?;
@@ -47,15 +48,29 @@ pub fn connect(
     token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
+    let socket = meet(conditions, peer, token, patience)?;
+    let mut in_force = options::in_force(&socket, conditions, false);
+    in_force.extend(pacing::by_kernel(&socket, conditions)?);
+    let message = vec![0x5A; conditions.message_size_bytes as usize];
+    modes::ready(Role::Sender, conditions, socket, in_force, |socket| {
+        Box::new(Sender { socket, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions) })
+    })
+}
+
+/// A socket that is connected to the receiver, which has shown the run's token.
+pub fn meet(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<UdpSocket, TrafficError> {
     let any: IpAddr = if peer.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
     let socket = bind(conditions, SocketAddr::new(any, 0))?;
     socket.connect(peer).map_err(TrafficError::system(format!("connect a UDP socket to {peer}")))?;
     greet_udp(&socket, &token, patience).map_err(|error| {
         TrafficError::Peer(format!("the UDP receiver at {peer} did not answer with the run's token within {patience:?}: {error}; see that nothing filters UDP between the hosts"))
     })?;
-    let in_force = options::in_force(&socket, conditions, false);
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
-    Ok(Ready { in_force, flow: Box::new(Sender { socket, message, amount: Amount::of(conditions) }) })
+    Ok(socket)
 }
 
 impl Pending for Waiting {
@@ -65,28 +80,37 @@ impl Pending for Waiting {
 
     fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
         let Waiting { socket, address, conditions, token } = *self;
-        answer_udp(&socket, &token, patience).map_err(|error| {
-            TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
-        })?;
-        socket.set_read_timeout(Some(QUIET)).map_err(TrafficError::system("SO_RCVTIMEO"))?;
+        await_sender(&socket, address, &token, patience)?;
         let in_force = options::in_force(&socket, &conditions, false);
-        let receiver = Receiver {
-            socket,
-            buffer: vec![0; conditions.receive_bytes() as usize],
-            numbered: conditions.message_size_bytes as usize >= HEADER_BYTES,
-            flags: receive_flags(&conditions),
-            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
-            tracker: Tracker::default(),
-            unique: [0; 2],
-        };
-        Ok(Ready { in_force, flow: Box::new(receiver) })
+        modes::ready(Role::Receiver, &conditions, socket, in_force, |socket| {
+            Box::new(Receiver {
+                socket,
+                buffer: vec![0; conditions.receive_bytes() as usize],
+                flags: receive_flags(&conditions),
+                intake: Intake::of(&conditions),
+            })
+        })
     }
+}
+
+/// Connects the socket to the first who shows the run's token; its receive calls come back each [`QUIET`].
+pub fn await_sender(
+    socket: &UdpSocket,
+    address: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<(), TrafficError> {
+    answer_udp(socket, token, patience).map_err(|error| {
+        TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
+    })?;
+    socket.set_read_timeout(Some(QUIET)).map_err(TrafficError::system("SO_RCVTIMEO"))
 }
 
 struct Sender {
     socket: UdpSocket,
     message: Vec<u8>,
     amount: Amount,
+    pacer: Option<Pacer>,
 }
 
 impl Flow for Sender {
@@ -95,10 +119,13 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { socket, message, amount } = self;
+        let Sender { socket, message, amount, pacer } = self;
         let size = message.len();
         let mut number = 0;
         let send_one = |phase: Phase, length: usize| {
+            if let Some(pacer) = pacer {
+                pacer.wait(control);
+            }
             if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
                 *front = header(phase, number);
             }
@@ -112,41 +139,15 @@ impl Flow for Sender {
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
+        Outcome { pacing: self.pacer.as_ref().map(Pacer::record), ..Outcome::default() }
     }
 }
 
 struct Receiver {
     socket: UdpSocket,
     buffer: Vec<u8>,
-    /// True where messages have room for a sequence number.
-    numbered: bool,
     flags: RecvFlags,
-    delay: Duration,
-    tracker: Tracker,
-    /// Different datagrams of the warm-up and of the measured window.
-    unique: [u64; 2],
-}
-
-impl Receiver {
-    /// Counts a datagram; what is neither numbered nor expected to be is left out.
-    #[inline]
-    fn take(&mut self, control: &Control, length: usize) {
-        if !self.numbered {
-            control.count_message(control.phase(), length);
-            self.unique[0] += 1;
-            return;
-        }
-        let Some((phase, number)) = parse(&self.buffer[..length]) else { return };
-        if self.tracker.note(number) != Arrival::Repeated {
-            control.count_message(phase, length);
-            self.unique[usize::from(phase == Phase::Measured)] += 1;
-        }
-    }
-
-    fn total(&self) -> u64 {
-        self.unique[0] + self.unique[1]
-    }
+    intake: Intake,
 }
 
 impl Flow for Receiver {
@@ -155,39 +156,16 @@ impl Flow for Receiver {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let mut quiet_since = None;
-        while control.phase() != Phase::Abort {
-            match recv(&self.socket, &mut self.buffer[..], self.flags) {
-                Ok((length, _)) => {
-                    quiet_since = None;
-                    self.take(control, length);
-                    if control.expected_messages().is_some_and(|sent| self.total() >= sent) {
-                        return Ok(());
-                    }
-                    if !self.delay.is_zero() {
-                        std::thread::sleep(self.delay);
-                    }
-                }
-                Err(Errno::AGAIN) if control.expected_messages().is_some() => {
-                    if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET {
-                        return Ok(());
-                    }
-                }
-                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {}
-                Err(error) => return Err(TrafficError::system("receive a datagram")(error.into())),
-            }
-        }
-        Ok(())
+        let Receiver { socket, buffer, flags, intake } = self;
+        let receive_one = |intake: &mut Intake| {
+            let (length, _) = recv(&*socket, &mut buffer[..], *flags)?;
+            intake.take(control, &buffer[..length]);
+            Ok(())
+        };
+        intake.receive(control, receive_one).map_err(|error| TrafficError::system("receive a datagram")(error.into()))
     }
 
     fn outcome(&self, sent: Sent) -> Outcome {
-        let sequence = self.numbered.then(|| Sequence {
-            measured_sent: sent.measured,
-            measured_lost: sent.measured.saturating_sub(self.unique[1]),
-            total_lost: sent.total.saturating_sub(self.total()),
-            reordered: self.tracker.reordered,
-            duplicated: self.tracker.duplicated,
-        });
-        Outcome { sequence, ..Outcome::default() }
+        Outcome { sequence: self.intake.sequence(sent), ..Outcome::default() }
     }
 }

@@ -227,13 +227,13 @@ fn done(log: &Log) -> BTreeSet<u32> {
 }
 
 fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {
-    let mut lines = named.text.lines().zip(logged.text.lines()).enumerate();
-    let differing = lines.find(|(_, (named, logged))| named != logged);
-    let (line, now, was) = match differing {
-        Some((line, (now, was))) => (line + 1, now, was),
-        None if named.text == logged.text => return Ok(()),
-        None => (named.text.lines().count().min(logged.text.lines().count()) + 1, "(its end)", "(its end)"),
-    };
+    if named.text == logged.text {
+        return Ok(());
+    }
+    let pairs = named.text.lines().zip(logged.text.lines());
+    let same = pairs.take_while(|(now, was)| now == was).count();
+    let line = |study: &Study| study.text.lines().nth(same).unwrap_or("(its end)").to_owned();
+    let (line, now, was) = (same + 1, line(named), line(logged));
     Err(Failure::Usage(format!(
         "the study {} is not the one of this execution; line {line}: was `{was}`, is `{now}`; leave the study out to go on with the old one",
         named.name

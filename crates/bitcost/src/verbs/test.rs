@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use drive::Session;
 use live::Seconds;
 use metrics::RunView;
@@ -18,7 +18,14 @@ use crate::failure::Failure;
 use crate::place;
 
 /// What a run is called on the command line, and the workload behind it.
-const TESTS: &[(&str, Workload)] = &[("tcp", Workload::TcpStream), ("udp", Workload::UdpStream)];
+const TESTS: &[(&str, Workload)] = &[
+    ("tcp", Workload::TcpStream),
+    ("udp", Workload::UdpStream),
+    ("rr", Workload::TcpRr),
+    ("udp-rr", Workload::UdpRr),
+    ("crr", Workload::TcpCrr),
+    ("connect", Workload::TcpConnect),
+];
 
 /// Which run.
 #[derive(clap::Args)]
@@ -61,7 +68,11 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
         None => argument,
     };
     Some(match setting.kind {
-        Kind::Switch => argument.action(ArgAction::SetTrue),
+        Kind::Switch => argument
+            .value_name(value_name(Kind::Switch))
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
         kind => argument.value_name(value_name(kind)),
     })
 }
@@ -69,23 +80,18 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
 fn value_name(kind: Kind) -> String {
     match kind {
         Kind::Bytes(..) => "BYTES".to_owned(),
+        Kind::Rate(..) => "RATE".to_owned(),
         Kind::Whole(..) => "N".to_owned(),
         Kind::Time(..) => "TIME".to_owned(),
         Kind::Word(words) => words.join("|"),
         Kind::Name => "NAME".to_owned(),
-        Kind::Switch => String::new(),
+        Kind::Switch => "true|false".to_owned(),
     }
 }
 
 impl FromArgMatches for Settings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Settings, clap::Error> {
-        let typed = |setting: &'static Setting| {
-            let text = match setting.kind {
-                Kind::Switch => matches.get_flag(setting.name).then(|| "true".to_owned()),
-                _ => matches.get_one::<String>(setting.name).cloned(),
-            };
-            Some((setting, text?))
-        };
+        let typed = |setting: &'static Setting| Some((setting, matches.get_one::<String>(setting.name)?.clone()));
         Ok(Settings(SETTINGS.iter().filter(|setting| setting.flag.is_some()).filter_map(typed).collect()))
     }
 
@@ -103,7 +109,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
     place.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let mut session = Session::open(place.ends, &stop)?;
-    let mut seconds = Seconds::default();
+    let transactions = conditions.workload.is_transactional();
+    let mut seconds = if transactions { Seconds::of_transactions() } else { Seconds::default() };
     let mut outcome = Err(Failure::Interrupted);
     let mut take = |event: Event| {
         if let Some(line) = seconds.line(&event) {
@@ -129,9 +136,15 @@ fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
     let workload = TESTS.iter().find(|(name, _)| *name == arguments.test).map(|(_, workload)| *workload);
     let workload = workload.unwrap_or(Workload::TcpStream);
     let message_size_bytes = if workload.is_datagram() { 1024.min(arguments.mtu - 28) } else { 131_072 };
-    let mut conditions = Conditions { workload, message_size_bytes, duration_ms: 10_000, ..Conditions::default() };
+    let latency = workload.is_transactional();
+    let mut conditions =
+        Conditions { workload, message_size_bytes, latency, duration_ms: 10_000, ..Conditions::default() };
     for (setting, text) in &arguments.settings.0 {
         let flag = setting.flag.map_or(setting.name, |flag| flag.long);
+        if workload.is_transactional() && matches!(setting.name, "message_size_bytes" | "receive_size_bytes") {
+            let test = &arguments.test;
+            return Err(Failure::Usage(format!("--{flag} is not for {test}; use --request-size and --response-size")));
+        }
         setting.set_text(&mut conditions, text).map_err(|reason| Failure::Usage(format!("--{flag}: {reason}")))?;
     }
     conditions.check(arguments.mtu).map_err(Failure::Usage)?;

@@ -1,0 +1,251 @@
+//! A folder to run bitcost in, what it printed and logged there, and what it left behind.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use model::event::Event;
+use model::plan::Plan;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use store::{LOG_NAME, Log};
+use testkit::process::{Family, eventually};
+
+/// Longer than any command of these tests takes on a slow machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How soon nothing may be left of a program that ended.
+pub const GONE: Duration = Duration::from_secs(2);
+
+/// Two cells, three blocks, short runs.
+pub const SMALL: &str = r#"title = "Two message sizes"
+question = "Does it work?"
+[lab]
+mtu_bytes = 1500
+[workload]
+warmup_s = 0.05
+duration_s = 0.3
+[[factor]]
+name = "message_size_bytes"
+levels = [512, 1024]
+[run]
+blocks = 3
+"#;
+
+/// [`SMALL`] over UDP.
+pub fn small_udp() -> String {
+    SMALL.replace("[workload]\n", "[workload]\nworkload = \"udp_stream\"\n")
+}
+
+/// A folder with nothing in it, in which bitcost is run.
+pub struct Bench {
+    pub folder: tempfile::TempDir,
+    pub family: Family,
+    user: Option<u32>,
+}
+
+impl Bench {
+    /// For commands of the user who runs the tests.
+    pub fn new() -> Bench {
+        Bench { folder: tempfile::tempdir().unwrap(), family: Family::new(), user: None }
+    }
+
+    /// For commands of another user, to whom the folder belongs.
+    pub fn of_user(uid: u32) -> Bench {
+        let bench = Bench { user: Some(uid), ..Bench::new() };
+        std::os::unix::fs::chown(bench.path(), Some(uid), Some(uid)).unwrap();
+        bench
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// bitcost in the folder, as a shell with job control starts it: in a process group of its own.
+    pub fn command(&self, program: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(self.path()).stdin(Stdio::null()).process_group(0);
+        if let Some(uid) = self.user {
+            command.uid(uid).gid(uid);
+        }
+        self.family.adopt(&mut command);
+        command
+    }
+
+    /// Starts a command; what it prints goes to files beside the folder's own.
+    pub fn start_program(&self, program: &Path, words: &[&str]) -> Running {
+        let printed = tempfile::tempdir().unwrap();
+        let file = |name: &str| File::create(printed.path().join(name)).unwrap();
+        let mut command = self.command(program, words);
+        let child = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
+        Running { child, printed }
+    }
+
+    /// Starts bitcost.
+    pub fn start(&self, words: &[&str]) -> Running {
+        self.start_program(&program(), words)
+    }
+
+    /// Runs bitcost to its end.
+    pub fn bitcost(&self, words: &[&str]) -> Done {
+        self.start(words).finish(PATIENCE)
+    }
+
+    /// The names of what is in the folder.
+    pub fn contents(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    /// The only execution in the folder.
+    pub fn execution(&self) -> PathBuf {
+        let executions = fs::read_dir(self.path().join("bitcost-runs")).unwrap();
+        let mut paths: Vec<PathBuf> = executions.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        paths.remove(0)
+    }
+
+    /// The log of the only execution.
+    pub fn log(&self) -> Log {
+        store::read(&self.execution()).unwrap()
+    }
+
+    /// Waits until the log says that a run has begun, and a little longer: the run is under way.
+    pub fn wait_for_run(&self, run: u32) {
+        let begins = |event: &Event| matches!(event, Event::RunBegan { run: begun, .. } if *begun == run);
+        eventually(PATIENCE, "the run begins", || {
+            let folder = fs::read_dir(self.path().join("bitcost-runs")).ok()?.next()?.ok()?.path();
+            store::read(&folder).ok()?.events.iter().any(begins).then_some(())
+        });
+        std::thread::sleep(Duration::from_millis(150));
+    }
+
+    /// Goes on with the only execution until its end; returns the result.
+    pub fn resume(&self) -> Value {
+        let folder = self.execution();
+        let done = self.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
+        done.assert_code(0);
+        done.json()
+    }
+
+    /// Nothing that was started here runs any more.
+    pub fn assert_nothing_left(&self) {
+        eventually(GONE, "every process is gone", || self.family.members().is_empty().then_some(()));
+    }
+}
+
+/// The program under test.
+pub fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_bitcost"))
+}
+
+/// A command that runs; it is killed when dropped.
+pub struct Running {
+    child: Child,
+    printed: tempfile::TempDir,
+}
+
+impl Running {
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends a signal to the command alone.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Sends a signal to the command's process group, as a terminal does for Ctrl-C.
+    pub fn signal_group(&self, signal: Signal) {
+        kill_process_group(self.pid(), signal).unwrap();
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.printed.path().join(name)).unwrap()
+    }
+
+    /// Waits for the end.
+    pub fn finish(mut self, limit: Duration) -> Done {
+        let deadline = Instant::now() + limit;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "does not end within {limit:?}: {}", self.file("stderr"));
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        Done { code: status.code(), stdout: self.file("stdout"), stderr: self.file("stderr") }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command that ended.
+#[derive(Debug)]
+pub struct Done {
+    /// Absent where a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    /// The command ended with this exit code.
+    pub fn assert_code(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "{}\n{}", self.stderr, self.stdout);
+    }
+
+    /// Standard output as one JSON document.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+}
+
+/// Sends a signal to a process that is no child of ours.
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// The plan of a log.
+pub fn plan(log: &Log) -> &Plan {
+    let mut plans = log.events.iter().filter_map(|event| match event {
+        Event::Planned { plan } => Some(plan),
+        _ => None,
+    });
+    plans.next().unwrap()
+}
+
+/// The runs that have failed, with their reasons.
+pub fn failed(log: &Log) -> BTreeMap<u32, String> {
+    let failed = |event: &Event| match event {
+        Event::RunFailed { run, reason, .. } => Some((*run, reason.clone())),
+        _ => None,
+    };
+    log.events.iter().filter_map(failed).collect()
+}
+
+/// How many runs each cell of a result has.
+pub fn runs_per_cell(document: &Value) -> Vec<u64> {
+    let cells = document["cells"].as_array().unwrap();
+    cells.iter().map(|cell| cell["runs"].as_u64().unwrap()).collect()
+}
+
+/// The log's file of an execution.
+pub fn log_file(execution: &Path) -> PathBuf {
+    execution.join(LOG_NAME)
+}

@@ -1,0 +1,71 @@
+//! Executions that end before their end: killed, interrupted, and resumed.
+
+use model::event::{Event, FailureKind};
+use rustix::process::Signal;
+use testkit::process::{are_held, eventually};
+
+use crate::bench::{Bench, GONE, PATIENCE, Running, SMALL, plan, runs_per_cell, signal, small_udp};
+
+pub fn killed() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let running = bench.start(&["run", "small.toml", "--seed", "1"]);
+    bench.wait_for_run(1);
+    kill(&bench, running);
+    let folder = bench.execution();
+    let running = bench.start(&["run", "--resume", folder.to_str().unwrap()]);
+    bench.wait_for_run(3);
+    // An agent that cannot act goes too.
+    bench.family.members_with("agent", "h1-eth0").into_iter().for_each(|agent| signal(agent, Signal::STOP));
+    kill(&bench, running);
+    assert_eq!(runs_per_cell(&bench.resume()), [3, 3]);
+    bench.assert_nothing_left();
+    assert_eq!(runs_in_order(&bench), (0..6).collect::<Vec<u32>>(), "none twice, none left out");
+}
+
+/// Kills the controller alone; all else goes by itself.
+fn kill(bench: &Bench, running: Running) {
+    let networks = bench.family.networks();
+    assert!(bench.family.members().len() >= 4, "the controller, the lab's holder, two agents");
+    assert!(networks.len() >= 2 && are_held(&networks), "{networks:?}");
+    running.signal(Signal::KILL);
+    eventually(GONE, "every process is gone", || bench.family.members().is_empty().then_some(()));
+    eventually(GONE, "every network is gone", || (!are_held(&networks)).then_some(()));
+    assert_eq!(running.finish(PATIENCE).code, None);
+}
+
+fn runs_in_order(bench: &Bench) -> Vec<u32> {
+    let ended = |event: &Event| if let Event::RunEnded { run, .. } = event { Some(*run) } else { None };
+    bench.log().events.iter().filter_map(ended).collect()
+}
+
+pub fn interrupted() {
+    for (stop, study) in [(Signal::INT, SMALL), (Signal::TERM, &small_udp())] {
+        let bench = Bench::new();
+        bench.write("small.toml", study);
+        let running = bench.start(&["run", "small.toml", "--seed", "1"]);
+        bench.wait_for_run(1);
+        running.signal_group(stop);
+        let done = running.finish(PATIENCE);
+        bench.assert_nothing_left();
+        done.assert_code(130);
+        assert!(done.stdout.contains("Throughput (Mbit/s"), "{}", done.stdout);
+        assert!(done.stdout.contains("missing: 5 runs of 6 planned"), "{}", done.stdout);
+        assert!(done.stderr.contains("--resume bitcost-runs/"), "{}", done.stderr);
+        check_log(&bench, &done.stdout);
+        assert_eq!(runs_per_cell(&bench.resume()), [3, 3]);
+        bench.assert_nothing_left();
+        assert_eq!(runs_in_order(&bench), (0..6).collect::<Vec<u32>>(), "none twice, none left out");
+    }
+}
+
+/// The log holds the first run and that the second one was interrupted.
+fn check_log(bench: &Bench, printed: &str) {
+    let shown = bench.bitcost(&["show", bench.execution().to_str().unwrap()]);
+    assert_eq!((shown.code, shown.stdout.as_str(), shown.stderr.as_str()), (Some(0), printed, ""));
+    let log = bench.log();
+    assert_eq!(plan(&log).runs.len(), 6);
+    let last = log.events.last();
+    let is_it = |event: &Event| matches!(event, Event::RunFailed { run: 1, kind: FailureKind::Interrupted, .. });
+    assert!(last.is_some_and(is_it), "{last:?}");
+}

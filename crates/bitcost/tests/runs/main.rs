@@ -1,0 +1,38 @@
+//! The program as its users start it: runs in the embedded lab, broken off in every way, and resumed.
+//!
+//! The test program is its own helper where a process must be prepared before it becomes bitcost.
+
+mod accounting;
+mod agents;
+mod bench;
+mod broken_off;
+mod cut;
+mod host;
+mod result;
+mod resume;
+
+use testkit::Place::Host;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|verb| verb == host::WITHOUT_USER_NAMESPACES) {
+        host::become_without_user_namespaces(&words[1..]);
+    }
+    testkit::main_in(vec![
+        ("one_command_gives_the_table_and_leaves_the_machine_as_it_was", Host, result::as_whoever_tests),
+        ("an_ordinary_user_has_the_same", Host, result::as_an_ordinary_user),
+        ("a_study_of_ones_own_runs_by_its_path", Host, result::own_study),
+        ("both_ends_account_for_every_byte", Host, accounting::every_byte),
+        ("lost_datagrams_part_the_two_receive_demands", Host, accounting::lost_datagrams),
+        ("a_killed_controller_leaves_nothing_and_resumes", Host, broken_off::killed),
+        ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),
+        ("a_killed_agent_costs_its_run_alone", Host, agents::killed),
+        ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
+        ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
+        ("a_log_cut_anywhere_is_shown", Host, cut::shown),
+        ("a_cut_log_resumes", Host, cut::resumes),
+        ("without_user_namespaces_the_reason_and_the_remedy_are_said", Host, host::no_user_namespaces),
+        ("an_unwritable_folder_is_said_before_any_traffic", Host, host::unwritable),
+        ("a_full_disk_is_said_before_any_traffic", Host, host::full),
+    ]);
+}

@@ -1,0 +1,80 @@
+//! What resuming refuses: another study, another machine, a log that another bitcost writes.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell};
+
+pub fn refuses() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let running = bench.start(&["run", "small.toml"]);
+    bench.wait_for_run(0);
+    let folder = bench.execution();
+    refused(&bench, &["--resume", folder.to_str().unwrap()], 3, &["is being written by another bitcost"]);
+    let done = running.finish(PATIENCE);
+    done.assert_code(0);
+    another_study(&bench);
+    nothing_is_missing(&bench);
+    another_machine(&bench);
+    no_log(&bench);
+    bench.assert_nothing_left();
+}
+
+/// The command ends with this code and these words, and the log is as it was.
+fn refused(bench: &Bench, words: &[&str], code: i32, says: &[&str]) {
+    let before = plan_and_machine(bench);
+    let done = bench.bitcost(&[&["run"], words].concat());
+    assert_eq!(done.code, Some(code), "{}", done.stderr);
+    assert_eq!(done.stdout, "");
+    says.iter().for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+    assert_eq!(plan_and_machine(bench), before);
+}
+
+fn plan_and_machine(bench: &Bench) -> Vec<String> {
+    let text = fs::read_to_string(log_file(&bench.execution())).unwrap();
+    text.lines().take(3).chain(text.lines().filter(|line| line.contains("\"resumed\""))).map(str::to_owned).collect()
+}
+
+fn another_study(bench: &Bench) {
+    let folder = bench.execution();
+    let longer = SMALL.replace("duration_s = 0.3", "duration_s = 0.4");
+    let line = 1 + longer.lines().position(|line| line.contains("duration_s")).unwrap();
+    bench.write("small.toml", &longer);
+    let says = [&format!("line {line}: was `duration_s = 0.3`, is `duration_s = 0.4`") as &str];
+    refused(bench, &["small.toml", "--resume", folder.to_str().unwrap()], 2, &says);
+    bench.write("small.toml", &format!("{SMALL}like_the_document = {{ blocks = 9, duration_s = 1 }}\n"));
+    let line = 1 + SMALL.lines().count();
+    let says = [&format!("line {line}: was `(its end)`, is `like_the_document") as &str];
+    refused(bench, &["small.toml", "--resume", folder.to_str().unwrap()], 2, &says);
+    bench.write("small.toml", SMALL);
+}
+
+/// The same study and a complete log: the result again, and no run.
+fn nothing_is_missing(bench: &Bench) {
+    let folder = bench.execution();
+    let done = bench.bitcost(&["run", "small.toml", "--json", "--resume", folder.to_str().unwrap()]);
+    done.assert_code(0);
+    assert!(!done.stderr.contains("run 1 of"), "{}", done.stderr);
+    assert_eq!(runs_per_cell(&done.json()), [3, 3]);
+}
+
+fn another_machine(bench: &Bench) {
+    let folder = bench.execution();
+    let path = log_file(&folder);
+    let text = fs::read_to_string(&path).unwrap();
+    let line = text.lines().find(|line| line.contains("\"event\":\"prepared\"")).unwrap();
+    let mut prepared: Value = serde_json::from_str(line).unwrap();
+    prepared["ends"][1]["host"]["kernel"] = "2.6.18".into();
+    prepared["ends"][0]["host"]["device"]["mtu_bytes"] = 9000.into();
+    fs::write(&path, text.replace(line, &prepared.to_string())).unwrap();
+    let says = ["receiver: kernel: was 2.6.18, is ", "sender: MTU: was 9000, is 1500"];
+    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &says);
+}
+
+fn no_log(bench: &Bench) {
+    let folder = bench.path().join("nowhere");
+    refused(bench, &["--resume", folder.to_str().unwrap()], 2, &["nowhere", "events.jsonl"]);
+    assert!(!folder.exists());
+}

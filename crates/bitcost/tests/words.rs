@@ -1,0 +1,146 @@
+//! What the program says without running anything: plans, studies, and mistakes. Nothing is created.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Exit code, standard output, standard error.
+type Said = (Option<i32>, String, String);
+
+/// Runs bitcost in a folder.
+fn bitcost(folder: &Path, words: &[&str]) -> Said {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    let output = command.args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The standard output of a command that succeeds, says nothing else and creates nothing.
+fn printed(words: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, stdout, stderr) = bitcost(folder.path(), words);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    stdout
+}
+
+/// The cells of a plan in their order.
+fn order(words: &[&str]) -> Vec<String> {
+    let text = printed(&[&["plan", "not-all-mbits"], words].concat());
+    let (_, runs) = text.split_once("measured  cell\n").unwrap();
+    runs.lines().map(|line| line.split_once(" s  ").unwrap().1.to_owned()).collect()
+}
+
+#[test]
+fn the_seed_alone_decides_the_order() {
+    let first = order(&["--seed", "7", "--blocks", "4"]);
+    assert_eq!(first.len(), 24);
+    assert_eq!(first, order(&["--seed", "7", "--blocks", "4", "--duration", "1s"]));
+    assert_ne!(first, order(&["--seed", "8", "--blocks", "4"]));
+    assert_eq!(first[..12], order(&["--seed", "7", "--blocks", "2"]));
+    let sorted = |block: &[String]| {
+        let mut cells = block.to_vec();
+        cells.sort();
+        cells.dedup();
+        cells
+    };
+    assert!(first.chunks(6).all(|block| sorted(block).len() == 6), "every cell once in each block: {first:#?}");
+}
+
+#[test]
+fn a_plan_says_how_long_and_in_which_order_again() {
+    let text = printed(&["plan", "not-all-mbits"]);
+    let seed = text.split("--seed ").nth(1).unwrap().split(' ').next().unwrap();
+    assert_eq!(text, printed(&["plan", "not-all-mbits", "--seed", seed]));
+    assert!(text.contains("30 runs: 6 cells in 5 blocks; about "), "{text}");
+    let budget = printed(&["plan", "not-all-mbits", "--budget", "10m"]);
+    let runs: u32 = budget.lines().nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(runs > 30 && runs.is_multiple_of(6), "{budget}");
+    let document = printed(&["plan", "not-all-mbits", "--like-the-paper"]);
+    assert!(document.contains("120 runs: 6 cells in 20 blocks") && document.contains("10 s"), "{document}");
+}
+
+#[test]
+fn studies_are_listed_and_printed() {
+    let list = printed(&["studies"]);
+    let study = printed(&["studies", "not-all-mbits"]);
+    assert!(list.lines().any(|line| line == "not-all-mbits"), "{list}");
+    let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")).unwrap();
+    for path in files.map(|entry| entry.unwrap().path()) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert_eq!(printed(&["studies", name]), fs::read_to_string(&path).unwrap());
+        assert!(list.lines().any(|line| line == name), "{name}: {list}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.toml"), study).unwrap();
+    let (code, plan, _) = bitcost(folder.path(), &["plan", "./mine.toml", "--seed", "1"]);
+    let embedded = printed(&["plan", "not-all-mbits", "--seed", "1"]);
+    assert_eq!((code, plan), (Some(0), embedded.replacen("not-all-mbits", "mine", 1)));
+}
+
+/// What is written instead of a line of the study, and what is said about it.
+const MISTAKES: &[(&str, &str, &[&str])] = &[
+    ("blocks = 5", "blokcs = 5", &["unknown key `blokcs` in [run]", "did you mean `blocks`?", "like_the_document"]),
+    ("warmup_s = 0.25", "warm_up_s = 1", &["unknown setting `warm_up_s`", "did you mean `warmup_s`?"]),
+    ("[lab]", "[lob]", &["unknown key `lob`", "did you mean `lab`?"]),
+    ("levels = [1024, 8192]", "levels = []", &["factor `message_size_bytes` has no levels", "allowed: levels = ["]),
+    ("levels = [1024, 8192]", "", &["factor `message_size_bytes` has no levels"]),
+    ("levels = [1024, 8192]", "levels = [1024, 8192, 1024]", &["level `1024`", "appears twice", "each level once"]),
+    ("levels = [1024, 8192]", "levels = [1024, 65508]", &["message size 65508", "UDP limit", "allowed: 1 to 65507"]),
+    ("levels = [1024, 8192]", "levels = [1024, 8845]", &["MSS of 8845", "does not fit the MTU of 8896", "88 to 8844"]),
+    ("mtu_bytes = 8896", "mtu_bytes = 70000", &["`mtu_bytes` is 70000", "allowed: a whole number from 576 to 65535"]),
+    ("napi = \"threaded\"", "napi = \"thread\"", &["`napi` is \"thread\"", "\"threaded\" or \"inline\""]),
+    ("rows = ", "rows = \"mesage_size\" #", &["unknown factor `mesage_size`", "did you mean `message_size_bytes`?"]),
+    ("title = ", "title = what? #", &["not TOML"]),
+];
+
+#[test]
+fn a_mistake_in_a_study_is_named_with_its_line() {
+    let study = printed(&["studies", "not-all-mbits"]);
+    for (line, instead, says) in MISTAKES {
+        let number = 1 + study.lines().position(|text| text.trim_start().starts_with(line)).unwrap();
+        // A factor without levels is named where it begins.
+        let number = if instead.is_empty() { number - 2 } else { number };
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mine.toml"), study.replacen(line, instead, 1)).unwrap();
+        for verb in ["run", "plan"] {
+            let said = bitcost(folder.path(), &[verb, "./mine.toml"]);
+            assert!(said.2.contains(&format!("bitcost: ./mine.toml:{number}: ")), "{instead}: {}", said.2);
+            assert_refused(folder.path(), &said, says);
+            assert_eq!(said.2.lines().count(), 1, "{}", said.2);
+        }
+    }
+}
+
+/// Exit code 2, these words, nothing on standard output and nothing new in the folder.
+fn assert_refused(folder: &Path, (code, stdout, stderr): &Said, says: &[&str]) {
+    assert_eq!((*code, stdout.as_str()), (Some(2), ""), "{stderr}");
+    says.iter().for_each(|what| assert!(stderr.contains(what), "{what}: {stderr}"));
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(entries.into_iter().all(|name| name == "mine.toml"), "{stderr}");
+}
+
+#[test]
+fn a_mistake_on_the_command_line_is_named() {
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["run", "not-all-mbit"], &["unknown study `not-all-mbit`", "did you mean `not-all-mbits`?", ".toml"]),
+        (&["plan", "zzz"], &["unknown study `zzz`; allowed: ", "not-all-mbits"]),
+        (&["studies", "not-all-bits"], &["did you mean `not-all-mbits`?"]),
+        (&["run", "./nowhere.toml"], &["./nowhere.toml", "No such file", "bitcost studies"]),
+        (&["run"], &["STUDY"]),
+        (&["run", "not-all-mbits", "--block", "1"], &["--block", "--blocks"]),
+        (&["run", "not-all-mbits", "--blocks", "0"], &["--blocks", "1..=100000"]),
+        (&["run", "not-all-mbits", "--duration", "1ms"], &["--duration", "allowed: 100ms to 1h"]),
+        (&["run", "not-all-mbits", "--duration", "2 parsecs"], &["--duration", "2 parsecs"]),
+        (&["run", "not-all-mbits", "--budget", "3s"], &["a budget of 3.0 s is too short", "--duration"]),
+        (&["run", "not-all-mbits", "--budget", "1m", "--blocks", "2"], &["--budget", "--blocks"]),
+        (&["run", "--resume", "nowhere"], &["nowhere/events.jsonl", "No such file"]),
+        (&["run", "--resume", "nowhere", "--seed", "1"], &["--resume", "--seed"]),
+        (&["show", "nowhere"], &["nowhere/events.jsonl", "No such file"]),
+        (&["plna", "not-all-mbits"], &["plna", "plan"]),
+    ];
+    for (words, says) in rows {
+        let folder = tempfile::tempdir().unwrap();
+        assert_refused(folder.path(), &bitcost(folder.path(), words), says);
+    }
+}

@@ -1,0 +1,203 @@
+//! Many datagrams in one call: joined by the kernel (`UDP_GRO`), and lists of them (`sendmmsg`, `recvmmsg`).
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd};
+
+use crate::socket;
+
+/// How a receive call waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Until something is there, or the socket's timeout has passed.
+    Sleep,
+    /// Not at all (`MSG_DONTWAIT`).
+    Never,
+}
+
+impl Wait {
+    fn flags(self) -> libc::c_int {
+        match self {
+            Wait::Sleep => 0,
+            Wait::Never => libc::MSG_DONTWAIT,
+        }
+    }
+}
+
+/// Datagrams of equal length, one after another in the buffer; the last may be shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// Bytes in all.
+    pub bytes: usize,
+    /// Length of each.
+    pub each: usize,
+}
+
+/// Room for one control message with a C `int`, aligned as the kernel wants it.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+/// Receives what a socket with `UDP_GRO` has joined, or one datagram (udp(7)).
+///
+/// # Errors
+/// The kernel's; `EAGAIN` when nothing came in time.
+pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Joined> {
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut control = Control([0; 64]);
+    // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
+    let mut header: libc::msghdr = unsafe { socket::zeroed() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control.0.len() as _;
+    // SAFETY: the header describes `buffer` and `control`, which outlive the call.
+    let bytes = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, wait.flags()) };
+    let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
+    let mut each = bytes;
+    // SAFETY: the kernel filled `control` up to the length that it left in the header.
+    let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
+    while !message.is_null() {
+        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a whole header within `control`.
+        let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
+        if level == libc::SOL_UDP && kind == libc::UDP_GRO {
+            // SAFETY: the data of this message is a C `int` (udp(7)); it may be unaligned.
+            let size = unsafe { libc::CMSG_DATA(message).cast::<libc::c_int>().read_unaligned() };
+            each = usize::try_from(size).ok().filter(|size| *size > 0).unwrap_or(bytes);
+        }
+        // SAFETY: as above.
+        message = unsafe { libc::CMSG_NXTHDR(&raw const header, message) };
+    }
+    Ok(Joined { bytes, each })
+}
+
+/// A list of datagrams of equal room, sent or received by one call.
+pub struct List {
+    memory: Box<[u8]>,
+    room: usize,
+    /// Points into `memory`; kept for `headers`.
+    parts: Box<[libc::iovec]>,
+    /// Points into `parts`.
+    headers: Box<[libc::mmsghdr]>,
+}
+
+// SAFETY: the pointers lead into memory that the list itself owns on the heap, and only methods that
+// borrow the list use them.
+unsafe impl Send for List {}
+
+impl List {
+    /// A list of `count` datagrams of `room` bytes each, filled with `fill`.
+    pub fn new(count: usize, room: usize, fill: u8) -> List {
+        let mut memory = vec![fill; count * room].into_boxed_slice();
+        let part = |memory: &mut [u8]| libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
+        let mut parts: Box<[libc::iovec]> = memory.chunks_exact_mut(room).map(part).collect();
+        let header = |part: &mut libc::iovec| {
+            // SAFETY: `mmsghdr` is integers and pointers only, so zero is valid.
+            let mut header: libc::mmsghdr = unsafe { socket::zeroed() };
+            header.msg_hdr.msg_iov = std::ptr::from_mut(part);
+            header.msg_hdr.msg_iovlen = 1;
+            header
+        };
+        let headers = parts.iter_mut().map(header).collect();
+        List { memory, room, parts, headers }
+    }
+
+    /// How many datagrams it has room for.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// True where it has room for none.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The room of one datagram.
+    pub fn datagram_mut(&mut self, index: usize) -> &mut [u8] {
+        &mut self.memory[index * self.room..][..self.room]
+    }
+
+    /// The datagram received at this place of the list.
+    pub fn received(&self, index: usize) -> &[u8] {
+        let length = self.headers[index].msg_len as usize;
+        &self.memory[index * self.room..][..length.min(self.room)]
+    }
+
+    /// Sends the first `count` datagrams whole, and says how many the kernel took (sendmmsg(2)).
+    ///
+    /// # Errors
+    /// The kernel's, when it did not take the first.
+    pub fn send(&mut self, socket: impl AsFd, count: usize) -> io::Result<usize> {
+        let headers = &mut self.headers[..count];
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: `count` headers point to parts that point into `memory`, all owned by the list.
+        let sent = unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as libc::c_uint, 0) };
+        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Waits for one datagram and takes all that are there, and says how many (recvmmsg(2)).
+    ///
+    /// # Errors
+    /// The kernel's; `EAGAIN` when nothing came in time.
+    pub fn receive(&mut self, socket: impl AsFd, wait: Wait) -> io::Result<usize> {
+        let flags = libc::MSG_WAITFORONE | wait.flags();
+        let (headers, count) = (self.headers.as_mut_ptr(), self.headers.len() as libc::c_uint);
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: `count` headers point to parts that point into `memory`, all owned by the list; the
+        // parts' lengths are never changed.
+        let received = unsafe { libc::recvmmsg(fd, headers, count, flags as _, std::ptr::null_mut()) };
+        usize::try_from(received).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+const _: () = assert!(size_of::<Control>() >= 24);
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    fn pair() -> (UdpSocket, UdpSocket) {
+        let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
+        let (from, to) = (bind(), bind());
+        from.connect(to.local_addr().expect("address")).expect("connects");
+        (from, to)
+    }
+
+    #[test]
+    fn a_list_carries_each_datagram_to_its_place() {
+        let (from, to) = pair();
+        let mut out = List::new(3, 8, 7);
+        (0..3).for_each(|index| out.datagram_mut(index)[0] = index as u8);
+        assert_eq!(out.send(&from, 3).expect("sends"), 3);
+        let mut into = List::new(4, 16, 0);
+        assert_eq!(into.receive(&to, Wait::Sleep).expect("receives"), 3);
+        for index in 0..3 {
+            assert_eq!(into.received(index), [index as u8, 7, 7, 7, 7, 7, 7, 7]);
+        }
+        let nothing = into.receive(&to, Wait::Never).expect_err("nothing more");
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn joined_datagrams_say_their_length() {
+        let (from, to) = pair();
+        let joins = socket::set_int(&to, socket::UDP_GRO, 1);
+        let cuts = socket::set_int(&from, socket::UDP_SEGMENT, 100);
+        if joins.is_err() || cuts.is_err() {
+            eprintln!("this kernel has no UDP_GRO or UDP_SEGMENT: not tested");
+            return;
+        }
+        from.send(&[1; 1000]).expect("sends");
+        from.send(&[1; 50]).expect("sends");
+        let mut buffer = [0; 65_536];
+        let mut bytes = 0;
+        while bytes < 1000 {
+            let joined = receive_joined(&to, &mut buffer, Wait::Sleep).expect("receives");
+            assert_eq!(joined.each, 100);
+            bytes += joined.bytes;
+        }
+        let single = receive_joined(&to, &mut buffer, Wait::Sleep).expect("receives");
+        assert_eq!(single, Joined { bytes: 50, each: 50 });
+    }
+}

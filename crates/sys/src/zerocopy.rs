@@ -1,0 +1,192 @@
+//! Data that the kernel does not copy: completions of `MSG_ZEROCOPY`, and received pages that are mapped.
+
+use std::io;
+use std::mem::{offset_of, size_of};
+use std::os::fd::{AsFd, AsRawFd};
+
+use crate::socket;
+
+/// Send calls that the kernel is done with (kernel documentation, networking/msg_zerocopy).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// How many calls.
+    pub calls: u64,
+    /// True where the kernel copied their data after all.
+    pub copied: bool,
+}
+
+/// The kernel's structure of a message in the error queue (linux/errqueue.h), without the address after it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ExtendedError {
+    errno: u32,
+    origin: u8,
+    kind: u8,
+    code: u8,
+    pad: u8,
+    info: u32,
+    data: u32,
+}
+
+const ORIGIN_ZEROCOPY: u8 = 5;
+const CODE_ZEROCOPY_COPIED: u8 = 1;
+
+#[repr(C, align(8))]
+struct Control([u8; 128]);
+
+/// Takes one message about completed calls from the socket's error queue; it never waits.
+///
+/// # Errors
+/// The kernel's; `EAGAIN` when there is none. What is no such message counts as no call.
+pub fn take_completed(socket: impl AsFd) -> io::Result<Completed> {
+    let mut control = Control([0; 128]);
+    // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
+    let mut header: libc::msghdr = unsafe { socket::zeroed() };
+    header.msg_control = control.0.as_mut_ptr().cast();
+    header.msg_controllen = control.0.len() as _;
+    // SAFETY: the header describes `control`, which outlives the call.
+    let result = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, libc::MSG_ERRQUEUE) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel filled `control` up to the length that it left in the header.
+    let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
+    while !message.is_null() {
+        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a whole header within `control`.
+        let (level, kind, length) = unsafe { ((*message).cmsg_level, (*message).cmsg_type, (*message).cmsg_len) };
+        let is_error = (level == libc::SOL_IP && kind == libc::IP_RECVERR)
+            || (level == libc::SOL_IPV6 && kind == libc::IPV6_RECVERR);
+        // SAFETY: the macro is arithmetic only.
+        let whole = unsafe { libc::CMSG_LEN(size_of::<ExtendedError>() as u32) };
+        if is_error && length >= whole as _ {
+            // SAFETY: the data of this message begins with the structure, integers only; it may be unaligned.
+            let error = unsafe { libc::CMSG_DATA(message).cast::<ExtendedError>().read_unaligned() };
+            if error.origin == ORIGIN_ZEROCOPY && error.errno == 0 {
+                // Calls are numbered by 32 bits that wrap around.
+                let calls = u64::from(error.data.wrapping_sub(error.info)) + 1;
+                return Ok(Completed { calls, copied: error.code & CODE_ZEROCOPY_COPIED != 0 });
+            }
+        }
+        // SAFETY: as above.
+        message = unsafe { libc::CMSG_NXTHDR(&raw const header, message) };
+    }
+    Ok(Completed { calls: 0, copied: false })
+}
+
+/// The kernel's structure (linux/tcp.h), up to the fields that are used.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Request {
+    address: u64,
+    length: u32,
+    recv_skip_hint: u32,
+    inq: u32,
+    err: i32,
+    copybuf_address: u64,
+    copybuf_len: i32,
+    flags: u32,
+}
+
+/// What a call of [`Mapping::receive`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// Bytes that were mapped, and are taken from the socket.
+    pub mapped: usize,
+    /// Bytes that come next and must be read by a plain call: they do not fill pages.
+    pub to_read: usize,
+}
+
+/// Room in the address space into which received pages are mapped. Nobody reads them.
+pub struct Mapping {
+    address: *mut libc::c_void,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the process, and only methods that borrow this value use it.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes, a multiple of the page size, of a TCP socket.
+    ///
+    /// # Errors
+    /// The kernel's, such as `ENODEV` where it cannot do this.
+    pub fn of(socket: impl AsFd, length: usize) -> io::Result<Mapping> {
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, 0) };
+        if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapping { address, length }) }
+    }
+
+    /// Maps what is there in whole pages in place of what was mapped before; it never waits.
+    ///
+    /// # Errors
+    /// The kernel's; `EIO` when the other end has ended the connection and everything is taken.
+    pub fn receive(&mut self, socket: impl AsFd) -> io::Result<Mapped> {
+        let mut request = Request {
+            address: self.address as u64,
+            length: u32::try_from(self.length).unwrap_or(u32::MAX),
+            recv_skip_hint: 0,
+            inq: 0,
+            err: 0,
+            copybuf_address: 0,
+            copybuf_len: 0,
+            flags: 0,
+        };
+        let mut length = size_of::<Request>() as libc::socklen_t;
+        let fd = socket.as_fd().as_raw_fd();
+        let request_pointer: *mut Request = &raw mut request;
+        // SAFETY: the pointer and length describe `request`; the kernel maps pages only into the range
+        // of this mapping, to which nobody holds a reference.
+        let result = unsafe {
+            libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE, request_pointer.cast(), &raw mut length)
+        };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if request.err != 0 && length as usize >= offset_of!(Request, err) + size_of::<i32>() {
+            return Err(io::Error::from_raw_os_error(request.err.abs()));
+        }
+        Ok(Mapped { mapped: request.length as usize, to_read: request.recv_skip_hint as usize })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is the one that was mapped, and nobody holds a reference into it.
+        unsafe { libc::munmap(self.address, self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let from = TcpStream::connect(listener.local_addr().expect("address")).expect("connects");
+        (from, listener.accept().expect("accepts").0)
+    }
+
+    #[test]
+    fn a_socket_without_completions_says_so() {
+        let (from, _to) = pair();
+        let nothing = take_completed(&from).expect_err("nothing was sent");
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn what_fills_no_page_must_be_read() {
+        let (mut from, to) = pair();
+        let Ok(mut mapping) = Mapping::of(&to, 1 << 20) else {
+            eprintln!("this kernel maps no TCP sockets: not tested");
+            return;
+        };
+        assert_eq!(mapping.receive(&to).expect("asks"), Mapped { mapped: 0, to_read: 0 });
+        from.write_all(&[1; 100]).expect("sends");
+        crate::process::wait_readable(&to, std::time::Duration::from_secs(5)).expect("waits");
+        assert_eq!(mapping.receive(&to).expect("asks"), Mapped { mapped: 0, to_read: 100 });
+    }
+}

@@ -1,0 +1,135 @@
+//! What a receiver of datagrams keeps: which of them came, and whether that is all.
+
+use std::time::{Duration, Instant};
+
+use model::conditions::Conditions;
+use model::record::Sequence;
+use rustix::io::Errno;
+
+use crate::control::{Control, Phase};
+use crate::flow::Sent;
+use crate::sequence::{Arrival, HEADER_BYTES, Tracker, parse};
+
+/// A receiver looks this often whether the flow is over while nothing comes.
+pub const QUIET: Duration = Duration::from_millis(100);
+
+/// The datagrams of one flow, as they came.
+pub struct Intake {
+    /// Bytes of a whole message.
+    size: usize,
+    delay: Duration,
+    tracker: Tracker,
+    /// Different datagrams of the warm-up and of the measured window.
+    unique: [u64; 2],
+}
+
+impl Intake {
+    /// Of a run that begins.
+    pub fn of(conditions: &Conditions) -> Intake {
+        Intake {
+            size: conditions.message_size_bytes as usize,
+            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+            tracker: Tracker::default(),
+            unique: [0; 2],
+        }
+    }
+
+    /// True where messages have room for a sequence number.
+    fn is_numbered(&self) -> bool {
+        self.size >= HEADER_BYTES
+    }
+
+    /// Counts the datagram that one call brought; what is no message of the flow is left out.
+    #[inline]
+    pub fn take(&mut self, control: &Control, datagram: &[u8]) {
+        if let Some(phase) = self.note(control, datagram) {
+            control.count_message(phase, datagram.len());
+        }
+    }
+
+    /// Counts the datagrams that one call brought.
+    #[inline]
+    pub fn take_all<'a>(&mut self, control: &Control, datagrams: impl Iterator<Item = &'a [u8]>) {
+        let mut first = None;
+        let mut came = [(0, 0); 2];
+        for datagram in datagrams {
+            let Some(phase) = self.note(control, datagram) else { continue };
+            first.get_or_insert(phase);
+            let (messages, bytes) = &mut came[usize::from(phase == Phase::Measured)];
+            *messages += 1;
+            *bytes += datagram.len() as u64;
+        }
+        let Some(first) = first else { return };
+        for (phase, (messages, bytes)) in [Phase::Warmup, Phase::Measured].into_iter().zip(came) {
+            let is_of_call = (phase == Phase::Measured) == (first == Phase::Measured);
+            control.count_batch(phase, u64::from(is_of_call), messages, bytes);
+        }
+    }
+
+    /// The phase of a message that came for the first time.
+    #[inline]
+    fn note(&mut self, control: &Control, datagram: &[u8]) -> Option<Phase> {
+        if !self.is_numbered() {
+            // A greeting that came twice is longer.
+            let phase = (datagram.len() <= self.size).then(|| control.phase())?;
+            self.unique[0] += 1;
+            return Some(phase);
+        }
+        let (phase, number) = parse(datagram)?;
+        if self.tracker.note(number) == Arrival::Repeated {
+            return None;
+        }
+        self.unique[usize::from(phase == Phase::Measured)] += 1;
+        Some(phase)
+    }
+
+    fn total(&self) -> u64 {
+        self.unique[0] + self.unique[1]
+    }
+
+    /// Receives until everything is there, or nothing comes any more. `call` makes one call and takes
+    /// what it brought.
+    ///
+    /// # Errors
+    /// The first error that is not a passing one.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        control: &Control,
+        mut call: impl FnMut(&mut Intake) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let mut quiet_since = None;
+        while control.phase() != Phase::Abort {
+            match call(self) {
+                Ok(()) => {
+                    quiet_since = None;
+                    if control.expected_messages().is_some_and(|sent| self.total() >= sent) {
+                        return Ok(());
+                    }
+                    if !self.delay.is_zero() {
+                        std::thread::sleep(self.delay);
+                    }
+                }
+                Err(Errno::AGAIN) if control.expected_messages().is_some() => {
+                    if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET {
+                        return Ok(());
+                    }
+                }
+                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the numbers told, given how many messages the sender counted.
+    pub fn sequence(&self, sent: Sent) -> Option<Sequence> {
+        self.is_numbered().then(|| Sequence {
+            measured_sent: sent.measured,
+            measured_lost: sent.measured.saturating_sub(self.unique[1]),
+            total_lost: sent.total.saturating_sub(self.total()),
+            reordered: self.tracker.reordered,
+            duplicated: self.tracker.duplicated,
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! `zerocopy`: the kernel sends from the program's own pages (kernel documentation, networking/msg_zerocopy).
+//!
+//! What was sent is never changed, so a completion need not be waited for before the next send call; they
+//! are read from the error queue now and then, because the kernel keeps a few only.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use model::conditions::Conditions;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use sys::socket::{self, SO_ZEROCOPY};
+use sys::zerocopy::take_completed;
+
+use super::{Fast, hold};
+use crate::control::Control;
+use crate::loops::{Amount, send_messages};
+use crate::pacing::Pacer;
+
+/// `MSG_ZEROCOPY` (linux/socket.h).
+const ZEROCOPY: SendFlags = SendFlags::from_bits_retain(0x400_0000);
+
+/// Send calls between looks at the error queue.
+const LOOK_EVERY: u64 = 32;
+
+/// Longest wait for the last completions after the connection's end.
+const LAST_COMPLETIONS: Duration = Duration::from_millis(500);
+
+/// Calls and what became of them.
+#[derive(Default)]
+struct Book {
+    calls: u64,
+    completed: u64,
+    copied: u64,
+    queue_reads: u64,
+    /// Calls that the kernel put off, because too much was under way.
+    put_off: u64,
+    /// True after a call that was put off.
+    is_again: bool,
+    refused: bool,
+}
+
+impl Book {
+    fn take_completions(&mut self, socket: impl AsFd) {
+        loop {
+            self.queue_reads += 1;
+            let Ok(completed) = take_completed(socket.as_fd()) else { return };
+            self.completed += completed.calls;
+            self.copied += if completed.copied { completed.calls } else { 0 };
+        }
+    }
+
+    /// Sends once. What is not possible before something is completed is tried again.
+    fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
+        if self.calls % LOOK_EVERY == LOOK_EVERY - 1 {
+            self.take_completions(socket);
+        }
+        let result = send(socket, bytes, SendFlags::NOSIGNAL | ZEROCOPY);
+        match result {
+            Ok(_) => (self.calls, self.is_again) = (self.calls + 1, false),
+            Err(Errno::NOBUFS) => {
+                self.take_completions(socket);
+                if self.completed == self.calls {
+                    self.refused = true;
+                    return Err(Errno::CANCELED);
+                }
+                (self.put_off, self.is_again) = (self.put_off + 1, true);
+                wait_for_completion(socket);
+                return Err(Errno::INTR);
+            }
+            Err(_) => {}
+        }
+        result
+    }
+}
+
+/// Waits shortly until the error queue has something.
+fn wait_for_completion(socket: BorrowedFd<'_>) {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    // Whatever ends the wait, the caller looks again.
+    let _ = poll(&mut [PollFd::from_borrowed_fd(socket, PollFlags::empty())], Some(&timeout));
+}
+
+struct Sender {
+    message: Vec<u8>,
+    amount: Amount,
+    book: RefCell<Book>,
+}
+
+/// Asks for `MSG_ZEROCOPY`.
+pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    socket::set_int(socket, SO_ZEROCOPY, 1)?;
+    let message = vec![0x5A; conditions.message_size_bytes as usize];
+    Ok(Box::new(Sender { message, amount: Amount::of(conditions), book: RefCell::default() }))
+}
+
+impl Fast for Sender {
+    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Sender { message, amount, book } = self;
+        let send_one = |_, length: usize| {
+            if !book.borrow().is_again {
+                hold(pacer, control);
+            }
+            book.borrow_mut().send(socket, &message[..length])
+        };
+        let send_rest = |done: usize, length: usize| book.borrow_mut().send(socket, &message[done..length]);
+        let result = send_messages(control, message.len(), *amount, send_one, send_rest);
+        if book.borrow().refused { Err(Errno::NOBUFS) } else { result }
+    }
+
+    fn ended(&mut self, socket: BorrowedFd<'_>) {
+        let book = self.book.get_mut();
+        let deadline = Instant::now() + LAST_COMPLETIONS;
+        book.take_completions(socket);
+        while book.completed < book.calls && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+            book.take_completions(socket);
+        }
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let book = self.book.borrow();
+        BTreeMap::from([
+            ("zerocopy_calls", book.calls),
+            ("zerocopy_completed", book.completed),
+            ("zerocopy_copied", book.copied),
+            ("zerocopy_put_off", book.put_off),
+            ("zerocopy_queue_reads", book.queue_reads),
+        ])
+    }
+}

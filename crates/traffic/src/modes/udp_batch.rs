@@ -1,0 +1,79 @@
+//! `sendmmsg` and `recvmmsg`: many datagrams in one call, each by itself in the stack.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use model::conditions::Conditions;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use sys::datagram::{List, Wait};
+
+use super::{Fast, errno, wait};
+use crate::control::Control;
+use crate::intake::Intake;
+use crate::loops::{Amount, Handed, send_batches};
+use crate::pacing::Pacer;
+use crate::sequence::{HEADER_BYTES, header};
+
+/// Most datagrams of one call.
+const LIST: usize = 64;
+
+struct Sender {
+    list: List,
+    size: usize,
+    amount: Amount,
+}
+
+/// Sends lists.
+pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    let size = conditions.message_size_bytes as usize;
+    Ok(Box::new(Sender { list: List::new(LIST, size, 0x5A), size, amount: Amount::of(conditions) }))
+}
+
+impl Fast for Sender {
+    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Sender { list, size, amount } = self;
+        let mut number = 0;
+        send_batches(control, *size, LIST as u64, *amount, pacer, |phase, count, length| {
+            for (index, number) in (0..count as usize).zip(number..) {
+                if let Some(front) = list.datagram_mut(index).first_chunk_mut::<HEADER_BYTES>() {
+                    *front = header(phase, number);
+                }
+            }
+            let sent = if length == *size {
+                list.send(socket, count as usize).map_err(errno)?
+            } else {
+                send(socket, &list.datagram_mut(0)[..length], SendFlags::empty()).map(|_| 1)?
+            };
+            number += sent as u64;
+            Ok(Handed::at_once(sent as u64))
+        })
+    }
+}
+
+struct Receiver {
+    list: List,
+    wait: Wait,
+    intake: Intake,
+}
+
+/// Takes lists.
+pub fn receiver(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    let list = List::new(LIST, conditions.receive_bytes() as usize, 0);
+    Ok(Box::new(Receiver { list, wait: wait(conditions), intake: Intake::of(conditions) }))
+}
+
+impl Fast for Receiver {
+    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Receiver { list, wait, intake } = self;
+        intake.receive(control, |intake| {
+            let count = list.receive(socket, *wait).map_err(errno)?;
+            intake.take_all(control, (0..count).map(|index| list.received(index)));
+            Ok(())
+        })
+    }
+
+    fn intake(&self) -> Option<&Intake> {
+        Some(&self.intake)
+    }
+}

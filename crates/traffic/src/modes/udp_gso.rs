@@ -1,0 +1,100 @@
+//! `gso` and `gro`: many datagrams pass the stack as one (`UDP_SEGMENT`, `UDP_GRO`; udp(7)).
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use model::conditions::{Conditions, UDP_PAYLOAD_MAX};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, getsockname, send};
+use sys::datagram::{Wait, receive_joined};
+use sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
+
+use super::{Fast, errno, wait};
+use crate::control::Control;
+use crate::intake::Intake;
+use crate::loops::{Amount, Handed, send_batches};
+use crate::pacing::Pacer;
+use crate::sequence::{HEADER_BYTES, header};
+
+/// Most datagrams of one call: 128 since Linux 6.9, 64 before (`UDP_MAX_SEGMENTS`).
+const SEGMENTS_MAX: usize = 128;
+const SEGMENTS_MAX_BEFORE: usize = 64;
+
+/// IP and UDP headers, in bytes, of IPv4 and of IPv6.
+const HEADERS: [i32; 2] = [28, 48];
+
+struct Sender {
+    messages: Vec<u8>,
+    size: usize,
+    most: usize,
+    amount: Amount,
+}
+
+/// Has the kernel cut what one call hands over.
+pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    let size = conditions.message_size_bytes as usize;
+    let is_ipv6 = getsockname(socket)?.address_family() == AddressFamily::INET6;
+    let mtu = socket::get_int(socket, if is_ipv6 { IPV6_MTU } else { IP_MTU })?;
+    if size as i64 > i64::from(mtu - HEADERS[usize::from(is_ipv6)]) {
+        return Err(Errno::MSGSIZE.into());
+    }
+    socket::set_int(socket, UDP_SEGMENT, size as i32)?;
+    let most = (UDP_PAYLOAD_MAX as usize / size).clamp(1, SEGMENTS_MAX);
+    Ok(Box::new(Sender { messages: vec![0x5A; most * size], size, most, amount: Amount::of(conditions) }))
+}
+
+impl Fast for Sender {
+    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Sender { messages, size, most, amount } = self;
+        let mut number = 0;
+        send_batches(control, *size, *most as u64, *amount, pacer, |phase, count, length| {
+            let mut count = count as usize;
+            for (message, number) in messages.chunks_exact_mut(*size).take(count).zip(number..) {
+                if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
+                    *front = header(phase, number);
+                }
+            }
+            // Only a single message is shorter than the rest.
+            let bytes = |count: usize| if count == 1 { length } else { count * *size };
+            let sent = match send(socket, &messages[..bytes(count)], SendFlags::empty()) {
+                Err(Errno::INVAL) if count > SEGMENTS_MAX_BEFORE => {
+                    count = SEGMENTS_MAX_BEFORE;
+                    *most = SEGMENTS_MAX_BEFORE;
+                    send(socket, &messages[..bytes(count)], SendFlags::empty())
+                }
+                result => result,
+            };
+            sent?;
+            number += count as u64;
+            Ok(Handed::at_once(count as u64))
+        })
+    }
+}
+
+struct Receiver {
+    buffer: Vec<u8>,
+    wait: Wait,
+    intake: Intake,
+}
+
+/// Takes the datagrams that the kernel joined.
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    socket::set_int(socket, UDP_GRO, 1)?;
+    let buffer = vec![0; (UDP_PAYLOAD_MAX as usize).next_power_of_two()];
+    Ok(Box::new(Receiver { buffer, wait: wait(conditions), intake: Intake::of(conditions) }))
+}
+
+impl Fast for Receiver {
+    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Receiver { buffer, wait, intake } = self;
+        intake.receive(control, |intake| {
+            let joined = receive_joined(socket.as_fd(), buffer, *wait).map_err(errno)?;
+            intake.take_all(control, buffer[..joined.bytes].chunks(joined.each.max(1)));
+            Ok(())
+        })
+    }
+
+    fn intake(&self) -> Option<&Intake> {
+        Some(&self.intake)
+    }
+}

@@ -1,0 +1,187 @@
+//! Pacing by the sender itself: bursts at absolute times, by sleeping, with a bounded spin at the end.
+//!
+//! A sleep costs several microseconds of CPU, so at high rates a few messages go together, as many as
+//! belong to [`QUANTUM_NS`]; how many and how evenly is recorded. The clock is read once a burst.
+
+use std::hint::spin_loop;
+
+use std::os::fd::AsFd;
+
+use model::conditions::{self, Conditions};
+use model::record::{InForce, Pacing};
+use sys::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
+
+use sys::socket;
+
+use crate::control::{Control, Phase};
+use crate::flow::TrafficError;
+
+/// Messages that belong to this much time go together, unless the run says how many, in ns.
+const QUANTUM_NS: f64 = 100_000.0;
+
+/// Most of a burst's interval that may be spent spinning.
+const SPIN_SHARE: f64 = 0.02;
+
+/// Longest spin, in ns.
+const SPIN_NS_MAX: f64 = 20_000.0;
+
+/// Longest sleep without a look at whether the run is over, in ns.
+const LOOK_NS: u64 = 20_000_000;
+
+/// Holds messages back until their time.
+pub struct Pacer {
+    interval_ns: f64,
+    burst: u64,
+    spin_ns: u64,
+    begin_ns: Option<u64>,
+    sent: u64,
+    left_of_burst: u64,
+    last_ns: u64,
+    record: Pacing,
+}
+
+impl Pacer {
+    /// The pacer of a run; nothing where the run is not paced by its sender.
+    pub fn of(conditions: &Conditions) -> Option<Pacer> {
+        let interval_ns = 1e9 / conditions.paced_messages_per_second()?;
+        let burst = conditions.burst_messages.map_or((QUANTUM_NS / interval_ns).round().max(1.0) as u64, u64::from);
+        let burst_ns = interval_ns * burst as f64;
+        Some(Pacer {
+            interval_ns,
+            burst,
+            spin_ns: (burst_ns * SPIN_SHARE).min(SPIN_NS_MAX) as u64,
+            begin_ns: None,
+            sent: 0,
+            left_of_burst: 0,
+            last_ns: 0,
+            record: Pacing { burst_messages: burst, ..Pacing::default() },
+        })
+    }
+
+    /// Returns when the next message is due, or when the run is over.
+    #[inline]
+    pub fn wait(&mut self, control: &Control) {
+        self.wait_for(control, 1);
+    }
+
+    /// Returns when the next message is due, or when the run is over, and how many may go at once.
+    #[inline]
+    pub fn wait_for(&mut self, control: &Control, most: u64) -> u64 {
+        if self.left_of_burst == 0 {
+            self.wait_for_burst(control);
+        }
+        let count = most.min(self.left_of_burst);
+        self.left_of_burst -= count;
+        self.sent += count;
+        count
+    }
+
+    fn wait_for_burst(&mut self, control: &Control) {
+        let cpu_before_ns = thread_cpu_ns();
+        let begin_ns = *self.begin_ns.get_or_insert_with(begin);
+        let due_ns = begin_ns + (self.sent as f64 * self.interval_ns) as u64;
+        let now_ns = self.sleep(due_ns, control);
+        self.note_departure(due_ns, now_ns);
+        self.left_of_burst = self.burst;
+        self.record.cpu_ns += thread_cpu_ns().saturating_sub(cpu_before_ns);
+    }
+
+    /// Sleeps until shortly before `due_ns`, spins for the rest; returns the time.
+    fn sleep(&self, due_ns: u64, control: &Control) -> u64 {
+        let mut now_ns = monotonic_ns();
+        while now_ns + self.spin_ns < due_ns && (control.phase() as u8) < Phase::Over as u8 {
+            sleep_until((due_ns - self.spin_ns).min(now_ns + LOOK_NS));
+            now_ns = monotonic_ns();
+        }
+        while now_ns < due_ns && (control.phase() as u8) < Phase::Over as u8 {
+            spin_loop();
+            now_ns = monotonic_ns();
+        }
+        now_ns
+    }
+
+    fn note_departure(&mut self, due_ns: u64, now_ns: u64) {
+        let record = &mut self.record;
+        let late_ns = now_ns.saturating_sub(due_ns);
+        record.late_total_ns += late_ns;
+        record.late_max_ns = record.late_max_ns.max(late_ns);
+        if record.bursts > 0 {
+            let gap_ns = now_ns - self.last_ns;
+            record.gap_min_ns = if record.bursts == 1 { gap_ns } else { record.gap_min_ns.min(gap_ns) };
+            record.gap_max_ns = record.gap_max_ns.max(gap_ns);
+        }
+        record.bursts += 1;
+        self.last_ns = now_ns;
+    }
+
+    /// What it did; only times between bursts, and CPU, are measured.
+    pub fn record(&self) -> Pacing {
+        let elapsed_ns = self.begin_ns.map_or(0, |begin_ns| monotonic_ns() - begin_ns);
+        Pacing { elapsed_ns, ..self.record }
+    }
+}
+
+/// The time of the first message. A kernel that refuses exact sleeps makes the bursts late, which is recorded.
+fn begin() -> u64 {
+    let _ = sys::thread::wake_on_time();
+    monotonic_ns()
+}
+
+/// Asks the kernel to keep the rate, where the run says so, and reads it back.
+///
+/// # Errors
+/// What the kernel answered.
+pub fn by_kernel(socket: impl AsFd, conditions: &Conditions) -> Result<Option<InForce>, TrafficError> {
+    let by_kernel = conditions.pacing == conditions::Pacing::Kernel;
+    let Some(messages) = conditions.asked_messages_per_second().filter(|_| by_kernel) else { return Ok(None) };
+    // fq counts the packet with its headers, TCP's own pacing the user data alone.
+    let bytes =
+        if conditions.workload.is_datagram() { conditions.wire_bytes(1500) } else { conditions.message_size_bytes };
+    let asked = (messages * f64::from(bytes)).round() as u64;
+    socket::set_max_pacing_rate(socket.as_fd(), asked)
+        .map_err(TrafficError::system(format!("SO_MAX_PACING_RATE of {asked} bytes/s")))?;
+    let actual = socket::max_pacing_rate(socket).ok().flatten();
+    Ok(Some(InForce {
+        name: "max_pacing_rate_bytes_per_second".to_owned(),
+        asked: Some(asked.to_string()),
+        actual: actual.map(|rate| rate.to_string()),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_never_go_before_their_time() {
+        let conditions = Conditions { message_rate: Some(20_000), ..Conditions::default() };
+        let mut pacer = Pacer::of(&conditions).expect("paced");
+        let control = Control::default();
+        let begin_ns = monotonic_ns();
+        for number in 0..1000u64 {
+            pacer.wait(&control);
+            let burst = number / pacer.burst * pacer.burst;
+            assert!(monotonic_ns() >= begin_ns + burst * 50_000);
+        }
+        assert_eq!(pacer.record().bursts, 1000 / pacer.burst);
+    }
+
+    #[test]
+    fn a_run_that_is_over_is_not_waited_for() {
+        let conditions = Conditions { message_rate: Some(1), ..Conditions::default() };
+        let mut pacer = Pacer::of(&conditions).expect("paced");
+        let control = Control::default();
+        pacer.wait(&control);
+        control.enter(Phase::Over);
+        let begin_ns = monotonic_ns();
+        pacer.wait(&control);
+        assert!(monotonic_ns() - begin_ns < 900_000_000);
+    }
+
+    #[test]
+    fn bursts_are_as_large_as_asked() {
+        let conditions = Conditions { message_rate: Some(1000), burst_messages: Some(10), ..Conditions::default() };
+        assert_eq!(Pacer::of(&conditions).expect("paced").burst, 10);
+        assert!(Pacer::of(&Conditions::default()).is_none());
+    }
+}

@@ -1,0 +1,120 @@
+//! `tcp_crr`: a TCP connection for each request and its response.
+//!
+//! A transaction is: connect, send the request, receive the response, see the server close, close. What
+//! holds for the token, for the order of closing and for ports is said in [`crate::connections`]. Beside
+//! these calls the client sets the run's socket options on each connection, as netperf does, and two
+//! timeouts; the server's connections inherit theirs from the listening socket.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use model::conditions::Conditions;
+
+use crate::connections::{Acceptor, BACKLOG, Opener};
+use crate::control::Control;
+use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
+use crate::handshake::Token;
+use crate::tcp_stream;
+use crate::transactions::{Answer, Asker, Exchange, transaction_bytes};
+
+struct Waiting {
+    listener: TcpListener,
+    address: SocketAddr,
+    conditions: Conditions,
+    token: Token,
+}
+
+/// Opens the server's socket.
+pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
+    let (listener, address) = tcp_stream::bind(conditions, address, BACKLOG)?;
+    Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
+}
+
+/// Makes the client's first connection and exchanges tokens.
+pub fn connect(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    let opener = Opener::meet(conditions, peer, token, patience)?;
+    let in_force = tcp_stream::in_force(&opener.first, conditions, true);
+    let asker = Asker::of(conditions, transaction_bytes(conditions));
+    Ok(Ready { in_force, flow: Box::new(Client { opener, exchange: Exchange::of(conditions), asker }) })
+}
+
+impl Pending for Waiting {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
+        let Waiting { listener, address, conditions, token } = *self;
+        let acceptor = Acceptor::meet(&conditions, listener, address, &token, patience)?;
+        let in_force = tcp_stream::in_force(&acceptor.first, &conditions, true);
+        let server = Server {
+            acceptor,
+            exchange: Exchange::of(&conditions),
+            bytes: transaction_bytes(&conditions),
+            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+        };
+        Ok(Ready { in_force, flow: Box::new(server) })
+    }
+}
+
+struct Client {
+    opener: Opener,
+    exchange: Exchange,
+    asker: Asker,
+}
+
+impl Flow for Client {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(self.opener.first.try_clone()?.into())
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        let Client { opener, exchange, asker } = self;
+        asker.ask(control, |phase| {
+            let Some(socket) = opener.open(control)? else { return Ok(Answer::Halted) };
+            let answer = exchange.ask(&socket, phase, control)?;
+            let closed = !matches!(answer, Answer::Halted) && opener.await_close(&socket, control)?;
+            Ok(if closed { answer } else { Answer::Halted })
+        })?;
+        opener.end(control)
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome { latency: self.asker.latency(), ..Outcome::default() }
+    }
+}
+
+struct Server {
+    acceptor: Acceptor,
+    exchange: Exchange,
+    bytes: u64,
+    delay: Duration,
+}
+
+impl Flow for Server {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        self.acceptor.handle()
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        while let Some(socket) = self.acceptor.accept(control)? {
+            match self.exchange.answer(&socket, self.delay, control) {
+                Ok(Some((phase, calls))) => control.count_transaction(phase, calls, self.bytes),
+                // A connection that ended without a request; the client notices when it was one of its own.
+                Ok(None) | Err(_) => control.count_failed(control.phase()),
+            }
+        }
+        self.acceptor.end()
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome::default()
+    }
+}

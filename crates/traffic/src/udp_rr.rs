@@ -1,0 +1,319 @@
+//! `udp_rr`: requests and responses over UDP, one at a time.
+//!
+//! A request without an answer within the timeout is counted as lost and the next one is sent. A response
+//! repeats the number of its request, so that an answer that comes late is not taken for that of a later
+//! request: a number of 56 bits where request and response both have room for it (8 bytes). In smaller
+//! ones the first byte carries a number from 0 to 63 beside the phase: an answer is mistaken only when it
+//! comes exactly 64, 128, … requests late.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use model::conditions::Conditions;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::control::{Control, Phase};
+use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
+use crate::handshake::Token;
+use crate::loops::receive_flags;
+use crate::options;
+use crate::sequence::{HEADER_BYTES, header, parse};
+use crate::transactions::{Answer, Asker, mark, phase_of, transaction_bytes};
+use crate::udp_stream;
+
+/// A spinning client reads the clock once in so many calls that bring nothing.
+const SPINS: u32 = 256;
+
+/// Numbers that fit into the first byte beside the phase. Its upper bit stays 0, which tells it from a
+/// datagram that carries a token.
+const SHORT_NUMBERS: u64 = 64;
+
+/// How requests and responses are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbering {
+    Long,
+    Short,
+}
+
+impl Numbering {
+    fn of(conditions: &Conditions) -> Numbering {
+        let room = conditions.request_size_bytes.min(conditions.response_size_bytes) as usize;
+        if room >= HEADER_BYTES { Numbering::Long } else { Numbering::Short }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Numbering::Long => HEADER_BYTES,
+            Numbering::Short => 1,
+        }
+    }
+
+    fn write(self, request: &mut [u8], phase: Phase, number: u64) {
+        match self {
+            Numbering::Long => request[..HEADER_BYTES].copy_from_slice(&header(phase, number)),
+            Numbering::Short => request[0] = mark(phase) | ((number % SHORT_NUMBERS) as u8) << 1,
+        }
+    }
+
+    /// The phase and the number of a request; nothing for what is none.
+    fn read(self, request: &[u8]) -> Option<(Phase, u64)> {
+        match self {
+            Numbering::Long => parse(request),
+            Numbering::Short => {
+                let first = *request.first().filter(|first| **first < 0x80)?;
+                Some((phase_of(first), u64::from(first >> 1)))
+            }
+        }
+    }
+
+    /// False for a request that came before, as far as its number tells.
+    fn is_new(self, number: u64, last: Option<u64>) -> bool {
+        match self {
+            Numbering::Long => last.is_none_or(|last| number > last),
+            Numbering::Short => last != Some(number),
+        }
+    }
+}
+
+struct Waiting {
+    socket: UdpSocket,
+    address: SocketAddr,
+    conditions: Conditions,
+    token: Token,
+}
+
+/// Opens the server's socket.
+pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
+    let socket = udp_stream::bind(conditions, SocketAddr::new(address, 0))?;
+    let address = socket.local_addr().map_err(TrafficError::system("the UDP socket's own address"))?;
+    Ok(Box::new(Waiting { socket, address, conditions: conditions.clone(), token }))
+}
+
+/// Opens the client's socket and greets the server.
+pub fn connect(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    let socket = udp_stream::meet(conditions, peer, token, patience)?;
+    let timeout = Duration::from_millis(conditions.request_timeout_ms.max(1).into());
+    socket.set_read_timeout(Some(timeout)).map_err(TrafficError::system("SO_RCVTIMEO"))?;
+    let in_force = options::in_force(&socket, conditions, false);
+    let response_bytes = conditions.response_size_bytes as usize;
+    let client = Client {
+        socket,
+        peer,
+        request: vec![0x5A; conditions.request_size_bytes as usize],
+        // Room for one byte more shows a datagram that is too long.
+        response: vec![0; response_bytes + 1],
+        numbering: Numbering::of(conditions),
+        number: 0,
+        flags: receive_flags(conditions),
+        timeout,
+    };
+    let asker = Asker::of(conditions, transaction_bytes(conditions));
+    Ok(Ready { in_force, flow: Box::new(Asking { client, asker }) })
+}
+
+impl Pending for Waiting {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
+        let Waiting { socket, address, conditions, token } = *self;
+        udp_stream::await_sender(&socket, address, &token, patience)?;
+        let in_force = options::in_force(&socket, &conditions, false);
+        let server = Server {
+            socket,
+            request: vec![0; conditions.request_size_bytes as usize + 1],
+            response: vec![0x5A; conditions.response_size_bytes as usize],
+            numbering: Numbering::of(&conditions),
+            last: None,
+            flags: receive_flags(&conditions),
+            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+            bytes: transaction_bytes(&conditions),
+        };
+        Ok(Ready { in_force, flow: Box::new(server) })
+    }
+}
+
+struct Client {
+    socket: UdpSocket,
+    peer: SocketAddr,
+    request: Vec<u8>,
+    response: Vec<u8>,
+    numbering: Numbering,
+    number: u64,
+    flags: RecvFlags,
+    timeout: Duration,
+}
+
+impl Client {
+    fn transact(&mut self, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
+        self.numbering.write(&mut self.request, phase, self.number);
+        self.number += 1;
+        if !self.send_request(phase, control)? {
+            return Ok(Answer::Halted);
+        }
+        let mut since = None;
+        let mut in_vain = 0_u32;
+        loop {
+            match recv(&self.socket, &mut self.response[..], self.flags) {
+                Ok((length, _)) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
+                Ok(_) => {}
+                Err(Errno::AGAIN) if self.flags.is_empty() => return Ok(Answer::Lost),
+                Err(Errno::AGAIN | Errno::INTR) => {
+                    in_vain += 1;
+                    if !in_vain.is_multiple_of(SPINS) {
+                        continue;
+                    }
+                }
+                Err(error) => return Err(self.gone_or("receive a response", error)),
+            }
+            if control.phase() == Phase::Abort {
+                return Ok(Answer::Halted);
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() >= self.timeout {
+                return Ok(Answer::Lost);
+            }
+        }
+    }
+
+    /// True when the request is on its way, false when the run was stopped meanwhile.
+    fn send_request(&self, phase: Phase, control: &Control) -> Result<bool, TrafficError> {
+        while control.phase() != Phase::Abort {
+            match send(&self.socket, &self.request, SendFlags::empty()) {
+                Ok(_) => return Ok(true),
+                Err(Errno::NOBUFS) => control.count_failed(phase),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(self.gone_or("send a request", error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// True for the answer to the present request; false for a late one, and for what is none.
+    #[inline]
+    fn is_answer(&self, length: usize) -> bool {
+        let numbered = self.numbering.bytes();
+        length + 1 == self.response.len() && self.response[..numbered] == self.request[..numbered]
+    }
+
+    fn gone_or(&self, asked: &str, error: Errno) -> TrafficError {
+        if error == Errno::CONNREFUSED {
+            TrafficError::Peer(format!("the server at {} is gone: its host says that the port is closed", self.peer))
+        } else {
+            TrafficError::errno(asked)(error)
+        }
+    }
+}
+
+struct Asking {
+    client: Client,
+    asker: Asker,
+}
+
+impl Flow for Asking {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(self.client.socket.try_clone()?.into())
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        let Asking { client, asker } = self;
+        asker.ask(control, |phase| client.transact(phase, control))
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome { latency: self.asker.latency(), ..Outcome::default() }
+    }
+}
+
+struct Server {
+    socket: UdpSocket,
+    request: Vec<u8>,
+    response: Vec<u8>,
+    numbering: Numbering,
+    /// The number of the last request.
+    last: Option<u64>,
+    flags: RecvFlags,
+    delay: Duration,
+    bytes: u64,
+}
+
+impl Server {
+    /// Answers a request and counts it; one that was repeated on the way is left out.
+    #[inline]
+    fn answer(&mut self, length: usize, control: &Control) -> Result<(), Errno> {
+        if length + 1 != self.request.len() {
+            return Ok(());
+        }
+        let Some((phase, number)) = self.numbering.read(&self.request) else { return Ok(()) };
+        if !self.numbering.is_new(number, self.last) {
+            return Ok(());
+        }
+        self.last = Some(number);
+        if !self.delay.is_zero() {
+            std::thread::sleep(self.delay);
+        }
+        let numbered = self.numbering.bytes();
+        self.response[..numbered].copy_from_slice(&self.request[..numbered]);
+        match send(&self.socket, &self.response, SendFlags::empty()) {
+            Ok(_) => control.count_transaction(phase, 2, self.bytes),
+            Err(Errno::NOBUFS | Errno::CONNREFUSED | Errno::INTR) => control.count_failed(phase),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+impl Flow for Server {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(self.socket.try_clone()?.into())
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        while control.phase() != Phase::Abort {
+            match recv(&self.socket, &mut self.request[..], self.flags) {
+                Ok((length, _)) => self.answer(length, control).map_err(TrafficError::errno("send a response"))?,
+                // The client asks no more once its count is known.
+                Err(Errno::AGAIN) if control.expected_messages().is_some() => return Ok(()),
+                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {}
+                Err(error) => return Err(TrafficError::errno("receive a request")(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handshake::HELLO_MARK;
+
+    #[test]
+    fn a_request_tells_its_phase_and_number() {
+        let mut request = [0; 8];
+        for (numbering, wanted) in [(Numbering::Long, 1_000_000), (Numbering::Short, 1_000_000 % 64)] {
+            numbering.write(&mut request, Phase::Measured, 1_000_000);
+            assert_eq!(numbering.read(&request), Some((Phase::Measured, wanted)));
+            numbering.write(&mut request, Phase::Warmup, 1_000_000);
+            assert_eq!(numbering.read(&request), Some((Phase::Warmup, wanted)));
+            assert_eq!(numbering.read(&[HELLO_MARK; 24]), None);
+        }
+    }
+
+    #[test]
+    fn a_repeated_request_is_told_from_a_new_one() {
+        assert!(Numbering::Long.is_new(5, Some(4)) && !Numbering::Long.is_new(3, Some(4)));
+        assert!(Numbering::Short.is_new(0, Some(63)) && !Numbering::Short.is_new(4, Some(4)));
+    }
+}

@@ -1,0 +1,255 @@
+//! Every mode of the stream workloads over the loopback, both ends in this process.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use model::conditions::{Conditions, Waiting, Workload};
+use model::modes::{MODES, Mode, Row, setting};
+use model::record::{PhaseCounts, Role};
+use rustix::io::Errno;
+use traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Shortest measured window.
+const MEASURED: Duration = Duration::from_millis(100);
+/// What comes before and after it.
+const ASIDE: Duration = Duration::from_millis(25);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
+
+/// Sizes of messages: below a sequence number's, odd, of a page or more, over what a pipe holds.
+const TCP_SIZES: [u32; 5] = [1, 64, 1000, 131_072, 3 << 20];
+const UDP_SIZES: [u32; 6] = [1, 8, 64, 1472, 8192, 65_507];
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    // Each trial loads two CPUs.
+    arguments.test_threads = Some(1);
+    let fast = MODES.iter().filter(|row| row.mode != Mode::Plain);
+    let mut trials: Vec<Trial> = fast.flat_map(of_mode).collect();
+    trials.extend(PAIRS.iter().map(|(name, conditions)| trial(name, conditions(), timed)));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A trial of both ends in a fast mode.
+type Pair = (&'static str, fn() -> Conditions);
+
+/// Modes that belong together.
+const PAIRS: &[Pair] = &[
+    ("gso to gro", || Conditions {
+        workload: Workload::UdpStream,
+        send_mode: Mode::Gso,
+        receive_mode: Mode::Gro,
+        message_size_bytes: 64,
+        ..Conditions::default()
+    }),
+    ("sendmmsg to recvmmsg", || Conditions {
+        workload: Workload::UdpStream,
+        send_mode: Mode::Sendmmsg,
+        receive_mode: Mode::Recvmmsg,
+        message_size_bytes: 1024,
+        ..Conditions::default()
+    }),
+    ("splice to truncate", || Conditions {
+        send_mode: Mode::Splice,
+        receive_mode: Mode::Truncate,
+        ..Conditions::default()
+    }),
+    ("zerocopy to mapped", || Conditions {
+        send_mode: Mode::Zerocopy,
+        receive_mode: Mode::Mapped,
+        ..Conditions::default()
+    }),
+];
+
+/// One end in this mode, the other plain: each size, spinning, paced, and ended by a count of bytes.
+fn of_mode(row: &'static Row) -> Vec<Trial> {
+    let workload = row.workload.unwrap_or(Workload::TcpStream);
+    let mut conditions = Conditions { workload, warmup_ms: 0, ..Conditions::default() };
+    match row.end {
+        Role::Sender => conditions.send_mode = row.mode,
+        Role::Receiver => conditions.receive_mode = row.mode,
+    }
+    let name = |what: &str| format!("{} {}: {what}", setting(row.end), row.name);
+    let sizes: &[u32] = if workload.is_datagram() { &UDP_SIZES } else { &TCP_SIZES };
+    let of_size = |size: u32| Conditions { message_size_bytes: size, ..conditions.clone() };
+    let mut trials: Vec<Trial> =
+        sizes.iter().map(|size| trial(&name(&format!("{size} bytes")), of_size(*size), timed)).collect();
+    trials.push(trial(&name("bounded"), Conditions { stop_bytes: Some(1_000_030), ..of_size(1000) }, bounded));
+    match row.end {
+        Role::Sender => {
+            let paced = Conditions { message_rate: Some(20_000), ..of_size(1000) };
+            trials.push(trial(&name("paced"), paced, held_back));
+        }
+        Role::Receiver => {
+            trials.push(trial(&name("spinning"), Conditions { waiting: Waiting::Spin, ..of_size(1000) }, timed));
+        }
+    }
+    trials
+}
+
+/// A mode that this kernel does not have makes the trial an ignored one.
+fn trial(name: &str, conditions: Conditions, check: fn(&Conditions, &Played)) -> Trial {
+    Trial::ignorable_test(name, move || {
+        let flows = match meet(&conditions) {
+            Ok(flows) => flows,
+            Err(TrafficError::System { asked, error, hint }) if is_lacking(&error) => {
+                return Ok(Completion::ignored_with(format!("{asked}: {error}{hint}")));
+            }
+            Err(error) => return Err(Failed::from(error)),
+        };
+        let played = play(&conditions, flows).map_err(Failed::from)?;
+        always(&conditions, &played);
+        check(&conditions, &played);
+        Ok(Completion::Completed)
+    })
+}
+
+fn is_lacking(error: &std::io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS))
+}
+
+fn meet(conditions: &Conditions) -> Result<[Ready; 2], TrafficError> {
+    let pending = traffic::listen(conditions, HERE, TOKEN)?;
+    let (asked, address) = (conditions.clone(), pending.address());
+    let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let receiver = pending.accept(PATIENCE);
+    Ok([sender.join().expect("no panic")?, receiver?])
+}
+
+/// What both ends of a run left behind.
+struct Played {
+    named: [Vec<(String, Option<String>)>; 2],
+    sender: PhaseCounts,
+    receiver: PhaseCounts,
+    outcomes: [Outcome; 2],
+}
+
+/// Runs both ends: for a fraction of a second, most of it measured, or to the bound.
+fn play(conditions: &Conditions, ready: [Ready; 2]) -> Result<Played, TrafficError> {
+    let controls: [Arc<Control>; 2] = Default::default();
+    let named = ready
+        .each_ref()
+        .map(|ready| ready.in_force.iter().map(|setting| (setting.name.clone(), setting.actual.clone())).collect());
+    let run = |(ready, control): (Ready, &Arc<Control>)| {
+        let (mut flow, control) = (ready.flow, control.clone());
+        thread::spawn(move || (flow.run(&control), flow))
+    };
+    let threads: Vec<_> = ready.into_iter().zip(&controls).map(run).collect();
+    if !conditions.is_bounded() {
+        for phase in [Phase::Warmup, Phase::Measured, Phase::Cooldown] {
+            controls.iter().for_each(|control| control.enter(phase));
+            thread::sleep(if phase == Phase::Measured { MEASURED } else { ASIDE });
+            if phase == Phase::Measured {
+                moved_in_window(&controls);
+            }
+        }
+        controls[0].enter(Phase::Over);
+    }
+    let mut flows: Vec<Box<dyn Flow>> = Vec::new();
+    for thread in threads {
+        let (result, flow) = thread.join().expect("no panic");
+        result?;
+        flows.push(flow);
+        controls[1].expect_messages(controls[0].counts().total().messages);
+    }
+    let counts = controls.each_ref().map(|control| control.counts());
+    let sent = Sent { measured: counts[0].measured.messages, total: counts[0].total().messages };
+    let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
+    Ok(Played { named, sender: counts[0], receiver: counts[1], outcomes })
+}
+
+/// The window stays open until something moved in it: many small segments close the receiver's window, which
+/// now and then opens only when the kernel probes it, and a busy machine starts threads late.
+fn moved_in_window(controls: &[Arc<Control>; 2]) {
+    let began = Instant::now();
+    let is_still = |control: &Arc<Control>| control.counts().measured.bytes == 0;
+    while controls.iter().any(is_still) && began.elapsed() < PATIENCE {
+        thread::sleep(ASIDE);
+    }
+}
+
+/// True of every run: the modes are named, and every byte is accounted for.
+fn always(conditions: &Conditions, played: &Played) {
+    for (end, mode) in BOTH.into_iter().zip([conditions.send_mode, conditions.receive_mode]) {
+        let named = &played.named[usize::from(end == Role::Receiver)];
+        assert!(named.contains(&(setting(end).to_owned(), Some(mode.name().to_owned()))), "{named:?}");
+    }
+    let (sent, received) = (played.sender.total(), played.receiver.total());
+    let size = u64::from(conditions.message_size_bytes);
+    assert!(sent.messages > 0 && received.bytes > 0, "{sent:?} {received:?}");
+    if conditions.workload.is_datagram() {
+        let lost = sent.messages - received.messages;
+        if let Some(sequence) = played.outcomes[1].sequence {
+            assert_eq!((sequence.total_lost, sequence.duplicated), (lost, 0));
+            let measured = played.sender.measured.messages - played.receiver.measured.messages;
+            assert_eq!(sequence.measured_lost, measured);
+            assert_eq!(sequence.measured_sent, played.sender.measured.messages);
+        }
+        // The last datagram of a bounded run is a shorter one, and may be among the lost.
+        let short = conditions.bound().map_or(0, |(_, last)| (size - u64::from(last)) % size);
+        let missing = sent.bytes - received.bytes;
+        assert!([lost * size, (lost * size).saturating_sub(short)].contains(&missing), "{sent:?} {received:?}");
+    } else {
+        assert_eq!(sent.bytes, received.bytes);
+        counters_agree(conditions, played);
+    }
+    let is_list = matches!(conditions.send_mode, Mode::Gso | Mode::Sendmmsg | Mode::Writev);
+    let is_paced = conditions.message_rate.is_some();
+    if is_list && size * 2 < 65_507 && !is_paced {
+        assert!(sent.calls * 2 <= sent.messages, "{sent:?}");
+    }
+    if (conditions.send_mode, conditions.receive_mode) == (Mode::Gso, Mode::Gro) {
+        assert!(received.calls * 16 <= received.messages, "{received:?}");
+    }
+    if conditions.receive_mode == Mode::Recvmmsg && !is_paced {
+        assert!(received.calls < received.messages, "{received:?}");
+    }
+}
+
+/// The counters that only a mode has agree with those that all have.
+fn counters_agree(conditions: &Conditions, played: &Played) {
+    let [sender, receiver] = played.outcomes.each_ref().map(|outcome| &outcome.mode_counters);
+    match conditions.send_mode {
+        Mode::Zerocopy => {
+            assert_eq!(sender["zerocopy_calls"], played.sender.total().calls);
+            assert_eq!(sender["zerocopy_completed"], sender["zerocopy_calls"], "{sender:?}");
+            assert!(sender["zerocopy_copied"] <= sender["zerocopy_completed"]);
+        }
+        Mode::Splice => assert!(sender["tee_calls"] >= played.sender.total().messages),
+        _ => assert!(sender.is_empty()),
+    }
+    match conditions.receive_mode {
+        Mode::Mapped => {
+            assert_eq!(receiver["mapped_bytes"] + receiver["copied_bytes"], played.receiver.total().bytes);
+        }
+        Mode::Splice => assert!(receiver["drain_calls"] >= played.receiver.total().calls),
+        _ => assert!(receiver.is_empty()),
+    }
+}
+
+/// A run that ends by time: whole messages only, and some in the measured window.
+fn timed(conditions: &Conditions, played: &Played) {
+    let sent = played.sender.total();
+    assert_eq!(sent.bytes, sent.messages * u64::from(conditions.message_size_bytes));
+    let (sender, receiver) = (&played.sender, &played.receiver);
+    let counters = played.outcomes.each_ref().map(|outcome| &outcome.mode_counters);
+    assert!(sender.measured.messages > 0 && receiver.measured.bytes > 0, "{sender:?} {receiver:?} {counters:?}");
+}
+
+/// A run of 1 000 030 bytes in messages of 1000: a thousand whole ones and a short one.
+fn bounded(conditions: &Conditions, played: &Played) {
+    assert_eq!(Some(played.sender.total().bytes), conditions.stop_bytes);
+    assert_eq!(played.sender.total().messages, 1001);
+}
+
+/// 20 000 messages a second are 3000 in 150 ms; a busy machine makes the run longer, or the messages fewer.
+fn held_back(_: &Conditions, played: &Played) {
+    let messages = played.sender.total().messages;
+    assert!((300..20_000).contains(&messages), "{messages}");
+    assert!(played.outcomes[0].pacing.is_some());
+}

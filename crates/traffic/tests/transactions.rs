@@ -1,0 +1,375 @@
+//! Requests and responses over the loopback, both ends in this process.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use model::conditions::{Conditions, Waiting, Workload};
+use model::record::{Latency, PhaseCounts};
+use traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const ALL: [Workload; 4] = [Workload::TcpRr, Workload::UdpRr, Workload::TcpCrr, Workload::TcpConnect];
+
+fn of(workload: Workload) -> Conditions {
+    Conditions { workload, latency: true, ..Conditions::default() }
+}
+
+/// Both ends of a run; `via` may give the client another address than the server's.
+fn meet_via(conditions: &Conditions, via: impl FnOnce(SocketAddr) -> SocketAddr) -> [Box<dyn Flow>; 2] {
+    let pending = traffic::listen(conditions, HERE, TOKEN).expect("listen");
+    let address = via(pending.address());
+    let asked = conditions.clone();
+    let client = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let Ready { flow: server, .. } = pending.accept(PATIENCE).expect("the client comes");
+    let Ready { flow: client, .. } = client.join().expect("no panic").expect("the server answers");
+    [client, server]
+}
+
+fn meet(conditions: &Conditions) -> [Box<dyn Flow>; 2] {
+    meet_via(conditions, |address| address)
+}
+
+type Running = JoinHandle<(Result<(), TrafficError>, Box<dyn Flow>)>;
+
+fn start(mut flow: Box<dyn Flow>, control: &Arc<Control>) -> Running {
+    let control = control.clone();
+    thread::spawn(move || (flow.run(&control), flow))
+}
+
+/// What both ends of a run left behind.
+struct Played {
+    client: PhaseCounts,
+    server: PhaseCounts,
+    latency: Option<Latency>,
+}
+
+/// Runs both ends: the client's phases as `direct` says, the server until it has everything.
+fn play([client, server]: [Box<dyn Flow>; 2], direct: impl FnOnce(&Control)) -> Played {
+    let controls: [Arc<Control>; 2] = Default::default();
+    let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
+    direct(&controls[0]);
+    let (result, client) = client.join().expect("no panic");
+    result.expect("the client ends well");
+    controls[1].expect_messages(controls[0].counts().total().messages);
+    let (result, _) = server.join().expect("no panic");
+    result.expect("the server ends well");
+    let Outcome { latency, .. } = client.outcome(Sent::default());
+    Played { client: controls[0].counts(), server: controls[1].counts(), latency }
+}
+
+/// Some warm-up, some measured window, some cooldown.
+fn three_phases(control: &Control) {
+    for phase in [Phase::Measured, Phase::Cooldown, Phase::Over] {
+        thread::sleep(Duration::from_millis(100));
+        control.enter(phase);
+    }
+}
+
+fn transactions(counts: &PhaseCounts) -> [u64; 2] {
+    [counts.outside.messages, counts.measured.messages]
+}
+
+#[test]
+fn both_ends_count_the_same_transactions_and_bytes() {
+    for workload in ALL {
+        for (waiting, request, response) in
+            [(Waiting::Block, 1, 1), (Waiting::Spin, 1, 1), (Waiting::Block, 8, 24), (Waiting::Block, 24, 20_000)]
+        {
+            let sized = workload != Workload::TcpConnect;
+            let conditions = Conditions {
+                waiting,
+                request_size_bytes: if sized { request } else { 1 },
+                response_size_bytes: if sized { response } else { 1 },
+                ..of(workload)
+            };
+            assert_eq!(conditions.check(65_535), Ok(()));
+            let played = play(meet(&conditions), three_phases);
+            let [outside, measured] = transactions(&played.client);
+            assert!(outside > 0 && measured > 0, "{conditions:?}: {:?}", played.client);
+            if workload.marks_window() {
+                assert_eq!(transactions(&played.server), [outside, measured], "{conditions:?}");
+            }
+            let total = outside + measured;
+            let bytes = if sized { total * u64::from(request + response) } else { 0 };
+            for counts in [played.client.total(), played.server.total()] {
+                assert_eq!((counts.messages, counts.bytes), (total, bytes), "{conditions:?}");
+                assert_eq!((counts.failed_calls, counts.unanswered), (0, 0), "{conditions:?}");
+            }
+            let latency = played.latency.expect("asked for");
+            assert_eq!(latency.count(), measured, "{conditions:?}");
+            assert!(latency.max_ns > 0 && latency.sum_ns >= latency.max_ns);
+        }
+    }
+}
+
+#[test]
+fn a_count_of_transactions_is_kept_exactly() {
+    for workload in ALL {
+        let conditions = Conditions { stop_messages: Some(321), latency: false, ..of(workload) };
+        let played = play(meet(&conditions), |control| control.enter(Phase::Measured));
+        assert_eq!(played.client.total().messages, 321, "{workload:?}");
+        assert_eq!(played.server.total().messages, 321, "{workload:?}");
+        assert_eq!(played.latency, None);
+    }
+}
+
+#[test]
+fn one_call_sends_and_one_receives() {
+    for workload in [Workload::TcpRr, Workload::UdpRr, Workload::TcpCrr] {
+        let played = play(meet(&Conditions { stop_messages: Some(100), ..of(workload) }), |_| {});
+        assert_eq!([played.client.total().calls, played.server.total().calls], [200, 200], "{workload:?}");
+    }
+}
+
+#[test]
+fn a_server_that_vanishes_ends_the_client_with_an_error() {
+    for workload in ALL {
+        for waiting in [Waiting::Block, Waiting::Spin] {
+            let [client, server] = meet(&Conditions { waiting, ..of(workload) });
+            let controls: [Arc<Control>; 2] = Default::default();
+            let handle = server.handle().expect("a handle");
+            let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
+            thread::sleep(Duration::from_millis(50));
+            controls[1].enter(Phase::Abort);
+            // A listening socket that is shut down, a connection that is no more: either ends the server.
+            let _ = sys::socket::shutdown(&handle);
+            drop(handle);
+            drop(server.join().expect("no panic"));
+            let (result, _) = client.join().expect("no panic");
+            let error = result.expect_err("the server is gone").to_string();
+            assert!(!error.is_empty() && controls[0].counts().total().messages > 0, "{workload:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_stopped_run_ends_at_once_at_both_ends() {
+    for workload in ALL {
+        for waiting in [Waiting::Block, Waiting::Spin] {
+            // A server that thinks for long.
+            let conditions = Conditions { waiting, receiver_delay_us: 300_000, ..of(workload) };
+            let [client, server] = meet(&conditions);
+            let handles = [client.handle().expect("a handle"), server.handle().expect("a handle")];
+            let controls: [Arc<Control>; 2] = Default::default();
+            let running = [start(client, &controls[0]), start(server, &controls[1])];
+            thread::sleep(Duration::from_millis(50));
+            let since = Instant::now();
+            for (control, handle) in controls.iter().zip(&handles) {
+                control.enter(Phase::Abort);
+                let _ = sys::socket::shutdown(handle);
+            }
+            for end in running {
+                drop(end.join().expect("no panic"));
+            }
+            assert!(since.elapsed() < Duration::from_secs(2), "{workload:?}");
+        }
+    }
+}
+
+#[test]
+fn an_idle_server_ends_when_it_is_told_so() {
+    for workload in [Workload::UdpRr, Workload::TcpCrr, Workload::TcpConnect, Workload::TcpRr] {
+        let played = play(meet(&of(workload)), |control| control.enter(Phase::Over));
+        // None, or one that the client began before it was told.
+        assert!(played.client.total().messages <= 1, "{workload:?}");
+        assert_eq!(played.server.total().messages, played.client.total().messages, "{workload:?}");
+    }
+}
+
+/// What a relay of datagrams does with the number of the request that it has in hand.
+#[derive(Clone, Copy)]
+enum Mischief {
+    /// Leaves out every request of this many.
+    DropRequests(u64),
+    /// Leaves out every response of this many.
+    DropResponses(u64),
+    /// Sends each request twice.
+    Double,
+    /// Holds the response to this one back for a time.
+    Stall(u64, Duration),
+}
+
+/// Carries datagrams between a client and a server; token datagrams pass.
+struct Relay {
+    address: SocketAddr,
+    requests: Arc<AtomicU64>,
+    dropped: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+    }
+}
+
+impl Relay {
+    fn to(server: SocketAddr, mischief: Mischief) -> Relay {
+        let socket = UdpSocket::bind((HERE, 0)).expect("bind");
+        socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+        let relay = Relay {
+            address: socket.local_addr().expect("an address"),
+            requests: Arc::default(),
+            dropped: Arc::default(),
+            over: Arc::default(),
+        };
+        let (requests, dropped, over) = (relay.requests.clone(), relay.dropped.clone(), relay.over.clone());
+        thread::spawn(move || {
+            let mut client = None;
+            let mut datagram = [0; 2048];
+            while !over.load(Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut datagram) else { continue };
+                let datagram = &datagram[..length];
+                let is_token = length == 24 && datagram[8..] == TOKEN;
+                if from != server {
+                    client = Some(from);
+                    let number = if is_token { 0 } else { requests.fetch_add(1, Relaxed) + 1 };
+                    match mischief {
+                        Mischief::DropRequests(nth) if number > 0 && number % nth == 0 => {
+                            dropped.fetch_add(1, Relaxed);
+                            continue;
+                        }
+                        Mischief::Double if number > 0 => drop(socket.send_to(datagram, server)),
+                        _ => {}
+                    }
+                    let _ = socket.send_to(datagram, server);
+                } else if let Some(client) = client {
+                    let number = requests.load(Relaxed);
+                    match mischief {
+                        Mischief::DropResponses(nth) if !is_token && number % nth == 0 => {
+                            dropped.fetch_add(1, Relaxed);
+                            continue;
+                        }
+                        Mischief::Stall(nth, time) if !is_token && number == nth => thread::sleep(time),
+                        _ => {}
+                    }
+                    let _ = socket.send_to(datagram, client);
+                }
+            }
+        });
+        relay
+    }
+}
+
+fn play_with(conditions: &Conditions, mischief: Mischief, direct: impl FnOnce(&Control)) -> (Played, Relay) {
+    let mut relay = None;
+    let ends = meet_via(conditions, |server| relay.insert(Relay::to(server, mischief)).address);
+    (play(ends, direct), relay.expect("made"))
+}
+
+/// A hundred transactions, with numbers in one byte and in eight.
+fn small_and_numbered(request_timeout_ms: u32) -> Vec<Conditions> {
+    let sized = |size| Conditions {
+        request_size_bytes: size,
+        response_size_bytes: size,
+        request_timeout_ms,
+        stop_messages: Some(100),
+        ..of(Workload::UdpRr)
+    };
+    vec![sized(1), sized(64), Conditions { waiting: Waiting::Spin, ..sized(1) }]
+}
+
+#[test]
+fn lost_requests_and_lost_responses_are_counted_and_the_test_goes_on() {
+    for (mischief, answered) in [(Mischief::DropRequests(25), false), (Mischief::DropResponses(25), true)] {
+        for conditions in small_and_numbered(300) {
+            let (played, relay) = play_with(&conditions, mischief, |control| control.enter(Phase::Measured));
+            let lost = relay.dropped.load(Relaxed);
+            assert!(lost >= 4, "{lost}");
+            let client = played.client.total();
+            assert_eq!((client.messages, client.unanswered), (100, lost), "{conditions:?}");
+            assert_eq!(client.messages + client.unanswered, relay.requests.load(Relaxed));
+            let served = if answered { 100 + lost } else { 100 };
+            assert_eq!(played.server.total().messages, served, "{conditions:?}");
+            assert_eq!(played.latency.expect("asked for").count(), played.client.measured.messages);
+        }
+    }
+}
+
+#[test]
+fn late_answers_are_not_taken_for_the_answers_to_later_requests() {
+    for conditions in small_and_numbered(60) {
+        let stall = Mischief::Stall(50, Duration::from_millis(200));
+        let (played, relay) = play_with(&conditions, stall, |_| {});
+        let client = played.client.total();
+        // The relay stood still for 200 ms, and requests were given up after 60 ms; more on a busy machine.
+        assert!((2..=20).contains(&client.unanswered), "{client:?}");
+        assert_eq!(client.messages, 100);
+        assert_eq!(client.messages + client.unanswered, relay.requests.load(Relaxed));
+        assert_eq!(played.server.total().messages, 100 + client.unanswered, "{conditions:?}");
+    }
+}
+
+#[test]
+fn a_request_that_comes_twice_is_answered_once() {
+    for conditions in small_and_numbered(1000) {
+        let (played, _relay) = play_with(&conditions, Mischief::Double, |_| {});
+        assert_eq!((played.client.total().messages, played.client.total().unanswered), (100, 0));
+        assert_eq!(played.server.total().messages, 100, "{conditions:?}");
+    }
+}
+
+#[test]
+fn an_open_loop_counts_from_the_intended_time() {
+    let stall = Mischief::Stall(100, Duration::from_millis(200));
+    let conditions = |rate| Conditions {
+        request_timeout_ms: 2000,
+        stop_messages: Some(400),
+        transaction_rate: rate,
+        ..of(Workload::UdpRr)
+    };
+    let over_50_ms = |latency: &Latency| {
+        latency.buckets.iter().filter(|(ns, _)| *ns > 50_000_000).map(|(_, count)| count).sum::<u64>()
+    };
+    let (open, _relay) = play_with(&conditions(Some(500)), stall, |control| control.enter(Phase::Measured));
+    let latency = open.latency.expect("asked for");
+    assert_eq!(latency.count(), open.client.measured.messages);
+    assert!(latency.max_ns >= 190_000_000, "{}", latency.max_ns);
+    // About 100 transactions were due while the server stalled; three quarters of them waited over 50 ms.
+    assert!(over_50_ms(&latency) >= 40, "{}", over_50_ms(&latency));
+    let (closed, _relay) = play_with(&conditions(None), stall, |control| control.enter(Phase::Measured));
+    let latency = closed.latency.expect("asked for");
+    assert!(latency.max_ns >= 190_000_000 && over_50_ms(&latency) < 10, "a closed loop waits once");
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate() {
+    for workload in ALL {
+        let conditions = Conditions { transaction_rate: Some(200), stop_messages: Some(101), ..of(workload) };
+        let ends = meet(&conditions);
+        let since = Instant::now();
+        play(ends, |_| {});
+        let seconds = since.elapsed().as_secs_f64();
+        assert!((0.5..3.0).contains(&seconds), "{workload:?}: 100 intervals of 5 ms took {seconds} s");
+    }
+}
+
+#[test]
+fn a_stranger_s_connection_is_not_counted() {
+    let conditions = of(Workload::TcpCrr);
+    let mut address = None;
+    let ends = meet_via(&conditions, |server| *address.insert(server));
+    let address = address.expect("set");
+    let played = play(ends, |control| {
+        control.enter(Phase::Measured);
+        for _ in 0..10 {
+            // From another address than the one that the token came from.
+            let stranger = SocketAddr::from(([127, 0, 0, 2], 0));
+            let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None);
+            let socket = socket.expect("a socket");
+            rustix::net::bind(&socket, &stranger).expect("bind");
+            rustix::net::connect(&socket, &address).expect("connect");
+            let _ = rustix::net::send(&socket, b"\x01", rustix::net::SendFlags::NOSIGNAL);
+            let mut answer = [0; 1];
+            let length = rustix::net::recv(&socket, &mut answer[..], rustix::net::RecvFlags::empty());
+            assert!(!matches!(length, Ok((1, _))), "a stranger was served");
+        }
+        control.enter(Phase::Over);
+    });
+    assert_eq!(played.server.total().messages, played.client.total().messages);
+}

@@ -1,0 +1,79 @@
+//! The path: two hosts of a lab of its own joined by a bare veth pair, and one CPU for each end.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use lab::{Lab, Napi, Topology};
+
+/// The sender's host.
+pub const SENDER: &str = "h1";
+/// The receiver's host.
+pub const RECEIVER: &str = "h2";
+
+/// A path to measure on; it is gone with this.
+pub struct Field {
+    /// The lab.
+    pub lab: std::sync::Arc<Lab>,
+    /// CPU of the sender.
+    pub sender_cpu: u32,
+    /// CPU of the receiver.
+    pub receiver_cpu: u32,
+    /// Address of the receiver.
+    pub receiver: std::net::IpAddr,
+}
+
+impl Field {
+    /// Builds the path, with offloads as a veth has them.
+    pub fn build(mtu_bytes: u32, one_cpu: bool) -> Result<Field> {
+        let lab = Lab::up(Path::new("/proc/self/exe"), &Topology::pair(mtu_bytes, Napi::Inline))?;
+        let cpus = sys::thread::allowed_cpus()?;
+        let [first, second] = match cpus[..] {
+            [] => bail!("no CPU to run on"),
+            [only] => [only, only],
+            [first, second, ..] => [first, if one_cpu { first } else { second }],
+        };
+        let receiver = lab.host(RECEIVER)?.address;
+        Ok(Field { lab: lab.into(), sender_cpu: first, receiver_cpu: second, receiver })
+    }
+
+    /// Starts words in a host, on the CPU of its end.
+    pub fn start(&self, host: &str, words: &[String]) -> Result<Child> {
+        let cpu = if host == SENDER { self.sender_cpu } else { self.receiver_cpu };
+        let mut command = Command::new("taskset");
+        command.args(["-c", &cpu.to_string()]).args(words);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        self.lab.command_in(host, &mut command)?;
+        command.spawn().with_context(|| format!("start {}", words.join(" ")))
+    }
+}
+
+/// A server that is stopped with this.
+pub struct Server(pub Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits for a program to end and gives what it wrote; one that takes too long is stopped.
+pub fn output_of(mut child: Child, patience: Duration) -> Result<String> {
+    let deadline = Instant::now() + patience;
+    let mut output = child.stdout.take().context("its output")?;
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut output, &mut text).map(|_| text)
+    });
+    while child.try_wait()?.is_none() {
+        if Instant::now() > deadline {
+            drop(Server(child));
+            bail!("no end within {patience:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(reader.join().map_err(|_| anyhow::anyhow!("the reader died"))??)
+}

@@ -1,0 +1,93 @@
+//! bitcost's own runs: its agents in the hosts of the same path, driven as the program does it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Result, anyhow, bail};
+use drive::{Ends, Session, Way};
+use lab::Lab;
+use model::conditions::{Conditions, Workload};
+use model::event::Event;
+use model::plan::{Plan, PlannedRun};
+use model::record::EndRecord;
+use model::study::Cell;
+
+use super::Figure;
+use super::cases::{Case, Traffic};
+use super::field::{Field, RECEIVER, SENDER};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// One run with the engine's defaults, by agents started for it.
+pub fn measure(case: &Case, field: &Field, bitcost: &Path, seconds: f64) -> Result<Figure> {
+    let conditions = Conditions {
+        workload: workload(case.traffic)?,
+        message_size_bytes: case.size,
+        warmup_ms: 100,
+        duration_ms: (seconds * 1000.0) as u32,
+        ..Conditions::default()
+    };
+    let sender = way(field, SENDER, field.sender_cpu, bitcost)?;
+    let receiver = way(field, RECEIVER, field.receiver_cpu, bitcost)?;
+    let mut session = Session::open(Ends { sender, receiver }, &NEVER)?;
+    let mut outcome = Err("no run".to_owned());
+    session.execute(&one_run(conditions), &BTreeSet::new(), &mut |event| {
+        match event {
+            Event::RunEnded { sender, .. } => outcome = Ok(sender),
+            Event::RunFailed { reason, .. } => outcome = Err(reason),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let sender = outcome.map_err(|reason| anyhow!(reason))?;
+    Ok(figure(&sender))
+}
+
+fn figure(sender: &EndRecord) -> Figure {
+    let measured = sender.counts.measured;
+    let kib = measured.bytes as f64 / 1024.0;
+    let busy = super::peers::busy_seconds(
+        sender.samples.first().map_or(&[], |sample| &sample.cpus),
+        sender.samples.last().map_or(&[], |sample| &sample.cpus),
+        sender.window_seconds(),
+    );
+    Figure {
+        per_second: measured.messages as f64 / sender.window_seconds(),
+        cpu_us_per_kib: busy.map(|busy| busy * 1e6 / kib),
+    }
+}
+
+fn workload(traffic: Traffic) -> Result<Workload> {
+    let name = match traffic {
+        Traffic::Tcp => "tcp_stream",
+        Traffic::Udp => "udp_stream",
+        Traffic::Rr => "tcp_rr",
+        Traffic::UdpRr => "udp_rr",
+        Traffic::Crr => "tcp_crr",
+    };
+    match Workload::NAMES.iter().find(|(known, _)| *known == name) {
+        Some((_, workload)) => Ok(*workload),
+        None => bail!("bitcost has no workload {name}"),
+    }
+}
+
+fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Way> {
+    let place = field.lab.host(host)?;
+    let (device, address) = (place.device.clone(), place.address);
+    let (lab, bitcost): (Arc<Lab>, PathBuf) = (field.lab.clone(), bitcost.to_owned());
+    let command = move || {
+        let mut command = Command::new(&bitcost);
+        command.arg("agent");
+        lab.command_in(host, &mut command).map_err(|error| error.to_string())?;
+        Ok(command)
+    };
+    Ok(Way { place: format!("netns:{host}"), command: Box::new(command), device, address, cpus: vec![cpu] })
+}
+
+fn one_run(conditions: Conditions) -> Plan {
+    let cell = Cell { levels: Vec::new(), conditions };
+    Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
+}

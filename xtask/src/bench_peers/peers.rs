@@ -1,0 +1,272 @@
+//! The rivals: how each is installed, started, and what it prints. One row each.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use model::record::CpuTicks;
+use probe::cpu::CpuProbe;
+
+use super::Figure;
+use super::cases::{Case, Traffic};
+use super::field::{Field, RECEIVER, SENDER, Server, output_of};
+
+/// A generator.
+pub struct Rival {
+    /// Its name in the table.
+    pub name: &'static str,
+    program: PathBuf,
+    /// Prints its version.
+    version: &'static [&'static str],
+    server: fn(&Rival, &Case) -> Vec<String>,
+    client: fn(&Rival, &Case, &str, f64) -> Option<Vec<String>>,
+    /// Messages or transactions per second, from what the client printed.
+    rate: fn(&Case, &str) -> Option<f64>,
+}
+
+const PORT: &str = "5999";
+
+/// Every rival, installed where it was missing.
+pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
+    let rivals = vec![
+        Rival {
+            name: "C loop",
+            program: c_loop.to_owned(),
+            version: &[],
+            server: loop_server,
+            client: loop_client,
+            rate: loop_rate,
+        },
+        Rival {
+            name: "netperf",
+            program: "netperf".into(),
+            version: &["-V"],
+            server: netserver,
+            client: netperf,
+            rate: netperf_rate,
+        },
+        Rival {
+            name: "iperf3",
+            program: "iperf3".into(),
+            version: &["--version"],
+            server: iperf3_server,
+            client: iperf3,
+            rate: iperf3_rate,
+        },
+        Rival {
+            name: "nuttcp",
+            program: "nuttcp".into(),
+            version: &["-V"],
+            server: nuttcp_server,
+            client: nuttcp,
+            rate: nuttcp_rate,
+        },
+        Rival {
+            name: "iperf2",
+            program: "iperf".into(),
+            version: &["--version"],
+            server: iperf2_server,
+            client: iperf2,
+            rate: iperf2_rate,
+        },
+    ];
+    install()?;
+    Ok(rivals)
+}
+
+/// Debian's packages; netperf is in non-free.
+fn install() -> Result<()> {
+    let packages = [
+        ("netperf", "netperf"),
+        ("iperf3", "iperf3"),
+        ("nuttcp", "nuttcp"),
+        ("iperf", "iperf"),
+        ("taskset", "util-linux"),
+    ];
+    let missing: Vec<&str> =
+        packages.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let hint = format!("install them: apt-get install {} (netperf: Debian's component non-free)", missing.join(" "));
+    if sys::process::effective_uid() != 0 {
+        bail!("missing: {}; {hint}", missing.join(", "));
+    }
+    let status = Command::new("apt-get").args(["install", "-y"]).args(&missing).status().context(hint.clone())?;
+    if status.success() { Ok(()) } else { bail!("apt-get could not install {}; {hint}", missing.join(", ")) }
+}
+
+fn is_there(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+impl Rival {
+    /// True where it has this kind of traffic.
+    pub fn can(&self, case: &Case) -> bool {
+        (self.client)(self, case, "10.0.0.2", 1.0).is_some()
+    }
+
+    /// Its version, as it prints it.
+    pub fn version(&self) -> String {
+        let output = Command::new(&self.program).args(self.version).output();
+        let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
+        let line = String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned();
+        if self.version.is_empty() { "bench/peers/loop.c".to_owned() } else { line }
+    }
+
+    fn words(&self, words: &[&str]) -> Vec<String> {
+        std::iter::once(self.program.to_string_lossy().into_owned())
+            .chain(words.iter().map(|word| (*word).to_owned()))
+            .collect()
+    }
+}
+
+/// One run of a rival, with the machine's busy time around it.
+pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Result<Figure> {
+    let _server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
+    std::thread::sleep(Duration::from_millis(120));
+    let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds).context("not this traffic")?;
+    let mut cpus = CpuProbe::open();
+    let (before, begin) = (cpus.read(), Instant::now());
+    let text = output_of(field.start(SENDER, &words)?, Duration::from_secs_f64(seconds + 10.0))?;
+    let (after, took) = (cpus.read(), begin.elapsed().as_secs_f64());
+    let per_second = (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
+    let kib = per_second * seconds * f64::from(case.size) / 1024.0;
+    let cpu_us_per_kib = busy_seconds(&before, &after, took).map(|busy| busy * 1e6 / kib);
+    Ok(Figure { per_second, cpu_us_per_kib })
+}
+
+/// CPU seconds of the whole machine between two readings: wall clock less idle.
+pub fn busy_seconds(before: &[CpuTicks], after: &[CpuTicks], seconds: f64) -> Option<f64> {
+    let per_second = probe::cpu::ticks_per_second() as f64;
+    let busy = |(before, after): (&CpuTicks, &CpuTicks)| {
+        let idle = (after.idle + after.iowait - before.idle - before.iowait) as f64 / per_second;
+        (seconds - idle).clamp(0.0, seconds)
+    };
+    (!before.is_empty()).then(|| before.iter().zip(after).map(busy).sum())
+}
+
+fn transport(case: &Case) -> &'static str {
+    if case.traffic == Traffic::Udp { "udp" } else { "tcp" }
+}
+
+fn loop_server(rival: &Rival, case: &Case) -> Vec<String> {
+    rival.words(&["receive", transport(case), PORT, &case.size.to_string()])
+}
+
+fn loop_client(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
+    let words = ["send", transport(case), host, PORT, &case.size.to_string(), &seconds.to_string()];
+    case.is_stream().then(|| rival.words(&words))
+}
+
+fn loop_rate(_: &Case, text: &str) -> Option<f64> {
+    let mut words = text.split_whitespace().map(str::parse::<f64>);
+    Some(words.next()?.ok()? / words.next()?.ok()?)
+}
+
+fn netserver(_: &Rival, _: &Case) -> Vec<String> {
+    ["netserver", "-D", "-p", PORT].map(str::to_owned).into()
+}
+
+fn netperf(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
+    let test = match case.traffic {
+        Traffic::Tcp => "TCP_STREAM",
+        Traffic::Udp => "UDP_STREAM",
+        Traffic::Rr => "TCP_RR",
+        Traffic::UdpRr => "UDP_RR",
+        Traffic::Crr => "TCP_CRR",
+    };
+    let (size, time) = (case.size.to_string(), (seconds.ceil() as u32).to_string());
+    let mut words = vec!["-H", host, "-p", PORT, "-t", "omni", "-P", "0", "-l", &time, "--"];
+    let both = format!("{size},{size}");
+    match case.traffic {
+        Traffic::Tcp | Traffic::Udp => {
+            words.extend(["-d", "send", "-T", transport(case), "-m", &size, "-M", &size, "-R", "1"])
+        }
+        Traffic::Rr | Traffic::UdpRr | Traffic::Crr => {
+            words = vec!["-H", host, "-p", PORT, "-t", test, "-P", "0", "-l", &time, "--", "-r", &both];
+        }
+    }
+    words.extend(["-o", if case.is_stream() { "LOCAL_SEND_THROUGHPUT" } else { "TRANSACTION_RATE" }]);
+    Some(rival.words(&words))
+}
+
+fn netperf_rate(case: &Case, text: &str) -> Option<f64> {
+    let figure: f64 = text.lines().rev().find_map(|line| line.trim().parse().ok())?;
+    Some(if case.is_stream() { figure * 1e6 / 8.0 / f64::from(case.size) } else { figure })
+}
+
+fn iperf3_server(rival: &Rival, _: &Case) -> Vec<String> {
+    rival.words(&["-s", "-1", "-p", PORT])
+}
+
+fn iperf3(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
+    let (size, time) = (case.size.to_string(), (seconds.ceil() as u32).to_string());
+    let mut words = vec!["-c", host, "-p", PORT, "-J", "-t", &time, "-l", &size];
+    match case.traffic {
+        Traffic::Tcp => {}
+        // iperf3's datagrams carry 16 bytes of its own.
+        Traffic::Udp if case.size >= 16 => words.extend(["-u", "-b", "0"]),
+        _ => return None,
+    }
+    Some(rival.words(&words))
+}
+
+fn iperf3_rate(case: &Case, text: &str) -> Option<f64> {
+    let result: serde_json::Value = serde_json::from_str(text).ok()?;
+    let bits =
+        result["end"]["sum_sent"]["bits_per_second"].as_f64().or(result["end"]["sum"]["bits_per_second"].as_f64())?;
+    Some(bits / 8.0 / f64::from(case.size))
+}
+
+fn nuttcp_server(rival: &Rival, _: &Case) -> Vec<String> {
+    rival.words(&["-S", "--nofork", "-P", PORT])
+}
+
+fn nuttcp(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
+    let (size, time) = (format!("-l{}", case.size), format!("-T{}", seconds.ceil()));
+    let mut words = vec!["-P", PORT, "-fparse", &size, &time];
+    match case.traffic {
+        Traffic::Tcp => {}
+        Traffic::Udp if case.size >= 16 => words.extend(["-u", "-R0"]),
+        _ => return None,
+    }
+    words.push(host);
+    Some(rival.words(&words))
+}
+
+fn nuttcp_rate(case: &Case, text: &str) -> Option<f64> {
+    let value = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.parse::<f64>().ok());
+    match case.traffic {
+        Traffic::Udp => Some(value("pkt=")? / value("real_seconds=")?),
+        _ => Some(value("rate_Mbps=")? * 1e6 / 8.0 / f64::from(case.size)),
+    }
+}
+
+fn iperf2_server(rival: &Rival, case: &Case) -> Vec<String> {
+    let size = case.size.to_string();
+    let mut words = vec!["-s", "-p", PORT, "-l", &size];
+    if case.traffic == Traffic::Udp {
+        words.push("-u");
+    }
+    rival.words(&words)
+}
+
+fn iperf2(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
+    let (size, time) = (case.size.to_string(), seconds.to_string());
+    let mut words = vec!["-c", host, "-p", PORT, "-y", "C", "-t", &time, "-l", &size];
+    match case.traffic {
+        Traffic::Tcp => {}
+        // iperf2's datagrams carry up to 60 bytes of its own.
+        Traffic::Udp if case.size >= 64 => words.extend(["-u", "-b", "1000g"]),
+        _ => return None,
+    }
+    Some(rival.words(&words))
+}
+
+fn iperf2_rate(case: &Case, text: &str) -> Option<f64> {
+    let fields: Vec<&str> = text.lines().next()?.split(',').collect();
+    Some(fields.get(8)?.parse::<f64>().ok()? / 8.0 / f64::from(case.size))
+}

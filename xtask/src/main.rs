@@ -1,0 +1,36 @@
+//! Work on bitcost itself that is no part of the program: benchmarks against its peers.
+
+mod bench_peers;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Work on bitcost itself")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Compare bitcost with netperf, iperf3, nuttcp, iperf2 and a minimal C loop, interleaved on one path
+    BenchPeers(bench_peers::Arguments),
+}
+
+fn main() -> ExitCode {
+    // The lab's holder changes its namespaces, which needs a process without any other thread.
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
+        return lab::holder::main();
+    }
+    let Verb::BenchPeers(arguments) = Cli::parse().verb;
+    match bench_peers::run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(3)
+        }
+    }
+}
