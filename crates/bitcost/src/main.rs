@@ -1,6 +1,7 @@
 //! `bitcost`: what a Mbit/s costs, and what limits it.
 
 mod failure;
+mod output;
 mod place;
 mod studies;
 mod verbs;

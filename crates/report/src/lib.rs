@@ -13,7 +13,7 @@ mod tally;
 mod text;
 
 pub use json::{json, json_text};
-pub use single::{single_json, single_text};
+pub use single::{not_in_force, single_json, single_text};
 pub use summary::{
     CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,
 };

@@ -68,11 +68,20 @@ pub fn single_text(run: &RunView) -> String {
         if let Some(line) = fast_mode(run, end) {
             let _ = writeln!(text, "{line}");
         }
-        for setting in not_as_asked(end) {
-            let _ = writeln!(text, "not in force: {} {setting}", end.role.name());
-        }
+    }
+    for setting in not_in_force(run) {
+        let _ = writeln!(text, "not in force: {setting}");
     }
     text
+}
+
+/// Each setting that was asked of an end and is not in force there: `receiver receive_buffer_bytes: asked …, is …`.
+pub fn not_in_force(run: &RunView) -> Vec<String> {
+    let of_end = |end: &EndRecord| {
+        let name = end.role.name();
+        not_as_asked(end).into_iter().map(move |setting| format!("{name} {setting}"))
+    };
+    [run.sender, run.receiver].into_iter().flat_map(of_end).collect()
 }
 
 /// The result of one run as a JSON document: every metric by its name, settings, and both raw records.

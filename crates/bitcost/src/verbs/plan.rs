@@ -6,6 +6,7 @@ use model::units::show_duration;
 
 use super::run::{Order, new_seed};
 use crate::failure::Failure;
+use crate::output;
 use crate::studies::find;
 
 /// Which study and how long.
@@ -22,8 +23,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = find(&arguments.study)?;
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
-    print!("{}", text(&study, &Plan::new(&study, seed, lengths)));
-    Ok(())
+    output::print(&text(&study, &Plan::new(&study, seed, lengths)))
 }
 
 fn text(study: &Study, plan: &Plan) -> String {

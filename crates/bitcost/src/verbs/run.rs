@@ -110,7 +110,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let log = store::read(&folder)?;
     let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
-    show::print(&summary, arguments.json);
+    show::print(&summary, arguments.json)?;
     eprintln!("log: {}", folder.join(store::LOG_NAME).display());
     eprintln!("again: bitcost show {}", folder.display());
     match ending {

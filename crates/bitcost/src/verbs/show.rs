@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use report::Summary;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// Which execution.
 #[derive(clap::Args)]
@@ -26,15 +27,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
     }
     let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
-    print(&summary, arguments.json);
-    Ok(())
+    print(&summary, arguments.json)
 }
 
 /// Prints a result on standard output.
-pub fn print(summary: &Summary, json: bool) {
+pub fn print(summary: &Summary, json: bool) -> Result<(), Failure> {
     if json {
-        print!("{}", report::json_text(summary));
+        output::print(&report::json_text(summary))
     } else {
-        print!("{}", report::text(summary, report::TextOptions::default()));
+        output::print(&report::text(summary, report::TextOptions::default()))
     }
 }

@@ -1,6 +1,7 @@
 //! `bitcost studies`: the embedded studies, listed or printed.
 
 use crate::failure::Failure;
+use crate::output;
 use crate::studies::{EMBEDDED, find};
 
 /// What to print.
@@ -13,12 +14,11 @@ pub struct Arguments {
 /// Lists or prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.name {
-        print!("{}", find(name)?.text);
-        return Ok(());
+        return output::print(&find(name)?.text);
     }
     for (name, _) in EMBEDDED {
         let study = find(name)?;
-        println!("{name}\n    {}\n    {}", study.title, study.question);
+        output::line(&format!("{name}\n    {}\n    {}", study.title, study.question))?;
     }
     Ok(())
 }

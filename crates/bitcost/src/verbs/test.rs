@@ -15,7 +15,7 @@ use model::study::{Cell, LabSpec, Napi, Topology};
 
 use super::run::stop_on_signals;
 use crate::failure::Failure;
-use crate::place;
+use crate::{output, place};
 
 /// What a run is called on the command line, and the workload behind it.
 const TESTS: &[(&str, Workload)] = &[
@@ -112,24 +112,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let transactions = conditions.workload.is_transactional();
     let mut seconds = if transactions { Seconds::of_transactions() } else { Seconds::default() };
     let mut outcome = Err(Failure::Interrupted);
+    let mut printed = Ok(());
     let mut take = |event: Event| {
-        if let Some(line) = seconds.line(&event) {
-            if arguments.json { eprintln!("{line}") } else { println!("{line}") }
+        match seconds.line(&event) {
+            Some(line) if arguments.json => eprintln!("{line}"),
+            Some(line) => printed = output::line(&line),
+            None => {}
         }
         match event {
             Event::RunEnded { sender, receiver, .. } => outcome = Ok((sender, receiver)),
             Event::RunFailed { reason, .. } => outcome = Err(Failure::Check(reason)),
             _ => {}
         }
-        Ok(())
+        printed.as_ref().map(drop).map_err(|_| "standard output cannot be written".to_owned())
     };
-    let ending = session.execute(&one_run(&conditions), &BTreeSet::new(), &mut take)?;
+    let ending = session.execute(&one_run(&conditions), &BTreeSet::new(), &mut take);
+    printed?;
+    let ending = ending?;
     if ending == drive::Ending::Interrupted {
         return Err(Failure::Interrupted);
     }
     let (sender, receiver) = outcome?;
-    print(arguments.json, &conditions, &sender, &receiver);
-    Ok(())
+    print(arguments.json, &conditions, &sender, &receiver)
 }
 
 fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
@@ -156,11 +160,16 @@ fn one_run(conditions: &Conditions) -> Plan {
     Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
 }
 
-fn print(json: bool, conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
+/// Prints the result; a setting that was asked for and is not in force is a failure.
+fn print(json: bool, conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) -> Result<(), Failure> {
     let run = RunView { sender, receiver, conditions, shared_cpus: true };
     if json {
-        println!("{:#}", report::single_json(&run));
+        output::line(&format!("{:#}", report::single_json(&run)))?;
     } else {
-        print!("{}", report::single_text(&run));
+        output::print(&report::single_text(&run))?;
+    }
+    match report::not_in_force(&run) {
+        missed if missed.is_empty() => Ok(()),
+        missed => Err(Failure::Check(format!("not in force: {}", missed.join("; ")))),
     }
 }

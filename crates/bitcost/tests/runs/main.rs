@@ -8,6 +8,7 @@ mod bench;
 mod broken_off;
 mod cut;
 mod host;
+mod one_run;
 mod result;
 mod resume;
 
@@ -28,6 +29,8 @@ fn main() {
         ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),
         ("a_killed_agent_costs_its_run_alone", Host, agents::killed),
         ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
+        ("a_setting_that_is_not_in_force_fails_the_run", Host, one_run::not_in_force),
+        ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
         ("a_log_cut_anywhere_is_shown", Host, cut::shown),
         ("a_cut_log_resumes", Host, cut::resumes),
