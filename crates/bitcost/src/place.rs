@@ -4,9 +4,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use drive::{Ends, Way};
-use lab::{Lab, NapiState, Topology};
+use drive::{DriveError, Ends, Session, Way};
+use lab::{Lab, LabError, NapiState, Topology};
+use model::event::EndDescription;
 use model::study::{self, LabSpec, Napi};
 
 use crate::failure::Failure;
@@ -17,6 +19,34 @@ pub struct Place {
     pub ends: Ends,
     /// What was asked of the lab and is not so.
     pub notes: Vec<String>,
+    /// Whether the interface of each end, the sender's first, receives in kernel threads, as the lab set it.
+    pub napi_threaded: [bool; 2],
+}
+
+/// Agents at both ends, and what is known of the place.
+pub struct Prepared<'a> {
+    /// Both agents.
+    pub session: Session<'a>,
+    /// What both ends are.
+    pub ends: Vec<EndDescription>,
+    /// As [`Place::notes`].
+    pub notes: Vec<String>,
+}
+
+impl Place {
+    /// Starts the agents and asks them what their ends are. Kernels before 6.8 do not tell an agent whether its
+    /// interface receives in kernel threads; there it is what the lab set and read back.
+    ///
+    /// # Errors
+    /// When an agent cannot be started or cannot tell.
+    pub fn prepare(self, stop: &AtomicBool) -> Result<Prepared<'_>, DriveError> {
+        let mut session = Session::open(self.ends, stop)?;
+        let mut ends = session.describe()?;
+        for (end, threaded) in ends.iter_mut().zip(self.napi_threaded) {
+            end.host.device.napi_threaded.get_or_insert(threaded);
+        }
+        Ok(Prepared { session, ends, notes: self.notes })
+    }
 }
 
 /// Builds the embedded lab.
@@ -49,9 +79,11 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
         notes
             .push("only one CPU may be used: both ends share it, and the cost of each cannot be told apart".to_owned());
     }
+    let threaded = |name: &str| Ok::<bool, LabError>(matches!(lab.host(name)?.napi, NapiState::Threaded { .. }));
+    let napi_threaded = [threaded("h1")?, threaded("h2")?];
     let sender = way(&lab, "h1", sender_cpus)?;
     let receiver = way(&lab, "h2", receiver_cpus)?;
-    Ok(Place { ends: Ends { sender, receiver }, notes })
+    Ok(Place { ends: Ends { sender, receiver }, notes, napi_threaded })
 }
 
 fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failure> {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use metrics::METRICS;
 use model::near::did_you_mean;
 use model::study::Study;
 
@@ -34,5 +35,7 @@ pub fn find(name: &str) -> Result<Study, Failure> {
 }
 
 fn parse(file: &str, text: &str) -> Result<Study, Failure> {
-    Study::parse(file, text).map_err(|error| Failure::Usage(error.to_string()))
+    let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    let study = Study::parse(file, text).and_then(|study| study.check_metrics(file, &metrics).map(|()| study));
+    study.map_err(|error| Failure::Usage(error.to_string()))
 }

@@ -91,6 +91,12 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     ("mtu_bytes = 8896", "mtu_bytes = 70000", &["`mtu_bytes` is 70000", "allowed: a whole number from 576 to 65535"]),
     ("napi = \"threaded\"", "napi = \"thread\"", &["`napi` is \"thread\"", "\"threaded\" or \"inline\""]),
     ("rows = ", "rows = \"mesage_size\" #", &["unknown factor `mesage_size`", "did you mean `message_size_bytes`?"]),
+    ("metrics = ", "metrics = [\"throughput_mpbs\"] #", &["unknown metric `throughput_mpbs`", "`throughput_mbps`"]),
+    (
+        "throughput_mbps = 4805",
+        "thruput_mbps = 1",
+        &["unknown metric `thruput_mbps`", "did you mean `throughput_mbps`"],
+    ),
     ("title = ", "title = what? #", &["not TOML"]),
 ];
 
@@ -143,4 +149,15 @@ fn a_mistake_on_the_command_line_is_named() {
         let folder = tempfile::tempdir().unwrap();
         assert_refused(folder.path(), &bitcost(folder.path(), words), says);
     }
+}
+
+/// A log of this format that was written before most settings and some of a record's fields were there.
+#[test]
+fn an_older_log_opens() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
+    let text = printed(&["show", folder]);
+    assert!(text.contains("| 1024               |"), "{text}");
+    assert!(!text.contains("left out") && !text.contains("no value"), "{text}");
+    let plan = fs::read_to_string(Path::new(folder).join("events.jsonl")).unwrap();
+    assert!(!plan.contains("\"flows\":") && !plan.contains("\"nodelay\":"), "it is older");
 }

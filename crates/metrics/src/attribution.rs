@@ -105,6 +105,9 @@ impl fmt::Display for Unattributed {
 /// The least growth of the receiver's NAPI thread, as a share of its traffic thread's, that shows NAPI in use.
 pub const NAPI_IN_USE: f64 = 0.05;
 
+/// Why there are no shares where the receive side ran in kernel threads whose times are not in the records.
+const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel threads, and this kernel does not say which (Linux before 6.8); use napi = \"inline\" in the study";
+
 /// The two ends' CPU time, by the first method that the records allow.
 ///
 /// # Errors
@@ -115,8 +118,15 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
     }
     match by_napi_thread(run) {
         Some(attribution) => Ok(attribution),
+        None if threads_are_hidden(run) => Err(Unattributed(HIDDEN_THREADS.into())),
         None => by_softirq_ticks(run).map_err(|reason| Unattributed(reason.into())),
     }
+}
+
+/// A veth uses NAPI only while GRO is on; without it everything is received in soft interrupts.
+fn threads_are_hidden(run: &RunView) -> bool {
+    let uses_napi = run.receiver.offloads.active.get("rx-gro").is_some_and(|on| *on);
+    run.napi_threaded && uses_napi && cpu::thread_seconds(run.receiver, ThreadKind::Napi).is_none()
 }
 
 fn by_hosts(run: &RunView) -> Option<Attribution> {

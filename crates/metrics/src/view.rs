@@ -15,6 +15,8 @@ pub struct RunView<'a> {
     pub conditions: &'a Conditions,
     /// True when both ends use the same CPUs.
     pub shared_cpus: bool,
+    /// True when the receiver's interface was told to receive in kernel threads wherever it uses NAPI.
+    pub napi_threaded: bool,
 }
 
 impl<'a> RunView<'a> {

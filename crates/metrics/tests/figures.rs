@@ -57,6 +57,7 @@ struct Run {
     receiver: EndRecord,
     conditions: Conditions,
     shared_cpus: bool,
+    napi_threaded: bool,
 }
 
 impl Run {
@@ -70,6 +71,7 @@ impl Run {
             receiver,
             conditions: Conditions { workload: Workload::UdpStream, ..Conditions::default() },
             shared_cpus: true,
+            napi_threaded: false,
         }
     }
 
@@ -79,6 +81,7 @@ impl Run {
             receiver: &self.receiver,
             conditions: &self.conditions,
             shared_cpus: self.shared_cpus,
+            napi_threaded: self.napi_threaded,
         }
     }
 
@@ -167,6 +170,23 @@ fn idle_napi_threads_leave_the_split_to_the_ticks() {
     assert_close(Some(attribution.receiver.cpu_seconds()), 1.0 * 0.5 + 1.5 * 0.2);
     let variance: f64 = 1.5 * 1.5 * 0.2 * 0.8 / 150.0 + 0.25 / 100.0;
     assert_close(run.figure("send_attribution_error_pct"), 100.0 * variance.sqrt() / 1.7);
+}
+
+/// As before Linux 6.8: the interface receives in kernel threads, and nobody knows which.
+#[test]
+fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
+    let mut run = Run::udp();
+    run.napi_threaded = true;
+    run.threads(Role::Sender, ThreadKind::Traffic, 1_500_000_000);
+    run.threads(Role::Receiver, ThreadKind::Traffic, 1_000_000_000);
+    let active = &mut run.receiver.offloads.active;
+    active.insert("rx-gro".into(), true);
+    let reason = attribute(&run.view()).unwrap_err().to_string();
+    assert!(reason.contains("before 6.8") && reason.contains("napi = \"inline\""), "{reason}");
+    assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
+    // Without GRO a veth has no NAPI.
+    run.receiver.offloads.active.insert("rx-gro".into(), false);
+    assert_eq!(attribute(&run.view()).unwrap().method, Method::SoftirqTicks);
 }
 
 #[test]

@@ -115,16 +115,16 @@ pub enum Pacing {
     Sender,
 }
 
-/// What one run does. Every cell of a study has one of these.
+/// What one run does. Every cell of a study has one of these. In a log that is older than a setting the
+/// setting has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Conditions {
     /// The way traffic is made.
     pub workload: Workload,
     /// How the sender hands over its messages.
-    #[serde(default)]
     pub send_mode: Mode,
     /// How the receiver takes them.
-    #[serde(default)]
     pub receive_mode: Mode,
     /// Bytes that one send call hands over.
     pub message_size_bytes: u32,
@@ -173,19 +173,14 @@ pub struct Conditions {
     /// Messages after which the run ends, over all flows; absent: it ends by time.
     pub stop_messages: Option<u64>,
     /// Bytes of user data in a request.
-    #[serde(default = "one")]
     pub request_size_bytes: u32,
     /// Bytes of user data in a response.
-    #[serde(default = "one")]
     pub response_size_bytes: u32,
     /// True where the time of each transaction of the measured window is recorded, at the sender.
-    #[serde(default)]
     pub latency: bool,
     /// Transactions that each flow begins per second; absent: each follows the one before.
-    #[serde(default)]
     pub transaction_rate: Option<u32>,
     /// Time after which an unanswered UDP request is given up, in milliseconds.
-    #[serde(default = "second")]
     pub request_timeout_ms: u32,
     /// Time before the measured window, not counted, in milliseconds.
     pub warmup_ms: u32,

@@ -134,7 +134,8 @@ fn read_features(attributes_of_reply: &[u8]) -> Features {
     features
 }
 
-/// Reads a verbose bit set: a list (every bit named is set), or bits with a value each.
+/// Reads a verbose bit set: a list (every bit named is set), or bits with a value each. Bits that this
+/// kernel numbers and does not name are left out: nobody can ask for them.
 fn read_bitset(bitset: &[u8]) -> BTreeMap<String, bool> {
     debug_assert!(attribute(bitset, BITSET_VALUE).is_none(), "compact bit sets come only when asked for");
     let is_list = attribute(bitset, BITSET_NOMASK).is_some();
@@ -142,7 +143,7 @@ fn read_bitset(bitset: &[u8]) -> BTreeMap<String, bool> {
     attributes(bits)
         .filter(|(kind, _)| *kind == BIT)
         .filter_map(|(_, bit)| {
-            let name = attribute(bit, BIT_NAME).map(text)?;
+            let name = attribute(bit, BIT_NAME).map(text).filter(|name| !name.is_empty())?;
             Some((name, is_list || attribute(bit, BIT_VALUE).is_some()))
         })
         .collect()
@@ -171,5 +172,6 @@ mod tests {
         let masked = read_bitset(&bitset(false, &[("rx-gro", false), ("rx-lro", true)]));
         let expected = BTreeMap::from([("rx-gro".to_owned(), false), ("rx-lro".to_owned(), true)]);
         assert_eq!(masked, expected);
+        assert!(read_bitset(&bitset(true, &[("", true)])).is_empty());
     }
 }

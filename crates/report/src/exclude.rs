@@ -8,6 +8,17 @@ pub(crate) fn reason(sender: &EndRecord, receiver: &EndRecord, conditions: &Cond
     let mut reasons = offloads(sender);
     reasons.extend(offloads(receiver));
     reasons.extend(segment_size(sender, conditions));
+    reasons.extend(nothing(sender, receiver));
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// True of a run that has a result with nothing in it, so that another try may have more.
+pub fn nothing_measured(sender: &EndRecord, receiver: &EndRecord) -> bool {
+    !nothing(sender, receiver).is_empty()
+}
+
+fn nothing(sender: &EndRecord, receiver: &EndRecord) -> Vec<String> {
+    let mut reasons = Vec::new();
     if receiver.counts.measured.bytes == 0 {
         let sent = sender.counts.measured.bytes;
         reasons.push(format!("nothing received in the measured window ({sent} bytes sent)"));
@@ -15,7 +26,7 @@ pub(crate) fn reason(sender: &EndRecord, receiver: &EndRecord, conditions: &Cond
     if receiver.window_end_ns <= receiver.window_begin_ns || sender.window_end_ns <= sender.window_begin_ns {
         reasons.push("the measured window is empty".into());
     }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    reasons
 }
 
 fn offloads(end: &EndRecord) -> Vec<String> {

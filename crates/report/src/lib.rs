@@ -12,6 +12,7 @@ mod summary;
 mod tally;
 mod text;
 
+pub use exclude::nothing_measured;
 pub use json::{json, json_text};
 pub use single::{not_in_force, single_json, single_text};
 pub use summary::{

@@ -8,6 +8,7 @@ use model::record::{EndRecord, FlowRecord, InForce, Role};
 use serde_json::{Map, Value, json};
 
 use crate::number;
+use crate::tally::limit;
 
 /// The metrics that the text shows, where the run has them.
 const SHOWN: &[&str] = &[
@@ -116,7 +117,7 @@ fn not_as_asked(end: &EndRecord) -> Vec<String> {
     let sentence = |setting: &InForce| {
         let asked = setting.asked.as_deref().unwrap_or_default();
         let actual = setting.actual.as_deref().unwrap_or("unknown");
-        format!("{}: asked {asked}, is {actual}", setting.name)
+        format!("{}: asked {asked}, is {actual}{}", setting.name, limit(setting))
     };
     let mut found: Vec<String> = end.in_force.iter().filter(differs).map(sentence).collect();
     let bits = &end.offloads;

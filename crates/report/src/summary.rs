@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use metrics::{Better, METRICS, Method, RunView, attribute, metric};
 use model::event::{EndDescription, Event, FailureKind};
 use model::plan::{Plan, PlannedRun};
-use model::record::EndRecord;
+use model::record::{EndRecord, Role};
 use model::study::{Cell, LabSpec, Label, Study, StudyError};
 use stats::Interval;
 
@@ -187,9 +187,16 @@ fn expected(study: &Study, levels: &[(String, Label)]) -> Vec<(String, f64)> {
     cells.filter(|cell| has(levels, &cell.levels)).flat_map(|cell| cell.figures.clone()).collect()
 }
 
+/// What the formulas must know of the place of a run.
+#[derive(Clone, Copy, Default)]
+struct PlaceFacts {
+    shared_cpus: bool,
+    napi_threaded: bool,
+}
+
 /// How a run ended.
 enum Outcome<'a> {
-    Ended { sender: &'a EndRecord, receiver: &'a EndRecord, shared_cpus: bool },
+    Ended { sender: &'a EndRecord, receiver: &'a EndRecord, place: PlaceFacts },
     Failed(FailureKind, &'a str),
 }
 
@@ -205,7 +212,7 @@ impl<'a> Log<'a> {
         let mut events = events.into_iter();
         let first = events.find(|event| matches!(event, Event::ExecutionBegan { .. })).ok_or(ReportError::NoStudy)?;
         let mut log = Log { summary: begun(first)?, plan: None, outcomes: BTreeMap::new() };
-        let mut on_shared_cpus = false;
+        let mut place = PlaceFacts::default();
         for event in events {
             match event {
                 Event::Planned { plan } => log.plan = Some(plan),
@@ -213,10 +220,12 @@ impl<'a> Log<'a> {
                     log.summary.place_notes.clone_from(notes);
                     log.summary.lab.clone_from(lab);
                     log.summary.ends.clone_from(ends);
-                    on_shared_cpus = *shared_cpus;
+                    let receiver = ends.iter().find(|end| end.role == Role::Receiver);
+                    let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
+                    place = PlaceFacts { shared_cpus: *shared_cpus, napi_threaded };
                 }
                 Event::RunEnded { run, sender, receiver, .. } => {
-                    log.outcomes.insert(*run, Outcome::Ended { sender, receiver, shared_cpus: on_shared_cpus });
+                    log.outcomes.insert(*run, Outcome::Ended { sender, receiver, place });
                 }
                 Event::RunFailed { run, kind, reason } => {
                     log.outcomes.insert(*run, Outcome::Failed(*kind, reason));
@@ -317,9 +326,10 @@ impl Runs {
             match outcomes.get(&planned.index) {
                 None => runs.incomplete.push(planned.index),
                 Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, *kind, reason),
-                Some(Outcome::Ended { sender, receiver, shared_cpus }) => {
-                    let (conditions, shared_cpus) = (&cell.conditions, *shared_cpus);
-                    runs.ended(planned, cell, &RunView { sender, receiver, conditions, shared_cpus });
+                Some(Outcome::Ended { sender, receiver, place }) => {
+                    let (conditions, PlaceFacts { shared_cpus, napi_threaded }) = (&cell.conditions, *place);
+                    let view = RunView { sender, receiver, conditions, shared_cpus, napi_threaded };
+                    runs.ended(planned, cell, &view);
                 }
             }
         }

@@ -40,15 +40,21 @@ fn sentence(setting: &InForce) -> Option<String> {
     let (name, asked) = (&setting.name, setting.asked.as_ref()?);
     match &setting.actual {
         None => Some(format!("{name} asked {asked}, could not be read back")),
-        Some(actual) if as_asked(name, asked, actual) => None,
-        Some(actual) => Some(format!("{name} asked {asked}, in force {actual}")),
+        Some(actual) if asked == actual => None,
+        Some(actual) => Some(format!("{name} asked {asked}, in force {actual}{}", limit(setting))),
     }
 }
 
-/// The kernel doubles a socket buffer for its own bookkeeping and reads back the double (socket(7)).
-fn as_asked(name: &str, asked: &str, actual: &str) -> bool {
-    let doubled = || Some(asked.parse::<u64>().ok()? * 2 == actual.parse::<u64>().ok()?);
-    asked == actual || (name.contains("buffer") && doubled() == Some(true))
+/// Which limit cut a socket buffer down (socket(7)), in brackets after a space; nothing where none did.
+pub(crate) fn limit(setting: &InForce) -> String {
+    let limit = match setting.name.as_str() {
+        "send_buffer_bytes" => "net.core.wmem_max",
+        "receive_buffer_bytes" => "net.core.rmem_max",
+        _ => return String::new(),
+    };
+    let number = |text: &Option<String>| text.as_deref()?.parse::<u64>().ok();
+    let cut = number(&setting.actual).zip(number(&setting.asked)).is_some_and(|(actual, asked)| actual < asked);
+    if cut { format!(" (limit: {limit})") } else { String::new() }
 }
 
 #[cfg(test)]
@@ -56,14 +62,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_granted_buffer_reads_back_doubled() {
-        let setting = |actual: &str| InForce {
+    fn a_buffer_is_as_asked_when_all_of_it_was_granted() {
+        let setting = |asked: &str, actual: &str| InForce {
             name: "receive_buffer_bytes".into(),
-            asked: Some("4194304".into()),
+            asked: Some(asked.into()),
             actual: Some(actual.into()),
         };
-        assert_eq!(sentence(&setting("8388608")), None);
-        assert_eq!(sentence(&setting("425984")).unwrap(), "receive_buffer_bytes asked 4194304, in force 425984");
+        assert_eq!(sentence(&setting("4194304", "4194304")), None);
+        let clamped = "receive_buffer_bytes asked 4194304, in force 212992 (limit: net.core.rmem_max)";
+        assert_eq!(sentence(&setting("4194304", "212992")).unwrap(), clamped);
+        // The kernel's least size, which happens to be twice what was asked.
+        assert_eq!(sentence(&setting("576", "1152")).unwrap(), "receive_buffer_bytes asked 576, in force 1152");
     }
 
     #[test]

@@ -157,13 +157,14 @@ fn attribution(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Runs that were left out, those of one cell and reason together.
+/// Runs that were left out, those of one cell and reason together. People count runs from 1, as the plan
+/// and the live view do.
 fn left_out(page: &mut Page, summary: &Summary) {
     let mut groups = Tally::default();
     summary.excluded.iter().for_each(|run| groups.add((&run.levels, &run.reason)));
     for ((levels, reason), count) in groups.0 {
         let same = summary.excluded.iter().filter(|run| run.levels == *levels && run.reason == *reason);
-        let numbers: Vec<String> = same.map(|run| run.run.to_string()).collect();
+        let numbers: Vec<String> = same.map(|run| (run.run + 1).to_string()).collect();
         let word = if count == 1 { "run" } else { "runs" };
         page.paragraph("left out: ", &format!("{word} {} ({}): {reason}", numbers.join(", "), name(levels)));
     }

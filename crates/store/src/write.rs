@@ -16,6 +16,8 @@ const BYTES_PER_RUN: u64 = 256 << 10;
 pub struct Writer {
     folder: PathBuf,
     file: File,
+    /// Length of the whole lines, where an incomplete one follows them.
+    whole_bytes: Option<u64>,
 }
 
 impl Writer {
@@ -33,12 +35,12 @@ impl Writer {
         let folder = new_folder(parent, name).map_err(fail(&parent.join(name)))?;
         let path = folder.join(LOG_NAME);
         let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(fail(&path))?;
-        let writer = Writer { folder, file };
+        let writer = Writer { folder, file, whole_bytes: None };
         writer.lock()?;
         Ok(writer)
     }
 
-    /// Goes on with a log that was read, without the incomplete line at its end.
+    /// Goes on with a log that was read. The incomplete line at its end goes when the first event comes.
     ///
     /// # Errors
     /// When it cannot be written, or another process writes to it or has done so since it was read.
@@ -46,13 +48,13 @@ impl Writer {
         let path = log.folder.join(LOG_NAME);
         let fail = |error| StoreError::CannotWrite { path: path.clone(), error };
         let file = OpenOptions::new().append(true).open(&path).map_err(fail)?;
-        let writer = Writer { folder: log.folder.clone(), file };
+        let whole_bytes = log.incomplete.as_ref().map(|_| log.whole_bytes);
+        let writer = Writer { folder: log.folder.clone(), file, whole_bytes };
         writer.lock()?;
         let rest = log.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
         if writer.file.metadata().map_err(fail)?.len() != log.whole_bytes + rest {
             return Err(StoreError::InUse(path));
         }
-        writer.file.set_len(log.whole_bytes).map_err(fail)?;
         Ok(writer)
     }
 
@@ -80,6 +82,9 @@ impl Writer {
     fn write_line(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
+        if let Some(whole_bytes) = self.whole_bytes.take() {
+            self.file.set_len(whole_bytes)?;
+        }
         self.file.write_all(&line)?;
         match event {
             Event::RunBegan { .. } => Ok(()),

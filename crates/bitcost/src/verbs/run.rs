@@ -7,18 +7,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use drive::{Ending, Session};
+use drive::Ending;
 use live::View;
 use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
 use model::study::Study;
 use model::units::parse_duration;
-use report::Summary;
+use report::{Summary, nothing_measured};
 use store::{Log, Writer};
 
 use super::show;
 use crate::failure::Failure;
-use crate::{place, studies};
+use crate::place::{self, Prepared};
+use crate::studies;
 
 /// How long, and in which order.
 #[derive(clap::Args)]
@@ -147,9 +148,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
-    let place = place::embedded(&study.lab)?;
-    let mut session = Session::open(place.ends, stop)?;
-    let ends = session.describe()?;
+    let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
     let mut output = Output::new(writer);
@@ -163,7 +162,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
         study_text: study.text.clone(),
     })?;
     output.emit(Event::Planned { plan: plan.clone() })?;
-    output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus, notes: place.notes })?;
+    output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus, notes })?;
     let ending = session.execute(&plan, &BTreeSet::new(), &mut |event| output.take(event))?;
     Ok((output.close(), ending))
 }
@@ -174,13 +173,13 @@ fn command_line() -> Vec<String> {
 
 fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     let log = store::read(folder)?;
+    show::report_cut(&log);
     let (study, plan) = planned(&log)?;
     if let Some(name) = study_named {
         same_study(&studies::find(name)?, &study)?;
     }
-    let place = place::embedded(&study.lab)?;
-    let mut session = Session::open(place.ends, stop)?;
-    let ends = session.describe()?;
+    let writer = Writer::resume(&log)?;
+    let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
     let before = log.events.iter().find_map(|event| match event {
         Event::Prepared { ends, .. } => Some(ends),
         _ => None,
@@ -188,13 +187,13 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
     if let Some(before) = before {
         same_machine(before, &ends)?;
     }
-    let mut output = Output::new(Writer::resume(&log)?);
+    let mut output = Output::new(writer);
     output.view.show(&Event::Planned { plan: plan.clone() });
     let done = done(&log);
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
-        output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus: true, notes: place.notes })?;
+        output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus: true, notes })?;
     }
     let ending = session.execute(&plan, &done, &mut |event| output.take(event))?;
     Ok((output.close(), ending))
@@ -217,10 +216,10 @@ fn planned(log: &Log) -> Result<(Study, Plan), Failure> {
     Ok((study, plan))
 }
 
-/// The runs that have their result.
+/// The runs that have their result. One in which nothing was measured is tried again.
 fn done(log: &Log) -> BTreeSet<u32> {
     let run = |event: &Event| match event {
-        Event::RunEnded { run, .. } => Some(*run),
+        Event::RunEnded { run, sender, receiver, .. } => (!nothing_measured(sender, receiver)).then_some(*run),
         _ => None,
     };
     log.events.iter().filter_map(run).collect()

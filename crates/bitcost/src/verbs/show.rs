@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use report::Summary;
+use store::Log;
 
 use crate::failure::Failure;
 use crate::output;
@@ -20,14 +21,19 @@ pub struct Arguments {
 /// Prints it.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let log = store::read(&arguments.folder)?;
+    report_cut(&log);
+    let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
+    print(&summary, arguments.json)
+}
+
+/// Says what follows the last whole line of a log.
+pub fn report_cut(log: &Log) {
     if let Some(cut) = &log.incomplete {
         eprintln!(
             "bitcost: the log is cut short: line {} has {} bytes and no end; it is left out",
             cut.line, cut.bytes
         );
     }
-    let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
-    print(&summary, arguments.json)
 }
 
 /// Prints a result on standard output.

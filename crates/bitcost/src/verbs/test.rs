@@ -3,19 +3,18 @@
 use std::collections::BTreeSet;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
-use drive::Session;
 use live::Seconds;
 use metrics::RunView;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
 use model::plan::{Plan, PlannedRun};
-use model::record::EndRecord;
 use model::settings::{Kind, SETTINGS, Setting};
 use model::study::{Cell, LabSpec, Napi, Topology};
 
 use super::run::stop_on_signals;
 use crate::failure::Failure;
-use crate::{output, place};
+use crate::output;
+use crate::place::{self, Prepared};
 
 /// What a run is called on the command line, and the workload behind it.
 const TESTS: &[(&str, Workload)] = &[
@@ -108,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
     let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
     place.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    let mut session = Session::open(place.ends, &stop)?;
+    let Prepared { mut session, ends, .. } = place.prepare(&stop)?;
     let transactions = conditions.workload.is_transactional();
     let mut seconds = if transactions { Seconds::of_transactions() } else { Seconds::default() };
     let mut outcome = Err(Failure::Interrupted);
@@ -133,7 +132,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Interrupted);
     }
     let (sender, receiver) = outcome?;
-    print(arguments.json, &conditions, &sender, &receiver)
+    let napi_threaded = ends.last().and_then(|end| end.host.device.napi_threaded) == Some(true);
+    let run =
+        RunView { sender: &sender, receiver: &receiver, conditions: &conditions, shared_cpus: true, napi_threaded };
+    print(arguments.json, &run)
 }
 
 fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
@@ -161,14 +163,13 @@ fn one_run(conditions: &Conditions) -> Plan {
 }
 
 /// Prints the result; a setting that was asked for and is not in force is a failure.
-fn print(json: bool, conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) -> Result<(), Failure> {
-    let run = RunView { sender, receiver, conditions, shared_cpus: true };
+fn print(json: bool, run: &RunView) -> Result<(), Failure> {
     if json {
-        output::line(&format!("{:#}", report::single_json(&run)))?;
+        output::line(&format!("{:#}", report::single_json(run)))?;
     } else {
-        output::print(&report::single_text(&run))?;
+        output::print(&report::single_text(run))?;
     }
-    match report::not_in_force(&run) {
+    match report::not_in_force(run) {
         missed if missed.is_empty() => Ok(()),
         missed => Err(Failure::Check(format!("not in force: {}", missed.join("; ")))),
     }

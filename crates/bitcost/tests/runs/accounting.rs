@@ -127,7 +127,10 @@ pub fn lost_datagrams() {
         let cells = document["cells"].as_array().unwrap();
         let is_it = |cell: &&Value| cell["levels"]["message_size_bytes"] == conditions.message_size_bytes;
         let cell = cells.iter().find(is_it).unwrap();
-        demands_differ_by_the_loss(cell, &RunView { sender, receiver, conditions, shared_cpus: true });
+        demands_differ_by_the_loss(
+            cell,
+            &RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true },
+        );
     }
 }
 

@@ -32,6 +32,7 @@ fn main() {
         ("a_setting_that_is_not_in_force_fails_the_run", Host, one_run::not_in_force),
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
+        ("resuming_repeats_what_measured_nothing", Host, resume::repeats_what_measured_nothing),
         ("a_log_cut_anywhere_is_shown", Host, cut::shown),
         ("a_cut_log_resumes", Host, cut::resumes),
         ("without_user_namespaces_the_reason_and_the_remedy_are_said", Host, host::no_user_namespaces),

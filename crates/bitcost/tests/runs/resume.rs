@@ -18,6 +18,7 @@ pub fn refuses() {
     another_study(&bench);
     nothing_is_missing(&bench);
     another_machine(&bench);
+    in_use_is_said_first(&bench);
     no_log(&bench);
     bench.assert_nothing_left();
 }
@@ -71,6 +72,50 @@ fn another_machine(bench: &Bench) {
     fs::write(&path, text.replace(line, &prepared.to_string())).unwrap();
     let says = ["receiver: kernel: was 2.6.18, is ", "sender: MTU: was 9000, is 1500"];
     refused(bench, &["--resume", folder.to_str().unwrap()], 3, &says);
+}
+
+/// On a machine that would be refused too, which only the lab could tell.
+fn in_use_is_said_first(bench: &Bench) {
+    let folder = bench.execution();
+    let path = log_file(&folder);
+    let mut cut = fs::read(&path).unwrap();
+    cut.extend(b"{\"event\":");
+    fs::write(&path, &cut).unwrap();
+    let held = store::Writer::resume(&bench.log()).unwrap();
+    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["is being written by another bitcost"]);
+    drop(held);
+    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["not the machine", " has 9 bytes and no end"]);
+    assert_eq!(fs::read(&path).unwrap(), cut, "what is refused is kept as it was");
+}
+
+/// A run with a result of nothing is tried again; one with offloads that are not as asked is not.
+pub fn repeats_what_measured_nothing() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    bench.bitcost(&["run", "small.toml", "--blocks", "2"]).assert_code(0);
+    let folder = bench.execution();
+    let text = fs::read_to_string(log_file(&folder)).unwrap();
+    let doctored = text.lines().map(|line| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        if event["event"] == "run_ended" {
+            match event["run"].as_u64() {
+                Some(1) => event["receiver"]["counts"]["measured"]["bytes"] = 0.into(),
+                Some(2) => event["sender"]["window_end_ns"] = event["sender"]["window_begin_ns"].clone(),
+                Some(3) => event["sender"]["offloads"]["mismatched"] = vec!["rx-gro"].into(),
+                _ => {}
+            }
+        }
+        format!("{event}\n")
+    });
+    fs::write(log_file(&folder), doctored.collect::<String>()).unwrap();
+    let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
+    done.assert_code(1);
+    let tried: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("run ")).collect();
+    assert!(tried.len() == 2 && tried[0].starts_with("run 2 of 4") && tried[1].starts_with("run 3 of 4"), "{tried:?}");
+    let document = done.json();
+    assert_eq!(runs_per_cell(&document).iter().sum::<u64>(), 3, "{}", document["excluded"]);
+    assert_eq!((document["excluded"][0]["run"].as_u64(), document["excluded"][1]["run"].as_u64()), (Some(3), None));
+    bench.assert_nothing_left();
 }
 
 fn no_log(bench: &Bench) {

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
+use crate::near::did_you_mean;
 
 /// What is wrong with a study, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -144,6 +145,15 @@ pub struct DocumentLength {
     pub duration_ms: u32,
 }
 
+/// A metric that a study names, and where. What metrics there are is not the model's to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMetric {
+    /// The name.
+    pub name: String,
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
 /// A study as its file says it.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -169,6 +179,8 @@ pub struct Study {
     pub table: TableSpec,
     /// What the question's author saw.
     pub expect: Option<Expect>,
+    /// Every metric that the table and the author's figures name.
+    pub named_metrics: Vec<NamedMetric>,
 }
 
 /// One combination of levels.
@@ -200,6 +212,21 @@ impl Study {
     /// The first thing that is wrong, with its line.
     pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         read::study(file, text)
+    }
+
+    /// Checks that every metric that the study names is one of `known`. `file` is how errors name it.
+    ///
+    /// # Errors
+    /// The first that is not, with its line and its near matches.
+    pub fn check_metrics(&self, file: &str, known: &[&str]) -> Result<(), StudyError> {
+        let Some(NamedMetric { name, line }) =
+            self.named_metrics.iter().find(|metric| !known.contains(&metric.name.as_str()))
+        else {
+            return Ok(());
+        };
+        let hint = did_you_mean(name, known.iter().copied());
+        let message = format!("unknown metric `{name}`{hint}; allowed: {}", known.join(", "));
+        Err(StudyError { file: file.to_owned(), line: *line, message })
     }
 
     /// Every combination of levels; the first factor varies slowest.

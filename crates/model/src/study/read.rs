@@ -4,8 +4,8 @@ use toml_edit::{Document, Value};
 
 use super::section::{Section, Source};
 use super::{
-    Cell, DocumentLength, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, Napi, Study, StudyError,
-    TableSpec, Topology, combine,
+    Cell, DocumentLength, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Study,
+    StudyError, TableSpec, Topology, combine,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
@@ -33,6 +33,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         base,
         blocks,
         like_the_document,
+        named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
         expect: expect(&top, &factors)?,
         factors,
@@ -192,6 +193,26 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
     let metrics = section.typed("metrics", "a list of metric names", words)?.unwrap_or_default();
     let improvement = improvement(&section, factors)?;
     Ok(TableSpec { rows, columns, metrics, improvement })
+}
+
+/// Every metric that the table lists, and every key of the author's figures that is no factor.
+fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, StudyError> {
+    let mut found = Vec::new();
+    let mut add = |name: &str, span| found.push(NamedMetric { name: name.to_owned(), line: top.source.line(span) });
+    if let Some(table) = top.section("table")? {
+        let list = table.value("metrics")?.and_then(Value::as_array);
+        list.into_iter().flatten().for_each(|value| add(value.as_str().unwrap_or_default(), value.span()));
+    }
+    let Some(expect) = top.section("expect")? else { return Ok(found) };
+    for section in expect.sections("cell")?.iter().chain(&expect.sections("improvement")?) {
+        for (name, item) in section.table.iter() {
+            if !factors.iter().any(|factor| factor.name == name) {
+                let key = section.table.get_key_value(name).and_then(|(key, _)| key.span());
+                add(name, key.or(item.span()));
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improvement>, StudyError> {
