@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::conditions::{Conditions, Pacing};
+use model::conditions::{Conditions, Pacing, Workload};
 use model::record::{EndRecord, FlowRecord, InForce, Role};
 use traffic::{Control, Flow, Phase, Ready};
 use wire::{FromAgent, Prepare};
@@ -125,8 +125,15 @@ impl End {
             crew.enter(Phase::Measured);
         }
         crew.spawn(flows, &self.prepare.cpus, start.begin_ns, &self.out)?;
-        let watched = crew.watch(start, &self.prepare, &self.outbox)?;
+        let watched = crew.watch(start, &self.prepare, self.connections(conditions.workload), &self.outbox)?;
         self.finish(crew, watched, in_force, &knobs)
+    }
+
+    /// Second handles of the connections whose `TCP_INFO` is sampled: those of workloads with one for each flow.
+    fn connections(&self, workload: Workload) -> Vec<OwnedFd> {
+        let sockets = self.brake.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_one = matches!(workload, Workload::TcpStream | Workload::TcpRr);
+        sockets.iter().filter(|_| has_one).filter_map(|socket| socket.try_clone().ok()).collect()
     }
 
     /// Every flow of this end, and the settings of the first.

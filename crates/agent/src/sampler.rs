@@ -1,47 +1,91 @@
 //! All counters of this end, read at one time.
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use model::record::{Counts, Sample, ThreadKind, ThreadTime};
+use model::record::{Counts, Sample, TcpInfo, ThreadKind, ThreadTime};
 use probe::cpu::CpuProbe;
 use probe::schedstat::ThreadProbe;
+use probe::switches::SwitchProbe;
 use sys::clock::monotonic_ns;
+
+/// With more flows than this, context switches and connections are read at the window's edges alone: a reading takes
+/// 2 to 4 µs for each, and those of a thousand flows would take several per cent of a CPU.
+const MANY: usize = 64;
 
 /// The open counters of one run.
 pub struct Sampler {
     cpus: CpuProbe,
-    own: Vec<(i32, ThreadProbe)>,
+    own: Vec<Own>,
     napi: Vec<ThreadProbe>,
+    connections: Vec<OwnedFd>,
+    buffer: Vec<u8>,
+}
+
+/// One thread of this program.
+struct Own {
+    id: i32,
+    time: ThreadProbe,
+    switches: SwitchProbe,
 }
 
 impl Sampler {
-    /// Opens the counters of the machine, of the calling thread, of the traffic's threads, and of the
-    /// kernel threads that handle what `device` received.
-    pub fn open(device: &str, traffic: &[i32]) -> Sampler {
+    /// Opens the counters of the machine, of the calling thread, of the traffic's threads, of the
+    /// kernel threads that handle what `device` received, and of these TCP connections.
+    pub fn open(device: &str, traffic: &[i32], connections: Vec<OwnedFd>) -> Sampler {
         let monitor = (ThreadKind::Monitor, sys::thread::thread_id());
         let own = traffic.iter().map(|id| (ThreadKind::Traffic, *id)).chain([monitor]);
+        let own = own.map(|(kind, id)| Own {
+            id,
+            time: probe(kind, &format!("self/task/{id}")),
+            switches: SwitchProbe::open(&PathBuf::from(format!("/proc/self/task/{id}/status"))),
+        });
         let napi = crate::describe::napi_threads(device).unwrap_or_default();
         Sampler {
             cpus: CpuProbe::open(),
-            own: own.map(|(kind, id)| (id, probe(kind, &format!("self/task/{id}")))).collect(),
+            own: own.collect(),
             napi: napi.iter().map(|pid| probe(ThreadKind::Napi, &pid.to_string())).collect(),
+            connections,
+            buffer: Vec::new(),
         }
     }
 
-    /// Reads everything.
+    /// Reads everything, at an edge of the window.
     pub fn read(&mut self, counts: Counts) -> Sample {
         let at_ns = monotonic_ns();
-        let own = self.own.iter().filter_map(|(id, probe)| up_to_now(*id, probe.read()?));
-        let threads = own.chain(self.napi.iter().filter_map(ThreadProbe::read)).collect();
-        Sample { at_ns, counts, cpus: self.cpus.read(), threads }
+        let Sampler { cpus, own, napi, connections, buffer } = self;
+        let own = own.iter().filter_map(|own| own.read(Some(buffer)));
+        let threads = own.chain(napi.iter().filter_map(ThreadProbe::read)).collect();
+        Sample { at_ns, counts, cpus: cpus.read(), threads, tcp_info: together(connections) }
     }
+
+    /// Reads between the window's edges, where many flows are looked at in less detail.
+    pub fn read_between(&mut self, counts: Counts) -> Sample {
+        if self.own.len() <= MANY {
+            return self.read(counts);
+        }
+        let at_ns = monotonic_ns();
+        let own = self.own.iter().filter_map(|own| own.read(None));
+        let threads = own.chain(self.napi.iter().filter_map(ThreadProbe::read)).collect();
+        Sample { at_ns, counts, cpus: self.cpus.read(), threads, tcp_info: None }
+    }
+}
+
+impl Own {
+    /// `schedstat` of a running thread is as old as its last tick; the thread's own clock is not.
+    fn read(&self, buffer: Option<&mut Vec<u8>>) -> Option<ThreadTime> {
+        let time = self.time.read()?;
+        let run_ns = sys::thread::cpu_time_ns(self.id).ok()?;
+        Some(ThreadTime { run_ns, switches: buffer.and_then(|buffer| self.switches.read(buffer)), ..time })
+    }
+}
+
+/// All connections as one; absent where there is none or one cannot be read.
+fn together(connections: &[OwnedFd]) -> Option<TcpInfo> {
+    let (first, rest) = connections.split_first()?;
+    rest.iter().try_fold(traffic::tcp_info(first)?, |sum, next| Some(sum.plus(&traffic::tcp_info(next)?)))
 }
 
 fn probe(kind: ThreadKind, task: &str) -> ThreadProbe {
     ThreadProbe::open(kind, &PathBuf::from(format!("/proc/{task}/schedstat")))
-}
-
-/// `schedstat` of a running thread is as old as its last tick; the thread's own clock is not.
-fn up_to_now(thread_id: i32, time: ThreadTime) -> Option<ThreadTime> {
-    Some(ThreadTime { run_ns: sys::thread::cpu_time_ns(thread_id).ok()?, ..time })
 }

@@ -1,6 +1,7 @@
 //! The traffic's threads, and the thread that marks the window's edges and samples the counters.
 
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -146,10 +147,16 @@ impl<'a> Crew<'a> {
 
     /// Marks the window's edges at their times and samples the counters between them. A bounded run's
     /// window ends when its flows do.
-    pub fn watch(&mut self, start: Start, prepare: &Prepare, outbox: &Outbox) -> Result<Watched, String> {
+    pub fn watch(
+        &mut self,
+        start: Start,
+        prepare: &Prepare,
+        connections: Vec<OwnedFd>,
+        outbox: &Outbox,
+    ) -> Result<Watched, String> {
         let bounded = prepare.conditions.is_bounded();
         let threads: Vec<i32> = self.began.iter().map(|began| began.thread_id).collect();
-        let mut sampler = Sampler::open(&prepare.device, &threads);
+        let mut sampler = Sampler::open(&prepare.device, &threads, connections);
         self.wait_until(start.window_begin_ns, bounded)?;
         self.enter(Phase::Measured);
         let mut samples = vec![sampler.read(self.counts())];
@@ -159,7 +166,7 @@ impl<'a> Crew<'a> {
             if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
                 break;
             }
-            samples.push(sampler.read(self.counts()));
+            samples.push(sampler.read_between(self.counts()));
             self.check_stall(samples.last())?;
             if samples.len() % TELL_EVERY == 1 {
                 tell(outbox, &samples);
@@ -208,7 +215,7 @@ impl<'a> Crew<'a> {
     }
 
     fn check_stall(&mut self, sample: Option<&Sample>) -> Result<(), String> {
-        let counts = sample.map(|sample| sample.counts).unwrap_or_default();
+        let counts = sample.map(|sample| Counts { empty_calls: 0, ..sample.counts }).unwrap_or_default();
         if counts != self.moved.0 {
             self.moved = (counts, Instant::now());
         }

@@ -18,7 +18,7 @@ pub(crate) struct CpuSpan {
 }
 
 /// The first and the last sample, if they are two.
-fn ends_of(record: &EndRecord) -> Option<(&Sample, &Sample)> {
+pub(crate) fn ends_of(record: &EndRecord) -> Option<(&Sample, &Sample)> {
     let (first, last) = (record.samples.first()?, record.samples.last()?);
     (last.at_ns > first.at_ns).then_some((first, last))
 }

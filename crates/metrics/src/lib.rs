@@ -3,10 +3,12 @@
 //! Pure: nothing is read, nothing is kept. A figure that the records do not allow is absent, never 0.
 
 pub mod attribution;
+mod counting;
 mod cpu;
 mod table;
 mod view;
 
 pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
+pub use counting::{DISTURBED_PCT, disturbance_pct};
 pub use table::{Better, METRICS, Metric, metric};
 pub use view::RunView;

@@ -3,6 +3,7 @@
 use model::record::{Latency, Role, ThreadKind};
 
 use crate::attribution::{Method, attribute};
+use crate::counting;
 use crate::cpu;
 use crate::view::RunView;
 
@@ -324,6 +325,150 @@ pub const METRICS: &[Metric] = &[
     row("latency_max_us", "Latency, longest", "µs", Better::Lower, "the longest time, exact", |run| {
         latency(run).filter(|times| times.count() > 0).map(|times| times.max_ns as f64 / 1000.0)
     }),
+    row(
+        "sender_context_switches_per_message",
+        "Context switches of the sending thread",
+        "per message",
+        Better::Lower,
+        "voluntary and involuntary switches of the traffic thread per second ÷ messages handed over per second",
+        |run| counting::context_switches(run, Role::Sender),
+    ),
+    row(
+        "receiver_context_switches_per_message",
+        "Context switches of the receiving thread",
+        "per message",
+        Better::Lower,
+        "voluntary and involuntary switches of the traffic thread per second ÷ messages received per second",
+        |run| counting::context_switches(run, Role::Receiver),
+    ),
+    row(
+        "sender_wakeups_per_message",
+        "Wakeups of the sending thread",
+        "per message",
+        Better::Lower,
+        "voluntary switches of the traffic thread per second ÷ messages handed over per second",
+        |run| counting::wakeups(run, Role::Sender),
+    ),
+    row(
+        "receiver_wakeups_per_message",
+        "Wakeups of the receiving thread",
+        "per message",
+        Better::Lower,
+        "voluntary switches of the traffic thread per second ÷ messages received per second",
+        |run| counting::wakeups(run, Role::Receiver),
+    ),
+    row(
+        "sender_involuntary_switches_per_second",
+        "Sending thread put aside for another",
+        "1/s",
+        Better::Lower,
+        "involuntary switches of the traffic thread ÷ wall clock",
+        |run| counting::involuntary_switches(run, Role::Sender),
+    ),
+    row(
+        "receiver_involuntary_switches_per_second",
+        "Receiving thread put aside for another",
+        "1/s",
+        Better::Lower,
+        "involuntary switches of the traffic thread ÷ wall clock",
+        |run| counting::involuntary_switches(run, Role::Receiver),
+    ),
+    row(
+        "receiver_empty_calls_per_message",
+        "Receive calls that found nothing",
+        "per message",
+        Better::Neither,
+        "receive calls that answered EAGAIN per second ÷ messages received per second",
+        counting::empty_calls,
+    ),
+    row(
+        "short_sends_pct",
+        "Send calls that took less than a message",
+        "%",
+        Better::Neither,
+        "short send calls ÷ send calls of a TCP stream",
+        counting::short_sends,
+    ),
+    row(
+        "failed_sends_pct",
+        "Send calls that failed",
+        "%",
+        Better::Lower,
+        "send calls of datagrams that failed (full queue, refused) ÷ all send calls",
+        counting::failed_sends,
+    ),
+    row(
+        "segments_per_message",
+        "Segments per message",
+        "per message",
+        Better::Neither,
+        "data segments sent, again-sent ones too, per second (TCP_INFO) ÷ messages handed over per second",
+        counting::segments_per_message,
+    ),
+    row(
+        "segments_sent_per_second",
+        "Segments sent",
+        "1/s",
+        Better::Neither,
+        "data segments sent ÷ time between the first and the last sample (TCP_INFO); UDP: datagrams ÷ window",
+        |run| counting::segments_per_second(run, Role::Sender),
+    ),
+    row(
+        "segments_received_per_second",
+        "Segments received",
+        "1/s",
+        Better::Neither,
+        "data segments received ÷ time between the first and the last sample (TCP_INFO); UDP: datagrams ÷ window",
+        |run| counting::segments_per_second(run, Role::Receiver),
+    ),
+    row(
+        "reordered_pct",
+        "Datagrams out of order",
+        "%",
+        Better::Lower,
+        "datagrams of the window that came after a later one ÷ those sent",
+        |run| counting::arrivals(run, |arrivals| arrivals.reordered),
+    ),
+    row(
+        "duplicated_pct",
+        "Datagrams that came again",
+        "%",
+        Better::Lower,
+        "datagrams of the window that came once more ÷ those sent",
+        |run| counting::arrivals(run, |arrivals| arrivals.duplicated),
+    ),
+    row(
+        "late_pct",
+        "Datagrams that came too late",
+        "%",
+        Better::Lower,
+        "datagrams of the window that came more than 65 536 numbers late ÷ those sent; they are among the lost",
+        |run| counting::arrivals(run, |arrivals| arrivals.late),
+    ),
+    row(
+        "after_window_pct",
+        "Datagrams after the window's end",
+        "%",
+        Better::Neither,
+        "datagrams of the window that were taken after the receiver's own window ÷ those sent; they are received",
+        |run| counting::arrivals(run, |arrivals| arrivals.after_window),
+    ),
+    row(
+        "own_cpu_share_pct",
+        "Share of the busy time that was the run's own",
+        "%",
+        Better::Neither,
+        "run time of both ends' traffic, NAPI and watching threads ÷ busy time of the host or hosts",
+        counting::own_cpu_share,
+    ),
+    row(
+        "other_cpu_pct",
+        "CPU time of everything else",
+        "%",
+        Better::Lower,
+        "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs",
+        counting::other_cpu,
+    ),
 ];
 
 const LATENCY_DOC: &str = "the time that this share of the answered transactions did not exceed, to three digits";

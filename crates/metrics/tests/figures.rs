@@ -3,8 +3,8 @@
 use metrics::{METRICS, Method, RunView, attribute, metric};
 use model::conditions::{Conditions, Workload};
 use model::record::{
-    Counts, CpuTicks, EndRecord, Latency, OffloadsInForce, PhaseCounts, Role, Sample, Sequence, TcpInfo, ThreadKind,
-    ThreadTime,
+    Arrivals, Counts, CpuTicks, EndRecord, Latency, OffloadsInForce, PhaseCounts, Role, Sample, Sequence, Switches,
+    TcpInfo, ThreadKind, ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -23,7 +23,7 @@ fn ticks(load: &Load) -> Vec<CpuTicks> {
 }
 
 fn thread(kind: ThreadKind, run_ns: u64) -> ThreadTime {
-    ThreadTime { kind, run_ns, wait_ns: run_ns / 10, slices: 1 }
+    ThreadTime { kind, run_ns, wait_ns: run_ns / 10, slices: 1, switches: None }
 }
 
 /// A record of a window of 2 s in which `bytes` moved in messages of 1024 bytes.
@@ -252,8 +252,18 @@ fn names_are_unique_and_end_in_their_unit() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), METRICS.len());
-    let units =
-        ["_mbps", "_us_per_kib", "_transaction", "_us", "_pct", "_bytes", "_per_second", "retransmits", "_call"];
+    let units = [
+        "_mbps",
+        "_us_per_kib",
+        "_transaction",
+        "_us",
+        "_pct",
+        "_bytes",
+        "_per_second",
+        "retransmits",
+        "_call",
+        "_per_message",
+    ];
     assert!(names.iter().all(|name| units.iter().any(|unit| name.ends_with(unit))), "{names:?}");
     assert!(METRICS.iter().all(|metric| !metric.doc.is_empty() && !metric.title.is_empty()));
 }
@@ -302,4 +312,72 @@ fn transactions_have_their_own_figures() {
     for name in ["transactions_per_second", "latency_mean_us", "latency_p50_us", "latency_max_us"] {
         assert_eq!((metric(name).expect("there").compute)(&view), None, "{name}");
     }
+}
+
+#[test]
+fn switches_calls_and_segments_are_told_per_message() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("receiver_wakeups_per_message"), None);
+    // 102 400 messages per second handed over, 76 800 received.
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 1_000_000_000);
+        let end = if role == Role::Sender { &mut run.sender } else { &mut run.receiver };
+        for (sample, switches) in end.samples.iter_mut().zip([(10, 20), (10 + 15_360, 20 + 5_120)]) {
+            sample.threads[0].switches = Some(Switches { voluntary: switches.0, involuntary: switches.1 });
+        }
+    }
+    assert_close(run.figure("sender_wakeups_per_message"), 0.075);
+    assert_close(run.figure("receiver_wakeups_per_message"), 0.1);
+    assert_close(run.figure("sender_context_switches_per_message"), 0.1);
+    assert_close(run.figure("receiver_involuntary_switches_per_second"), 2560.0);
+    run.receiver.counts.measured.empty_calls = 1_536_000;
+    assert_close(run.figure("receiver_empty_calls_per_message"), 10.0);
+    run.sender.counts.measured.failed_calls = run.sender.counts.measured.calls;
+    assert_close(run.figure("failed_sends_pct"), 50.0);
+    let arrivals = Arrivals { reordered: 2048, duplicated: 1024, late: 512, after_window: 4096 };
+    run.receiver.sequence.as_mut().expect("datagrams").measured = Some(arrivals);
+    let wanted = [("reordered", 1.0), ("duplicated", 0.5), ("late", 0.25), ("after_window", 2.0)];
+    wanted.into_iter().for_each(|(name, pct)| assert_close(run.figure(&format!("{name}_pct")), pct));
+    assert_close(run.figure("segments_received_per_second"), 76_800.0);
+    assert_eq!(run.figure("segments_per_message"), None);
+}
+
+#[test]
+fn segments_of_a_stream_are_those_between_the_samples() {
+    let mut run = Run::udp();
+    run.conditions.workload = Workload::TcpStream;
+    run.receiver.sequence = None;
+    // A receiver of a stream sees no messages.
+    run.receiver.counts.measured.messages = 0;
+    for end in [&mut run.sender, &mut run.receiver] {
+        for (sample, count) in end.samples.iter_mut().zip([u32::MAX - 9, 409_590]) {
+            let segments = Some(count);
+            let info = TcpInfo { data_segs_out: segments, data_segs_in: segments, ..TcpInfo::default() };
+            sample.tcp_info = Some(info);
+        }
+    }
+    assert_close(run.figure("segments_sent_per_second"), 204_800.0);
+    assert_close(run.figure("segments_per_message"), 2.0);
+    run.receiver.counts.measured.empty_calls = 2 * 76_800;
+    assert_close(run.figure("receiver_empty_calls_per_message"), 1.0);
+    run.sender.counts.measured.short_calls = run.sender.counts.measured.calls / 4;
+    assert_close(run.figure("short_sends_pct"), 25.0);
+}
+
+#[test]
+fn what_else_ran_is_told() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("own_cpu_share_pct"), None);
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 1_000_000_000);
+        run.threads(role, ThreadKind::Napi, 1_150_000_000);
+    }
+    // 2.15 s at each end; 2.5 CPUs × 2 s would be busy twice on two hosts, once on the one that both share.
+    run.shared_cpus = false;
+    assert_close(run.figure("own_cpu_share_pct"), 100.0 * 4.3 / 5.0);
+    assert_close(run.figure("other_cpu_pct"), 100.0 * 0.35 / 4.0);
+    assert_eq!(metrics::disturbance_pct(&run.view()), None);
+    run.sender.samples[1].threads.pop();
+    run.sender.samples[0].threads.pop();
+    assert_close(metrics::disturbance_pct(&run.view()), 100.0 * 0.925 / 4.0);
 }

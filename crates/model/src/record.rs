@@ -43,6 +43,9 @@ pub struct Counts {
     /// Requests that were given up without an answer; they are not among the messages.
     #[serde(default)]
     pub unanswered: u64,
+    /// Receive calls that found nothing (`EAGAIN`): those of a receiver that spins, and waits that timed out.
+    #[serde(default)]
+    pub empty_calls: u64,
 }
 
 impl Counts {
@@ -56,6 +59,7 @@ impl Counts {
             short_calls: self.short_calls + other.short_calls,
             failed_calls: self.failed_calls + other.failed_calls,
             unanswered: self.unanswered + other.unanswered,
+            empty_calls: self.empty_calls + other.empty_calls,
         }
     }
 
@@ -69,6 +73,7 @@ impl Counts {
             short_calls: self.short_calls - earlier.short_calls,
             failed_calls: self.failed_calls - earlier.failed_calls,
             unanswered: self.unanswered - earlier.unanswered,
+            empty_calls: self.empty_calls - earlier.empty_calls,
         }
     }
 }
@@ -109,6 +114,38 @@ pub struct Sequence {
     pub reordered: u64,
     /// Datagrams that came more than once.
     pub duplicated: u64,
+    /// Datagrams that came so late that it cannot be told whether they came before; they count as lost.
+    #[serde(default)]
+    pub late: u64,
+    /// Those of the measured window alone; absent in logs of versions that did not count them.
+    #[serde(default)]
+    pub measured: Option<Arrivals>,
+}
+
+/// Datagrams of the measured window that did not come in order and in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// Came after a later one.
+    pub reordered: u64,
+    /// Came more than once.
+    pub duplicated: u64,
+    /// Came so late that it cannot be told whether they came before; they count as lost.
+    pub late: u64,
+    /// Came after the receiver's own window had ended; they count as received.
+    pub after_window: u64,
+}
+
+impl Arrivals {
+    /// The sum of two flows' counts.
+    #[must_use]
+    pub fn plus(&self, other: &Arrivals) -> Arrivals {
+        Arrivals {
+            reordered: self.reordered + other.reordered,
+            duplicated: self.duplicated + other.duplicated,
+            late: self.late + other.late,
+            after_window: self.after_window + other.after_window,
+        }
+    }
 }
 
 impl Sequence {
@@ -121,6 +158,8 @@ impl Sequence {
             total_lost: self.total_lost + other.total_lost,
             reordered: self.reordered + other.reordered,
             duplicated: self.duplicated + other.duplicated,
+            late: self.late + other.late,
+            measured: self.measured.zip(other.measured).map(|(a, b)| a.plus(&b)),
         }
     }
 }
@@ -184,6 +223,18 @@ pub struct ThreadTime {
     pub wait_ns: u64,
     /// Times it was put on a CPU.
     pub slices: u64,
+    /// How often it left one; absent where that was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<Switches>,
+}
+
+/// Context switches of a thread (`/proc/PID/task/TID/status`, getrusage(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switches {
+    /// It slept: each is followed by a wakeup.
+    pub voluntary: u64,
+    /// Another thread took its CPU.
+    pub involuntary: u64,
 }
 
 /// One reading of everything, at one time.
@@ -197,6 +248,10 @@ pub struct Sample {
     pub cpus: Vec<CpuTicks>,
     /// Threads of this end; a thread whose times cannot be read is absent.
     pub threads: Vec<ThreadTime>,
+    /// `TCP_INFO` of all connections together ([`TcpInfo::plus`]); absent where there is none, where one cannot be
+    /// read, and between the window's edges where there are many flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_info: Option<TcpInfo>,
 }
 
 /// A setting as it was asked for and as it was read back.
@@ -238,6 +293,10 @@ pub struct TcpInfo {
     pub snd_cwnd_segments: Option<u32>,
     /// Segments sent again.
     pub total_retrans: Option<u32>,
+    /// Segments sent: data, again-sent ones too, and acknowledgements.
+    pub segs_out: Option<u32>,
+    /// Segments received.
+    pub segs_in: Option<u32>,
     /// Data segments sent, again-sent ones too.
     pub data_segs_out: Option<u32>,
     /// Data segments received.
@@ -265,6 +324,8 @@ impl TcpInfo {
         }
         TcpInfo {
             total_retrans: sum(self.total_retrans, other.total_retrans),
+            segs_out: sum(self.segs_out, other.segs_out),
+            segs_in: sum(self.segs_in, other.segs_in),
             data_segs_out: sum(self.data_segs_out, other.data_segs_out),
             data_segs_in: sum(self.data_segs_in, other.data_segs_in),
             bytes_sent: sum(self.bytes_sent, other.bytes_sent),

@@ -6,3 +6,4 @@ pub mod cpu;
 pub mod host;
 mod read;
 pub mod schedstat;
+pub mod switches;

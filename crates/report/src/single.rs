@@ -15,6 +15,9 @@ const SHOWN: &[&str] = &[
     "throughput_mbps",
     "send_throughput_mbps",
     "loss_pct",
+    "reordered_pct",
+    "duplicated_pct",
+    "late_pct",
     "send_service_demand_us_per_kib",
     "receive_service_demand_us_per_kib",
     "sender_cpu_util_pct",
@@ -22,10 +25,16 @@ const SHOWN: &[&str] = &[
     "receiver_cpu_util_pct",
     "receiver_peak_cpu_pct",
     "messages_per_second",
+    "sender_wakeups_per_message",
+    "receiver_wakeups_per_message",
+    "receiver_empty_calls_per_message",
     "bytes_per_receive_call",
+    "segments_per_message",
     "segment_size_bytes",
+    "failed_sends_pct",
     "retransmits",
     "rtt_us",
+    "own_cpu_share_pct",
 ];
 
 /// As [`SHOWN`], where the sender asks and the receiver answers.
@@ -44,16 +53,26 @@ const SHOWN_OF_TRANSACTIONS: &[&str] = &[
     "sender_peak_cpu_pct",
     "receiver_cpu_util_pct",
     "receiver_peak_cpu_pct",
+    "sender_wakeups_per_message",
+    "receiver_wakeups_per_message",
+    "receiver_empty_calls_per_message",
+    "segments_per_message",
     "segment_size_bytes",
     "retransmits",
+    "own_cpu_share_pct",
 ];
+
+/// Those that are not shown where they are 0.
+const SHOWN_WHERE_ANY: &[&str] =
+    &["reordered_pct", "duplicated_pct", "late_pct", "failed_sends_pct", "receiver_empty_calls_per_message"];
 
 /// The result of one run as lines of text.
 pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
     let shown = if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN };
     for metric in shown.iter().filter_map(|name| metrics::metric(name)) {
-        if let Some(value) = (metric.compute)(run) {
+        let is_news = |value: &f64| *value != 0.0 || !SHOWN_WHERE_ANY.contains(&metric.name);
+        if let Some(value) = (metric.compute)(run).filter(is_news) {
             let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);
         }
     }
@@ -64,6 +83,11 @@ pub fn single_text(run: &RunView) -> String {
         Err(reason) => {
             let _ = writeln!(text, "no CPU time of each end: {reason}");
         }
+    }
+    if let Some(other) = metrics::disturbance_pct(run) {
+        let other = number::plain(other);
+        let _ =
+            writeln!(text, "disturbed: something else took {other} % of the CPUs' time; measure on an idle machine");
     }
     for end in [run.sender, run.receiver] {
         if let Some(line) = fast_mode(run, end) {

@@ -355,6 +355,10 @@ impl Runs {
         for sentence in not_in_force(view.sender, view.receiver, view.conditions) {
             self.notes.add(sentence);
         }
+        if metrics::disturbance_pct(view).is_some() {
+            let bound = metrics::DISTURBED_PCT;
+            self.notes.add(format!("{}: disturbed, something else took over {bound} % of the CPUs' time", cell.name()));
+        }
     }
 
     fn exclude(&mut self, planned: &PlannedRun, cell: &Cell, reason: String) {

@@ -111,6 +111,10 @@ impl TcpInfo {
         snd_cwnd_segments: u32 = snd_cwnd);
     field!(/// Segments sent again.
         total_retrans: u32 = total_retrans);
+    field!(/// Segments sent, acknowledgements too.
+        segs_out: u32 = segs_out);
+    field!(/// Segments received, acknowledgements too.
+        segs_in: u32 = segs_in);
     field!(/// Data segments sent, again-sent ones too.
         data_segs_out: u32 = data_segs_out);
     field!(/// Data segments received.

@@ -155,6 +155,7 @@ impl Acceptor {
                     }
                 }
                 Err(Errno::AGAIN) => {
+                    control.count_empty();
                     in_vain += 1;
                     if in_vain.is_multiple_of(self.patience) && self.client_is_done() {
                         return Ok(None);

@@ -29,6 +29,7 @@ struct Tally {
     short_calls: AtomicU64,
     failed_calls: AtomicU64,
     unanswered: AtomicU64,
+    empty_calls: AtomicU64,
 }
 
 impl Tally {
@@ -40,6 +41,7 @@ impl Tally {
             short_calls: self.short_calls.load(Relaxed),
             failed_calls: self.failed_calls.load(Relaxed),
             unanswered: self.unanswered.load(Relaxed),
+            empty_calls: self.empty_calls.load(Relaxed),
         }
     }
 }
@@ -118,6 +120,11 @@ impl Control {
 
     pub(crate) fn count_unanswered(&self, phase: Phase) {
         add(&self.tally(phase).unanswered, 1);
+    }
+
+    /// A receive call that found nothing; it belongs to the phase of this end.
+    pub(crate) fn count_empty(&self) {
+        add(&self.tally(self.phase()).empty_calls, 1);
     }
 
     pub(crate) fn count_call(&self, phase: Phase, bytes: usize) {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use model::conditions::Conditions;
-use model::record::Sequence;
+use model::record::{Arrivals, Sequence};
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
@@ -21,6 +21,8 @@ pub struct Intake {
     tracker: Tracker,
     /// Different datagrams of the warm-up and of the measured window.
     unique: [u64; 2],
+    /// What did not come in order and in time, of both.
+    arrivals: [Arrivals; 2],
 }
 
 impl Intake {
@@ -31,6 +33,7 @@ impl Intake {
             delay: Duration::from_micros(conditions.receiver_delay_us.into()),
             tracker: Tracker::default(),
             unique: [0; 2],
+            arrivals: [Arrivals::default(); 2],
         }
     }
 
@@ -76,10 +79,24 @@ impl Intake {
             return Some(phase);
         }
         let (phase, number) = parse(datagram)?;
-        if self.tracker.note(number) == Arrival::Repeated {
-            return None;
+        let place = usize::from(phase == Phase::Measured);
+        let arrivals = &mut self.arrivals[place];
+        match self.tracker.note(number) {
+            Arrival::New => {}
+            Arrival::Reordered => arrivals.reordered += 1,
+            Arrival::Repeated => {
+                arrivals.duplicated += 1;
+                return None;
+            }
+            Arrival::Late => {
+                arrivals.late += 1;
+                return None;
+            }
         }
-        self.unique[usize::from(phase == Phase::Measured)] += 1;
+        if phase == Phase::Measured && control.phase() as u8 > Phase::Measured as u8 {
+            arrivals.after_window += 1;
+        }
+        self.unique[place] += 1;
         Some(phase)
     }
 
@@ -111,11 +128,13 @@ impl Intake {
                     }
                 }
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => {
+                    control.count_empty();
                     if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET {
                         return Ok(());
                     }
                 }
-                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {}
+                Err(Errno::AGAIN) => control.count_empty(),
+                Err(Errno::INTR | Errno::CONNREFUSED) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -124,12 +143,50 @@ impl Intake {
 
     /// What the numbers told, given how many messages the sender counted.
     pub fn sequence(&self, sent: Sent) -> Option<Sequence> {
+        let all = self.arrivals[0].plus(&self.arrivals[1]);
         self.is_numbered().then(|| Sequence {
             measured_sent: sent.measured,
             measured_lost: sent.measured.saturating_sub(self.unique[1]),
             total_lost: sent.total.saturating_sub(self.total()),
-            reordered: self.tracker.reordered,
-            duplicated: self.tracker.duplicated,
+            reordered: all.reordered,
+            duplicated: all.duplicated,
+            late: all.late,
+            measured: Some(self.arrivals[1]),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sequence::header;
+
+    fn message(phase: Phase, number: u64) -> [u8; 64] {
+        let mut message = [0; 64];
+        message[..HEADER_BYTES].copy_from_slice(&header(phase, number));
+        message
+    }
+
+    #[test]
+    fn what_does_not_come_in_order_and_in_time_is_counted_by_its_phase() {
+        let conditions = Conditions { message_size_bytes: 64, ..Conditions::default() };
+        let (mut intake, control) = (Intake::of(&conditions), Control::default());
+        let mut take = |phase, number| intake.take(&control, &message(phase, number));
+        // In the warm-up 1 comes after 2, in the window 4 is lost, 6 comes twice, and 7 after 8.
+        [0, 2, 1].into_iter().for_each(|number| take(Phase::Warmup, number));
+        control.enter(Phase::Measured);
+        [3, 5, 6, 6, 8, 7].into_iter().for_each(|number| take(Phase::Measured, number));
+        take(Phase::Measured, 70_000);
+        // More than 65 536 numbers late, whether it came before or not.
+        take(Phase::Measured, 4);
+        control.enter(Phase::Cooldown);
+        take(Phase::Measured, 70_001);
+        take(Phase::Cooldown, 70_002);
+        let sequence = intake.sequence(Sent { measured: 69_999, total: 70_003 }).expect("numbered");
+        let measured = Arrivals { reordered: 1, duplicated: 1, late: 1, after_window: 1 };
+        assert_eq!(sequence.measured, Some(measured));
+        assert_eq!((sequence.reordered, sequence.duplicated, sequence.late), (2, 1, 1));
+        assert_eq!((sequence.measured_lost, sequence.total_lost), (69_999 - 7, 70_003 - 11));
+        assert_eq!((control.counts().measured.messages, control.counts().outside.messages), (7, 4));
     }
 }

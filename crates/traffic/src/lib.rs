@@ -27,6 +27,7 @@ mod udp_stream;
 pub use control::{Control, Phase};
 pub use flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token};
+pub use options::tcp_info;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -139,6 +139,8 @@ pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
         min_rtt_us: info.min_rtt_us(),
         snd_cwnd_segments: info.snd_cwnd_segments(),
         total_retrans: info.total_retrans(),
+        segs_out: info.segs_out(),
+        segs_in: info.segs_in(),
         data_segs_out: info.data_segs_out(),
         data_segs_in: info.data_segs_in(),
         bytes_sent: info.bytes_sent(),

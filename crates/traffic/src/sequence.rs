@@ -35,24 +35,22 @@ pub enum Arrival {
     /// Later than all before.
     New,
     /// Missing until now.
-    Late,
-    /// Seen before, or so old that it cannot be told.
+    Reordered,
+    /// Seen before.
     Repeated,
+    /// So old that it cannot be told whether it was seen before.
+    Late,
 }
 
 /// Remembers which numbers came.
 pub struct Tracker {
     seen: Box<[u64]>,
     next: u64,
-    /// Datagrams that came after a later one.
-    pub reordered: u64,
-    /// Datagrams that came more than once.
-    pub duplicated: u64,
 }
 
 impl Default for Tracker {
     fn default() -> Tracker {
-        Tracker { seen: vec![0; (WINDOW / 64) as usize].into_boxed_slice(), next: 0, reordered: 0, duplicated: 0 }
+        Tracker { seen: vec![0; (WINDOW / 64) as usize].into_boxed_slice(), next: 0 }
     }
 }
 
@@ -65,13 +63,14 @@ impl Tracker {
             self.set(number);
             return Arrival::New;
         }
-        if self.next - number > WINDOW || self.has(number) {
-            self.duplicated += 1;
+        if self.next - number > WINDOW {
+            return Arrival::Late;
+        }
+        if self.has(number) {
             return Arrival::Repeated;
         }
         self.set(number);
-        self.reordered += 1;
-        Arrival::Late
+        Arrival::Reordered
     }
 
     /// Forgets what leaves the window when `number` becomes the latest.
@@ -121,9 +120,8 @@ mod tests {
     fn loss_reordering_and_duplicates_are_told_apart() {
         let mut tracker = Tracker::default();
         let arrivals: Vec<Arrival> = [0, 1, 3, 2, 3, 10, 2].into_iter().map(|n| tracker.note(n)).collect();
-        use Arrival::{Late, New, Repeated};
-        assert_eq!(arrivals, [New, New, New, Late, Repeated, New, Repeated]);
-        assert_eq!((tracker.reordered, tracker.duplicated), (1, 2));
+        use Arrival::{New, Reordered, Repeated};
+        assert_eq!(arrivals, [New, New, New, Reordered, Repeated, New, Repeated]);
     }
 
     #[test]
@@ -131,8 +129,9 @@ mod tests {
         let mut tracker = Tracker::default();
         tracker.note(0);
         tracker.note(WINDOW * 3 + 5);
-        assert_eq!(tracker.note(5), Arrival::Repeated);
-        assert_eq!(tracker.note(WINDOW * 3 + 4), Arrival::Late);
+        assert_eq!(tracker.note(5), Arrival::Late);
+        assert_eq!(tracker.note(WINDOW * 2 + 6), Arrival::Reordered);
+        assert_eq!(tracker.note(WINDOW * 3 + 4), Arrival::Reordered);
         assert_eq!(tracker.note(WINDOW * 3 + 4), Arrival::Repeated);
     }
 }

@@ -286,7 +286,11 @@ impl Flow for Receiver {
             match recv(&self.stream, &mut self.buffer[..], self.flags) {
                 Ok((0, _)) => break,
                 Ok((length, _)) => control.count_call(control.phase(), length),
-                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Err(Errno::AGAIN) => {
+                    control.count_empty();
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
                 Err(error) => return Err(TrafficError::system("receive")(error.into())),
             }
             if !self.delay.is_zero() {

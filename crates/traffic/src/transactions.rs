@@ -138,7 +138,8 @@ pub fn receive_whole(
                 calls += 1;
             }
             Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => return Ok(Received::Halted),
-            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::AGAIN) => control.count_empty(),
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
     }

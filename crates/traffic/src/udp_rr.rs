@@ -167,7 +167,10 @@ impl Client {
                 Ok((length, _)) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
                 Ok(_) => {}
                 Err(Errno::AGAIN) if self.flags.is_empty() => return Ok(Answer::Lost),
-                Err(Errno::AGAIN | Errno::INTR) => {
+                Err(error @ (Errno::AGAIN | Errno::INTR)) => {
+                    if error == Errno::AGAIN {
+                        control.count_empty();
+                    }
                     in_vain += 1;
                     if !in_vain.is_multiple_of(SPINS) {
                         continue;
@@ -282,7 +285,8 @@ impl Flow for Server {
                 Ok((length, _)) => self.answer(length, control).map_err(TrafficError::errno("send a response"))?,
                 // The client asks no more once its count is known.
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => return Ok(()),
-                Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => {}
+                Err(Errno::AGAIN) => control.count_empty(),
+                Err(Errno::INTR | Errno::CONNREFUSED) => {}
                 Err(error) => return Err(TrafficError::errno("receive a request")(error)),
             }
         }

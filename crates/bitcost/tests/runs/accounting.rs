@@ -3,7 +3,7 @@
 use metrics::RunView;
 use model::conditions::{Conditions, Offloads};
 use model::event::Event;
-use model::record::{EndRecord, InForce};
+use model::record::{EndRecord, InForce, ThreadKind};
 use serde_json::Value;
 use store::Log;
 
@@ -37,8 +37,10 @@ pub fn every_byte() {
         }
         in_force(conditions, sender);
         in_force(conditions, receiver);
-        samples(sender);
-        samples(receiver);
+        for end in [sender, receiver] {
+            samples(end);
+            threads_and_connections(end, conditions.workload.is_datagram());
+        }
     }
 }
 
@@ -92,6 +94,19 @@ fn samples(end: &EndRecord) {
     assert!(end.samples.windows(2).all(grows));
     let edges = [end.samples.first(), end.samples.last()].map(|sample| sample.unwrap().at_ns);
     assert_eq!(edges, [end.window_begin_ns, end.window_end_ns]);
+}
+
+/// Each sample tells the traffic thread's context switches and the connection's segments, which only grow.
+fn threads_and_connections(end: &EndRecord, datagrams: bool) {
+    let read = |sample: &model::record::Sample| {
+        let traffic = sample.threads.iter().find(|thread| thread.kind == ThreadKind::Traffic);
+        let switches = traffic.and_then(|thread| thread.switches).expect("switches of the traffic thread");
+        let segments = sample.tcp_info.as_ref().map(|info| (info.segs_out, info.segs_in));
+        assert_eq!(segments.is_none(), datagrams);
+        (switches.voluntary, switches.involuntary, segments)
+    };
+    let readings: Vec<_> = end.samples.iter().map(read).collect();
+    assert!(readings.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].2 <= pair[1].2), "{readings:?}");
 }
 
 /// A receiver that cannot keep up: a small buffer, and a nap after each datagram.

@@ -66,7 +66,8 @@ pub enum Made {
 
 /// An end whose traffic thread took half of its CPU time and whose NAPI thread the other half.
 pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndRecord {
-    let thread = |kind, ms: u64| ThreadTime { kind, run_ns: 1_000_000 + ms * 1_000_000, wait_ns: 0, slices: 1 };
+    let thread =
+        |kind, ms: u64| ThreadTime { kind, run_ns: 1_000_000 + ms * 1_000_000, wait_ns: 0, slices: 1, switches: None };
     let sample = |at_ns, ms: u64, idle_ms: u64| Sample {
         at_ns,
         cpus: vec![CpuTicks { cpu: 0, user: 10 + ms / 10, idle: 10 + idle_ms / 10, ..CpuTicks::default() }],

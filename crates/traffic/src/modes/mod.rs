@@ -251,7 +251,11 @@ fn receive_stream(
         match call() {
             Ok(0) => break,
             Ok(length) => control.count_call(control.phase(), length),
-            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(Errno::AGAIN) => {
+                control.count_empty();
+                continue;
+            }
+            Err(Errno::INTR) => continue,
             Err(error) => return Err(error),
         }
         if !delay.is_zero() {

@@ -1,0 +1,147 @@
+//! What the traffic's calls, threads and segments did, per message.
+
+use model::conditions::Workload;
+use model::record::{Arrivals, EndRecord, Role, Sample, Switches, TcpInfo, ThreadKind};
+
+use crate::cpu;
+use crate::view::RunView;
+
+/// Messages per second that an end's thread dealt with. A TCP receiver sees bytes alone: its messages are
+/// those bytes ÷ the sender's bytes per message.
+fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
+    let counts = run.measured(role);
+    let seen = match counts.messages {
+        0 => {
+            let sent = run.measured(Role::Sender);
+            quotient(counts.bytes as f64 * sent.messages as f64, sent.bytes as f64)?
+        }
+        messages => messages as f64,
+    };
+    (seen > 0.0).then_some(seen / run.window_seconds(role)?)
+}
+
+fn quotient(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+/// Context switches per second of an end's traffic threads, between its first and its last sample.
+fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -> Option<f64> {
+    let end = run.end(role);
+    let (first, last) = cpu::ends_of(end)?;
+    let sum = |sample: &Sample| {
+        let traffic = sample.threads.iter().filter(|thread| thread.kind == ThreadKind::Traffic);
+        let counts: Option<Vec<u64>> = traffic.map(|thread| thread.switches.as_ref().map(count)).collect();
+        counts.filter(|counts| !counts.is_empty()).map(|counts| (counts.len(), counts.iter().sum::<u64>()))
+    };
+    let (before, after) = (sum(first)?, sum(last)?);
+    let switches = (before.0 == after.0).then(|| after.1.checked_sub(before.1))??;
+    Some(switches as f64 / cpu::span_seconds(end)?)
+}
+
+pub fn context_switches(run: &RunView, role: Role) -> Option<f64> {
+    let all = switches_per_second(run, role, |switches| switches.voluntary + switches.involuntary)?;
+    Some(all / messages_per_second(run, role)?)
+}
+
+pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
+    Some(switches_per_second(run, role, |switches| switches.voluntary)? / messages_per_second(run, role)?)
+}
+
+pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
+    switches_per_second(run, role, |switches| switches.involuntary)
+}
+
+/// Empty receive calls of the receiver. They are counted by its own clock.
+pub fn empty_calls(run: &RunView) -> Option<f64> {
+    let receiver = run.receiver;
+    let seconds = receiver.window_end_ns.checked_sub(receiver.window_begin_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
+    let empty = receiver.counts.measured.empty_calls as f64 / seconds;
+    Some(empty / messages_per_second(run, Role::Receiver)?)
+}
+
+pub fn short_sends(run: &RunView) -> Option<f64> {
+    let counts = run.measured(Role::Sender);
+    let streams = !run.conditions.workload.is_transactional() && !run.conditions.workload.is_datagram();
+    quotient(100.0 * counts.short_calls as f64, counts.calls as f64).filter(|_| streams)
+}
+
+pub fn failed_sends(run: &RunView) -> Option<f64> {
+    let counts = run.measured(Role::Sender);
+    let datagrams = run.conditions.workload.is_datagram();
+    quotient(100.0 * counts.failed_calls as f64, (counts.calls + counts.failed_calls) as f64).filter(|_| datagrams)
+}
+
+/// How much a 32-bit counter of the connection grew per second between the first and the last sample.
+fn grown(end: &EndRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
+    let (first, last) = cpu::ends_of(end)?;
+    let (before, after) = (counter(first.tcp_info.as_ref()?)?, counter(last.tcp_info.as_ref()?)?);
+    Some(f64::from(after.wrapping_sub(before)) / cpu::span_seconds(end)?)
+}
+
+/// Data segments per second of an end; of UDP its datagrams.
+pub fn segments_per_second(run: &RunView, role: Role) -> Option<f64> {
+    match (run.conditions.workload.is_datagram(), role) {
+        (true, _) => messages_per_second(run, role),
+        (false, Role::Sender) => grown(run.sender, |info| info.data_segs_out),
+        (false, Role::Receiver) => grown(run.receiver, |info| info.data_segs_in),
+    }
+}
+
+pub fn segments_per_message(run: &RunView) -> Option<f64> {
+    if run.conditions.workload.is_datagram() {
+        return None;
+    }
+    Some(grown(run.sender, |info| info.data_segs_out)? / messages_per_second(run, Role::Sender)?)
+}
+
+/// A count of the window's datagrams in per cent of those sent.
+pub fn arrivals(run: &RunView, count: fn(&Arrivals) -> u64) -> Option<f64> {
+    let sequence = run.receiver.sequence?;
+    quotient(100.0 * count(&sequence.measured?) as f64, sequence.measured_sent as f64)
+}
+
+/// CPU seconds per second that the run's own threads used at both ends.
+fn own_cpus(run: &RunView) -> Option<f64> {
+    let of = |end: &EndRecord| {
+        let kinds = [ThreadKind::Traffic, ThreadKind::Napi, ThreadKind::Monitor].into_iter();
+        let mut present = kinds.filter(|kind| end.samples.iter().flat_map(|s| &s.threads).any(|t| t.kind == *kind));
+        let seconds = present.try_fold(0.0, |sum, kind| Some(sum + cpu::thread_seconds(end, kind)?.0))?;
+        (seconds > 0.0).then_some(seconds / cpu::span_seconds(end)?)
+    };
+    Some(of(run.sender)? + of(run.receiver)?)
+}
+
+/// CPU seconds per second that the host or the hosts were busy, and how many CPUs there are.
+fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
+    let of = |end: &EndRecord| {
+        let cpus = cpu::cpus(end)?;
+        let busy: f64 = cpus.iter().map(|cpu| cpu.busy_seconds).sum();
+        Some((busy / cpu::span_seconds(end)?, cpus.len() as f64))
+    };
+    let sender = of(run.sender)?;
+    if run.shared_cpus {
+        return Some(sender);
+    }
+    let receiver = of(run.receiver)?;
+    Some((sender.0 + receiver.0, sender.1 + receiver.1))
+}
+
+pub fn own_cpu_share(run: &RunView) -> Option<f64> {
+    quotient(100.0 * own_cpus(run)?, busy_cpus(run)?.0)
+}
+
+pub fn other_cpu(run: &RunView) -> Option<f64> {
+    let (busy, count) = busy_cpus(run)?;
+    Some(100.0 * (busy - own_cpus(run)?).max(0.0) / count)
+}
+
+/// From this share of all CPUs' time on that went to something else, in per cent, a run is called disturbed.
+pub const DISTURBED_PCT: f64 = 10.0;
+
+/// The share of all CPUs' time that something else took, where that is so much that the run was disturbed.
+///
+/// Never of workloads that make connections: there the kernel's own threads clear away what is left of them.
+pub fn disturbance_pct(run: &RunView) -> Option<f64> {
+    let connects = matches!(run.conditions.workload, Workload::TcpCrr | Workload::TcpConnect);
+    other_cpu(run).filter(|other| *other > DISTURBED_PCT && !connects)
+}
