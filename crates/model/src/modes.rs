@@ -35,6 +35,12 @@ pub enum Mode {
     Truncate,
     /// `TCP_ZEROCOPY_RECEIVE`.
     Mapped,
+    /// `io_uring`: chains of sends, or a receive that repeats itself.
+    #[serde(rename = "io_uring")]
+    IoUring,
+    /// `io_uring` with `IORING_OP_SEND_ZC`.
+    #[serde(rename = "io_uring_zerocopy")]
+    IoUringZerocopy,
 }
 
 /// A mode of one end.
@@ -43,74 +49,94 @@ pub struct Row {
     pub mode: Mode,
     /// The end that has it.
     pub end: Role,
-    /// The workload that has it; absent: each.
-    pub workload: Option<Workload>,
+    /// The workloads that have it; empty: each.
+    pub workloads: &'static [Workload],
     /// Its word in studies and on the command line.
     pub name: &'static str,
     /// What it does.
     pub about: &'static str,
 }
 
-const fn row(mode: Mode, end: Role, workload: Workload, name: &'static str, about: &'static str) -> Row {
-    Row { mode, end, workload: Some(workload), name, about }
+impl Row {
+    /// True where the workload has it.
+    pub fn is_of(&self, workload: Workload) -> bool {
+        self.workloads.is_empty() || self.workloads.contains(&workload)
+    }
 }
+
+const fn row(mode: Mode, end: Role, workloads: &'static [Workload], name: &'static str, about: &'static str) -> Row {
+    Row { mode, end, workloads, name, about }
+}
+
+const TCP: &[Workload] = &[Workload::TcpStream];
+const UDP: &[Workload] = &[Workload::UdpStream];
+const STREAMS: &[Workload] = &[Workload::TcpStream, Workload::UdpStream];
 
 /// The modes of both ends. A new one is a row here and a row in the traffic engine's table.
 pub const MODES: &[Row] = &[
-    Row { mode: Mode::Plain, end: Role::Sender, workload: None, name: "plain", about: "one send call per message" },
-    Row { mode: Mode::Plain, end: Role::Receiver, workload: None, name: "plain", about: "plain receive calls" },
+    row(Mode::Plain, Role::Sender, &[], "plain", "one send call per message"),
+    row(Mode::Plain, Role::Receiver, &[], "plain", "plain receive calls"),
     row(
         Mode::Gso,
         Role::Sender,
-        Workload::UdpStream,
+        UDP,
         "gso",
         "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart",
     ),
-    row(Mode::Sendmmsg, Role::Sender, Workload::UdpStream, "sendmmsg", "one call sends up to 64 messages"),
-    row(Mode::Writev, Role::Sender, Workload::TcpStream, "writev", "one call sends up to 64 messages"),
+    row(Mode::Sendmmsg, Role::Sender, UDP, "sendmmsg", "one call sends up to 64 messages"),
+    row(Mode::Writev, Role::Sender, TCP, "writev", "one call sends up to 64 messages"),
     row(
         Mode::Zerocopy,
         Role::Sender,
-        Workload::TcpStream,
+        TCP,
         "zerocopy",
         "MSG_ZEROCOPY: the kernel sends from the program's own pages, where the path can",
     ),
-    row(Mode::Sendfile, Role::Sender, Workload::TcpStream, "sendfile", "a message is sent from a file in memory"),
+    row(Mode::Sendfile, Role::Sender, TCP, "sendfile", "a message is sent from a file in memory"),
     row(
         Mode::Splice,
         Role::Sender,
-        Workload::TcpStream,
+        TCP,
         "splice",
         "tee and splice: a message's pages are passed from a pipe, never copied",
     ),
     row(
+        Mode::IoUring,
+        Role::Sender,
+        STREAMS,
+        "io_uring",
+        "io_uring: one call submits up to 64 linked requests, one for each message, and waits for them",
+    ),
+    row(
+        Mode::IoUringZerocopy,
+        Role::Sender,
+        TCP,
+        "io_uring_zerocopy",
+        "io_uring with IORING_OP_SEND_ZC: as io_uring, from the program's own pages, where the path can",
+    ),
+    row(
         Mode::Gro,
         Role::Receiver,
-        Workload::UdpStream,
+        UDP,
         "gro",
         "UDP_GRO: one call takes the messages that the kernel joined, as many as came together",
     ),
-    row(Mode::Recvmmsg, Role::Receiver, Workload::UdpStream, "recvmmsg", "one call takes up to 64 messages"),
-    row(
-        Mode::Truncate,
-        Role::Receiver,
-        Workload::TcpStream,
-        "truncate",
-        "MSG_TRUNC: the kernel drops the data instead of copying it",
-    ),
-    row(
-        Mode::Splice,
-        Role::Receiver,
-        Workload::TcpStream,
-        "splice",
-        "data is passed through a pipe to /dev/null, never copied",
-    ),
+    row(Mode::Recvmmsg, Role::Receiver, UDP, "recvmmsg", "one call takes up to 64 messages"),
+    row(Mode::Truncate, Role::Receiver, TCP, "truncate", "MSG_TRUNC: the kernel drops the data instead of copying it"),
+    row(Mode::Splice, Role::Receiver, TCP, "splice", "data is passed through a pipe to /dev/null, never copied"),
     row(
         Mode::Mapped,
         Role::Receiver,
-        Workload::TcpStream,
+        TCP,
         "mapped",
         "TCP_ZEROCOPY_RECEIVE: whole pages are mapped, the rest is copied",
+    ),
+    row(
+        Mode::IoUring,
+        Role::Receiver,
+        STREAMS,
+        "io_uring",
+        "io_uring: one multishot request fills buffers of a ring; a call takes all that were filled",
     ),
 ];
 
@@ -168,7 +194,7 @@ pub fn setting(end: Role) -> &'static str {
 /// A sentence that says what was found and what is allowed.
 pub fn check(conditions: &Conditions, mtu_bytes: u32) -> Result<(), String> {
     for (end, mode) in [(Role::Sender, conditions.send_mode), (Role::Receiver, conditions.receive_mode)] {
-        let fits = |row: &&Row| row.end == end && row.workload.is_none_or(|of| of == conditions.workload);
+        let fits = |row: &&Row| row.end == end && row.is_of(conditions.workload);
         if !MODES.iter().filter(fits).any(|row| row.mode == mode) {
             let allowed: Vec<&str> = MODES.iter().filter(fits).map(|row| row.name).collect();
             return Err(format!(

@@ -12,4 +12,5 @@ pub mod process;
 pub mod socket;
 pub mod tcp_info;
 pub mod thread;
+pub mod uring;
 pub mod zerocopy;

@@ -163,6 +163,6 @@ pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
 
 /// Errors of a datagram socket that lose one message and do not end the flow: full queues, and a
 /// receiver that was not there for an earlier datagram.
-fn is_passing(error: Errno) -> bool {
+pub fn is_passing(error: Errno) -> bool {
     matches!(error, Errno::NOBUFS | Errno::CONNREFUSED)
 }

@@ -59,6 +59,23 @@ const PAIRS: &[Pair] = &[
         receive_mode: Mode::Truncate,
         ..Conditions::default()
     }),
+    ("io_uring to io_uring, TCP", || Conditions {
+        send_mode: Mode::IoUring,
+        receive_mode: Mode::IoUring,
+        ..Conditions::default()
+    }),
+    ("io_uring to io_uring, UDP", || Conditions {
+        workload: Workload::UdpStream,
+        send_mode: Mode::IoUring,
+        receive_mode: Mode::IoUring,
+        message_size_bytes: 1024,
+        ..Conditions::default()
+    }),
+    ("io_uring zero-copy to io_uring", || Conditions {
+        send_mode: Mode::IoUringZerocopy,
+        receive_mode: Mode::IoUring,
+        ..Conditions::default()
+    }),
     ("zerocopy to mapped", || Conditions {
         send_mode: Mode::Zerocopy,
         receive_mode: Mode::Mapped,
@@ -66,15 +83,25 @@ const PAIRS: &[Pair] = &[
     }),
 ];
 
+/// The workloads of the fast modes.
+const STREAMS: [Workload; 2] = [Workload::TcpStream, Workload::UdpStream];
+
 /// One end in this mode, the other plain: each size, spinning, paced, and ended by a count of bytes.
 fn of_mode(row: &'static Row) -> Vec<Trial> {
-    let workload = row.workload.unwrap_or(Workload::TcpStream);
+    STREAMS
+        .into_iter()
+        .filter(|workload| row.is_of(*workload))
+        .flat_map(|workload| of_workload(row, workload))
+        .collect()
+}
+
+fn of_workload(row: &'static Row, workload: Workload) -> Vec<Trial> {
     let mut conditions = Conditions { workload, warmup_ms: 0, ..Conditions::default() };
     match row.end {
         Role::Sender => conditions.send_mode = row.mode,
         Role::Receiver => conditions.receive_mode = row.mode,
     }
-    let name = |what: &str| format!("{} {}: {what}", setting(row.end), row.name);
+    let name = |what: &str| format!("{} {} of {}: {what}", setting(row.end), row.name, workload.name());
     let sizes: &[u32] = if workload.is_datagram() { &UDP_SIZES } else { &TCP_SIZES };
     let of_size = |size: u32| Conditions { message_size_bytes: size, ..conditions.clone() };
     let mut trials: Vec<Trial> =
@@ -110,7 +137,7 @@ fn trial(name: &str, conditions: Conditions, check: fn(&Conditions, &Played)) ->
 }
 
 fn is_lacking(error: &std::io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS))
+    matches!(Errno::from_io_error(error), Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM))
 }
 
 fn meet(conditions: &Conditions) -> Result<[Ready; 2], TrafficError> {
@@ -137,7 +164,8 @@ fn play(conditions: &Conditions, ready: [Ready; 2]) -> Result<Played, TrafficErr
         .map(|ready| ready.in_force.iter().map(|setting| (setting.name.clone(), setting.actual.clone())).collect());
     let run = |(ready, control): (Ready, &Arc<Control>)| {
         let (mut flow, control) = (ready.flow, control.clone());
-        thread::spawn(move || (flow.run(&control), flow))
+        // An end that fails closes its socket, so that the other does not wait for it.
+        thread::spawn(move || flow.run(&control).map(|()| flow))
     };
     let threads: Vec<_> = ready.into_iter().zip(&controls).map(run).collect();
     if !conditions.is_bounded() {
@@ -150,13 +178,15 @@ fn play(conditions: &Conditions, ready: [Ready; 2]) -> Result<Played, TrafficErr
         }
         controls[0].enter(Phase::Over);
     }
-    let mut flows: Vec<Box<dyn Flow>> = Vec::new();
+    let mut ends: Vec<Result<Box<dyn Flow>, TrafficError>> = Vec::new();
     for thread in threads {
-        let (result, flow) = thread.join().expect("no panic");
-        result?;
-        flows.push(flow);
+        ends.push(thread.join().expect("no panic"));
         controls[1].expect_messages(controls[0].counts().total().messages);
     }
+    // A receiver that failed is why its sender did.
+    ends.reverse();
+    let mut flows = ends.into_iter().collect::<Result<Vec<_>, _>>()?;
+    flows.reverse();
     let counts = controls.each_ref().map(|control| control.counts());
     let sent = Sent { measured: counts[0].measured.messages, total: counts[0].total().messages };
     let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
@@ -196,9 +226,9 @@ fn always(conditions: &Conditions, played: &Played) {
         assert!([lost * size, (lost * size).saturating_sub(short)].contains(&missing), "{sent:?} {received:?}");
     } else {
         assert_eq!(sent.bytes, received.bytes);
-        counters_agree(conditions, played);
     }
-    let is_list = matches!(conditions.send_mode, Mode::Gso | Mode::Sendmmsg | Mode::Writev);
+    counters_agree(conditions, played);
+    let is_list = matches!(conditions.send_mode, Mode::Gso | Mode::Sendmmsg | Mode::Writev | Mode::IoUring);
     let is_paced = conditions.message_rate.is_some();
     if is_list && size * 2 < 65_507 && !is_paced {
         assert!(sent.calls * 2 <= sent.messages, "{sent:?}");
@@ -221,6 +251,16 @@ fn counters_agree(conditions: &Conditions, played: &Played) {
             assert!(sender["zerocopy_copied"] <= sender["zerocopy_completed"]);
         }
         Mode::Splice => assert!(sender["tee_calls"] >= played.sender.total().messages),
+        Mode::IoUring | Mode::IoUringZerocopy => {
+            let sent = played.sender.total();
+            assert_eq!(sender["uring_completions"], sender["uring_submissions"], "{sender:?}");
+            assert!(sender["uring_completions"] >= sent.messages && sender["uring_enters"] >= sent.calls);
+            if conditions.send_mode == Mode::IoUringZerocopy {
+                assert_eq!(sender["zerocopy_notifications"], sender["zerocopy_notifications_due"], "{sender:?}");
+                assert!(sender["zerocopy_notifications"] >= sent.messages, "{sender:?}");
+                assert!(sender["zerocopy_copied"] <= sender["zerocopy_notifications"], "{sender:?}");
+            }
+        }
         _ => assert!(sender.is_empty()),
     }
     match conditions.receive_mode {
@@ -228,6 +268,10 @@ fn counters_agree(conditions: &Conditions, played: &Played) {
             assert_eq!(receiver["mapped_bytes"] + receiver["copied_bytes"], played.receiver.total().bytes);
         }
         Mode::Splice => assert!(receiver["drain_calls"] >= played.receiver.total().calls),
+        Mode::IoUring => {
+            assert!(receiver["uring_enters"] >= played.receiver.total().calls, "{receiver:?}");
+            assert!(receiver["uring_completions"] >= played.receiver.total().calls, "{receiver:?}");
+        }
         _ => assert!(receiver.is_empty()),
     }
 }

@@ -11,6 +11,8 @@ mod tcp_writev;
 mod tcp_zerocopy;
 mod udp_batch;
 mod udp_gso;
+mod uring_receive;
+mod uring_send;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -71,11 +73,24 @@ const FAST: &[Row] = &[
     Row { mode: Mode::Zerocopy, end: Role::Sender, asks: "SO_ZEROCOPY, MSG_ZEROCOPY", prepare: tcp_zerocopy::sender },
     Row { mode: Mode::Sendfile, end: Role::Sender, asks: "memfd_create, sendfile", prepare: tcp_sendfile::sender },
     Row { mode: Mode::Splice, end: Role::Sender, asks: "tee, splice", prepare: tcp_splice::sender },
+    Row { mode: Mode::IoUring, end: Role::Sender, asks: "io_uring, IORING_OP_SEND", prepare: uring_send::copying },
+    Row {
+        mode: Mode::IoUringZerocopy,
+        end: Role::Sender,
+        asks: "io_uring, IORING_OP_SEND_ZC",
+        prepare: uring_send::zerocopy,
+    },
     Row { mode: Mode::Gro, end: Role::Receiver, asks: "UDP_GRO", prepare: udp_gso::receiver },
     Row { mode: Mode::Recvmmsg, end: Role::Receiver, asks: "recvmmsg", prepare: udp_batch::receiver },
     Row { mode: Mode::Truncate, end: Role::Receiver, asks: "MSG_TRUNC", prepare: tcp_truncate::receiver },
     Row { mode: Mode::Splice, end: Role::Receiver, asks: "splice, /dev/null", prepare: tcp_splice::receiver },
     Row { mode: Mode::Mapped, end: Role::Receiver, asks: "TCP_ZEROCOPY_RECEIVE", prepare: tcp_mapped::receiver },
+    Row {
+        mode: Mode::IoUring,
+        end: Role::Receiver,
+        asks: "io_uring, multishot IORING_OP_RECV",
+        prepare: uring_receive::receiver,
+    },
 ];
 
 /// The end in the mode that the run asks for; `plain` makes the workload's own flow.
@@ -119,11 +134,15 @@ impl Row {
         let others = MODES
             .iter()
             .filter(|row| row.end == self.end && row.mode != self.mode)
-            .filter(|row| row.workload.is_none_or(|workload| workload == conditions.workload));
+            .filter(|row| row.is_of(conditions.workload));
         let names: Vec<&str> = others.map(|row| row.name).collect();
         let reason = match Errno::from_io_error(&error) {
             Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS) => "; this kernel does not have it",
-            Some(Errno::NOBUFS) => "; the message is over the limit of locked memory (ulimit -l)",
+            Some(Errno::NOBUFS | Errno::NOMEM) => "; the message is over the limit of locked memory (ulimit -l)",
+            Some(Errno::PERM) => {
+                "; this host forbids it: see the sysctl kernel.io_uring_disabled (0 allows everybody) and the container's seccomp filter"
+            }
+            Some(Errno::INVAL) if self.asks.starts_with("io_uring") => "; it needs Linux 6.1, zero-copy 6.2",
             Some(Errno::INVAL | Errno::MSGSIZE) => "; this kernel or this path does not take messages of this size so",
             _ => "",
         };

@@ -1,0 +1,76 @@
+//! `io_uring`: one multishot request fills buffers that the kernel takes from a ring (io_uring(7)).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use model::conditions::Conditions;
+use rustix::io::Errno;
+use sys::datagram::Wait;
+use sys::uring::ReceiveRing;
+
+use super::{Fast, errno, receive_stream, wait};
+use crate::control::Control;
+use crate::intake::{Intake, QUIET};
+use crate::pacing::Pacer;
+
+/// Memory of all buffers, in bytes, and how many there are at least and at most.
+const MEMORY: usize = 4 << 20;
+const BUFFERS_MIN: usize = 4;
+const BUFFERS_MAX: usize = 1024;
+
+/// The room of a stream's buffer, in bytes, where the message is larger and the run does not say.
+const ROOM_MAX: usize = 1 << 20;
+
+struct Receiver {
+    ring: ReceiveRing,
+    wait: Wait,
+    delay_us: u32,
+    /// Of datagrams.
+    intake: Option<Intake>,
+}
+
+/// Makes the ring and its buffers.
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    let is_datagram = conditions.workload.is_datagram();
+    let room = conditions.receive_bytes() as usize;
+    let is_free = !is_datagram && conditions.receive_size_bytes.is_none();
+    let room = if is_free { room.min(ROOM_MAX) } else { room };
+    let count = (MEMORY / room).clamp(BUFFERS_MIN, BUFFERS_MAX).next_power_of_two();
+    Ok(Box::new(Receiver {
+        ring: ReceiveRing::new(socket, count as u16, room)?,
+        wait: wait(conditions),
+        delay_us: conditions.receiver_delay_us,
+        intake: is_datagram.then(|| Intake::of(conditions)),
+    }))
+}
+
+impl Fast for Receiver {
+    fn run(&mut self, _socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Receiver { ring, wait, delay_us, intake } = self;
+        let result = match intake {
+            Some(intake) => intake.receive(control, |intake| {
+                ring.receive(*wait, QUIET).map_err(errno)?;
+                intake.take_all(control, ring.received());
+                Ok(())
+            }),
+            None => receive_stream(control, *delay_us, || ring.receive(*wait, QUIET).map_err(errno)),
+        };
+        ring.stop();
+        result
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let counts = self.ring.counts();
+        BTreeMap::from([
+            ("uring_enters", counts.enters),
+            ("uring_submissions", counts.submissions),
+            ("uring_completions", counts.completions),
+            ("uring_out_of_buffers", counts.out_of_buffers),
+        ])
+    }
+
+    fn intake(&self) -> Option<&Intake> {
+        self.intake.as_ref()
+    }
+}

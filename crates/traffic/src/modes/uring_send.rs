@@ -1,0 +1,132 @@
+//! `io_uring`, `io_uring_zerocopy`: one call submits a chain of sends, one request for each message
+//! (io_uring_enter(2)).
+//!
+//! The requests of a chain are linked, so that the messages keep their order, and a call waits for all of its
+//! chain. A message that was taken in part breaks the chain; the rest of it goes by itself.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use model::conditions::Conditions;
+use rustix::io::Errno;
+use sys::uring::{How, SendRing};
+
+use super::{Fast, errno};
+use crate::control::{Control, Phase};
+use crate::loops::{Amount, Handed, is_passing, send_batches};
+use crate::pacing::Pacer;
+use crate::sequence::{HEADER_BYTES, header};
+
+/// Most messages of one chain, and most bytes, so that a call of large messages does not outlast a phase.
+const MESSAGES: usize = 64;
+const BYTES: usize = 8 << 20;
+
+/// Longest wait for the last notifications after the connection's end.
+const LAST_NOTIFICATIONS: Duration = Duration::from_millis(500);
+
+struct Sender {
+    ring: SendRing,
+    how: How,
+    size: usize,
+    most: usize,
+    /// True where each message begins with its number.
+    is_numbered: bool,
+    amount: Amount,
+}
+
+/// Sends chains of `IORING_OP_SEND`.
+pub fn copying(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    sender(socket, conditions, How::Copying)
+}
+
+/// Sends chains of `IORING_OP_SEND_ZC`.
+pub fn zerocopy(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+    sender(socket, conditions, How::ZeroCopy)
+}
+
+fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, how: How) -> io::Result<Box<dyn Fast>> {
+    let size = conditions.message_size_bytes as usize;
+    let most = (BYTES / size).clamp(1, MESSAGES);
+    let is_datagram = conditions.workload.is_datagram();
+    let slots = if is_datagram { most } else { 1 };
+    let ring = SendRing::new(socket, how, MESSAGES as u32, slots, size, 0x5A)?;
+    let is_numbered = is_datagram && size >= HEADER_BYTES;
+    Ok(Box::new(Sender { ring, how, size, most, is_numbered, amount: Amount::of(conditions) }))
+}
+
+impl Fast for Sender {
+    fn run(&mut self, _socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Sender { ring, size, most, is_numbered, amount, .. } = self;
+        let mut number = 0;
+        send_batches(control, *size, *most as u64, *amount, pacer, |phase, count, length| {
+            let count = count as usize;
+            if *is_numbered {
+                for (slot, number) in (0..count).zip(number..) {
+                    if let Some(front) = ring.message_mut(slot).first_chunk_mut::<HEADER_BYTES>() {
+                        *front = header(phase, number);
+                    }
+                }
+            }
+            let handed = send_chain(ring, control, phase, count, length)?;
+            number += handed.messages;
+            Ok(handed)
+        })
+    }
+
+    fn ended(&mut self, _socket: BorrowedFd<'_>) {
+        self.ring.take_notifications(LAST_NOTIFICATIONS);
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let counts = self.ring.counts();
+        let mut counters = BTreeMap::from([
+            ("uring_enters", counts.enters),
+            ("uring_submissions", counts.submissions),
+            ("uring_completions", counts.completions),
+        ]);
+        if self.how == How::ZeroCopy {
+            counters.extend([
+                ("zerocopy_notifications_due", counts.notifications_due),
+                ("zerocopy_notifications", counts.notifications),
+                ("zerocopy_copied", counts.notifications_copied),
+            ]);
+        }
+        counters
+    }
+}
+
+/// Sends one chain, and what is left of a message that was taken in part.
+fn send_chain(
+    ring: &mut SendRing,
+    control: &Control,
+    phase: Phase,
+    count: usize,
+    length: usize,
+) -> Result<Handed, Errno> {
+    let mut sent = ring.send(count, 0, length).map_err(errno)?;
+    let mut handed = Handed { messages: sent.whole as u64, calls: sent.enters, is_short: sent.partial > 0 };
+    let mut done = sent.partial;
+    while done > 0 && done < length {
+        sent = ring.send(1, done, length).map_err(errno)?;
+        handed.calls += sent.enters;
+        done += if sent.whole == 1 { length - done } else { sent.partial };
+        if let Some(error) = sent.error.take().map(errno)
+            && error != Errno::INTR
+        {
+            return Err(error);
+        }
+    }
+    handed.messages += u64::from(done > 0);
+    match sent.error.map(errno) {
+        Some(error) if handed.messages == 0 || !(is_passing(error) || error == Errno::INTR) => Err(error),
+        Some(error) => {
+            if is_passing(error) {
+                control.count_failed(phase);
+            }
+            Ok(handed)
+        }
+        None => Ok(handed),
+    }
+}
