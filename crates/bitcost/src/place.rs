@@ -69,7 +69,7 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
         Some((sender, receiver)) => (vec![sender], vec![receiver]),
         None => (Vec::new(), Vec::new()),
     };
-    let mut notes = Vec::new();
+    let mut notes = lab.notes().to_vec();
     for host in lab.hosts() {
         if let NapiState::Inline { reason: Some(reason) } = &host.napi {
             notes.push(format!("{}: threaded NAPI was asked for, it receives inline: {reason}", host.name));

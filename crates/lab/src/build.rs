@@ -39,8 +39,9 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
     for end in topology.ends() {
         in_node(&namespaces, &end.node, || configure(end))?;
     }
+    let mut notes = Vec::new();
     for wire in topology.nodes.iter().filter(|node| node.kind == NodeKind::Wire) {
-        in_node(&namespaces, &wire.name, || wire::build(&wire.name, topology))?;
+        notes.extend(in_node(&namespaces, &wire.name, || wire::build(&wire.name, topology))?);
     }
     // The peer must be up before a device has a carrier: threads come when all ends are up.
     let mut napi = BTreeMap::new();
@@ -51,7 +52,7 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
     let is_host = |node: &&Node| node.kind == NodeKind::Host;
     let hosts = topology.nodes.iter().filter(is_host).map(|node| host(node, topology, &namespaces, &napi));
     let hosts = hosts.collect::<Result<_, _>>()?;
-    Ok((namespaces, Ready { user_namespace, hosts }))
+    Ok((namespaces, Ready { user_namespace, hosts, notes }))
 }
 
 fn make_namespaces(nodes: &[Node]) -> Result<Namespaces, LabError> {

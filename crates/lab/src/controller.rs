@@ -47,6 +47,11 @@ impl Lab {
         &self.ready.hosts
     }
 
+    /// What the kernel does not have of the links, a sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.ready.notes
+    }
+
     /// The host of this name.
     pub fn host(&self, name: &str) -> Result<&Host, LabError> {
         let known = || self.hosts().iter().map(|host| host.name.clone()).collect();

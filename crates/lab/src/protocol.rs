@@ -35,6 +35,8 @@ pub(crate) struct Ready {
     pub(crate) user_namespace: bool,
     /// The hosts, in the order of the topology.
     pub(crate) hosts: Vec<Host>,
+    /// What the kernel does not have of the links, a sentence each.
+    pub(crate) notes: Vec<String>,
 }
 
 /// A host of a lab that stands.

@@ -5,30 +5,59 @@
 //! nothing to do. The wire's ports do not take super-packets, so the kernel cuts them there into
 //! segments, as a card does. A veth hands what comes from a device without TSO to the receiving
 //! device's NAPI, where it waits its turn while the sender goes on.
+//!
+//! That NAPI has a ring of 256 packets. What does not fit is dropped where the sending device has no
+//! queue; with one it waits there (Linux 6.16 and later; earlier kernels drop it all the same).
 
 use std::collections::BTreeMap;
 
-use netlink::{Ethtool, Rtnl};
+use netlink::{Ethtool, Link, Rtnl};
 
 use crate::{LabError, Topology};
 
 /// The name of the bridge that joins the two ports, in the wire's own network namespace.
 const BRIDGE: &str = "wire";
 
-/// Joins the ports of the wire `name`, in whose network namespace the caller is.
-pub(crate) fn build(name: &str, topology: &Topology) -> Result<(), LabError> {
+/// Room of each port's queue: more segments than a TCP window holds here. UDP can fill any queue.
+const QUEUE_PACKETS: u32 = 10_000;
+
+/// Joins the ports of the wire `name`, in whose network namespace the caller is. Returns what this kernel
+/// does not have.
+pub(crate) fn build(name: &str, topology: &Topology) -> Result<Vec<String>, LabError> {
     let mut rtnl = Rtnl::open()?;
     match rtnl.create_bridge(BRIDGE) {
         Err(error) if error.is_unsupported() => return Err(LabError::NoBridge),
         outcome => outcome?,
     }
     let bridge = rtnl.link(BRIDGE)?;
+    let mut notes = Vec::new();
     for port in topology.ends().filter(|end| end.node == name) {
         let link = rtnl.link(&port.device)?;
         rtnl.set_master(link.index, bridge.index)?;
         cut_super_packets(&port.device)?;
+        notes.extend(add_queue(&mut rtnl, &link)?);
     }
-    Ok(rtnl.set_up(bridge.index, true)?)
+    rtnl.set_up(bridge.index, true)?;
+    Ok(notes)
+}
+
+/// Gives a port a queue and reads back that it has one.
+fn add_queue(rtnl: &mut Rtnl, port: &Link) -> Result<Option<String>, LabError> {
+    match rtnl.set_root_pfifo(port.index, QUEUE_PACKETS) {
+        Err(error) if error.is_unsupported() => {
+            return Ok(Some(format!(
+                "{}: the wire has no queue and drops what its ring cannot hold: {error}",
+                port.name
+            )));
+        }
+        outcome => outcome?,
+    }
+    let qdiscs = rtnl.qdiscs(port.index)?;
+    if qdiscs.iter().any(|qdisc| qdisc.kind == "pfifo") {
+        return Ok(None);
+    }
+    let found: Vec<&str> = qdiscs.iter().map(|qdisc| qdisc.kind.as_str()).collect();
+    Err(LabError::Build { happened: format!("{} was given the queue pfifo and has {found:?}", port.name) })
 }
 
 /// Makes the kernel segment TCP super-packets before `device` gets them, and reads back that it will.

@@ -16,6 +16,8 @@ const NLM_F_ACK_TLVS: u16 = 0x200;
 const NLM_F_DUMP: u16 = 0x300;
 /// Makes a request that creates fail when the object exists.
 pub(crate) const NLM_F_EXCL: u16 = 0x200;
+/// Makes a request take the place of an object that exists.
+pub(crate) const NLM_F_REPLACE: u16 = 0x100;
 /// Makes a request create its object.
 pub(crate) const NLM_F_CREATE: u16 = 0x400;
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use sys::netlink::NetlinkProtocol;
 
-use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
+use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, attributes, text, u32_at};
 
@@ -34,6 +34,10 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 
 const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+
+/// The parent of a link's root qdisc.
+const TC_H_ROOT: u32 = 0xffff_ffff;
 
 /// The flag of [`Link::flags`] that says that the link is up.
 pub const IFF_UP: u32 = 0x1;
@@ -191,9 +195,19 @@ impl Rtnl {
         Ok(answer.iter().filter_map(read_link).collect())
     }
 
+    /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the qdiscs to see
+    /// that it is. `EOPNOTSUPP` when the kernel has no qdiscs.
+    pub fn set_root_pfifo(&mut self, index: u32, limit_packets: u32) -> Result<(), Error> {
+        let message = Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &traffic_header(index, TC_H_ROOT))
+            .attribute_text(TCA_KIND, "pfifo")
+            .attribute(TCA_OPTIONS, &limit_packets.to_ne_bytes());
+        let asked = format!("give link {index} a queue of {limit_packets} packets");
+        self.connection.request(&asked, message).map(drop)
+    }
+
     /// The qdiscs of a link, as the kernel lists them.
     pub fn qdiscs(&mut self, index: u32) -> Result<Vec<Qdisc>, Error> {
-        let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index));
+        let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index, 0));
         let asked = format!("list the qdiscs of link {index}");
         let answer = self.connection.dump(&asked, message)?;
         let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
@@ -223,9 +237,9 @@ fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
 }
 
 /// `struct tcmsg`.
-fn traffic_header(index: u32) -> Vec<u8> {
+fn traffic_header(index: u32, parent: u32) -> Vec<u8> {
     let mut header = vec![0; 4];
-    for word in [index, 0, 0, 0] {
+    for word in [index, 0, parent, 0] {
         header.extend_from_slice(&word.to_ne_bytes());
     }
     header

@@ -13,6 +13,7 @@ fn main() {
         ("a_peer_goes_to_another_namespace", a_peer_goes_to_another_namespace),
         ("addresses_work_at_once", addresses_work_at_once),
         ("qdiscs_are_listed", qdiscs_are_listed),
+        ("a_queue_takes_the_place_of_the_root_qdisc", a_queue_takes_the_place_of_the_root_qdisc),
         ("features_are_those_of_ethtool", features_are_those_of_ethtool),
         ("an_unknown_feature_is_named", an_unknown_feature_is_named),
         ("a_refusal_carries_the_kernels_words", a_refusal_carries_the_kernels_words),
@@ -75,6 +76,21 @@ fn qdiscs_are_listed() {
     let qdiscs = rtnl.qdiscs(lo.index).unwrap();
     let found: Vec<_> = qdiscs.iter().map(|q| (q.kind.as_str(), q.handle, q.parent)).collect();
     assert_eq!(found, [("noqueue", 0, 0xffff_ffff)]);
+}
+
+fn a_queue_takes_the_place_of_the_root_qdisc() {
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 1500, None);
+    let a = rtnl.link("a0").unwrap();
+    rtnl.set_up(a.index, true).unwrap();
+    for limit_packets in [10_000, 20_000] {
+        rtnl.set_root_pfifo(a.index, limit_packets).unwrap();
+        let qdiscs = rtnl.qdiscs(a.index).unwrap();
+        assert_eq!(qdiscs.iter().map(|q| (q.kind.as_str(), q.parent)).collect::<Vec<_>>(), [("pfifo", 0xffff_ffff)]);
+        let Ok(tc) = Command::new("tc").args(["qdisc", "show", "dev", "a0"]).output() else { continue };
+        let shown = String::from_utf8_lossy(&tc.stdout).into_owned();
+        assert!(shown.contains(&format!("limit {limit_packets}p")), "{shown}");
+    }
 }
 
 fn features_are_those_of_ethtool() {
