@@ -8,12 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use model::conditions::{Conditions, Pacing, Workload};
+use model::place::{EndPlace, Places, Ports};
 use model::record::{EndRecord, FlowRecord, InForce, Role};
 use traffic::{Control, Flow, Phase, Ready};
 use wire::{FromAgent, Prepare};
 
 use crate::knobs::Knobs;
 use crate::outbox::Outbox;
+use crate::seat;
 use crate::watch::{Command, Crew, Note, Watched};
 
 /// How long the two ends of a flow try to meet.
@@ -124,7 +126,7 @@ impl End {
         if self.prepare.conditions.is_bounded() {
             crew.enter(Phase::Measured);
         }
-        crew.spawn(flows, &self.prepare.cpus, start.begin_ns, &self.out)?;
+        crew.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
         let watched = crew.watch(start, &self.prepare, self.connections(conditions.workload), &self.outbox)?;
         self.finish(crew, watched, in_force, &knobs)
     }
@@ -170,9 +172,10 @@ impl End {
         &self,
         mut crew: Crew,
         watched: Watched,
-        in_force: Vec<InForce>,
+        mut in_force: Vec<InForce>,
         knobs: &Knobs,
     ) -> Result<EndRecord, String> {
+        in_force.extend(seat::in_force(&self.prepare, &watched.seats));
         let sent = match self.prepare.role {
             Role::Sender => Vec::new(),
             Role::Receiver => crew.told_sent(NEXT_WORD)?,
@@ -195,7 +198,7 @@ impl End {
             role: self.prepare.role,
             in_force,
             offloads: knobs.offloads.clone(),
-            pinned_cpus: watched.pinned_cpus,
+            pinned_cpus: seat::pinned(&watched.seats),
             window_begin_ns: watched.window_begin_ns,
             window_end_ns: watched.window_end_ns,
             counts: all.counts,
@@ -239,6 +242,12 @@ fn with_pacing(prepare: &Prepare) -> Result<(Conditions, Option<InForce>), Strin
     Ok((conditions, Some(pacing)))
 }
 
+/// The place of one flow: a receiver's flows listen each on a port of its own.
+fn places(places: &Places, index: u64) -> Places {
+    let ports = places.receiver.ports.map(|ports| Ports { first: ports.first.saturating_add(index as u16), ..ports });
+    Places { receiver: EndPlace { ports, ..places.receiver.clone() }, ..places.clone() }
+}
+
 /// The conditions of each flow: bounds are of the whole run, and divided among the flows.
 fn shares(conditions: &Conditions) -> Vec<Conditions> {
     let flows = u64::from(conditions.flows);
@@ -246,6 +255,8 @@ fn shares(conditions: &Conditions) -> Vec<Conditions> {
     let share = |index| Conditions {
         stop_bytes: part(conditions.stop_bytes, index),
         stop_messages: part(conditions.stop_messages, index),
+        stop_transactions: part(conditions.stop_transactions, index),
+        places: places(&conditions.places, index),
         ..conditions.clone()
     };
     (0..flows).map(share).collect()

@@ -9,6 +9,7 @@ mod end;
 mod knobs;
 mod outbox;
 mod sampler;
+mod seat;
 mod watch;
 
 use std::io::{Read, Write};

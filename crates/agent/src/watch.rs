@@ -13,6 +13,7 @@ use wire::{FromAgent, Prepare, Start};
 
 use crate::outbox::Outbox;
 use crate::sampler::Sampler;
+use crate::seat::{Seat, Wish};
 
 /// Time between samples, in ns.
 const CADENCE_NS: u64 = 100_000_000;
@@ -47,7 +48,7 @@ pub enum Note {
 /// A flow's thread.
 pub struct Began {
     thread_id: i32,
-    pinned_cpus: Vec<u32>,
+    seat: Seat,
 }
 
 /// How a flow's loop ended.
@@ -58,7 +59,8 @@ pub struct Watched {
     pub window_begin_ns: u64,
     pub window_end_ns: u64,
     pub samples: Vec<Sample>,
-    pub pinned_cpus: Vec<u32>,
+    /// Where and how the traffic's threads run.
+    pub seats: Vec<Seat>,
 }
 
 /// The flows of a run, each in its own thread.
@@ -128,14 +130,14 @@ impl<'a> Crew<'a> {
     pub fn spawn(
         &mut self,
         flows: Vec<Box<dyn Flow>>,
-        cpus: &[u32],
+        prepare: &Prepare,
         begin_ns: u64,
         out: &Sender<Note>,
     ) -> Result<(), String> {
         let count = flows.len();
         for (index, flow) in flows.into_iter().enumerate() {
-            let (control, cpus, out) = (self.controls[index].clone(), cpus.to_vec(), out.clone());
-            let spawned = std::thread::Builder::new().spawn(move || work(index, flow, &control, &cpus, begin_ns, &out));
+            let (control, wish, out) = (self.controls[index].clone(), Wish::of(prepare, index, count), out.clone());
+            let spawned = std::thread::Builder::new().spawn(move || work(index, flow, &control, &wish, begin_ns, &out));
             spawned.map_err(|error| format!("start thread {} of {count}: {error}", index + 1))?;
         }
         let deadline = Instant::now() + LAST_WORDS;
@@ -181,8 +183,8 @@ impl<'a> Crew<'a> {
             self.wait_until(start.stop_ns, bounded)?;
             self.enter(Phase::Over);
         }
-        let pinned_cpus = self.began.first().map(|began| began.pinned_cpus.clone()).unwrap_or_default();
-        Ok(Watched { window_begin_ns, window_end_ns, samples, pinned_cpus })
+        let seats = self.began.iter().map(|began| began.seat.clone()).collect();
+        Ok(Watched { window_begin_ns, window_end_ns, samples, seats })
     }
 
     /// Waits; true when every flow has ended before. In a run that is bounded by time that is an error,
@@ -253,28 +255,16 @@ fn tell(outbox: &Outbox, samples: &[Sample]) {
 }
 
 /// The thread of one flow.
-fn work(index: usize, mut flow: Box<dyn Flow>, control: &Control, cpus: &[u32], begin_ns: u64, out: &Sender<Note>) {
+fn work(index: usize, mut flow: Box<dyn Flow>, control: &Control, wish: &Wish, begin_ns: u64, out: &Sender<Note>) {
     // The run's thread is gone only when the run is given up.
     let tell = |note| drop(out.send(note));
-    match pin(cpus) {
-        Ok(pinned_cpus) => tell(Note::Began(Began { thread_id: sys::thread::thread_id(), pinned_cpus })),
+    match wish.take_seat() {
+        Ok(seat) => tell(Note::Began(Began { thread_id: sys::thread::thread_id(), seat })),
         Err(reason) => return tell(Note::Ended(index, Err(reason))),
     }
     sleep_until(begin_ns);
     let result = flow.run(control).map(|()| flow).map_err(|error| error.to_string());
     tell(Note::Ended(index, result));
-}
-
-fn pin(cpus: &[u32]) -> Result<Vec<u32>, String> {
-    if cpus.is_empty() {
-        return Ok(Vec::new());
-    }
-    let pinned = sys::thread::pin_to(cpus).map_err(|error| format!("run on CPUs {cpus:?}: {error}"))?;
-    if pinned == cpus {
-        Ok(pinned)
-    } else {
-        Err(format!("asked to run on CPUs {cpus:?}, the kernel allows {pinned:?}"))
-    }
 }
 
 #[cfg(test)]

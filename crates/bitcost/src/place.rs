@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{DriveError, Ends, Session, Way};
 use lab::{Lab, LabError, NapiState, Topology};
+use model::conditions::Conditions;
 use model::event::EndDescription;
+use model::record::Role;
 use model::study::{self, LabSpec, Napi};
 
 use crate::failure::Failure;
@@ -86,9 +88,27 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
     Ok(Place { ends: Ends { sender, receiver }, notes, napi_threaded })
 }
 
+/// Checks the CPUs that a run in the lab asks for.
+///
+/// # Errors
+/// Usage, with the CPUs that there are.
+pub fn check_cpus(conditions: &Conditions) -> Result<(), Failure> {
+    let allowed = sys::thread::allowed_cpus().unwrap_or_default();
+    for role in [Role::Sender, Role::Receiver] {
+        if let Some(cpu) = conditions.places.end(role).cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+            let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
+            let (list, role) = (list.join(", "), role.name());
+            return Err(Failure::Usage(format!(
+                "{role}_cpus: CPU {cpu} does not exist here or may not be used; allowed: {list}"
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failure> {
     let host = lab.host(name)?;
-    let (device, address): (String, IpAddr) = (host.device.clone(), host.address);
+    let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
     let lab = lab.clone();
     let command = move || {
         let mut command = Command::new("/proc/self/exe");
@@ -96,7 +116,7 @@ fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failur
         lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way { place: format!("netns:{name}"), command: Box::new(command), device, address, cpus })
+    Ok(Way { place: format!("netns:{name}"), command: Box::new(command), device, addresses, cpus })
 }
 
 /// One CPU for each end: on different cores where there are two, else two threads of one core.

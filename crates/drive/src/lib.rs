@@ -27,8 +27,8 @@ pub struct Way {
     pub command: Box<dyn FnMut() -> Result<Command, String>>,
     /// The interface towards the peer.
     pub device: String,
-    /// The address of that interface.
-    pub address: IpAddr,
+    /// The addresses of that interface; the first one is used where a run asks for none.
+    pub addresses: Vec<IpAddr>,
     /// CPUs for the traffic's thread; empty: any.
     pub cpus: Vec<u32>,
 }

@@ -1,15 +1,17 @@
 //! One run: both ends made ready, their clocks compared, started together, finished one after the other.
 
+use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use model::conditions::Conditions;
 use model::event::Event;
+use model::place::IpVersion;
 use model::record::{EndRecord, FlowRecord, Role};
 use wire::{FromAgent, Prepare, Start, ToAgent, Token};
 
-use crate::Sink;
 use crate::pair::{Pair, WaitError};
+use crate::{Sink, Way};
 
 /// How long both ends may take to be ready; a little more than they give each other.
 const READY: Duration = Duration::from_secs(8);
@@ -90,7 +92,7 @@ fn prepare(pair: &mut Pair, run: u32, conditions: &Conditions, stop: &AtomicBool
             connect_to: Vec::new(),
         }
     };
-    let address = pair.way(Role::Receiver).address;
+    let address = address(pair.way(Role::Receiver), conditions).map_err(RunError::Failed)?;
     let receiver = Prepare { listen_on: Some(address), ..prepare(pair, Role::Receiver) };
     pair.send(Role::Receiver, &ToAgent::Prepare(Box::new(receiver)));
     let listening = pair.wait(Role::Receiver, READY, "its listening socket", stop, |message| match message {
@@ -100,6 +102,19 @@ fn prepare(pair: &mut Pair, run: u32, conditions: &Conditions, stop: &AtomicBool
     let sender = Prepare { connect_to: listening, ..prepare(pair, Role::Sender) };
     pair.send(Role::Sender, &ToAgent::Prepare(Box::new(sender)));
     await_both_ready(pair, stop)
+}
+
+/// Where the receiver listens: where the run says, or at its address of the version of IP that is asked for.
+fn address(receiver: &Way, conditions: &Conditions) -> Result<IpAddr, String> {
+    let places = &conditions.places;
+    let version = places.asked_version();
+    let fits = |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+    let found = places.receiver.address.or(receiver.addresses.iter().find(fits).copied());
+    found.ok_or_else(|| {
+        let version = version.map_or("", IpVersion::name);
+        let have: Vec<String> = receiver.addresses.iter().map(IpAddr::to_string).collect();
+        format!("the receiver at {} has no address of IPv{version}; it has: {}", receiver.place, have.join(", "))
+    })
 }
 
 fn await_both_ready(pair: &mut Pair, stop: &AtomicBool) -> Result<(), RunError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use netlink::{Netns, Rtnl, VethPair};
@@ -40,6 +41,10 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
         in_node(&namespaces, &end.node, || configure(end))?;
     }
     let mut notes = Vec::new();
+    let mut addresses = BTreeMap::new();
+    for end in topology.ends() {
+        addresses.insert((end.node.as_str(), end.device.as_str()), in_node(&namespaces, &end.node, || address(end))?);
+    }
     for wire in topology.nodes.iter().filter(|node| node.kind == NodeKind::Wire) {
         notes.extend(in_node(&namespaces, &wire.name, || wire::build(&wire.name, topology))?);
     }
@@ -50,7 +55,7 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
         napi.insert((end.node.as_str(), end.device.as_str()), state);
     }
     let is_host = |node: &&Node| node.kind == NodeKind::Host;
-    let hosts = topology.nodes.iter().filter(is_host).map(|node| host(node, topology, &namespaces, &napi));
+    let hosts = topology.nodes.iter().filter(is_host).map(|node| host(node, topology, &namespaces, &addresses, &napi));
     let hosts = hosts.collect::<Result<_, _>>()?;
     Ok((namespaces, Ready { user_namespace, hosts, notes }))
 }
@@ -92,10 +97,22 @@ fn make_link(link: &Link, namespaces: &Namespaces) -> Result<(), LabError> {
 fn configure(end: &End) -> Result<(), LabError> {
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(&end.device)?;
-    if let Some(address) = end.address {
-        rtnl.add_address(link.index, address.ip, address.prefix_length)?;
-    }
     Ok(rtnl.set_up(link.index, true)?)
+}
+
+/// Gives a device its addresses; those of IPv6 are left out where the kernel has none. Says which it has.
+fn address(end: &End) -> Result<Vec<IpAddr>, LabError> {
+    let mut rtnl = Rtnl::open()?;
+    let link = rtnl.link(&end.device)?;
+    let mut given = Vec::new();
+    for address in &end.addresses {
+        match rtnl.add_address(link.index, address.ip, address.prefix_length) {
+            Ok(()) => given.push(address.ip),
+            Err(_) if address.ip.is_ipv6() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(given)
 }
 
 /// A wire has no receive side of its own: its work is done by whoever sends.
@@ -114,18 +131,21 @@ fn host(
     node: &Node,
     topology: &Topology,
     namespaces: &Namespaces,
+    addresses: &BTreeMap<(&str, &str), Vec<IpAddr>>,
     napi: &BTreeMap<(&str, &str), NapiState>,
 ) -> Result<Host, LabError> {
     let mut ends = topology.ends().filter(|end| end.node == node.name);
-    let end = ends.find_map(|end| end.address.map(|address| (end, address)));
-    let (end, address) =
-        end.ok_or_else(|| LabError::InvalidTopology { what: format!("{} has no address", node.name) })?;
+    let given = |end: &End| addresses.get(&(end.node.as_str(), end.device.as_str())).cloned().unwrap_or_default();
+    let found = ends.find_map(|end| Some((end, given(end))).filter(|(_, given)| !given.is_empty()));
+    let (end, addresses) =
+        found.ok_or_else(|| LabError::InvalidTopology { what: format!("{} has no address", node.name) })?;
     let link = in_node(namespaces, &node.name, || Ok(Rtnl::open()?.link(&end.device)?))?;
     let state = napi.get(&(end.node.as_str(), end.device.as_str())).cloned();
     Ok(Host {
         name: node.name.clone(),
         device: end.device.clone(),
-        address: address.ip,
+        address: addresses[0],
+        addresses,
         mtu_bytes: link.mtu_bytes,
         netns_fd: namespace_of(namespaces, &node.name)?.as_raw_fd(),
         napi: state.unwrap_or(NapiState::Inline { reason: None }),

@@ -46,8 +46,10 @@ pub struct Host {
     pub name: String,
     /// Its first device that has an address.
     pub device: String,
-    /// The address of that device.
+    /// Its first address.
     pub address: IpAddr,
+    /// The addresses of that device, one of IPv6 only where the kernel has it.
+    pub addresses: Vec<IpAddr>,
     /// The MTU of that device, in bytes, read back.
     pub mtu_bytes: u32,
     /// The number of the holder's file descriptor that refers to its network namespace.

@@ -1,7 +1,7 @@
 //! The description of an emulated network: nodes, and the links between them.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,9 @@ const DEVICE_NAME_MAX_BYTES: usize = 15;
 
 /// The MTUs that a veth device takes, in bytes (ETH_MIN_MTU, ETH_MAX_MTU of linux/if_ether.h).
 const MTU_BYTES: RangeInclusive<u32> = 68..=65535;
+
+/// The least MTU that a device with an IPv6 address has, in bytes (RFC 8200, section 5).
+const IPV6_MTU_MIN_BYTES: u32 = 1280;
 
 /// An emulated network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +68,8 @@ pub struct End {
     pub node: String,
     /// The device's name.
     pub device: String,
-    /// The device's address; `None` for one without.
-    pub address: Option<Address>,
+    /// The device's addresses; a host is known by its first one.
+    pub addresses: Vec<Address>,
 }
 
 /// An address with the length of its network's prefix.
@@ -90,13 +93,14 @@ pub enum Napi {
 }
 
 impl Topology {
-    /// Two hosts and one link: h1 (h1-eth0, 10.0.0.1/24) and h2 (h2-eth0, 10.0.0.2/24).
+    /// Two hosts and one link: h1 (h1-eth0, 10.0.0.1/24) and h2 (h2-eth0, 10.0.0.2/24); where the MTU
+    /// allows IPv6 also fd00::1/64 and fd00::2/64.
     pub fn pair(mtu_bytes: u32, napi: Napi) -> Self {
         let host = |name: &str| Node { name: name.to_owned(), kind: NodeKind::Host };
         let end = |node: &str, last: u8| End {
             node: node.to_owned(),
             device: format!("{node}-eth0"),
-            address: Some(Address { ip: Ipv4Addr::new(10, 0, 0, last).into(), prefix_length: 24 }),
+            addresses: addresses(last, mtu_bytes),
         };
         Self {
             nodes: vec![host("h1"), host("h2")],
@@ -108,7 +112,7 @@ impl Topology {
     /// The two hosts of [`Topology::pair`] with a wire between them: h1 -- w1 -- h2.
     pub fn wire(mtu_bytes: u32, napi: Napi) -> Self {
         let mut topology = Self::pair(mtu_bytes, napi);
-        let port = |number: u8| End { node: "w1".to_owned(), device: format!("w1-eth{number}"), address: None };
+        let port = |number: u8| End { node: "w1".to_owned(), device: format!("w1-eth{number}"), addresses: Vec::new() };
         let link = |host: &End, number: u8| Link { ends: [host.clone(), port(number)], mtu_bytes };
         let [h1, h2] = &topology.links[0].ends;
         let links = vec![link(h1, 1), link(h2, 2)];
@@ -132,7 +136,7 @@ impl Topology {
         }
         self.links.iter().try_for_each(check_mtu)?;
         self.check_ends()?;
-        let has_address = |node: &Node| self.ends().any(|end| end.node == node.name && end.address.is_some());
+        let has_address = |node: &Node| self.ends().any(|end| end.node == node.name && !end.addresses.is_empty());
         let ports = |node: &Node| self.ends().filter(|end| end.node == node.name).count();
         for node in &self.nodes {
             match node.kind {
@@ -168,6 +172,13 @@ impl Topology {
         }
         Ok(())
     }
+}
+
+/// The addresses of a host, by their last number.
+fn addresses(last: u8, mtu_bytes: u32) -> Vec<Address> {
+    let v4 = Address { ip: Ipv4Addr::new(10, 0, 0, last).into(), prefix_length: 24 };
+    let v6 = Address { ip: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last.into()).into(), prefix_length: 64 };
+    if mtu_bytes < IPV6_MTU_MIN_BYTES { vec![v4] } else { vec![v4, v6] }
 }
 
 fn check_mtu(link: &Link) -> Result<(), LabError> {
@@ -214,7 +225,7 @@ mod tests {
         assert!(said(|t| t.nodes[1].name = "h1".to_owned()).contains("used twice"));
         assert!(said(|t| t.links[0].ends[1].node = "h9".to_owned()).contains("\"h9\", which is no node"));
         assert!(said(|t| t.links[0].ends[0].device = "sixteen-bytes-xx".to_owned()).contains("1 to 15 bytes"));
-        assert!(said(|t| t.links[0].ends[1].address = None).contains("h2 has no device with an address"));
+        assert!(said(|t| t.links[0].ends[1].addresses.clear()).contains("h2 has no device with an address"));
         assert!(said(|t| t.links[0].mtu_bytes = 10).contains("10 bytes, not 68 to 65535"));
         assert!(said(|t| t.links[0].ends[1] = t.links[0].ends[0].clone()).contains("twice"));
     }

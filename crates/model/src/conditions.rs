@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::modes::{self, Mode};
+use crate::place::{IpVersion, Places};
 
 /// One way to make traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,6 +183,12 @@ pub struct Conditions {
     pub transaction_rate: Option<u32>,
     /// Time after which an unanswered UDP request is given up, in milliseconds.
     pub request_timeout_ms: u32,
+    /// Transactions after which the run ends, over all flows; absent: it ends by time.
+    #[serde(default)]
+    pub stop_transactions: Option<u64>,
+    /// Where both ends stand.
+    #[serde(default)]
+    pub places: Places,
     /// Time before the measured window, not counted, in milliseconds.
     pub warmup_ms: u32,
     /// The measured window, in milliseconds.
@@ -231,14 +238,13 @@ impl Default for Conditions {
             latency: false,
             transaction_rate: None,
             request_timeout_ms: second(),
+            stop_transactions: None,
+            places: Places::default(),
             warmup_ms: 250,
             duration_ms: 2000,
         }
     }
 }
-
-/// Largest UDP payload over IPv4: 65 535 less 20 (IP) and 8 (UDP) (RFC 768, RFC 791).
-pub const UDP_PAYLOAD_MAX: u32 = 65_507;
 
 /// Largest request and largest response over TCP, in bytes.
 pub const TRANSACTION_MAX: u32 = 1 << 24;
@@ -246,24 +252,37 @@ pub const TRANSACTION_MAX: u32 = 1 << 24;
 /// Most transactions per second that an open loop may be asked for.
 pub const TRANSACTION_RATE_MAX: u32 = 10_000_000;
 
-/// IPv4 and TCP headers without options, in bytes (RFC 791, RFC 9293).
-pub const IPV4_TCP_HEADERS: u32 = 40;
+/// TCP's header without options, in bytes (RFC 9293).
+const TCP_HEADER: u32 = 20;
+
+/// UDP's header, in bytes (RFC 768).
+const UDP_HEADER: u32 = 8;
 
 /// The timestamp option as Linux pads it, in bytes (RFC 7323).
 pub const TCP_TIMESTAMPS: u32 = 12;
 
 impl Conditions {
+    /// The version of IP that headers are counted by: the one asked for, or 4.
+    pub fn ip_version(&self) -> IpVersion {
+        self.places.asked_version().unwrap_or(IpVersion::V4)
+    }
+
+    /// Headers of IP and of the transport without options, in bytes.
+    pub fn header_bytes(&self) -> u32 {
+        self.ip_version().header_bytes() + if self.workload.is_datagram() { UDP_HEADER } else { TCP_HEADER }
+    }
+
     /// Bytes that a message takes on the wire with the headers that queueing disciplines count: Ethernet
-    /// 14, IPv4 20, UDP 8 or TCP 20 and timestamps 12 for each segment.
+    /// 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment.
     pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
         const ETHERNET: u32 = 14;
         if self.workload.is_datagram() {
-            return self.message_size_bytes + ETHERNET + 28;
+            return self.message_size_bytes + ETHERNET + self.header_bytes();
         }
         let segment =
-            self.segment_bytes().unwrap_or(mtu_bytes.saturating_sub(IPV4_TCP_HEADERS + TCP_TIMESTAMPS)).max(1);
+            self.segment_bytes().unwrap_or(mtu_bytes.saturating_sub(self.header_bytes() + TCP_TIMESTAMPS)).max(1);
         let segments = self.message_size_bytes.div_ceil(segment);
-        self.message_size_bytes + segments * (ETHERNET + IPV4_TCP_HEADERS + TCP_TIMESTAMPS)
+        self.message_size_bytes + segments * (ETHERNET + self.header_bytes() + TCP_TIMESTAMPS)
     }
 
     /// Messages per second that the run asks of each flow; absent where it is not paced.
@@ -285,7 +304,7 @@ impl Conditions {
 
     /// True where the run ends after a count of bytes or messages. All of it is the measured window then.
     pub fn is_bounded(&self) -> bool {
-        self.stop_bytes.is_some() || self.stop_messages.is_some()
+        self.stop_bytes.is_some() || self.stop_messages.is_some() || self.stop_transactions.is_some()
     }
 
     /// The longest that the measured window may take: the duration, or an hour where the run is bounded
@@ -325,11 +344,14 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check(&self, mtu_bytes: u32) -> Result<(), String> {
+        self.places.check(self.flows, mtu_bytes)?;
         self.check_transactions()?;
-        if self.workload == Workload::UdpStream && self.message_size_bytes > UDP_PAYLOAD_MAX {
+        let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
+        if self.workload == Workload::UdpStream && self.message_size_bytes > most {
             return Err(format!(
-                "message size {} bytes is over the UDP limit; allowed: 1 to {UDP_PAYLOAD_MAX}",
-                self.message_size_bytes
+                "message size {} bytes is over the UDP limit; allowed: 1 to {most} (IPv{})",
+                self.message_size_bytes,
+                version.name()
             ));
         }
         if self.workload == Workload::UdpStream && self.receive_bytes() < self.message_size_bytes {
@@ -351,10 +373,11 @@ impl Conditions {
         }
         modes::check(self, mtu_bytes)?;
         let Some(segment) = self.segment_bytes() else { return Ok(()) };
-        let room = mtu_bytes.saturating_sub(IPV4_TCP_HEADERS + TCP_TIMESTAMPS);
+        let headers = self.header_bytes();
+        let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
         if segment > room {
             return Err(format!(
-                "an MSS of {segment} bytes does not fit the MTU of {mtu_bytes}; allowed: 88 to {room} (MTU less {IPV4_TCP_HEADERS} bytes of headers and {TCP_TIMESTAMPS} of timestamps)"
+                "an MSS of {segment} bytes does not fit the MTU of {mtu_bytes}; allowed: 88 to {room} (MTU less {headers} bytes of headers and {TCP_TIMESTAMPS} of timestamps)"
             ));
         }
         if segment < 88 {
@@ -371,6 +394,7 @@ impl Conditions {
             (true, self.latency, "latency"),
             (true, self.request_size_bytes != one(), "request_size_bytes"),
             (true, self.response_size_bytes != one(), "response_size_bytes"),
+            (true, self.stop_transactions.is_some(), "stop_transactions"),
             (false, self.mss == Some(Mss::Message), "mss = \"message\""),
             (false, self.receive_low_water_bytes.is_some(), "receive_low_water_bytes"),
             (false, self.stop_bytes.is_some(), "stop_bytes"),
@@ -388,7 +412,7 @@ impl Conditions {
         }
         let sizes = [("request", self.request_size_bytes), ("response", self.response_size_bytes)];
         for (what, size) in sizes {
-            let most = if self.workload.is_datagram() { UDP_PAYLOAD_MAX } else { TRANSACTION_MAX };
+            let most = if self.workload.is_datagram() { self.ip_version().udp_payload_max() } else { TRANSACTION_MAX };
             if !(1..=most).contains(&size) {
                 return Err(format!("a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"));
             }

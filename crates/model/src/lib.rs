@@ -8,6 +8,7 @@ pub mod event;
 pub mod machine;
 pub mod modes;
 pub mod near;
+pub mod place;
 pub mod plan;
 pub mod record;
 pub mod settings;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conditions::{Conditions, UDP_PAYLOAD_MAX, Workload};
+use crate::conditions::{Conditions, Workload};
 use crate::record::Role;
 
 /// One way to hand over or to take messages.
@@ -206,18 +206,16 @@ pub fn check(conditions: &Conditions, mtu_bytes: u32) -> Result<(), String> {
             ));
         }
     }
-    let room = mtu_bytes.saturating_sub(IPV4_UDP_HEADERS).min(UDP_PAYLOAD_MAX);
+    let headers = conditions.header_bytes();
+    let room = mtu_bytes.saturating_sub(headers).min(conditions.ip_version().udp_payload_max());
     if conditions.send_mode == Mode::Gso && conditions.message_size_bytes > room {
         return Err(format!(
-            "send_mode `gso` makes one packet of each message, and {} bytes do not fit the MTU of {mtu_bytes}; allowed: 1 to {room} (MTU less {IPV4_UDP_HEADERS} bytes of headers), or another send_mode",
+            "send_mode `gso` makes one packet of each message, and {} bytes do not fit the MTU of {mtu_bytes}; allowed: 1 to {room} (MTU less {headers} bytes of headers), or another send_mode",
             conditions.message_size_bytes
         ));
     }
     Ok(())
 }
-
-/// IPv4 and UDP headers without options, in bytes (RFC 791, RFC 768).
-const IPV4_UDP_HEADERS: u32 = 28;
 
 #[cfg(test)]
 mod tests {

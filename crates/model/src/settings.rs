@@ -9,6 +9,7 @@ use crate::conditions::{
 };
 use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
+use crate::place::{self, IpVersion, Ports, Scheduling};
 use crate::record::Role;
 use crate::units;
 
@@ -27,6 +28,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Any name.
     Name,
+    /// What the function takes; the word stands for it in the help, the sentence in errors.
+    Form(&'static str, &'static str, fn(&str) -> bool),
     /// On or off.
     Switch,
 }
@@ -106,6 +109,21 @@ const fn flag(long: &'static str) -> Option<Flag> {
 const fn letter(long: &'static str, letter: char) -> Option<Flag> {
     Some(Flag { long, letter: Some(letter) })
 }
+
+/// A network interface's name, of at most 15 bytes (linux/if.h).
+const DEVICE: Kind = Kind::Name;
+
+const ADDRESS: Kind = Kind::Form("ADDRESS", "an address such as \"10.0.0.1\" or \"fd00::1\"", |text| {
+    text.parse::<std::net::IpAddr>().is_ok()
+});
+
+const PORTS: Kind = Kind::Form("PORTS", "a port from 1 to 65535, or a range such as \"40000-40100\"", |text| {
+    Ports::parse(text).is_some()
+});
+
+const CPUS: Kind = Kind::Form("CPUS", "CPU numbers, each once, such as \"0\", \"1,2\" or \"0-3\"", |text| {
+    place::parse_cpus(text).is_some()
+});
 
 const WORKLOADS: &[&str] = &["tcp_stream", "udp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_connect"];
 const MESSAGE_MAX: u64 = 1 << 24;
@@ -287,6 +305,13 @@ pub const SETTINGS: &[Setting] = &[
         |c, v| (c.stop_messages, c.warmup_ms) = (Some(v.count()), 0),
     ),
     row(
+        "stop_transactions",
+        flag("transactions"),
+        Kind::Whole(1, COUNT_MAX),
+        "end after this many transactions, over all flows, instead of after a time (no warm-up)",
+        |c, v| (c.stop_transactions, c.warmup_ms) = (Some(v.count()), 0),
+    ),
+    row(
         "request_size_bytes",
         flag("request-size"),
         Kind::Bytes(1, TRANSACTION_MAX as u64, &[]),
@@ -299,6 +324,59 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Bytes(1, TRANSACTION_MAX as u64, &[]),
         "user data of a response (UDP: at most 65507)",
         |c, v| c.response_size_bytes = v.number(),
+    ),
+    row(
+        "ip_version",
+        flag("ip-version"),
+        Kind::Word(&["4", "6"]),
+        "version of IP; also `-4` and `-6` (default: that of the receiver's first address, 4 in the lab)",
+        |c, v| c.places.ip_version = Some(if v.word() == "6" { IpVersion::V6 } else { IpVersion::V4 }),
+    ),
+    row(
+        "flow_label",
+        flag("flow-label"),
+        Kind::Whole(1, 0xf_ffff),
+        "flow label of what the sender sends (RFC 6437); IPv6 only",
+        |c, v| c.places.flow_label = Some(v.number()),
+    ),
+    row("sender_address", letter("sender-address", 'B'), ADDRESS, "the sender's own address", |c, v| {
+        c.places.sender.address = v.word().parse().ok();
+    }),
+    row("receiver_address", flag("receiver-address"), ADDRESS, "the address that the receiver listens on", |c, v| {
+        c.places.receiver.address = v.word().parse().ok();
+    }),
+    row("sender_device", flag("sender-device"), DEVICE, "interface that the sender's sockets are bound to", |c, v| {
+        c.places.sender.device = Some(v.word().to_owned());
+    }),
+    row("receiver_device", flag("receiver-device"), DEVICE, "the same, of the receiver", |c, v| {
+        c.places.receiver.device = Some(v.word().to_owned());
+    }),
+    row(
+        "sender_ports",
+        flag("source-port"),
+        PORTS,
+        "the sender's own ports: each flow takes one that is free",
+        |c, v| c.places.sender.ports = Ports::parse(v.word()),
+    ),
+    row(
+        "receiver_ports",
+        letter("port", 'p'),
+        PORTS,
+        "the receiver's ports: its first flow listens on the first one, the next on the next",
+        |c, v| c.places.receiver.ports = receiver_ports(v.word()),
+    ),
+    row("sender_cpus", flag("sender-cpus"), CPUS, "CPUs of the sender's traffic threads, one each in turn", |c, v| {
+        c.places.sender.cpus = place::parse_cpus(v.word()).unwrap_or_default();
+    }),
+    row("receiver_cpus", flag("receiver-cpus"), CPUS, "the same, of the receiver", |c, v| {
+        c.places.receiver.cpus = place::parse_cpus(v.word()).unwrap_or_default();
+    }),
+    row(
+        "scheduling",
+        flag("scheduling"),
+        Kind::Word(&["other", "batch"]),
+        "scheduling class of the traffic threads (SCHED_OTHER, SCHED_BATCH)",
+        |c, v| c.places.scheduling = Some(if v.word() == "batch" { Scheduling::Batch } else { Scheduling::Other }),
     ),
     row(
         "latency",
@@ -334,6 +412,12 @@ pub const SETTINGS: &[Setting] = &[
         c.duration_ms = v.number();
     }),
 ];
+
+/// One port is the first of as many as there are flows.
+fn receiver_ports(text: &str) -> Option<Ports> {
+    let ports = Ports::parse(text)?;
+    Some(if text.contains('-') { ports } else { Ports { last: u16::MAX, ..ports } })
+}
 
 /// A value as the study's author wrote it, without the comments and spaces around it.
 pub fn shown(value: &Value) -> String {
@@ -393,6 +477,7 @@ impl Kind {
             }
             Kind::Word(words) => quoted(words),
             Kind::Name => "a name of 1 to 15 letters".to_owned(),
+            Kind::Form(_, allowed, _) => (*allowed).to_owned(),
             Kind::Switch => "true or false".to_owned(),
         }
     }
@@ -401,7 +486,7 @@ impl Kind {
     pub fn words(&self) -> &'static [&'static str] {
         match self {
             Kind::Bytes(_, _, words) | Kind::Word(words) => words,
-            Kind::Whole(..) | Kind::Rate(..) | Kind::Time(..) | Kind::Name | Kind::Switch => &[],
+            Kind::Whole(..) | Kind::Rate(..) | Kind::Time(..) | Kind::Name | Kind::Form(..) | Kind::Switch => &[],
         }
     }
 
@@ -411,6 +496,7 @@ impl Kind {
             (Kind::Switch, _) => None,
             (Kind::Time(..), Value::Integer(seconds)) => self.within(*seconds.value() as f64 * 1000.0),
             (Kind::Time(..), Value::Float(seconds)) => self.within(*seconds.value() * 1000.0),
+            (Kind::Word(_) | Kind::Form(..), Value::Integer(number)) => self.read_text(&number.value().to_string()),
             (_, Value::Integer(number)) => self.within(*number.value() as f64),
             (_, Value::String(text)) => self.read_text(text.value()),
             _ => None,
@@ -428,6 +514,7 @@ impl Kind {
             Kind::Time(0, _) if matches!(text, "0" | "0s") => Some(Input::Number(0)),
             Kind::Time(..) => self.within(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0),
             Kind::Name => (1..16).contains(&text.len()).then(|| Input::Word(text.to_owned())),
+            Kind::Form(_, _, takes) => takes(text).then(|| Input::Word(text.to_owned())),
             Kind::Switch => text.parse::<bool>().ok().map(|on| Input::Number(u64::from(on))),
             Kind::Word(_) => None,
         }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
+use std::net::Ipv6Addr;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// An option whose value is a C `int`.
@@ -27,6 +28,16 @@ pub const TCP_NODELAY: IntOption = IntOption { level: libc::IPPROTO_TCP, name: l
 pub const TCP_CORK: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_CORK };
 /// Type of service: the code point in its upper six bits (ip(7)).
 pub const IP_TOS: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_TOS };
+/// Traffic class: the code point in its upper six bits (ipv6(7)).
+pub const IPV6_TCLASS: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_TCLASS };
+/// Packets carry the flow label that the socket was connected with (linux/in6.h).
+pub const IPV6_FLOWINFO_SEND: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_FLOWINFO_SEND };
+/// The port is chosen when the socket is connected, not when it is bound to an address (ip(7)).
+pub const IP_BIND_ADDRESS_NO_PORT: IntOption =
+    IntOption { level: libc::IPPROTO_IP, name: libc::IP_BIND_ADDRESS_NO_PORT };
+/// The range of ports that the kernel chooses from: the last one in the upper 16 bits, the first one in the
+/// lower (ip(7), Linux 6.3). What lies outside of `net.ipv4.ip_local_port_range` is ignored.
+pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption { level: libc::IPPROTO_IP, name: 51 };
 /// Priority for queueing disciplines (socket(7)).
 pub const SO_PRIORITY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_PRIORITY };
 /// Microseconds that a receive call polls the device (socket(7)).
@@ -41,6 +52,9 @@ pub const SO_ZEROCOPY: IntOption = IntOption { level: libc::SOL_SOCKET, name: li
 pub const IP_MTU: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_MTU };
 /// MTU of a connected IPv6 socket's path; read only (ipv6(7)).
 pub const IPV6_MTU: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_MTU };
+
+/// A packet socket does not see what this host sends (packet(7)).
+pub const PACKET_IGNORE_OUTGOING: IntOption = IntOption { level: libc::SOL_PACKET, name: libc::PACKET_IGNORE_OUTGOING };
 
 /// Sets an option.
 ///
@@ -130,6 +144,83 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
 /// The kernel's.
 pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
     Ok(rustix::net::sockopt::tcp_congestion(socket.as_fd())?)
+}
+
+/// Binds a socket to an interface (`SO_BINDTODEVICE`, socket(7)).
+///
+/// # Errors
+/// `ENODEV` when there is none of this name.
+pub fn bind_to_device(socket: impl AsFd, device: &str) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    let length = libc::socklen_t::try_from(device.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the pointer and length describe the name, which outlives the call.
+    let result =
+        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, device.as_ptr().cast(), length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The interface that a socket is bound to; absent where it is bound to none.
+///
+/// # Errors
+/// The kernel's.
+pub fn bound_device(socket: impl AsFd) -> io::Result<Option<String>> {
+    const OPTION: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_BINDTODEVICE };
+    let mut name = [0u8; libc::IFNAMSIZ];
+    // SAFETY: bytes have no invalid values.
+    let length = unsafe { get(socket.as_fd().as_raw_fd(), OPTION, &mut name)? };
+    let name = name[..length].split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok((!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned()))
+}
+
+/// The kernel's request about a flow label (linux/in6.h).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct FlowLabelRequest {
+    destination: [u8; 16],
+    label: u32,
+    action: u8,
+    share: u8,
+    flags: u16,
+    expires: u16,
+    linger: u16,
+    pad: u32,
+}
+
+const FLOW_LABEL_MANAGER: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_FLOWLABEL_MGR };
+const FLOW_LABEL_GET: u8 = 0;
+const FLOW_LABEL_CREATE: u16 = 1;
+const FLOW_LABEL_SHARED_BY_ANY: u8 = 255;
+
+/// Leases a flow label towards an address, so that the socket may be connected with it; other sockets may
+/// have it too (linux/in6.h, `IPV6_FLOWLABEL_MGR`).
+///
+/// # Errors
+/// The kernel's, such as `EPERM` when another has the label for itself.
+pub fn lease_flow_label(socket: impl AsFd, destination: Ipv6Addr, label: u32) -> io::Result<()> {
+    let request = FlowLabelRequest {
+        destination: destination.octets(),
+        label: label.to_be(),
+        action: FLOW_LABEL_GET,
+        share: FLOW_LABEL_SHARED_BY_ANY,
+        flags: FLOW_LABEL_CREATE,
+        expires: 0,
+        linger: 0,
+        pad: 0,
+    };
+    let length = size_of::<FlowLabelRequest>() as libc::socklen_t;
+    let (fd, option) = (socket.as_fd().as_raw_fd(), FLOW_LABEL_MANAGER);
+    // SAFETY: the pointer and length describe `request`, which outlives the call.
+    let result = unsafe { libc::setsockopt(fd, option.level, option.name, (&raw const request).cast(), length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The flow label that a connected socket sends; absent where it has leased none.
+pub fn flow_label(socket: impl AsFd) -> Option<u32> {
+    // SAFETY: the structure is integers only, so zero is valid; zero asks for the label in use.
+    let mut request: FlowLabelRequest = unsafe { zeroed() };
+    // SAFETY: the structure is integers only, so whatever the kernel writes is valid.
+    unsafe { get(socket.as_fd().as_raw_fd(), FLOW_LABEL_MANAGER, &mut request) }.ok()?;
+    Some(u32::from_be(request.label) & 0xf_ffff).filter(|label| *label != 0)
 }
 
 /// Ends both directions of a connection, so that calls that wait on it return.

@@ -34,6 +34,35 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
+/// How the kernel schedules a thread (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Policy {
+    /// `SCHED_OTHER`.
+    Other = libc::SCHED_OTHER,
+    /// `SCHED_BATCH`.
+    Batch = libc::SCHED_BATCH,
+}
+
+/// Sets the calling thread's scheduling class; its nice value stays (sched_setscheduler(2)).
+///
+/// # Errors
+/// The kernel's.
+pub fn set_policy(policy: Policy) -> io::Result<()> {
+    // SAFETY: `sched_param` is integers only, so zero is valid; it is the only priority of these classes.
+    let parameters: libc::sched_param = unsafe { crate::socket::zeroed() };
+    // SAFETY: the pointer is to a valid structure that outlives the call; 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, policy as libc::c_int, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The calling thread's scheduling class; absent where it is none of [`Policy`] (sched_getscheduler(2)).
+pub fn policy() -> Option<Policy> {
+    // SAFETY: the call takes a number and touches no memory of ours; 0 is the calling thread.
+    let class = unsafe { libc::sched_getscheduler(0) };
+    [Policy::Other, Policy::Batch].into_iter().find(|policy| *policy as libc::c_int == class)
+}
+
 /// Makes the calling thread's sleeps end at their time instead of up to 50 µs later (prctl(2), `PR_SET_TIMERSLACK`).
 ///
 /// # Errors
@@ -72,6 +101,18 @@ mod tests {
             sum = std::hint::black_box(sum + 1);
         }
         assert!(cpu_time_ns(1 << 28).is_err());
+    }
+
+    #[test]
+    fn a_scheduling_class_is_read_back() {
+        std::thread::spawn(|| {
+            for class in [Policy::Batch, Policy::Other] {
+                set_policy(class).expect("allowed to everybody");
+                assert_eq!(policy(), Some(class));
+            }
+        })
+        .join()
+        .expect("joins");
     }
 
     #[test]

@@ -20,6 +20,9 @@ const PROBE: &str = "(can namespaces be made?)";
 /// Exit status of a trial that this machine cannot make, as automake's test drivers have it.
 const IGNORED: i32 = 77;
 
+/// What a trial does; it fails by panicking.
+pub type Run = Box<dyn Fn()>;
+
 /// Where a trial runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -37,8 +40,19 @@ pub fn main(trials: Vec<(&'static str, fn())>) -> ! {
     main_in(placed.map(|(name, run)| (name, Place::PrivateNetwork, run)).collect())
 }
 
+/// As [`main`], for trials that carry values.
+pub fn main_of(trials: Vec<(&'static str, Run)>) -> ! {
+    let placed = trials.into_iter();
+    run_all(placed.map(|(name, run)| (name, Place::PrivateNetwork, run)).collect())
+}
+
 /// As [`main`], with a place for each trial.
 pub fn main_in(trials: Vec<(&'static str, Place, fn())>) -> ! {
+    let boxed = trials.into_iter();
+    run_all(boxed.map(|(name, place, run)| (name, place, Box::new(run) as Run)).collect())
+}
+
+fn run_all(trials: Vec<(&'static str, Place, Run)>) -> ! {
     if let Ok(wanted) = std::env::var(TRIAL_VARIABLE) {
         run_here(&wanted, &trials);
         std::process::exit(0);
@@ -86,7 +100,7 @@ pub fn enter_private_network() -> Result<(), String> {
     rtnl.set_up(loopback.index, true).map_err(|e| e.to_string())
 }
 
-fn run_here(wanted: &str, trials: &[(&'static str, Place, fn())]) {
+fn run_here(wanted: &str, trials: &[(&'static str, Place, Run)]) {
     let trial = trials.iter().find(|(name, _, _)| *name == wanted);
     let place = trial.map_or(Place::PrivateNetwork, |(_, place, _)| *place);
     if place == Place::PrivateNetwork

@@ -26,6 +26,7 @@ use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
 use crate::handshake::Token;
 use crate::intake::QUIET;
+use crate::local;
 use crate::loops::receive_flags;
 use crate::tcp_stream;
 
@@ -41,6 +42,7 @@ pub struct Opener {
     /// The first connection.
     pub first: TcpStream,
     peer: SocketAddr,
+    target: SocketAddr,
     conditions: Conditions,
     segment: Option<i32>,
     flags: RecvFlags,
@@ -57,6 +59,7 @@ impl Opener {
         Ok(Opener {
             first: tcp_stream::meet(conditions, peer, token, patience)?,
             peer,
+            target: local::target(peer, conditions),
             conditions: conditions.clone(),
             segment: tcp_stream::segment_option(conditions),
             flags: receive_flags(conditions),
@@ -67,6 +70,7 @@ impl Opener {
     /// [`QUIET`], or at once where the run spins, so that a stop is seen.
     pub fn open(&self, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
         let socket = tcp_stream::open(&self.peer, &self.conditions)?;
+        local::bind_sender(&socket, self.peer, &self.conditions)?;
         if let Some(bytes) = self.segment {
             socket::set_int(&socket, TCP_MAXSEG, bytes).map_err(TrafficError::system("TCP_MAXSEG"))?;
         }
@@ -77,7 +81,7 @@ impl Opener {
         };
         waits.map_err(TrafficError::errno("set how long a socket waits"))?;
         loop {
-            match rustix::net::connect(&socket, &self.peer) {
+            match rustix::net::connect(&socket, &self.target) {
                 Ok(()) | Err(Errno::ISCONN) => return Ok(Some(socket)),
                 Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => return Err(tcp_stream::connect_error(&format!("connect to TCP {}", self.peer), error)),

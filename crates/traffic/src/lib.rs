@@ -10,6 +10,7 @@ mod flow;
 mod handshake;
 mod intake;
 mod latency;
+mod local;
 mod loops;
 mod modes;
 mod options;
@@ -33,6 +34,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use model::conditions::{Conditions, Workload};
+use model::record::Role;
 
 /// One workload: how its receiver waits for the sender and how its sender reaches the receiver.
 struct Row {
@@ -57,12 +59,14 @@ fn row(workload: Workload) -> Result<&'static Row, TrafficError> {
     WORKLOADS.iter().find(|row| row.workload == workload).ok_or(TrafficError::NoSuchWorkload(workload.name()))
 }
 
-/// Opens the receiver's socket on `address`; the port is the kernel's choice.
+/// Opens the receiver's socket on `address`; the port is the first of those that the run asks for, or the
+/// kernel's choice.
 ///
 /// # Errors
 /// What was asked of the socket and what the kernel answered.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    (row(conditions.workload)?.listen)(conditions, address, token)
+    let pending = (row(conditions.workload)?.listen)(conditions, address, token)?;
+    Ok(Box::new(Placed { pending, conditions: conditions.clone() }))
 }
 
 /// Connects the sender to the receiver, and returns when the receiver has shown the run's token.
@@ -75,5 +79,28 @@ pub fn connect(
     token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
-    (row(conditions.workload)?.connect)(conditions, peer, token, patience)
+    placed((row(conditions.workload)?.connect)(conditions, peer, token, patience)?, conditions, Role::Sender)
+}
+
+/// A receiver that tells where it stands once its sender has come.
+struct Placed {
+    pending: Box<dyn Pending>,
+    conditions: Conditions,
+}
+
+impl Pending for Placed {
+    fn address(&self) -> SocketAddr {
+        self.pending.address()
+    }
+
+    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
+        placed(self.pending.accept(patience)?, &self.conditions, Role::Receiver)
+    }
+}
+
+/// The end with its place among its settings.
+fn placed(mut ready: Ready, conditions: &Conditions, role: Role) -> Result<Ready, TrafficError> {
+    let socket = ready.flow.handle().map_err(TrafficError::system("keep a handle of the socket"))?;
+    ready.in_force.extend(local::in_force(socket, conditions, role));
+    Ok(ready)
 }

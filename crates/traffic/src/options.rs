@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 
 use model::conditions::Conditions;
 use model::record::{InForce, TcpInfo};
+use rustix::net::{AddressFamily, sockopt};
 use sys::socket::{self, IntOption};
 
 use crate::flow::TrafficError;
@@ -13,6 +14,8 @@ use crate::flow::TrafficError;
 enum Of {
     Any,
     Tcp,
+    Ipv4,
+    Ipv6,
 }
 
 /// A socket option whose value is a number.
@@ -75,7 +78,15 @@ const OPTIONS: &[Row] = &[
         name: "dscp",
         option_name: "IP_TOS",
         option: socket::IP_TOS,
-        of: Of::Any,
+        of: Of::Ipv4,
+        asked: |c| c.dscp.map(|code_point| code_point << 2),
+        shown: CODE_POINT,
+    },
+    Row {
+        name: "dscp",
+        option_name: "IPV6_TCLASS",
+        option: socket::IPV6_TCLASS,
+        of: Of::Ipv6,
         asked: |c| c.dscp.map(|code_point| code_point << 2),
         shown: CODE_POINT,
     },
@@ -97,8 +108,17 @@ const OPTIONS: &[Row] = &[
     },
 ];
 
-fn rows(is_tcp: bool) -> impl Iterator<Item = &'static Row> {
-    OPTIONS.iter().filter(move |row| row.of == Of::Any || is_tcp)
+impl Row {
+    /// True where such a socket has the option.
+    fn is_of(&self, socket: impl AsFd, is_tcp: bool) -> bool {
+        let is_of_family = |family| sockopt::socket_domain(socket).is_ok_and(|domain| domain == family);
+        match self.of {
+            Of::Any => true,
+            Of::Tcp => is_tcp,
+            Of::Ipv4 => is_of_family(AddressFamily::INET),
+            Of::Ipv6 => is_of_family(AddressFamily::INET6),
+        }
+    }
 }
 
 /// Sets what the run asks for. The kernel may do less than it says: see [`in_force`].
@@ -106,8 +126,8 @@ fn rows(is_tcp: bool) -> impl Iterator<Item = &'static Row> {
 /// # Errors
 /// The option, the value, and what the kernel answered.
 pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(), TrafficError> {
-    for row in rows(is_tcp) {
-        let Some(value) = (row.asked)(conditions) else { continue };
+    for row in OPTIONS {
+        let Some(value) = (row.asked)(conditions).filter(|_| row.is_of(&socket, is_tcp)) else { continue };
         let number = i32::try_from(value).unwrap_or(i32::MAX);
         socket::set_int(socket.as_fd(), row.option, number)
             .map_err(|error| TrafficError::system(format!("{} of {value}", row.option_name))(error))?;
@@ -126,7 +146,7 @@ pub fn in_force(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Vec
             actual: actual.map(|value| actual_shown(value).to_string()),
         }
     };
-    rows(is_tcp).map(read).collect()
+    OPTIONS.iter().filter(|row| row.is_of(&socket, is_tcp)).map(read).collect()
 }
 
 /// The connection's state in the words of the record.

@@ -14,6 +14,7 @@ use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
+use crate::local;
 use crate::loops::{Amount, receive_flags, send_messages};
 use crate::modes;
 use crate::options::{self, tcp_info};
@@ -35,10 +36,10 @@ pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<
 /// A listening socket with the run's options, and its address.
 pub fn bind(conditions: &Conditions, address: IpAddr, backlog: i32) -> Result<(TcpListener, SocketAddr), TrafficError> {
     let asked = format!("listen on TCP {address}");
-    let address = SocketAddr::new(address, 0);
+    let address = local::receiver_address(address, conditions);
     let socket = open(&address, conditions)?;
-    let bound = rustix::net::bind(&socket, &address).and_then(|()| rustix::net::listen(&socket, backlog));
-    bound.map_err(|error| TrafficError::system(asked)(error.into()))?;
+    local::bind_receiver(&socket, address, conditions)?;
+    rustix::net::listen(&socket, backlog).map_err(TrafficError::errno(asked))?;
     let listener = TcpListener::from(socket);
     let address = listener.local_addr().map_err(TrafficError::system("the TCP socket's own address"))?;
     Ok((listener, address))
@@ -97,13 +98,14 @@ pub fn meet(
 ) -> Result<TcpStream, TrafficError> {
     let deadline = Instant::now() + patience;
     let socket = open(&peer, conditions)?;
+    local::bind_sender(&socket, peer, conditions)?;
     if let Some(bytes) = segment_option(conditions) {
         socket::set_int(&socket, TCP_MAXSEG, bytes)
             .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;
     }
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
         .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
-    rustix::net::connect(&socket, &peer)
+    rustix::net::connect(&socket, &local::target(peer, conditions))
         .map_err(|error| connect_error(&format!("connect to TCP {peer} within {patience:?}"), error))?;
     let mut stream = TcpStream::from(socket);
     exchange_tokens(&mut stream, &token, deadline).map_err(|error| {

@@ -39,7 +39,7 @@ impl Asker {
     /// As the run asks for. `bytes` are those of a whole transaction.
     pub fn of(conditions: &Conditions, bytes: u64) -> Asker {
         Asker {
-            transactions: conditions.stop_messages.unwrap_or(u64::MAX),
+            transactions: conditions.stop_transactions.or(conditions.stop_messages).unwrap_or(u64::MAX),
             bytes,
             schedule: conditions.transaction_rate.map(Schedule::new),
             recorder: if conditions.latency { Recorder::new() } else { None },

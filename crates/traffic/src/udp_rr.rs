@@ -87,7 +87,7 @@ struct Waiting {
 
 /// Opens the server's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let socket = udp_stream::bind(conditions, SocketAddr::new(address, 0))?;
+    let socket = udp_stream::bind(conditions, address)?;
     let address = socket.local_addr().map_err(TrafficError::system("the UDP socket's own address"))?;
     Ok(Box::new(Waiting { socket, address, conditions: conditions.clone(), token }))
 }

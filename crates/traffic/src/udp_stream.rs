@@ -8,12 +8,13 @@ use std::time::Duration;
 use model::conditions::Conditions;
 use model::record::Role;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{Token, answer_udp, greet_udp};
 use crate::intake::{Intake, QUIET};
+use crate::local;
 use crate::loops::{Amount, receive_flags, send_messages};
 use crate::modes;
 use crate::options;
@@ -29,14 +30,24 @@ struct Waiting {
 
 /// Opens the receiver's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let socket = bind(conditions, SocketAddr::new(address, 0))?;
+    let socket = bind(conditions, address)?;
     let address = socket.local_addr().map_err(TrafficError::system("the UDP socket's own address"))?;
     Ok(Box::new(Waiting { socket, address, conditions: conditions.clone(), token }))
 }
 
+/// A receiver's socket with the run's options.
+pub fn bind(conditions: &Conditions, address: IpAddr) -> Result<UdpSocket, TrafficError> {
+    let address = local::receiver_address(address, conditions);
+    let socket = open(&address, conditions)?;
+    local::bind_receiver(&socket, address, conditions)?;
+    Ok(socket.into())
+}
+
 /// A socket with the run's options.
-pub fn bind(conditions: &Conditions, address: SocketAddr) -> Result<UdpSocket, TrafficError> {
-    let socket = UdpSocket::bind(address).map_err(TrafficError::system(format!("bind a UDP socket to {address}")))?;
+fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+        .map_err(TrafficError::errno("open a UDP socket"))?;
     options::set(&socket, conditions, false)?;
     Ok(socket)
 }
@@ -64,9 +75,11 @@ pub fn meet(
     token: Token,
     patience: Duration,
 ) -> Result<UdpSocket, TrafficError> {
-    let any: IpAddr = if peer.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
-    let socket = bind(conditions, SocketAddr::new(any, 0))?;
-    socket.connect(peer).map_err(TrafficError::system(format!("connect a UDP socket to {peer}")))?;
+    let socket = open(&peer, conditions)?;
+    local::bind_sender(&socket, peer, conditions)?;
+    rustix::net::connect(&socket, &local::target(peer, conditions))
+        .map_err(TrafficError::errno(format!("connect a UDP socket to {peer}")))?;
+    let socket = UdpSocket::from(socket);
     greet_udp(&socket, &token, patience).map_err(|error| {
         TrafficError::Peer(format!("the UDP receiver at {peer} did not answer with the run's token within {patience:?}: {error}; see that nothing filters UDP between the hosts"))
     })?;

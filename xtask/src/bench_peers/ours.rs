@@ -76,7 +76,7 @@ fn workload(traffic: Traffic) -> Result<Workload> {
 
 fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Way> {
     let place = field.lab.host(host)?;
-    let (device, address) = (place.device.clone(), place.address);
+    let (device, addresses) = (place.device.clone(), place.addresses.clone());
     let (lab, bitcost): (Arc<Lab>, PathBuf) = (field.lab.clone(), bitcost.to_owned());
     let command = move || {
         let mut command = Command::new(&bitcost);
@@ -84,7 +84,7 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
         lab.command_in(host, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way { place: format!("netns:{host}"), command: Box::new(command), device, address, cpus: vec![cpu] })
+    Ok(Way { place: format!("netns:{host}"), command: Box::new(command), device, addresses, cpus: vec![cpu] })
 }
 
 fn one_run(conditions: Conditions) -> Plan {

@@ -148,6 +148,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
+    plan.cells.iter().try_for_each(|cell| place::check_cpus(&cell.conditions))?;
     let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;

@@ -7,6 +7,7 @@ use live::Seconds;
 use metrics::RunView;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
+use model::place::IpVersion;
 use model::plan::{Plan, PlannedRun};
 use model::settings::{Kind, SETTINGS, Setting};
 use model::study::{Cell, LabSpec, Napi, Topology};
@@ -34,6 +35,12 @@ pub struct Arguments {
     test: String,
     #[command(flatten)]
     settings: Settings,
+    /// IPv4 alone: --ip-version 4
+    #[arg(short = '4', conflicts_with_all = ["ipv6", "ip_version"])]
+    ipv4: bool,
+    /// IPv6 alone: --ip-version 6
+    #[arg(short = '6', conflicts_with = "ip_version")]
+    ipv6: bool,
     /// MTU of the embedded lab's links, in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
     mtu: u32,
@@ -72,7 +79,8 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true"),
-        kind => argument.value_name(value_name(kind)),
+        // A value such as -1 is refused by its setting, which says what is allowed.
+        kind => argument.value_name(value_name(kind)).allow_negative_numbers(true),
     })
 }
 
@@ -84,6 +92,7 @@ fn value_name(kind: Kind) -> String {
         Kind::Time(..) => "TIME".to_owned(),
         Kind::Word(words) => words.join("|"),
         Kind::Name => "NAME".to_owned(),
+        Kind::Form(word, ..) => word.to_owned(),
         Kind::Switch => "true|false".to_owned(),
     }
 }
@@ -103,6 +112,7 @@ impl FromArgMatches for Settings {
 /// Makes the run and prints its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let conditions = conditions(arguments)?;
+    place::check_cpus(&conditions)?;
     let stop = stop_on_signals()?;
     let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
     let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
@@ -152,6 +162,10 @@ fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
             return Err(Failure::Usage(format!("--{flag} is not for {test}; use --request-size and --response-size")));
         }
         setting.set_text(&mut conditions, text).map_err(|reason| Failure::Usage(format!("--{flag}: {reason}")))?;
+    }
+    let version = [(arguments.ipv4, IpVersion::V4), (arguments.ipv6, IpVersion::V6)];
+    if let Some((_, version)) = version.into_iter().find(|(asked, _)| *asked) {
+        conditions.places.ip_version = Some(version);
     }
     conditions.check(arguments.mtu).map_err(Failure::Usage)?;
     Ok(conditions)

@@ -31,6 +31,8 @@ fn main() {
         ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
         ("a_setting_that_is_not_in_force_fails_the_run", Host, one_run::not_in_force),
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
+        ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
+        ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
         ("resuming_repeats_what_measured_nothing", Host, resume::repeats_what_measured_nothing),
         ("a_log_cut_anywhere_is_shown", Host, cut::shown),

@@ -4,8 +4,10 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::bench::{Bench, PATIENCE, program};
+use serde_json::Value;
 use testkit::process::eventually;
+
+use crate::bench::{Bench, PATIENCE, program};
 
 /// A short run of one workload with these settings.
 fn test(bench: &Bench, words: &[&str]) -> crate::bench::Done {
@@ -41,5 +43,71 @@ pub fn closed_output() {
     let status = eventually(PATIENCE, "it ends", || child.try_wait().unwrap());
     let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
     assert_eq!((status.code(), said.as_str()), (Some(141), ""));
+    bench.assert_nothing_left();
+}
+
+/// What an end's record says of a setting: asked, and in force.
+fn in_force(document: &Value, end: &str, name: &str) -> [String; 2] {
+    let rows = document[end]["in_force"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name} in {rows:?}"));
+    ["asked", "actual"].map(|key| row[key].as_str().unwrap_or("").to_owned())
+}
+
+/// Settings that the agents see to are in force: times, flows, offloads, the receiver's address.
+pub fn settings_of_the_agents() {
+    let bench = Bench::new();
+    let words = ["test", "tcp", "--json", "-t", "300ms", "-O", "100ms", "-P", "2", "--offloads", "off", "-p", "5201"];
+    let done = bench.bitcost(&[&words[..], &["--receiver-address", "fd00::2"]].concat());
+    done.assert_code(0);
+    let document = done.json();
+    for end in ["sender", "receiver"] {
+        let record = &document[end];
+        assert_eq!(record["flows"].as_array().unwrap().len(), 2);
+        let active = record["offloads"]["active"].as_object().unwrap();
+        assert!(active.len() >= 3 && active.values().all(|on| on == false), "{active:?}");
+        let window_ns = record["window_end_ns"].as_u64().unwrap() - record["window_begin_ns"].as_u64().unwrap();
+        // Its begin may be late, not its end.
+        assert!((150_000_000..5_000_000_000).contains(&window_ns), "{window_ns}");
+        assert_eq!(in_force(&document, end, "ip_version")[1], "6");
+    }
+    assert_eq!(in_force(&document, "receiver", "receiver_address"), ["fd00::2", "fd00::2"]);
+    assert_eq!(in_force(&document, "receiver", "receiver_ports"), ["5201", "5201"]);
+    let warmup = document["sender"]["counts"]["outside"]["messages"].as_u64().unwrap();
+    assert!(warmup > 0, "the warm-up is counted apart");
+    bench.assert_nothing_left();
+}
+
+/// Field 41 of `/proc/PID/stat` is the scheduling class (proc_pid_stat(5)); the name before may have spaces.
+fn class_of(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(38)?.parse().ok()
+}
+
+/// A thread of an agent in the host with this device, on these CPUs alone, in `SCHED_BATCH`.
+fn has_seat(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
+    const BATCH: u32 = 3;
+    let wanted = format!("Cpus_allowed_list:\t{cpus}\n");
+    let tasks = bench.family.members_with("agent", device).into_iter();
+    let tasks = tasks.flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten());
+    let read = |task: &fs::DirEntry, file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+    let is_seat =
+        |task: &fs::DirEntry| read(task, "status").contains(&wanted) && class_of(&read(task, "stat")) == Some(BATCH);
+    tasks.into_iter().any(|task| is_seat(&task)).then_some(())
+}
+
+/// Each end's thread has the CPU and the scheduling class that were asked for, as the kernel lists them.
+pub fn seats() {
+    let bench = Bench::new();
+    let words =
+        ["test", "udp", "--json", "-t", "20s", "--sender-cpus", "1", "--receiver-cpus", "0", "--scheduling", "batch"];
+    let running = bench.start(&words);
+    eventually(PATIENCE, "the sender has its seat", || has_seat(&bench, "h1-eth0", "1"));
+    eventually(PATIENCE, "the receiver has its seat", || has_seat(&bench, "h2-eth0", "0"));
+    drop(running);
+    let done = test(&bench, &[&words[..1], &["rr", "--json"], &words[5..]].concat()[1..]);
+    done.assert_code(0);
+    let document = done.json();
+    assert_eq!(in_force(&document, "sender", "sender_cpus"), ["1", "1"]);
+    assert_eq!(in_force(&document, "receiver", "receiver_cpus"), ["0", "0"]);
+    assert_eq!(in_force(&document, "receiver", "scheduling"), ["batch", "batch"]);
     bench.assert_nothing_left();
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use model::conditions::{Conditions, UDP_PAYLOAD_MAX};
+use model::conditions::Conditions;
+use model::place::IpVersion;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
 use sys::datagram::{Wait, receive_joined};
@@ -39,7 +40,7 @@ pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box
         return Err(Errno::MSGSIZE.into());
     }
     socket::set_int(socket, UDP_SEGMENT, size as i32)?;
-    let most = (UDP_PAYLOAD_MAX as usize / size).clamp(1, SEGMENTS_MAX);
+    let most = (IpVersion::V4.udp_payload_max() as usize / size).clamp(1, SEGMENTS_MAX);
     Ok(Box::new(Sender { messages: vec![0x5A; most * size], size, most, amount: Amount::of(conditions) }))
 }
 
@@ -80,7 +81,7 @@ struct Receiver {
 /// Takes the datagrams that the kernel joined.
 pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
     socket::set_int(socket, UDP_GRO, 1)?;
-    let buffer = vec![0; (UDP_PAYLOAD_MAX as usize).next_power_of_two()];
+    let buffer = vec![0; (IpVersion::V6.udp_payload_max() as usize).next_power_of_two()];
     Ok(Box::new(Receiver { buffer, wait: wait(conditions), intake: Intake::of(conditions) }))
 }
 

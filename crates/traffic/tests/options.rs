@@ -1,0 +1,406 @@
+//! Every setting is read back from a socket, from the wire, or from what a run did; one that silently does
+//! nothing fails here. Each trial has a network of its own.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::conditions::{Conditions, Workload};
+use model::place::IpVersion;
+use model::record::{Counts, InForce, Role};
+use model::settings::SETTINGS;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, sockopt};
+use sys::socket::{self as option, IntOption};
+use traffic::{Control, Flow, Outcome, Sent};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+
+/// How a setting is proved.
+struct Proof {
+    setting: &'static str,
+    /// What is typed for it.
+    value: &'static str,
+    workload: Workload,
+    /// Other settings, as they are typed.
+    with: &'static [(&'static str, &'static str)],
+    prove: fn(&Conditions),
+}
+
+const fn proof(setting: &'static str, value: &'static str, workload: Workload, prove: fn(&Conditions)) -> Proof {
+    Proof { setting, value, workload, with: &[], prove }
+}
+
+const fn with(
+    setting: &'static str,
+    value: &'static str,
+    workload: Workload,
+    with: &'static [(&'static str, &'static str)],
+    prove: fn(&Conditions),
+) -> Proof {
+    Proof { setting, value, workload, with, prove }
+}
+
+use Workload::{TcpRr, TcpStream, UdpRr, UdpStream};
+
+const V6: (&str, &str) = ("ip_version", "6");
+
+const PROOFS: &[Proof] = &[
+    proof("workload", "udp_rr", TcpStream, |c| {
+        let met = meet(c);
+        assert_eq!(met.sockets.map(|socket| sockopt::socket_type(socket).expect("a type")), [SocketType::DGRAM; 2]);
+    }),
+    proof("message_size_bytes", "333", UdpStream, |c| assert_eq!(payloads(c), [333; 20])),
+    with("receive_size_bytes", "100", TcpStream, &[("message_size_bytes", "1000")], |c| {
+        let played = play(c);
+        assert!(played.receiver.calls >= 200 && played.receiver.bytes == 20_000, "{:?}", played.receiver);
+    }),
+    with("mss", "500", TcpStream, &[("message_size_bytes", "1000")], |c| {
+        let played = play(c);
+        let info = played.outcomes[0].tcp_info.clone().expect("a connection");
+        assert_eq!(info.snd_mss_bytes, Some(500));
+    }),
+    proof("congestion_control", "reno", TcpStream, |c| {
+        assert_eq!(meet(c).sockets.map(|socket| option::congestion_control(socket).expect("a name")), ["reno"; 2]);
+    }),
+    proof("send_buffer_bytes", "20000", TcpStream, |c| is(c, option::SO_SNDBUF, &BOTH, 40_000)),
+    proof("send_buffer_bytes", "20000", UdpStream, |c| is(c, option::SO_SNDBUF, &BOTH, 40_000)),
+    proof("receive_buffer_bytes", "20000", TcpStream, |c| is(c, option::SO_RCVBUF, &BOTH, 40_000)),
+    proof("receive_buffer_bytes", "20000", UdpRr, |c| is(c, option::SO_RCVBUF, &BOTH, 40_000)),
+    proof("receive_low_water_bytes", "3000", TcpStream, |c| is(c, option::SO_RCVLOWAT, &[Role::Receiver], 3000)),
+    proof("nodelay", "true", TcpStream, |c| is(c, option::TCP_NODELAY, &BOTH, 1)),
+    proof("nodelay", "true", TcpRr, |c| is(c, option::TCP_NODELAY, &BOTH, 1)),
+    proof("cork", "true", TcpStream, |c| is(c, option::TCP_CORK, &BOTH, 1)),
+    proof("dscp", "46", UdpStream, |c| {
+        is(c, option::IP_TOS, &BOTH, 46 << 2);
+        on_wire(c, |packet| assert_eq!(packet[1], 46 << 2));
+    }),
+    with("dscp", "10", TcpStream, &[V6], |c| {
+        is(c, option::IPV6_TCLASS, &BOTH, 10 << 2);
+        on_wire(c, |packet| assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10));
+    }),
+    proof("priority", "5", UdpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
+    proof("waiting", "spin", TcpStream, idle_receiver_works),
+    proof("waiting", "spin", UdpStream, idle_receiver_works),
+    proof("busy_poll_us", "37", TcpStream, |c| is(c, option::SO_BUSY_POLL, &BOTH, 37)),
+    proof("receiver_delay_us", "5000", UdpStream, |c| assert!(play(c).elapsed >= Duration::from_millis(95))),
+    // 20 messages of 1000 bytes, one each 5 ms.
+    with("rate_bps", "1600000", UdpStream, BURSTS, |c| assert!(play(c).elapsed >= Duration::from_millis(94))),
+    with("message_rate", "200", TcpStream, BURSTS, |c| assert!(play(c).elapsed >= Duration::from_millis(94))),
+    // On the wire a datagram of 22 bytes has 64: three times as long for each as by user data.
+    with(
+        "rate_of",
+        "wire",
+        UdpStream,
+        &[("message_size_bytes", "22"), ("rate_bps", "102400"), ("burst_messages", "1")],
+        |c| {
+            assert!(play(c).elapsed >= Duration::from_millis(94));
+        },
+    ),
+    with("burst_messages", "7", UdpStream, &[("message_rate", "1000")], |c| {
+        let pacing = play(c).outcomes[0].pacing.expect("it paces itself");
+        assert_eq!((pacing.burst_messages, pacing.bursts), (7, 3));
+    }),
+    with("pacing", "kernel", TcpStream, &[("rate_bps", "80000000")], |c| {
+        let [sender, _] = meet(c).sockets;
+        assert_eq!(option::max_pacing_rate(sender).expect("a rate"), Some(10_000_000));
+    }),
+    proof("stop_bytes", "12345", TcpStream, |c| {
+        let played = play(c);
+        assert_eq!([played.sender.bytes, played.receiver.bytes], [12_345; 2]);
+    }),
+    proof("stop_messages", "17", UdpStream, |c| {
+        let played = play(c);
+        assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
+    }),
+    proof("stop_transactions", "17", TcpRr, |c| {
+        let played = play(c);
+        assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
+    }),
+    proof("request_size_bytes", "77", UdpRr, |c| assert_eq!(payloads(c), [[77, 1]; 20].concat())),
+    proof("response_size_bytes", "78", UdpRr, |c| assert_eq!(payloads(c), [[1, 78]; 20].concat())),
+    proof("ip_version", "6", TcpStream, |c| is_of(c, AddressFamily::INET6)),
+    proof("ip_version", "6", UdpStream, |c| is_of(c, AddressFamily::INET6)),
+    proof("ip_version", "4", UdpRr, |c| is_of(c, AddressFamily::INET)),
+    with("flow_label", "74565", UdpStream, &[V6], labelled),
+    with("flow_label", "74565", TcpStream, &[V6], labelled),
+    with("flow_label", "74565", Workload::TcpCrr, &[V6], labelled),
+    proof("sender_address", "127.0.0.2", TcpStream, |c| assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))),
+    proof("sender_address", "127.0.0.2", UdpStream, |c| assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))),
+    proof("sender_device", "lo", UdpStream, |c| is_bound(c, ["lo"], [Role::Sender])),
+    proof("sender_device", "lo", TcpStream, |c| is_bound(c, ["lo"], [Role::Sender])),
+    proof("receiver_device", "lo", TcpStream, |c| is_bound(c, ["lo"], [Role::Receiver])),
+    proof("receiver_device", "lo", UdpStream, |c| is_bound(c, ["lo"], [Role::Receiver])),
+    // Inside of the kernel's own range of ports, and outside of it.
+    proof("sender_ports", "40000-40003", TcpStream, |c| assert!((40_000..=40_003).contains(&meet(c).own(0).port()))),
+    proof("sender_ports", "2000-2003", TcpStream, |c| assert!((2000..=2003).contains(&meet(c).own(0).port()))),
+    proof("sender_ports", "2000", UdpStream, |c| assert_eq!(meet(c).own(0).port(), 2000)),
+    proof("sender_ports", "40000", UdpRr, |c| assert_eq!(meet(c).own(0).port(), 40_000)),
+    proof("receiver_ports", "5201", TcpStream, listens_again),
+    proof("receiver_ports", "5201", UdpStream, listens_again),
+    proof("latency", "true", UdpRr, |c| assert!(play(c).outcomes[0].latency.is_some())),
+    proof("transaction_rate", "200", TcpRr, |c| assert!(play(c).elapsed >= Duration::from_millis(94))),
+    proof("request_timeout_ms", "1234", UdpRr, |c| {
+        let [client, _] = meet(c).sockets;
+        let timeout = sockopt::socket_timeout(client, sockopt::Timeout::Recv).expect("a timeout").expect("one");
+        assert!((1234..1250).contains(&timeout.as_millis()), "{timeout:?}");
+    }),
+];
+
+const BURSTS: &[(&str, &str)] = &[("message_size_bytes", "1000"), ("burst_messages", "1")];
+
+/// Settings that are proved by other tests: the file under `crates`, and what of the proof stands in it.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("send_mode", "traffic/tests/modes.rs", "setting(row.end)"),
+    ("receive_mode", "traffic/tests/modes.rs", "setting(row.end)"),
+    ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
+    ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
+    ("receiver_address", "bitcost/tests/runs/one_run.rs", "--receiver-address"),
+    ("sender_cpus", "bitcost/tests/runs/one_run.rs", "--sender-cpus"),
+    ("receiver_cpus", "bitcost/tests/runs/one_run.rs", "--receiver-cpus"),
+    ("scheduling", "bitcost/tests/runs/one_run.rs", "--scheduling"),
+    ("warmup_s", "bitcost/tests/runs/one_run.rs", "-O"),
+    ("duration_s", "bitcost/tests/runs/one_run.rs", "-t"),
+];
+
+const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
+
+fn main() {
+    // Each trial finds its proof again by its name in the process that is started for it.
+    let names: Vec<&'static str> = PROOFS.iter().map(name).collect();
+    let mut trials: Vec<(&'static str, testkit::Run)> = vec![
+        ("every setting has its proof", Box::new(every_setting_has_its_proof)),
+        ("two flows share a range of ports", Box::new(two_flows_share_a_range)),
+    ];
+    trials
+        .extend(names.into_iter().zip(PROOFS).map(|(name, proof)| (name, Box::new(|| proved(proof)) as testkit::Run)));
+    testkit::main_of(trials);
+}
+
+fn name(proof: &Proof) -> &'static str {
+    let with: String = proof.with.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    format!("{} {} ({}{with})", proof.setting, proof.value, proof.workload.name()).leak()
+}
+
+fn every_setting_has_its_proof() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (setting, file, words) in ELSEWHERE {
+        let text = std::fs::read_to_string(crates.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(text.contains(words), "{setting}: no `{words}` in {file}");
+    }
+    for setting in SETTINGS {
+        let here = PROOFS.iter().any(|proof| proof.setting == setting.name);
+        let there = ELSEWHERE.iter().any(|(name, ..)| *name == setting.name);
+        assert!(here || there, "{}: write a row in PROOFS, or name its test in ELSEWHERE", setting.name);
+    }
+}
+
+fn proved(proof: &Proof) {
+    let mut conditions = Conditions { workload: proof.workload, message_size_bytes: 1000, ..Conditions::default() };
+    for (name, value) in proof.with.iter().chain([&(proof.setting, proof.value)]) {
+        let setting = SETTINGS.iter().find(|setting| setting.name == *name).expect("a setting");
+        setting.set_text(&mut conditions, value).expect("it takes the value");
+    }
+    if !conditions.is_bounded() {
+        conditions.stop_messages = Some(20);
+    }
+    conditions.check(65_535).expect("it is possible");
+    (proof.prove)(&conditions);
+}
+
+/// Both ends, made ready.
+struct Met {
+    flows: [Box<dyn Flow>; 2],
+    sockets: [OwnedFd; 2],
+}
+
+impl Met {
+    /// The address of an end's socket.
+    fn own(&self, end: usize) -> SocketAddr {
+        rustix::net::getsockname(&self.sockets[end]).expect("bound").try_into().expect("an address of IP")
+    }
+}
+
+fn try_meet(conditions: &Conditions) -> Result<Met, traffic::TrafficError> {
+    let here: IpAddr = match conditions.ip_version() {
+        IpVersion::V4 => Ipv4Addr::LOCALHOST.into(),
+        IpVersion::V6 => Ipv6Addr::LOCALHOST.into(),
+    };
+    let pending = traffic::listen(conditions, here, TOKEN)?;
+    let (asked, address) = (conditions.clone(), pending.address());
+    let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let receiver = pending.accept(PATIENCE);
+    let [sender, receiver] = [sender.join().expect("no panic")?, receiver?];
+    no_difference(&sender.in_force);
+    no_difference(&receiver.in_force);
+    let flows = [sender.flow, receiver.flow];
+    let sockets = flows.each_ref().map(|flow| flow.handle().expect("a handle"));
+    Ok(Met { flows, sockets })
+}
+
+fn meet(conditions: &Conditions) -> Met {
+    try_meet(conditions).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What an end says of itself agrees with what is proved here.
+fn no_difference(in_force: &[InForce]) {
+    for setting in in_force {
+        assert!(setting.asked.is_none() || setting.asked == setting.actual, "{setting:?}");
+    }
+}
+
+/// The option has this value at these ends' sockets.
+fn is(conditions: &Conditions, wanted: IntOption, ends: &[Role], value: i32) {
+    let met = meet(conditions);
+    for (role, socket) in BOTH.iter().zip(&met.sockets).filter(|(role, _)| ends.contains(role)) {
+        assert_eq!(option::get_int(socket, wanted).expect("an option"), value, "{}", role.name());
+    }
+}
+
+fn is_of(conditions: &Conditions, family: AddressFamily) {
+    let sockets = meet(conditions).sockets;
+    assert_eq!(sockets.map(|socket| sockopt::socket_domain(socket).expect("a family")), [family; 2]);
+}
+
+fn is_bound(conditions: &Conditions, devices: [&str; 1], ends: [Role; 1]) {
+    let met = meet(conditions);
+    for (role, socket) in BOTH.iter().zip(&met.sockets) {
+        let bound = option::bound_device(socket).expect("an option");
+        let wanted = ends.contains(role).then(|| devices[0].to_owned());
+        assert_eq!(bound, wanted, "{}", role.name());
+    }
+}
+
+/// What both ends of a run left behind.
+struct Played {
+    sender: Counts,
+    receiver: Counts,
+    outcomes: [Outcome; 2],
+    elapsed: Duration,
+}
+
+/// Runs both ends to the run's bound.
+fn play(conditions: &Conditions) -> Played {
+    play_all(meet(conditions))
+}
+
+fn play_all(met: Met) -> Played {
+    let controls: [Arc<Control>; 2] = Default::default();
+    let began = Instant::now();
+    let run = |(mut flow, control): (Box<dyn Flow>, &Arc<Control>)| {
+        let control = control.clone();
+        thread::spawn(move || flow.run(&control).map(|()| flow))
+    };
+    controls.iter().for_each(|control| control.enter(traffic::Phase::Measured));
+    let threads: Vec<_> = met.flows.into_iter().zip(&controls).map(run).collect();
+    let mut flows = Vec::new();
+    for thread in threads {
+        flows.push(thread.join().expect("no panic").expect("it ends well"));
+        controls[1].expect_messages(controls[0].counts().total().messages);
+    }
+    let counts = controls.each_ref().map(|control| control.counts().total());
+    let sent = Sent { measured: counts[0].messages, total: counts[0].messages };
+    let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
+    Played { sender: counts[0], receiver: counts[1], outcomes, elapsed: began.elapsed() }
+}
+
+/// The IP packets that a run puts on the wire, in their order.
+fn packets(conditions: &Conditions) -> Vec<Vec<u8>> {
+    let tap = socket(AddressFamily::PACKET, SocketType::DGRAM, Some(eth::ALL)).expect("a tap, as root of this network");
+    // The loopback shows each packet when it goes and when it comes.
+    option::set_int(&tap, option::PACKET_IGNORE_OUTGOING, 1).expect("an option of Linux 4.20");
+    let met = meet(conditions);
+    // What the ends said before is theirs.
+    while recv(&tap, &mut [0; 1][..], RecvFlags::DONTWAIT).is_ok() {}
+    play_all(met);
+    let mut packets = Vec::new();
+    let mut packet = [0; 65_536];
+    loop {
+        match recv(&tap, &mut packet[..], RecvFlags::DONTWAIT) {
+            Ok((length, _)) => packets.push(packet[..length].to_vec()),
+            Err(Errno::AGAIN) => return packets,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Something of every packet of a run.
+fn on_wire(conditions: &Conditions, check: impl Fn(&[u8])) {
+    let packets = packets(conditions);
+    assert!(packets.len() >= 2, "{}", packets.len());
+    packets.iter().for_each(|packet| check(packet));
+}
+
+/// The lengths of the user data of each datagram.
+fn payloads(conditions: &Conditions) -> Vec<usize> {
+    packets(conditions).iter().map(|packet| packet.len() - 28).collect()
+}
+
+/// Every packet of the sender's carries the label: of a connection those to the receiver's port.
+fn labelled(conditions: &Conditions) {
+    let of_sender = |packet: &&Vec<u8>| packet[42..44] == [0x14, 0x51];
+    let mut with_port = conditions.clone();
+    with_port.places.receiver.ports = model::place::Ports::parse("5201");
+    let packets = packets(&with_port);
+    let sent: Vec<&Vec<u8>> = packets.iter().filter(of_sender).collect();
+    assert!(sent.len() >= 2, "{} of {}", sent.len(), packets.len());
+    for packet in sent {
+        let word = u32::from_be_bytes([packet[0], packet[1], packet[2], packet[3]]);
+        assert_eq!(word & 0xf_ffff, 74_565, "{:x?}", &packet[..48]);
+    }
+}
+
+/// The same port can be listened on again at once, and is told as taken while it is.
+fn listens_again(conditions: &Conditions) {
+    for _ in 0..2 {
+        let met = meet(conditions);
+        assert_eq!(met.own(1).port(), 5201);
+        play_all(met);
+    }
+    let _held = traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).expect("listens");
+    let taken = traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).map(drop).expect_err("taken");
+    assert!(
+        taken.to_string().contains("127.0.0.1:5201") && taken.to_string().contains("choose another port"),
+        "{taken}"
+    );
+}
+
+/// Two flows take each a port of the range. Of TCP the kernel may give both the same one, where it chooses:
+/// their peers' ports differ.
+fn two_flows_share_a_range() {
+    for (workload, first) in [(TcpStream, 2000), (UdpStream, 2000), (UdpStream, 40_000)] {
+        let mut conditions = Conditions { workload, message_size_bytes: 1000, ..Conditions::default() };
+        conditions.places.sender.ports = model::place::Ports::parse(&format!("{first}-{}", first + 1));
+        let met = [meet(&conditions), meet(&conditions)];
+        let mut ports = met.each_ref().map(|met| met.own(0).port());
+        ports.sort_unstable();
+        assert_eq!(ports, [first, first + 1], "{workload:?}");
+    }
+}
+
+/// A receiver that spins uses CPU time while nothing comes; one that sleeps does not.
+fn idle_receiver_works(conditions: &Conditions) {
+    let Met { flows: [_sender, mut receiver], sockets } = meet(conditions);
+    let control: Arc<Control> = Arc::default();
+    let (tell, told) = std::sync::mpsc::channel();
+    let running = {
+        let control = control.clone();
+        thread::spawn(move || {
+            tell.send(sys::thread::thread_id()).expect("heard");
+            drop(receiver.run(&control));
+        })
+    };
+    let id = told.recv().expect("it runs");
+    let deadline = Instant::now() + PATIENCE;
+    while sys::thread::cpu_time_ns(id).expect("its clock") < 30_000_000 {
+        assert!(Instant::now() < deadline, "it sleeps");
+        thread::sleep(Duration::from_millis(5));
+    }
+    control.enter(traffic::Phase::Abort);
+    let _ = option::shutdown(&sockets[1]);
+    running.join().expect("no panic");
+}
