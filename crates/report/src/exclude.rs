@@ -1,7 +1,7 @@
 //! Why a run with a result has no place in its cell.
 
 use model::conditions::Conditions;
-use model::record::EndRecord;
+use model::record::{EndRecord, Sample, ThreadKind};
 
 /// The reasons, joined; absent where the run may be used.
 pub(crate) fn reason(sender: &EndRecord, receiver: &EndRecord, conditions: &Conditions) -> Option<String> {
@@ -21,12 +21,23 @@ fn nothing(sender: &EndRecord, receiver: &EndRecord) -> Vec<String> {
     let mut reasons = Vec::new();
     if receiver.counts.measured.bytes == 0 {
         let sent = sender.counts.measured.bytes;
-        reasons.push(format!("nothing received in the measured window ({sent} bytes sent)"));
+        let why = if had_no_cpu(sender) { ": other programs kept the sender's thread off its CPU" } else { "" };
+        reasons.push(format!("nothing received in the measured window ({sent} bytes sent){why}"));
     }
     if receiver.window_end_ns <= receiver.window_begin_ns || sender.window_end_ns <= sender.window_begin_ns {
         reasons.push("the measured window is empty".into());
     }
     reasons
+}
+
+/// True where the traffic's threads were there all the window long and ran in none of it.
+fn had_no_cpu(end: &EndRecord) -> bool {
+    let run_ns = |sample: &Sample| {
+        let traffic = sample.threads.iter().filter(|thread| thread.kind == ThreadKind::Traffic);
+        traffic.map(|thread| thread.run_ns).reduce(|a, b| a + b)
+    };
+    let (first, last) = (end.samples.first().and_then(run_ns), end.samples.last().and_then(run_ns));
+    first.is_some() && first == last
 }
 
 fn offloads(end: &EndRecord) -> Vec<String> {

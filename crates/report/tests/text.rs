@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Made, STUDY, ended, is, log, plain, summary, text};
+use common::{Did, Made, STUDY, ended, is, log, plain, summary, text};
 use model::event::FailureKind;
 
 fn assert_lines(text: &str, lines: &[&str]) {
@@ -220,4 +220,17 @@ fn headings_are_bold_when_asked() {
     let coloured = report::text(&summary(&events), options);
     assert!(coloured.contains("\u{1b}[1mThroughput (Mbit/s, higher is better)\u{1b}[0m\n"));
     assert_eq!(coloured.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""), text(&events));
+}
+
+#[test]
+fn a_sender_that_never_ran_is_left_out_with_the_reason() {
+    let events = log(STUDY, 1, |cell, run| {
+        let nothing = Did { sent_mbps: 0.0, received_mbps: 0.0, sender_cpu_ms: 0, receiver_cpu_ms: 0 };
+        let is_udp = is(cell, "transport", "UDP") && is(cell, "message_size_bytes", "1024");
+        ended(cell, &if is_udp { nothing } else { plain(cell, run) })
+    });
+    let text = text(&events);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = "(0 bytes sent): other programs kept the sender's thread off its CPU";
+    assert!(words.contains(&format!("nothing received in the measured window {reason}")), "{text}");
 }
