@@ -262,6 +262,10 @@ fn work(index: usize, mut flow: Box<dyn Flow>, control: &Control, wish: &Wish, b
         Ok(seat) => tell(Note::Began(Began { thread_id: sys::thread::thread_id(), seat })),
         Err(reason) => return tell(Note::Ended(index, Err(reason))),
     }
+    if !flow.keeps_new_files() {
+        // A thread that may not have a table of its own works with the process's.
+        let _ = sys::thread::own_files();
+    }
     sleep_until(begin_ns);
     let result = flow.run(control).map(|()| flow).map_err(|error| error.to_string());
     tell(Note::Ended(index, result));

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe};
 
 /// The thread's number, as `/proc/self/task` lists it when `/proc` is of the caller's PID namespace.
 pub fn thread_id() -> i32 {
@@ -61,6 +61,23 @@ pub fn policy() -> Option<Policy> {
     // SAFETY: the call takes a number and touches no memory of ours; 0 is the calling thread.
     let class = unsafe { libc::sched_getscheduler(0) };
     [Policy::Other, Policy::Batch].into_iter().find(|policy| *policy as libc::c_int == class)
+}
+
+/// Gives the calling thread a table of file descriptors of its own (unshare(2), `CLONE_FILES`), a copy of the
+/// process's.
+///
+/// While a table has one user only, a system call finds its file without counting references (`fdget` in
+/// fs/file.c), as in a program with one thread. What the thread opens afterwards no other thread has, and what
+/// others open or close it does not see.
+///
+/// # Errors
+/// The kernel's.
+pub fn own_files() -> io::Result<()> {
+    // SAFETY: the caller's descriptors stay valid under the same numbers in both tables, so no owned
+    // descriptor of any thread changes its meaning; a descriptor that the thread opens from now on must be
+    // closed by it, which callers see to.
+    unsafe { unshare_unsafe(UnshareFlags::FILES) }?;
+    Ok(())
 }
 
 /// Makes the calling thread's sleeps end at their time instead of up to 50 µs later (prctl(2), `PR_SET_TIMERSLACK`).

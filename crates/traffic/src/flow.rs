@@ -73,6 +73,8 @@ pub struct Outcome {
     pub pacing: Option<Pacing>,
     /// What only its mode counts.
     pub mode_counters: BTreeMap<String, u64>,
+    /// The low-water mark that a receiver set by itself.
+    pub low_water_bytes: Option<u32>,
     /// Times of the transactions, where they were asked for.
     pub latency: Option<Latency>,
 }
@@ -93,6 +95,12 @@ pub trait Flow: Send {
     /// # Errors
     /// The kernel's.
     fn handle(&self) -> io::Result<OwnedFd>;
+
+    /// True where [`Flow::run`] leaves descriptors behind that it opened, so that its thread has to share
+    /// the process's table of them.
+    fn keeps_new_files(&self) -> bool {
+        false
+    }
 
     /// Moves messages until `control` says that it is over, then ends the flow in good order.
     ///

@@ -67,6 +67,10 @@ impl Flow for Client {
         Ok(self.opener.first.try_clone()?.into())
     }
 
+    fn keeps_new_files(&self) -> bool {
+        true
+    }
+
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         let Client { opener, asker } = self;
         asker.ask(control, |_| {
