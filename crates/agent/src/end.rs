@@ -189,6 +189,7 @@ impl End {
                 tcp_info: outcome.tcp_info,
                 latency: outcome.latency,
                 pacing: outcome.pacing,
+                low_water_bytes: outcome.low_water_bytes,
                 mode_counters: outcome.mode_counters,
             }
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
@@ -92,6 +92,39 @@ pub enum Waiting {
     Spin,
 }
 
+/// Room of one receive call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiveSize {
+    /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is more. UDP: a message.
+    #[default]
+    Auto,
+    /// One message.
+    Message,
+    /// This many bytes.
+    Bytes(u32),
+}
+
+/// Reads a [`ReceiveSize`]; logs may also say a number, or null for one message.
+fn receive_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReceiveSize, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Named(ReceiveSize),
+        Bytes(u32),
+        Absent(()),
+    }
+    Ok(match Written::deserialize(deserializer)? {
+        Written::Named(size) => size,
+        Written::Bytes(bytes) => ReceiveSize::Bytes(bytes),
+        Written::Absent(()) => ReceiveSize::Message,
+    })
+}
+
+/// Room of a TCP receive call, and the highest low-water mark, of a receiver that chooses for itself: the
+/// fastest at every message size up to 128 KiB (`cargo xtask bench-defaults`).
+pub const AUTO_RECEIVE_BYTES: u32 = 256 << 10;
+
 /// Which bytes a rate counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -129,8 +162,9 @@ pub struct Conditions {
     pub receive_mode: Mode,
     /// Bytes that one send call hands over.
     pub message_size_bytes: u32,
-    /// Bytes that one receive call has room for; absent: one message.
-    pub receive_size_bytes: Option<u32>,
+    /// Bytes that one receive call has room for.
+    #[serde(deserialize_with = "receive_size")]
+    pub receive_size_bytes: ReceiveSize,
     /// User data per TCP segment; absent: what the path gives.
     pub mss: Option<Mss>,
     /// Stateless offloads at both hosts.
@@ -141,7 +175,8 @@ pub struct Conditions {
     pub send_buffer_bytes: Option<u32>,
     /// `SO_RCVBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
     pub receive_buffer_bytes: Option<u32>,
-    /// `SO_RCVLOWAT`, in bytes: a TCP receiver sleeps until this much is there; absent: any byte wakes it.
+    /// `SO_RCVLOWAT`, in bytes: a TCP receiver sleeps until this much is there; absent: the receiver of
+    /// a stream chooses, see [`Conditions::chooses_low_water`].
     pub receive_low_water_bytes: Option<u32>,
     /// `TCP_NODELAY` at both ends.
     pub nodelay: bool,
@@ -211,7 +246,7 @@ impl Default for Conditions {
             send_mode: Mode::Plain,
             receive_mode: Mode::Plain,
             message_size_bytes: 131_072,
-            receive_size_bytes: None,
+            receive_size_bytes: ReceiveSize::Auto,
             mss: None,
             offloads: Offloads::AsFound,
             congestion_control: None,
@@ -323,9 +358,25 @@ impl Conditions {
         }
     }
 
+    /// True where the receiver sets its low-water mark by itself: on a TCP stream that goes as fast as it can,
+    /// of messages that are not larger than the highest mark.
+    pub fn chooses_low_water(&self) -> bool {
+        self.workload == Workload::TcpStream
+            && self.receive_low_water_bytes.is_none()
+            && self.receive_size_bytes == ReceiveSize::Auto
+            && self.asked_messages_per_second().is_none()
+            && self.message_size_bytes <= AUTO_RECEIVE_BYTES
+    }
+
     /// The room of one receive call, in bytes.
     pub fn receive_bytes(&self) -> u32 {
-        self.receive_size_bytes.unwrap_or(self.message_size_bytes)
+        match self.receive_size_bytes {
+            ReceiveSize::Bytes(bytes) => bytes,
+            ReceiveSize::Auto if self.workload == Workload::TcpStream => {
+                self.message_size_bytes.max(AUTO_RECEIVE_BYTES)
+            }
+            ReceiveSize::Auto | ReceiveSize::Message => self.message_size_bytes,
+        }
     }
 
     /// The user data per segment that the run asks for, in bytes.

@@ -412,6 +412,9 @@ pub struct FlowRecord {
     /// What only its fast mode counts, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mode_counters: BTreeMap<String, u64>,
+    /// The low-water mark that a TCP receiver set by itself, as read back.
+    #[serde(default)]
+    pub low_water_bytes: Option<u32>,
 }
 
 impl FlowRecord {
@@ -423,6 +426,7 @@ impl FlowRecord {
             sequence: sum.sequence.zip(flow.sequence).map(|(a, b)| a.plus(&b)),
             tcp_info: sum.tcp_info.zip(flow.tcp_info.as_ref()).map(|(a, b)| a.plus(b)),
             pacing: sum.pacing,
+            low_water_bytes: sum.low_water_bytes,
             mode_counters: flow.mode_counters.iter().fold(sum.mode_counters, |mut counters, (name, count)| {
                 *counters.entry(name.clone()).or_default() += count;
                 counters

@@ -5,7 +5,7 @@
 use toml_edit::Value;
 
 use crate::conditions::{
-    Conditions, Mss, Offloads, Pacing, RateOf, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting, Workload,
+    Conditions, Mss, Offloads, Pacing, RateOf, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting, Workload,
 };
 use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
@@ -161,9 +161,15 @@ pub const SETTINGS: &[Setting] = &[
     row(
         "receive_size_bytes",
         flag("receive-size"),
-        Kind::Bytes(1, MESSAGE_MAX, &["message"]),
-        "bytes that one receive call has room for; `message`: one message",
-        |c, v| c.receive_size_bytes = (v.word() != "message").then(|| v.number()),
+        Kind::Bytes(1, MESSAGE_MAX, &["auto", "message"]),
+        "bytes that one receive call has room for; `message`: one message; `auto`: with TCP at least 256 KiB",
+        |c, v| {
+            c.receive_size_bytes = match v.word() {
+                "" => ReceiveSize::Bytes(v.number()),
+                "message" => ReceiveSize::Message,
+                _ => ReceiveSize::Auto,
+            };
+        },
     ),
     row(
         "mss",
@@ -206,7 +212,7 @@ pub const SETTINGS: &[Setting] = &[
         "receive_low_water_bytes",
         flag("low-water"),
         Kind::Bytes(1, BUFFER_MAX, &[]),
-        "SO_RCVLOWAT: a TCP receiver sleeps until this much is there",
+        "SO_RCVLOWAT: a TCP receiver sleeps until this much is there (default: what comes in 1 ms, at most 256 KiB)",
         |c, v| c.receive_low_water_bytes = Some(v.number()),
     ),
     row(

@@ -12,6 +12,7 @@ mod intake;
 mod latency;
 mod local;
 mod loops;
+mod low_water;
 mod modes;
 mod options;
 mod pacing;

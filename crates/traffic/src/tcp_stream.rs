@@ -16,6 +16,7 @@ use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
 use crate::local;
 use crate::loops::{Amount, receive_flags, send_messages};
+use crate::low_water::LowWater;
 use crate::modes;
 use crate::options::{self, tcp_info};
 use crate::pacing::{self, Pacer};
@@ -179,6 +180,7 @@ impl Pending for Waiting {
         let in_force = in_force(&stream, &conditions, false);
         modes::ready(Role::Receiver, &conditions, stream, in_force, |stream| {
             Box::new(Receiver {
+                low_water: LowWater::of(&conditions, &stream),
                 stream,
                 buffer: vec![0; conditions.receive_bytes() as usize],
                 flags: receive_flags(&conditions),
@@ -276,6 +278,7 @@ struct Receiver {
     buffer: Vec<u8>,
     flags: RecvFlags,
     delay: Duration,
+    low_water: LowWater,
 }
 
 impl Flow for Receiver {
@@ -284,10 +287,17 @@ impl Flow for Receiver {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        self.low_water.begin();
         while control.phase() != Phase::Abort {
             match recv(&self.stream, &mut self.buffer[..], self.flags) {
                 Ok((0, _)) => break,
-                Ok((length, _)) => control.count_call(control.phase(), length),
+                Ok((length, _)) => {
+                    let phase = control.phase();
+                    control.count_call(phase, length);
+                    if self.low_water.is_due(phase) {
+                        self.low_water.settle(&self.stream, control);
+                    }
+                }
                 Err(Errno::AGAIN) => {
                     control.count_empty();
                     continue;
@@ -303,6 +313,7 @@ impl Flow for Receiver {
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
+        let low_water_bytes = self.low_water.in_force();
+        Outcome { tcp_info: tcp_info(&self.stream), low_water_bytes, ..Outcome::default() }
     }
 }

@@ -20,7 +20,7 @@ use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use model::conditions::{Conditions, Waiting};
+use model::conditions::{Conditions, ReceiveSize, Waiting};
 use model::modes::{MODES, Mode, setting};
 use model::record::{InForce, Role};
 use rustix::io::Errno;
@@ -236,7 +236,10 @@ const ROOM: u32 = 1 << 20;
 
 /// The room of one receive call of a TCP mode.
 fn receive_room(conditions: &Conditions) -> usize {
-    conditions.receive_size_bytes.unwrap_or(ROOM) as usize
+    match conditions.receive_size_bytes {
+        ReceiveSize::Bytes(bytes) => bytes as usize,
+        ReceiveSize::Auto | ReceiveSize::Message => ROOM as usize,
+    }
 }
 
 /// How a receive call waits.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use model::conditions::Conditions;
+use model::conditions::{Conditions, ReceiveSize};
 use rustix::io::Errno;
 use sys::datagram::Wait;
 use sys::uring::ReceiveRing;
@@ -34,7 +34,7 @@ struct Receiver {
 pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
     let is_datagram = conditions.workload.is_datagram();
     let room = conditions.receive_bytes() as usize;
-    let is_free = !is_datagram && conditions.receive_size_bytes.is_none();
+    let is_free = !is_datagram && !matches!(conditions.receive_size_bytes, ReceiveSize::Bytes(_));
     let room = if is_free { room.min(ROOM_MAX) } else { room };
     let count = (MEMORY / room).clamp(BUFFERS_MIN, BUFFERS_MAX).next_power_of_two();
     Ok(Box::new(Receiver {
