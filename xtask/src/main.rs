@@ -17,6 +17,8 @@ struct Cli {
 enum Verb {
     /// Compare bitcost with netperf, iperf3, nuttcp, iperf2 and a minimal C loop, interleaved on one path
     BenchPeers(bench_peers::Arguments),
+    /// Compare the engine's own ways to wait for a stream, interleaved on one path
+    BenchDefaults(bench_peers::variants::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -24,8 +26,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
         return lab::holder::main();
     }
-    let Verb::BenchPeers(arguments) = Cli::parse().verb;
-    match bench_peers::run(&arguments) {
+    let result = match Cli::parse().verb {
+        Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
+        Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
+    };
+    match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -12,6 +12,9 @@ pub const SENDER: &str = "h1";
 /// The receiver's host.
 pub const RECEIVER: &str = "h2";
 
+/// The congestion control of both hosts, so that the machine's default does not matter; one that every kernel allows a namespace.
+pub const CONGESTION_CONTROL: &str = "reno";
+
 /// A path to measure on; it is gone with this.
 pub struct Field {
     /// The lab.
@@ -35,7 +38,20 @@ impl Field {
             [first, second, ..] => [first, if one_cpu { first } else { second }],
         };
         let receiver = lab.host(RECEIVER)?.address;
-        Ok(Field { lab: lab.into(), sender_cpu: first, receiver_cpu: second, receiver })
+        let field = Field { lab: lab.into(), sender_cpu: first, receiver_cpu: second, receiver };
+        [SENDER, RECEIVER].into_iter().try_for_each(|host| field.settle(host))?;
+        Ok(field)
+    }
+
+    /// Gives a host the congestion control that all generators use.
+    fn settle(&self, host: &str) -> Result<()> {
+        let write = format!("echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control");
+        let done = self.start(host, &["sh".to_owned(), "-c".to_owned(), write])?.wait()?;
+        if done.success() {
+            Ok(())
+        } else {
+            bail!("the congestion control of {host} could not be set to {CONGESTION_CONTROL}")
+        }
     }
 
     /// Starts words in a host, on the CPU of its end.

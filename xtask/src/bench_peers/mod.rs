@@ -5,6 +5,7 @@ mod field;
 mod ours;
 mod peers;
 mod table;
+pub mod variants;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,6 +57,13 @@ pub struct Series {
     pub cpu: Vec<(u32, f64)>,
 }
 
+impl Series {
+    fn add(&mut self, round: u32, figure: Figure) {
+        self.rates.push((round, figure.per_second));
+        self.cpu.extend(figure.cpu_us_per_kib.map(|cpu| (round, cpu)));
+    }
+}
+
 /// Runs the comparison; false when `--check` found a target missed.
 ///
 /// # Errors
@@ -104,10 +112,7 @@ fn compare(
             };
             let (name, series) = &mut series[index];
             match figure {
-                Ok(figure) => {
-                    series.rates.push((round, figure.per_second));
-                    series.cpu.extend(figure.cpu_us_per_kib.map(|cpu| (round, cpu)));
-                }
+                Ok(figure) => series.add(round, figure),
                 Err(error) => eprintln!("{} {name}, round {}: {error:#}", case.name(), round + 1),
             }
         }

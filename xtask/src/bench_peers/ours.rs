@@ -23,13 +23,25 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// One run with the engine's defaults, by agents started for it.
 pub fn measure(case: &Case, field: &Field, bitcost: &Path, seconds: f64) -> Result<Figure> {
-    let conditions = Conditions {
+    measure_with(case, field, bitcost, seconds, |_| {})
+}
+
+/// One run with something changed.
+pub fn measure_with(
+    case: &Case,
+    field: &Field,
+    bitcost: &Path,
+    seconds: f64,
+    change: impl FnOnce(&mut Conditions),
+) -> Result<Figure> {
+    let mut conditions = Conditions {
         workload: workload(case.traffic)?,
         message_size_bytes: case.size,
-        warmup_ms: 100,
+        warmup_ms: 50,
         duration_ms: (seconds * 1000.0) as u32,
         ..Conditions::default()
     };
+    change(&mut conditions);
     let sender = way(field, SENDER, field.sender_cpu, bitcost)?;
     let receiver = way(field, RECEIVER, field.receiver_cpu, bitcost)?;
     let mut session = Session::open(Ends { sender, receiver }, &NEVER)?;

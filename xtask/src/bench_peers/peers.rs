@@ -123,8 +123,9 @@ impl Rival {
     }
 }
 
-/// One run of a rival, with the machine's busy time around it.
+/// One run of a rival, with the machine's busy time around it. Most peers count whole seconds only.
 pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Result<Figure> {
+    let seconds = seconds.ceil();
     let _server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
     std::thread::sleep(Duration::from_millis(120));
     let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds).context("not this traffic")?;
@@ -178,7 +179,7 @@ fn netperf(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<S
         Traffic::UdpRr => "UDP_RR",
         Traffic::Crr => "TCP_CRR",
     };
-    let (size, time) = (case.size.to_string(), (seconds.ceil() as u32).to_string());
+    let (size, time) = (case.size.to_string(), seconds.to_string());
     let mut words = vec!["-H", host, "-p", PORT, "-t", "omni", "-P", "0", "-l", &time, "--"];
     let both = format!("{size},{size}");
     match case.traffic {
@@ -203,7 +204,7 @@ fn iperf3_server(rival: &Rival, _: &Case) -> Vec<String> {
 }
 
 fn iperf3(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let (size, time) = (case.size.to_string(), (seconds.ceil() as u32).to_string());
+    let (size, time) = (case.size.to_string(), seconds.to_string());
     let mut words = vec!["-c", host, "-p", PORT, "-J", "-t", &time, "-l", &size];
     match case.traffic {
         Traffic::Tcp => {}
@@ -226,7 +227,7 @@ fn nuttcp_server(rival: &Rival, _: &Case) -> Vec<String> {
 }
 
 fn nuttcp(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let (size, time) = (format!("-l{}", case.size), format!("-T{}", seconds.ceil()));
+    let (size, time) = (format!("-l{}", case.size), format!("-T{seconds}"));
     let mut words = vec!["-P", PORT, "-fparse", &size, &time];
     match case.traffic {
         Traffic::Tcp => {}

@@ -6,6 +6,7 @@ use stats::{Interval, median, ratio_interval};
 
 use super::Series;
 use super::cases::{Case, Traffic};
+use super::field::CONGESTION_CONTROL;
 use super::peers::Rival;
 
 const SEED: u64 = 1;
@@ -15,7 +16,7 @@ pub fn head(rivals: &[Rival], rounds: u32, seconds: f64, one_cpu: bool) -> Strin
     let host = probe::host::describe();
     let place = if one_cpu { "both ends on one CPU" } else { "each end on a CPU of its own" };
     let mut text = format!(
-        "Linux {}, {}, {} CPUs\nbare veth pair, {place}; {rounds} rounds of {seconds} s, interleaved\n",
+        "Linux {}, {}, {} CPUs\nbare veth pair, {CONGESTION_CONTROL}, {place}; {rounds} rounds of {seconds} s, interleaved\n",
         host.kernel,
         host.cpu_model.unwrap_or_default(),
         host.cpus.len()
