@@ -6,6 +6,7 @@
 pub mod conditions;
 pub mod event;
 pub mod machine;
+pub mod mode_search;
 pub mod modes;
 pub mod near;
 pub mod place;

@@ -90,7 +90,8 @@ pub fn blocks_within(study: &Study, lengths: Lengths, budget: Duration) -> Resul
     Ok(blocks.min(100_000.0) as u32)
 }
 
-fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
+/// The numbers below `count` in an order drawn from the seed and the block.
+pub(crate) fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(u64::from(block));
     let mut order: Vec<usize> = (0..count).collect();

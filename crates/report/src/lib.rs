@@ -6,6 +6,7 @@
 mod exclude;
 mod grid;
 mod json;
+mod mode_search;
 mod number;
 mod single;
 mod summary;
@@ -14,6 +15,7 @@ mod text;
 
 pub use exclude::nothing_measured;
 pub use json::{json, json_text};
+pub use mode_search::{mode_search_json, mode_search_text};
 pub use single::{not_in_force, single_json, single_text};
 pub use summary::{
     CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use metrics::{METRICS, Metric, RunView, attribute};
-use model::modes::{self, Mode};
+use model::modes;
 use model::record::{EndRecord, FlowRecord, InForce, Role};
 use serde_json::{Map, Value, json};
 
@@ -90,7 +90,7 @@ pub fn single_text(run: &RunView) -> String {
             writeln!(text, "disturbed: something else took {other} % of the CPUs' time; measure on an idle machine");
     }
     for end in [run.sender, run.receiver] {
-        if let Some(line) = fast_mode(run, end) {
+        if let Some(line) = mode(run, end) {
             let _ = writeln!(text, "{line}");
         }
     }
@@ -123,8 +123,8 @@ pub fn single_json(run: &RunView) -> Value {
     })
 }
 
-/// `send_mode: splice (tee_calls 812)`, where the end is not in the plain mode.
-fn fast_mode(run: &RunView, end: &EndRecord) -> Option<String> {
+/// `send_mode: splice (tee_calls 812)`, of streams.
+fn mode(run: &RunView, end: &EndRecord) -> Option<String> {
     let mode = match end.role {
         Role::Sender => run.conditions.send_mode,
         Role::Receiver => run.conditions.receive_mode,
@@ -132,7 +132,8 @@ fn fast_mode(run: &RunView, end: &EndRecord) -> Option<String> {
     let counters = FlowRecord::sum(&end.flows).mode_counters;
     let counters: Vec<String> = counters.iter().map(|(name, count)| format!("{name} {count}")).collect();
     let counters = if counters.is_empty() { String::new() } else { format!(" ({})", counters.join(", ")) };
-    (mode != Mode::Plain).then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
+    (!run.conditions.workload.is_transactional())
+        .then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
 }
 
 /// `mss_bytes: asked 1024, is 1012` for each setting that is not as asked.

@@ -7,15 +7,17 @@ use live::Seconds;
 use metrics::RunView;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
+use model::mode_search::{ModeSearch, Named};
+use model::modes::Mode;
 use model::place::IpVersion;
 use model::plan::{Plan, PlannedRun};
 use model::settings::{Kind, SETTINGS, Setting};
 use model::study::{Cell, LabSpec, Napi, Topology};
 
-use super::run::stop_on_signals;
+use super::run::{new_seed, stop_on_signals};
 use crate::failure::Failure;
-use crate::output;
 use crate::place::{self, Prepared};
+use crate::{mode_search, output};
 
 /// What a run is called on the command line, and the workload behind it.
 const TESTS: &[(&str, Workload)] = &[
@@ -41,6 +43,10 @@ pub struct Arguments {
     /// IPv6 alone: --ip-version 6
     #[arg(short = '6', conflicts_with = "ip_version")]
     ipv6: bool,
+    /// Who chooses the modes of both ends: `honest` is plain calls, `auto` measures every pair shortly and
+    /// takes the fastest; an end whose mode is named keeps it
+    #[arg(long, value_parser = ["honest", "auto"])]
+    mode: Option<String>,
     /// MTU of the embedded lab's links, in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
     mtu: u32,
@@ -111,13 +117,23 @@ impl FromArgMatches for Settings {
 
 /// Makes the run and prints its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let conditions = conditions(arguments)?;
+    let mut conditions = conditions(arguments)?;
     place::check_cpus(&conditions)?;
+    let mut search = search(arguments, &conditions)?;
     let stop = stop_on_signals()?;
     let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
     let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
     place.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let Prepared { mut session, ends, .. } = place.prepare(&stop)?;
+    let napi_threaded = ends.last().and_then(|end| end.host.device.napi_threaded) == Some(true);
+    if let Some(search) = &mut search {
+        eprintln!("trying {} pairs of modes", search.candidates.len());
+        mode_search::search(&mut session, search, napi_threaded)?;
+        let taken = search.chosen().map(|pair| (pair.send_mode, pair.receive_mode)).unwrap_or_default();
+        (conditions.send_mode, conditions.receive_mode) = taken;
+        let found = report::mode_search_text(search);
+        if arguments.json { eprint!("{found}") } else { output::print(&found)? }
+    }
     let transactions = conditions.workload.is_transactional();
     let mut seconds = if transactions { Seconds::of_transactions() } else { Seconds::default() };
     let mut outcome = Err(Failure::Interrupted);
@@ -142,10 +158,29 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Interrupted);
     }
     let (sender, receiver) = outcome?;
-    let napi_threaded = ends.last().and_then(|end| end.host.device.napi_threaded) == Some(true);
     let run =
         RunView { sender: &sender, receiver: &receiver, conditions: &conditions, shared_cpus: true, napi_threaded };
-    print(arguments.json, &run)
+    print(arguments.json, &run, search.as_ref())
+}
+
+/// The search for the fastest modes, where the run asks for one.
+fn search(arguments: &Arguments, conditions: &Conditions) -> Result<Option<ModeSearch>, Failure> {
+    let named = |name: &str| arguments.settings.0.iter().any(|(setting, _)| setting.name == name);
+    match arguments.mode.as_deref() {
+        Some("auto") if conditions.workload.is_transactional() => {
+            Err(Failure::Usage(format!("--mode auto is for tcp and udp; {} has no fast modes", arguments.test)))
+        }
+        Some("auto") => {
+            let named = Named { send_mode: named("send_mode"), receive_mode: named("receive_mode") };
+            Ok(Some(ModeSearch::new(conditions, named, arguments.mtu, new_seed()?)))
+        }
+        Some(_) if (conditions.send_mode, conditions.receive_mode) != (Mode::Plain, Mode::Plain) => {
+            Err(Failure::Usage(
+                "--mode honest is plain calls at both ends; leave out --send-mode and --receive-mode".into(),
+            ))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
@@ -177,9 +212,13 @@ fn one_run(conditions: &Conditions) -> Plan {
 }
 
 /// Prints the result; a setting that was asked for and is not in force is a failure.
-fn print(json: bool, run: &RunView) -> Result<(), Failure> {
+fn print(json: bool, run: &RunView, search: Option<&ModeSearch>) -> Result<(), Failure> {
     if json {
-        output::line(&format!("{:#}", report::single_json(run)))?;
+        let mut document = report::single_json(run);
+        if let Some(search) = search {
+            document["mode_search"] = report::mode_search_json(search);
+        }
+        output::line(&format!("{document:#}"))?;
     } else {
         output::print(&report::single_text(run))?;
     }

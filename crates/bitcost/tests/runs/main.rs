@@ -30,6 +30,7 @@ fn main() {
         ("a_killed_agent_costs_its_run_alone", Host, agents::killed),
         ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
         ("a_setting_that_is_not_in_force_fails_the_run", Host, one_run::not_in_force),
+        ("the_fastest_modes_are_searched_and_what_was_found_is_told", Host, one_run::mode_search),
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),

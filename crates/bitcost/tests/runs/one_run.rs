@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::process::eventually;
 
 use crate::bench::{Bench, PATIENCE, program};
@@ -29,6 +29,31 @@ pub fn not_in_force() {
     assert!(done.stdout.contains(&format!("not in force: {missed}")), "{}", done.stdout);
     assert!(done.stderr.contains("bitcost: not in force: sender receive_buffer_bytes"), "{}", done.stderr);
     assert!(done.stderr.contains(&missed), "{}", done.stderr);
+    bench.assert_nothing_left();
+}
+
+/// Every pair of modes with the sender's that was named is tried, one is taken, and the run has it.
+pub fn mode_search() {
+    let bench = Bench::new();
+    let done = test(&bench, &["udp", "-l", "1000", "--mode", "auto", "--send-mode", "gso", "--json"]);
+    done.assert_code(0);
+    let document: Value = serde_json::from_str(&done.stdout).unwrap();
+    let search = &document["mode_search"];
+    let candidates = search["candidates"].as_array().unwrap();
+    let with: Vec<&str> = candidates.iter().map(|pair| pair["receive_mode"].as_str().unwrap()).collect();
+    assert_eq!(with, ["plain", "gro", "recvmmsg", "io_uring"]);
+    for pair in candidates {
+        assert_eq!(pair["send_mode"], "gso");
+        let delivered = |one: &Value| one["throughput_mbps"].as_f64().is_some_and(|mbps| mbps > 0.0);
+        let tries = pair["tries"].as_array().unwrap();
+        assert!(pair.get("refused").is_some() || (!tries.is_empty() && tries.iter().all(delivered)), "{pair}");
+    }
+    let taken = &search["taken"];
+    assert_eq!((&taken["send_mode"], &taken["receive_mode"]), (&json!("gso"), &document["conditions"]["receive_mode"]));
+    let in_force = document["receiver"]["in_force"].as_array().unwrap();
+    let mode = in_force.iter().find(|setting| setting["name"] == "receive_mode").unwrap();
+    assert_eq!(mode["actual"], taken["receive_mode"]);
+    assert!(done.stderr.contains("4 pairs of modes tried") && done.stderr.contains("  taken"), "{}", done.stderr);
     bench.assert_nothing_left();
 }
 
