@@ -16,6 +16,7 @@ use wire::{FromAgent, Prepare};
 use crate::knobs::Knobs;
 use crate::outbox::Outbox;
 use crate::seat;
+use crate::self_cost;
 use crate::watch::{Command, Crew, Note, Watched};
 
 /// How long the two ends of a flow try to meet.
@@ -118,6 +119,7 @@ impl End {
     fn record(&self) -> Result<EndRecord, String> {
         let knobs = Knobs::apply(&self.prepare.device, self.prepare.conditions.offloads)?;
         let (conditions, pacing) = with_pacing(&self.prepare)?;
+        let self_cost = self_cost::of(&conditions, self.prepare.role);
         let (mut in_force, flows) = self.meet(&conditions)?;
         in_force.extend(pacing);
         self.outbox.send(&FromAgent::Ready { in_force: in_force.clone(), offloads: knobs.offloads.clone() });
@@ -128,7 +130,7 @@ impl End {
         }
         crew.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
         let watched = crew.watch(start, &self.prepare, self.connections(conditions.workload), &self.outbox)?;
-        self.finish(crew, watched, in_force, &knobs)
+        Ok(EndRecord { self_cost, ..self.finish(crew, watched, in_force, &knobs)? })
     }
 
     /// Second handles of the connections whose `TCP_INFO` is sampled: those of workloads with one for each flow.
@@ -190,6 +192,7 @@ impl End {
                 latency: outcome.latency,
                 pacing: outcome.pacing,
                 low_water_bytes: outcome.low_water_bytes,
+                delay_variation: outcome.delay_variation,
                 mode_counters: outcome.mode_counters,
             }
         };
@@ -207,6 +210,7 @@ impl End {
             tcp_info: all.tcp_info,
             latency: all.latency,
             flows,
+            self_cost: None,
             ticks_per_second: probe::cpu::ticks_per_second(),
             samples: watched.samples,
         })

@@ -10,6 +10,7 @@ mod knobs;
 mod outbox;
 mod sampler;
 mod seat;
+mod self_cost;
 mod watch;
 
 use std::io::{Read, Write};

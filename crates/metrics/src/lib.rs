@@ -6,6 +6,7 @@ pub mod attribution;
 mod counting;
 mod cpu;
 mod table;
+mod timing;
 mod view;
 
 pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};

@@ -1,10 +1,11 @@
 //! The metrics: one row each, and the formulas behind them.
 
-use model::record::{Latency, Role, ThreadKind};
+use model::record::{Role, ThreadKind};
 
 use crate::attribution::{Method, attribute};
 use crate::counting;
 use crate::cpu;
+use crate::timing;
 use crate::view::RunView;
 
 /// Which way a metric is better.
@@ -316,14 +317,14 @@ pub const METRICS: &[Metric] = &[
         "µs",
         Better::Lower,
         "sum of the times ÷ answered transactions of the measured window; from the end of the one before, or from the intended time where a rate was asked",
-        |run| latency(run).and_then(|times| quotient(times.sum_ns as f64 / 1000.0, times.count() as f64)),
+        |run| timing::mean_us(timing::latency(run)?),
     ),
-    row("latency_p50_us", "Latency, median", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 500)),
-    row("latency_p90_us", "Latency, 90 %", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 900)),
-    row("latency_p99_us", "Latency, 99 %", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 990)),
-    row("latency_p999_us", "Latency, 99.9 %", "µs", Better::Lower, LATENCY_DOC, |run| quantile_us(run, 999)),
+    row("latency_p50_us", "Latency, median", "µs", Better::Lower, LATENCY_DOC, |run| latency_us(run, 500)),
+    row("latency_p90_us", "Latency, 90 %", "µs", Better::Lower, LATENCY_DOC, |run| latency_us(run, 900)),
+    row("latency_p99_us", "Latency, 99 %", "µs", Better::Lower, LATENCY_DOC, |run| latency_us(run, 990)),
+    row("latency_p999_us", "Latency, 99.9 %", "µs", Better::Lower, LATENCY_DOC, |run| latency_us(run, 999)),
     row("latency_max_us", "Latency, longest", "µs", Better::Lower, "the longest time, exact", |run| {
-        latency(run).filter(|times| times.count() > 0).map(|times| times.max_ns as f64 / 1000.0)
+        timing::max_us(timing::latency(run)?)
     }),
     row(
         "sender_context_switches_per_message",
@@ -469,7 +470,128 @@ pub const METRICS: &[Metric] = &[
         "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs",
         counting::other_cpu,
     ),
+    row(
+        "send_call_mean_us",
+        "Send call, mean",
+        "µs",
+        Better::Lower,
+        "sum of the times ÷ send calls of the window that took data",
+        |run| timing::mean_us(timing::send_calls(run)?),
+    ),
+    row("send_call_p50_us", "Send call, median", "µs", Better::Lower, SEND_CALL_DOC, |run| {
+        timing::quantile_us(timing::send_calls(run)?, 500)
+    }),
+    row("send_call_p99_us", "Send call, 99 %", "µs", Better::Lower, SEND_CALL_DOC, |run| {
+        timing::quantile_us(timing::send_calls(run)?, 990)
+    }),
+    row("send_call_p999_us", "Send call, 99.9 %", "µs", Better::Lower, SEND_CALL_DOC, |run| {
+        timing::quantile_us(timing::send_calls(run)?, 999)
+    }),
+    row("send_call_max_us", "Send call, longest", "µs", Better::Lower, "the longest time, exact", |run| {
+        timing::max_us(timing::send_calls(run)?)
+    }),
+    row(
+        "delay_variation_mean_us",
+        "Delay variation, mean",
+        "µs",
+        Better::Lower,
+        "mean difference of one-way delay, without sign, between datagrams sent one after the other (RFC 3393)",
+        |run| timing::delay_variation(run, timing::mean_us),
+    ),
+    row("delay_variation_p50_us", "Delay variation, median", "µs", Better::Lower, DELAY_DOC, |run| {
+        timing::delay_variation(run, |times| timing::quantile_us(times, 500))
+    }),
+    row("delay_variation_p99_us", "Delay variation, 99 %", "µs", Better::Lower, DELAY_DOC, |run| {
+        timing::delay_variation(run, |times| timing::quantile_us(times, 990))
+    }),
+    row("delay_variation_max_us", "Delay variation, longest", "µs", Better::Lower, DELAY_DOC, |run| {
+        timing::delay_variation(run, timing::max_us)
+    }),
+    row(
+        "jitter_us",
+        "Interarrival jitter",
+        "µs",
+        Better::Lower,
+        "the smoothed difference of delay after the last datagram of the window (RFC 3550, 6.4.1)",
+        timing::jitter_us,
+    ),
+    row(
+        "rate_error_pct",
+        "Rate against the one asked",
+        "%",
+        Better::Neither,
+        "messages per second of the window ÷ those asked for − 1",
+        timing::rate_error_pct,
+    ),
+    row(
+        "pacing_gap_spread_us",
+        "Time between bursts, mean deviation",
+        "µs",
+        Better::Lower,
+        "mean difference, without sign, of the time between two bursts from the intended one, of the whole run",
+        |run| timing::gap_us(run, |pacing| pacing.gap_deviation_total_ns as f64 / pacing.gaps as f64),
+    ),
+    row(
+        "pacing_gap_min_us",
+        "Time between bursts, shortest",
+        "µs",
+        Better::Neither,
+        "of the whole run, at the sender that paces itself",
+        |run| timing::gap_us(run, |pacing| pacing.gap_min_ns as f64),
+    ),
+    row(
+        "pacing_gap_max_us",
+        "Time between bursts, longest",
+        "µs",
+        Better::Neither,
+        "of the whole run, at the sender that paces itself",
+        |run| timing::gap_us(run, |pacing| pacing.gap_max_ns as f64),
+    ),
+    row(
+        "pacing_late_mean_us",
+        "Bursts behind their time, mean",
+        "µs",
+        Better::Lower,
+        "by how much a burst came after its time, of the whole run",
+        |run| timing::lateness_us(run, |pacing| pacing.late_total_ns as f64 / pacing.bursts as f64),
+    ),
+    row(
+        "pacing_late_max_us",
+        "Bursts behind their time, most",
+        "µs",
+        Better::Lower,
+        "by how much the latest burst came after its time, of the whole run",
+        |run| timing::lateness_us(run, |pacing| pacing.late_max_ns as f64),
+    ),
+    row(
+        "pacing_cpu_pct",
+        "CPU time of pacing itself",
+        "%",
+        Better::Lower,
+        "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU",
+        timing::pacing_cpu_pct,
+    ),
+    row(
+        "sender_self_cost_ns_per_message",
+        "The sending loop's own cost",
+        "ns per message",
+        Better::Lower,
+        "the loop with nothing in the kernel's place, fastest of the batches of 20 ms",
+        |run| timing::self_cost_ns(run, Role::Sender),
+    ),
+    row(
+        "receiver_self_cost_ns_per_message",
+        "The receiving loop's own cost",
+        "ns per message",
+        Better::Lower,
+        "the loop with nothing in the kernel's place, fastest of the batches of 20 ms",
+        |run| timing::self_cost_ns(run, Role::Receiver),
+    ),
 ];
+
+const SEND_CALL_DOC: &str = "the time that this share of the window's send calls did not exceed, to three digits";
+
+const DELAY_DOC: &str = "what this share of the differences of one-way delay did not exceed, to three digits";
 
 const LATENCY_DOC: &str = "the time that this share of the answered transactions did not exceed, to three digits";
 
@@ -488,21 +610,8 @@ fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
     quotient(attribute(run).ok()?.end(end).cpus * run.window_seconds(end)? * 1e6, count)
 }
 
-fn latency<'a>(run: &RunView<'a>) -> Option<&'a Latency> {
-    run.sender.latency.as_ref()
-}
-
-/// The least time that at least so many thousandths of the transactions did not exceed.
-fn quantile_us(run: &RunView, thousandths: u64) -> Option<f64> {
-    let times = latency(run)?;
-    let rank = (times.count() * thousandths).div_ceil(1000);
-    let mut seen = 0;
-    let reached = |(_, count): &&(u64, u64)| {
-        seen += count;
-        seen >= rank
-    };
-    // A bucket's upper end may lie above the longest time.
-    times.buckets.iter().find(reached).map(|(ns, _)| (*ns).min(times.max_ns) as f64 / 1000.0)
+fn latency_us(run: &RunView, thousandths: u64) -> Option<f64> {
+    timing::quantile_us(timing::latency(run)?, thousandths)
 }
 
 fn quotient(above: f64, below: f64) -> Option<f64> {

@@ -3,8 +3,8 @@
 use metrics::{METRICS, Method, RunView, attribute, metric};
 use model::conditions::{Conditions, Workload};
 use model::record::{
-    Arrivals, Counts, CpuTicks, EndRecord, Latency, OffloadsInForce, PhaseCounts, Role, Sample, Sequence, Switches,
-    TcpInfo, ThreadKind, ThreadTime,
+    Arrivals, Counts, CpuTicks, DelayVariation, EndRecord, FlowRecord, Latency, OffloadsInForce, Pacing, PhaseCounts,
+    Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind, ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -42,6 +42,7 @@ fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
         tcp_info: None,
         latency: None,
         flows: Vec::new(),
+        self_cost: None,
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],
     }
@@ -380,4 +381,81 @@ fn what_else_ran_is_told() {
     run.sender.samples[1].threads.pop();
     run.sender.samples[0].threads.pop();
     assert_close(metrics::disturbance_pct(&run.view()), 100.0 * 0.925 / 4.0);
+}
+
+#[test]
+fn times_of_single_messages_have_their_figures() {
+    let mut run = Run::udp();
+    // 500 times of 10 µs, 490 of 20, 9 of 30, one of 41 in a bucket up to 42.
+    let times = Latency {
+        sum_ns: 5_000_000 + 9_800_000 + 270_000 + 41_000,
+        max_ns: 41_000,
+        buckets: vec![(10_000, 500), (20_000, 490), (30_000, 9), (42_000, 1)],
+    };
+    run.sender.latency = Some(times.clone());
+    run.receiver.flows = vec![FlowRecord {
+        delay_variation: Some(DelayVariation { differences: times, jitter_ns: 7500 }),
+        ..FlowRecord::default()
+    }];
+    for (name, wanted) in [
+        ("send_call_mean_us", 15.111),
+        ("send_call_p50_us", 10.0),
+        ("send_call_p99_us", 20.0),
+        ("send_call_p999_us", 30.0),
+        ("send_call_max_us", 41.0),
+        ("delay_variation_mean_us", 15.111),
+        ("delay_variation_p50_us", 10.0),
+        ("delay_variation_p99_us", 20.0),
+        ("delay_variation_max_us", 41.0),
+        ("jitter_us", 7.5),
+    ] {
+        assert_close(run.figure(name), wanted);
+    }
+    assert_eq!(run.figure("latency_p50_us"), None);
+}
+
+#[test]
+fn pacing_is_told_with_its_error_and_its_cost() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("rate_error_pct"), None);
+    // 102 400 messages per second by two flows that were asked for 50 000 each.
+    run.conditions.message_rate = Some(50_000);
+    let pacing = |cpu_ns, gap_min_ns| Pacing {
+        burst_messages: 5,
+        bursts: 11,
+        elapsed_ns: 2_000_000_000,
+        cpu_ns,
+        late_total_ns: 22_000,
+        late_max_ns: 9000,
+        gap_min_ns,
+        gap_max_ns: 120_000,
+        gaps: 10,
+        gap_deviation_total_ns: 30_000,
+    };
+    let flow = |cpu_ns, least| FlowRecord { pacing: Some(pacing(cpu_ns, least)), ..FlowRecord::default() };
+    run.sender.flows = vec![flow(20_000_000, 90_000), flow(40_000_000, 80_000)];
+    for (name, wanted) in [
+        ("rate_error_pct", 2.4),
+        ("pacing_gap_spread_us", 3.0),
+        ("pacing_gap_min_us", 80.0),
+        ("pacing_gap_max_us", 120.0),
+        ("pacing_late_mean_us", 2.0),
+        ("pacing_late_max_us", 9.0),
+        ("pacing_cpu_pct", 3.0),
+    ] {
+        assert_close(run.figure(name), wanted);
+    }
+}
+
+#[test]
+fn the_loops_own_cost_is_per_message_at_both_ends() {
+    let mut run = Run::udp();
+    let cost = Some(SelfCost { messages: 10_000, elapsed_ns: 40_000 });
+    (run.sender.self_cost, run.receiver.self_cost) = (cost, cost);
+    assert_close(run.figure("sender_self_cost_ns_per_message"), 4.0);
+    assert_close(run.figure("receiver_self_cost_ns_per_message"), 4.0);
+    // A TCP receiver that takes two messages a call.
+    run.conditions.workload = Workload::TcpStream;
+    run.receiver.counts.measured.messages = 0;
+    assert_close(run.figure("receiver_self_cost_ns_per_message"), 2.0);
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
+use crate::record::Role;
 
 /// One way to make traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -212,8 +213,11 @@ pub struct Conditions {
     pub request_size_bytes: u32,
     /// Bytes of user data in a response.
     pub response_size_bytes: u32,
-    /// True where the time of each transaction of the measured window is recorded, at the sender.
+    /// True where the time of each transaction of the measured window is recorded, at the sender; of streams that of
+    /// each send call.
     pub latency: bool,
+    /// True where datagrams of a stream carry the time at which they were sent, and the kernel says when they came.
+    pub delay_variation: bool,
     /// Transactions that each flow begins per second; absent: each follows the one before.
     pub transaction_rate: Option<u32>,
     /// Time after which an unanswered UDP request is given up, in milliseconds.
@@ -271,6 +275,7 @@ impl Default for Conditions {
             request_size_bytes: one(),
             response_size_bytes: one(),
             latency: false,
+            delay_variation: false,
             transaction_rate: None,
             request_timeout_ms: second(),
             stop_transactions: None,
@@ -280,6 +285,9 @@ impl Default for Conditions {
         }
     }
 }
+
+/// Bytes at the front of a datagram that carry its number and the time at which it was sent.
+pub const STAMPED_BYTES: u32 = 16;
 
 /// Largest request and largest response over TCP, in bytes.
 pub const TRANSACTION_MAX: u32 = 1 << 24;
@@ -422,6 +430,7 @@ impl Conditions {
                 self.message_size_bytes
             ));
         }
+        self.check_times()?;
         modes::check(self, mtu_bytes)?;
         let Some(segment) = self.segment_bytes() else { return Ok(()) };
         let headers = self.header_bytes();
@@ -437,12 +446,35 @@ impl Conditions {
         Ok(())
     }
 
+    /// What is recorded of single messages.
+    fn check_times(&self) -> Result<(), String> {
+        let plain = |mode: Mode, end: Role| {
+            let (name, setting) = (mode.name(), modes::setting(end));
+            if mode == Mode::Plain { Ok(()) } else { Err(format!("with {setting} `{name}`; allowed with: plain")) }
+        };
+        if self.latency && !self.workload.is_transactional() {
+            let found = plain(self.send_mode, Role::Sender);
+            found.map_err(|found| format!("latency (the time of each send call) is not possible {found}"))?;
+        }
+        if !self.delay_variation {
+            return Ok(());
+        }
+        let refused = |found: String| format!("delay_variation is not possible {found}");
+        if self.workload != Workload::UdpStream {
+            return Err(refused(format!("with {}; allowed with: udp_stream", self.workload.name())));
+        }
+        if self.message_size_bytes < STAMPED_BYTES {
+            let size = self.message_size_bytes;
+            return Err(refused(format!("in messages of {size} bytes; allowed: {STAMPED_BYTES} and more")));
+        }
+        plain(self.send_mode, Role::Sender).and(plain(self.receive_mode, Role::Receiver)).map_err(refused)
+    }
+
     /// Settings of requests and responses, and settings that only streams have.
     fn check_transactions(&self) -> Result<(), String> {
         let name = self.workload.name();
         let rows: &[(bool, bool, &str)] = &[
             (true, self.transaction_rate.is_some(), "transaction_rate"),
-            (true, self.latency, "latency"),
             (true, self.request_size_bytes != one(), "request_size_bytes"),
             (true, self.response_size_bytes != one(), "response_size_bytes"),
             (true, self.stop_transactions.is_some(), "stop_transactions"),
@@ -499,7 +531,12 @@ mod tests {
             (Conditions { transaction_rate: Some(0), ..rr.clone() }, "allowed: 1 to 10000000"),
             (Conditions { receive_low_water_bytes: Some(64), ..rr.clone() }, "allowed with: tcp_stream, udp_stream"),
             (Conditions { transaction_rate: Some(5), ..of(Workload::UdpStream) }, "allowed with: tcp_rr, udp_rr"),
-            (Conditions { latency: true, ..of(Workload::TcpStream) }, "allowed with: tcp_rr, udp_rr"),
+            (Conditions { latency: true, send_mode: Mode::Writev, ..of(Workload::TcpStream) }, "allowed with: plain"),
+            (Conditions { delay_variation: true, ..rr.clone() }, "allowed with: udp_stream"),
+            (
+                Conditions { delay_variation: true, message_size_bytes: 15, ..of(Workload::UdpStream) },
+                "allowed: 16 and more",
+            ),
             (Conditions { request_size_bytes: 2, ..of(Workload::TcpConnect) }, "carries no request"),
         ] {
             let found = conditions.check(1500).expect_err("not possible");

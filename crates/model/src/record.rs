@@ -339,8 +339,8 @@ impl TcpInfo {
     }
 }
 
-/// Times of the answered transactions of the measured window: an HdrHistogram of three significant digits,
-/// from 1 ns to 60 s.
+/// Times of the answered transactions of the measured window, or of a stream's send calls: an HdrHistogram of three
+/// significant digits, from 1 ns to 60 s.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// Sum of all times, exact, in ns.
@@ -373,6 +373,26 @@ impl Latency {
     }
 }
 
+/// How one-way delays differed from datagram to datagram, in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelayVariation {
+    /// Differences of delay, without sign, between datagrams that were sent and came one after the other (RFC 3393).
+    pub differences: Latency,
+    /// Interarrival jitter after the last one (RFC 3550, 6.4.1), in ns; of several flows the greatest.
+    pub jitter_ns: u64,
+}
+
+impl DelayVariation {
+    /// Two flows' together.
+    #[must_use]
+    pub fn plus(&self, other: &DelayVariation) -> DelayVariation {
+        DelayVariation {
+            differences: self.differences.plus(&other.differences),
+            jitter_ns: self.jitter_ns.max(other.jitter_ns),
+        }
+    }
+}
+
 /// What a sender that paces itself did, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pacing {
@@ -392,6 +412,41 @@ pub struct Pacing {
     pub gap_min_ns: u64,
     /// Longest time between two bursts, in ns.
     pub gap_max_ns: u64,
+    /// Times between two bursts that were measured.
+    #[serde(default)]
+    pub gaps: u64,
+    /// By how much these differed from the intended time, without sign, together, in ns.
+    #[serde(default)]
+    pub gap_deviation_total_ns: u64,
+}
+
+impl Pacing {
+    /// Two flows' together: counts and times are added, but for the longest of the times from begin to end.
+    #[must_use]
+    pub fn plus(&self, other: &Pacing) -> Pacing {
+        let least = |a: &Pacing, b: &Pacing| if a.bursts < 2 { b.gap_min_ns } else { a.gap_min_ns.min(b.gap_min_ns) };
+        Pacing {
+            burst_messages: self.burst_messages,
+            bursts: self.bursts + other.bursts,
+            elapsed_ns: self.elapsed_ns.max(other.elapsed_ns),
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            late_total_ns: self.late_total_ns + other.late_total_ns,
+            late_max_ns: self.late_max_ns.max(other.late_max_ns),
+            gap_min_ns: if other.bursts < 2 { self.gap_min_ns } else { least(self, other) },
+            gap_max_ns: self.gap_max_ns.max(other.gap_max_ns),
+            gaps: self.gaps + other.gaps,
+            gap_deviation_total_ns: self.gap_deviation_total_ns + other.gap_deviation_total_ns,
+        }
+    }
+}
+
+/// What the engine's own loop cost without the kernel, measured beside the traffic: the fastest of several batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfCost {
+    /// Messages of the batch, or receive calls of a TCP receiver.
+    pub messages: u64,
+    /// Its length, in ns.
+    pub elapsed_ns: u64,
 }
 
 /// What one flow of an end left behind.
@@ -403,12 +458,15 @@ pub struct FlowRecord {
     pub sequence: Option<Sequence>,
     /// `TCP_INFO` at its end.
     pub tcp_info: Option<TcpInfo>,
-    /// Times of its transactions; where they were asked for, at the sender only.
+    /// Times of its transactions, or of a stream's send calls; where they were asked for, at the sender only.
     #[serde(default)]
     pub latency: Option<Latency>,
     /// What its pacing did; senders that pace themselves only.
     #[serde(default)]
     pub pacing: Option<Pacing>,
+    /// How one-way delays differed; where it was asked for, at the receiver only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_variation: Option<DelayVariation>,
     /// What only its fast mode counts, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mode_counters: BTreeMap<String, u64>,
@@ -425,8 +483,9 @@ impl FlowRecord {
             counts: sum.counts.plus(&flow.counts),
             sequence: sum.sequence.zip(flow.sequence).map(|(a, b)| a.plus(&b)),
             tcp_info: sum.tcp_info.zip(flow.tcp_info.as_ref()).map(|(a, b)| a.plus(b)),
-            pacing: sum.pacing,
             low_water_bytes: sum.low_water_bytes,
+            pacing: sum.pacing.zip(flow.pacing).map(|(a, b)| a.plus(&b)),
+            delay_variation: sum.delay_variation.zip(flow.delay_variation.as_ref()).map(|(a, b)| a.plus(b)),
             mode_counters: flow.mode_counters.iter().fold(sum.mode_counters, |mut counters, (name, count)| {
                 *counters.entry(name.clone()).or_default() += count;
                 counters
@@ -458,12 +517,15 @@ pub struct EndRecord {
     pub sequence: Option<Sequence>,
     /// `TCP_INFO` at the end of the run.
     pub tcp_info: Option<TcpInfo>,
-    /// Times of the transactions; where they were asked for, at the sender only.
+    /// Times of the transactions, or of a stream's send calls; where they were asked for, at the sender only.
     #[serde(default)]
     pub latency: Option<Latency>,
     /// Each flow by itself; the fields above are of all together ([`FlowRecord::sum`]).
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
+    /// What the loop of this end costs without the kernel; absent in fast modes, and where a workload makes connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_cost: Option<SelfCost>,
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
     /// The readings: the first at the window's begin, the last at its end, every 100 ms between.

@@ -388,8 +388,15 @@ pub const SETTINGS: &[Setting] = &[
         "latency",
         flag("latency"),
         Kind::Switch,
-        "record the time of each transaction (on in `test`, off in studies, unless said otherwise)",
+        "record the time of each transaction (on in `test`, off in studies, unless said otherwise), or of each send call of a stream (off; costs two clock reads a message)",
         |c, v| c.latency = v.is_on(),
+    ),
+    row(
+        "delay_variation",
+        flag("delay-variation"),
+        Kind::Switch,
+        "record how the one-way delay of a UDP stream varies (RFC 3393, RFC 3550; costs a clock read at the sender and a receive timestamp a message)",
+        |c, v| c.delay_variation = v.is_on(),
     ),
     row(
         "transaction_rate",

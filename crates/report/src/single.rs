@@ -18,6 +18,10 @@ const SHOWN: &[&str] = &[
     "reordered_pct",
     "duplicated_pct",
     "late_pct",
+    "rate_error_pct",
+    "pacing_gap_spread_us",
+    "pacing_late_max_us",
+    "pacing_cpu_pct",
     "send_service_demand_us_per_kib",
     "receive_service_demand_us_per_kib",
     "sender_cpu_util_pct",
@@ -34,6 +38,17 @@ const SHOWN: &[&str] = &[
     "failed_sends_pct",
     "retransmits",
     "rtt_us",
+    "send_call_mean_us",
+    "send_call_p50_us",
+    "send_call_p99_us",
+    "send_call_p999_us",
+    "send_call_max_us",
+    "delay_variation_mean_us",
+    "delay_variation_p99_us",
+    "delay_variation_max_us",
+    "jitter_us",
+    "sender_self_cost_ns_per_message",
+    "receiver_self_cost_ns_per_message",
     "own_cpu_share_pct",
 ];
 
@@ -59,8 +74,13 @@ const SHOWN_OF_TRANSACTIONS: &[&str] = &[
     "segments_per_message",
     "segment_size_bytes",
     "retransmits",
+    "sender_self_cost_ns_per_message",
+    "receiver_self_cost_ns_per_message",
     "own_cpu_share_pct",
 ];
+
+/// The engine's own cost is shown for messages under this.
+const SMALL_BYTES: u32 = 4096;
 
 /// Those that are not shown where they are 0.
 const SHOWN_WHERE_ANY: &[&str] =
@@ -71,6 +91,9 @@ pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
     let shown = if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN };
     for metric in shown.iter().filter_map(|name| metrics::metric(name)) {
+        if metric.name.contains("self_cost") && !is_small(run) {
+            continue;
+        }
         let is_news = |value: &f64| *value != 0.0 || !SHOWN_WHERE_ANY.contains(&metric.name);
         if let Some(value) = (metric.compute)(run).filter(is_news) {
             let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);
@@ -107,6 +130,17 @@ pub fn not_in_force(run: &RunView) -> Vec<String> {
         not_as_asked(end).into_iter().map(move |setting| format!("{name} {setting}"))
     };
     [run.sender, run.receiver].into_iter().flat_map(of_end).collect()
+}
+
+/// True where messages are so small that the engine's own cost is worth a look.
+fn is_small(run: &RunView) -> bool {
+    let conditions = run.conditions;
+    let size = if conditions.workload.is_transactional() {
+        conditions.request_size_bytes.max(conditions.response_size_bytes)
+    } else {
+        conditions.message_size_bytes
+    };
+    size < SMALL_BYTES
 }
 
 /// The result of one run as a JSON document: every metric by its name, settings, and both raw records.

@@ -16,7 +16,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    fn flags(self) -> libc::c_int {
+    pub(crate) fn flags(self) -> libc::c_int {
         match self {
             Wait::Sleep => 0,
             Wait::Never => libc::MSG_DONTWAIT,
@@ -33,9 +33,27 @@ pub struct Joined {
     pub each: usize,
 }
 
-/// Room for one control message with a C `int`, aligned as the kernel wants it.
+/// Room for one control message with a C `int` or a timespec, aligned as the kernel wants it.
 #[repr(C, align(8))]
-struct Control([u8; 64]);
+pub(crate) struct Control(pub [u8; 64]);
+
+impl Default for Control {
+    fn default() -> Control {
+        Control([0; 64])
+    }
+}
+
+/// Each control message of a header that the kernel filled, whole.
+///
+/// # Safety
+/// The header's control buffer must be as the kernel left it, and outlive what is returned.
+pub(crate) unsafe fn control_messages(header: &libc::msghdr) -> impl Iterator<Item = *mut libc::cmsghdr> {
+    // SAFETY: the caller promises a header that the kernel filled.
+    let first = unsafe { libc::CMSG_FIRSTHDR(std::ptr::from_ref(header)) };
+    let some = |message: *mut libc::cmsghdr| (!message.is_null()).then_some(message);
+    // SAFETY: as above; the message is one that FIRSTHDR or NXTHDR gave.
+    std::iter::successors(some(first), move |message| some(unsafe { libc::CMSG_NXTHDR(header, *message) }))
+}
 
 /// Receives what a socket with `UDP_GRO` has joined, or one datagram (udp(7)).
 ///
@@ -43,7 +61,7 @@ struct Control([u8; 64]);
 /// The kernel's; `EAGAIN` when nothing came in time.
 pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Joined> {
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let mut control = Control([0; 64]);
+    let mut control = Control::default();
     // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
     let mut header: libc::msghdr = unsafe { socket::zeroed() };
     header.msg_iov = &raw mut part;
@@ -55,17 +73,14 @@ pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::R
     let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
     let mut each = bytes;
     // SAFETY: the kernel filled `control` up to the length that it left in the header.
-    let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
-    while !message.is_null() {
-        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a whole header within `control`.
+    for message in unsafe { control_messages(&header) } {
+        // SAFETY: `control_messages` gives whole headers within `control`.
         let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
         if level == libc::SOL_UDP && kind == libc::UDP_GRO {
             // SAFETY: the data of this message is a C `int` (udp(7)); it may be unaligned.
             let size = unsafe { libc::CMSG_DATA(message).cast::<libc::c_int>().read_unaligned() };
             each = usize::try_from(size).ok().filter(|size| *size > 0).unwrap_or(bytes);
         }
-        // SAFETY: as above.
-        message = unsafe { libc::CMSG_NXTHDR(&raw const header, message) };
     }
     Ok(Joined { bytes, each })
 }

@@ -10,6 +10,7 @@ pub mod namespace;
 pub mod netlink;
 pub mod process;
 pub mod socket;
+pub mod stamped;
 pub mod tcp_info;
 pub mod thread;
 pub mod uring;

@@ -48,6 +48,8 @@ pub const UDP_SEGMENT: IntOption = IntOption { level: libc::SOL_UDP, name: libc:
 pub const UDP_GRO: IntOption = IntOption { level: libc::SOL_UDP, name: libc::UDP_GRO };
 /// Send calls may ask for `MSG_ZEROCOPY` (socket(7)).
 pub const SO_ZEROCOPY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_ZEROCOPY };
+/// Receive calls say when the kernel took each datagram from the device (socket(7)).
+pub const SO_TIMESTAMPNS: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_TIMESTAMPNS };
 /// MTU of a connected IPv4 socket's path; read only (ip(7)).
 pub const IP_MTU: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_MTU };
 /// MTU of a connected IPv6 socket's path; read only (ipv6(7)).

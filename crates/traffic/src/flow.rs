@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::record::{InForce, Latency, Pacing, Sequence, TcpInfo};
+use model::record::{DelayVariation, InForce, Latency, Pacing, Sequence, TcpInfo};
 
 use crate::control::Control;
 
@@ -75,8 +75,10 @@ pub struct Outcome {
     pub mode_counters: BTreeMap<String, u64>,
     /// The low-water mark that a receiver set by itself.
     pub low_water_bytes: Option<u32>,
-    /// Times of the transactions, where they were asked for.
+    /// Times of the transactions or of the send calls, where they were asked for.
     pub latency: Option<Latency>,
+    /// How one-way delays differed, where that was asked for.
+    pub delay_variation: Option<DelayVariation>,
 }
 
 /// How many messages the sender sent.

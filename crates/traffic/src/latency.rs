@@ -1,7 +1,10 @@
-//! Recording how long transactions take, without allocating while traffic runs.
+//! Recording how long transactions and send calls take, without allocating while traffic runs.
 
 use hdrhistogram::Histogram;
 use model::record::Latency;
+use sys::clock::monotonic_ns;
+
+use crate::control::Phase;
 
 /// Longest time that has a bucket of its own, in ns; longer ones fall into the last bucket.
 const LONGEST_NS: u64 = 60_000_000_000;
@@ -44,6 +47,19 @@ impl Recorder {
             buckets: self.histogram.iter_recorded().map(bucket).collect(),
         }
     }
+}
+
+/// Makes a call, and records how long it took where there is a recorder and the measured window is on; a call that
+/// fails is not recorded. Without a recorder no clock is read.
+#[inline]
+pub fn timed<T, E>(recorder: &mut Option<Recorder>, phase: Phase, call: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let Some(recorder) = recorder else { return call() };
+    let began_ns = monotonic_ns();
+    let result = call();
+    if phase == Phase::Measured && result.is_ok() {
+        recorder.record(monotonic_ns() - began_ns);
+    }
+    result
 }
 
 #[cfg(test)]

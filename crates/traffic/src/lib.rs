@@ -4,8 +4,10 @@
 //! allocation. They count in memory of their own, which another thread reads. When to begin, when the
 //! measured window starts and when to stop is told through [`Control`].
 
+mod calls;
 mod connections;
 mod control;
+mod delay;
 mod flow;
 mod handshake;
 mod intake;
@@ -17,6 +19,7 @@ mod modes;
 mod options;
 mod pacing;
 mod schedule;
+mod self_cost;
 mod sequence;
 mod tcp_connect;
 mod tcp_crr;
@@ -30,6 +33,7 @@ pub use control::{Control, Phase};
 pub use flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token};
 pub use options::tcp_info;
+pub use self_cost::self_cost;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

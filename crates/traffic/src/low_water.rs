@@ -30,6 +30,11 @@ impl LowWater {
         mark
     }
 
+    /// One that is set already, of no socket.
+    pub fn settled() -> LowWater {
+        LowWater { is_open: false, began: Instant::now(), in_force: None }
+    }
+
     /// The warm-up begins.
     pub fn begin(&mut self) {
         self.began = Instant::now();

@@ -109,6 +109,9 @@ impl Pacer {
             let gap_ns = now_ns - self.last_ns;
             record.gap_min_ns = if record.bursts == 1 { gap_ns } else { record.gap_min_ns.min(gap_ns) };
             record.gap_max_ns = record.gap_max_ns.max(gap_ns);
+            record.gaps += 1;
+            let intended_ns = (self.interval_ns * self.burst as f64) as u64;
+            record.gap_deviation_total_ns += gap_ns.abs_diff(intended_ns);
         }
         record.bursts += 1;
         self.last_ns = now_ns;
@@ -163,7 +166,10 @@ mod tests {
             let burst = number / pacer.burst * pacer.burst;
             assert!(monotonic_ns() >= begin_ns + burst * 50_000);
         }
-        assert_eq!(pacer.record().bursts, 1000 / pacer.burst);
+        let record = pacer.record();
+        assert_eq!((record.bursts, record.gaps), (1000 / pacer.burst, 1000 / pacer.burst - 1));
+        let widest = (record.gap_max_ns).abs_diff(50_000 * pacer.burst);
+        assert!(record.gap_deviation_total_ns >= widest && record.gap_min_ns <= record.gap_max_ns);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::conditions::Conditions;
+use rustix::io::Errno;
 
+use crate::calls::Calls;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
@@ -76,7 +78,7 @@ impl Flow for Client {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         let Client { stream, exchange, asker } = self;
-        asker.ask(control, |phase| exchange.ask(&*stream, phase, control))?;
+        asker.ask(control, |phase| exchange.ask(stream, phase, control))?;
         if control.phase() == Phase::Abort {
             return Ok(());
         }
@@ -86,6 +88,24 @@ impl Flow for Client {
     fn outcome(&self, _sent: Sent) -> Outcome {
         Outcome { tcp_info: tcp_info(&self.stream), latency: self.asker.latency(), ..Outcome::default() }
     }
+}
+
+/// Answers requests until the client has ended the connection, or the run is stopped.
+///
+/// # Errors
+/// What the calls answer.
+#[inline]
+pub fn answer_all(
+    calls: &impl Calls,
+    control: &Control,
+    exchange: &mut Exchange,
+    delay: Duration,
+    bytes: u64,
+) -> Result<(), Errno> {
+    while let Some((phase, made)) = exchange.answer(calls, delay, control)? {
+        control.count_transaction(phase, made, bytes);
+    }
+    Ok(())
 }
 
 struct Server {
@@ -101,13 +121,8 @@ impl Flow for Server {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        loop {
-            let answered = self.exchange.answer(&self.stream, self.delay, control);
-            match answered.map_err(TrafficError::errno("answer a request"))? {
-                Some((phase, calls)) => control.count_transaction(phase, calls, self.bytes),
-                None => break,
-            }
-        }
+        answer_all(&self.stream, control, &mut self.exchange, self.delay, self.bytes)
+            .map_err(TrafficError::errno("answer a request"))?;
         self.stream.shutdown(Shutdown::Write).map_err(TrafficError::system("end the connection"))
     }
 

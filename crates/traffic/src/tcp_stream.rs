@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use model::conditions::{Conditions, TCP_TIMESTAMPS};
 use model::record::{InForce, Role};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socket_with, sockopt};
 use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
 
+use crate::calls::Calls;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
+use crate::latency::{Recorder, timed};
 use crate::local;
 use crate::loops::{Amount, receive_flags, send_messages};
 use crate::low_water::LowWater;
@@ -80,7 +82,8 @@ pub fn connect(
     in_force.extend(pacing::by_kernel(&stream, conditions)?);
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     modes::ready(Role::Sender, conditions, stream, in_force, |stream| {
-        Box::new(Sender { stream, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions) })
+        let times = recorder(conditions);
+        Box::new(Sender { stream, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions), times })
     })
 }
 
@@ -227,6 +230,71 @@ struct Sender {
     message: Vec<u8>,
     amount: Amount,
     pacer: Option<Pacer>,
+    times: Option<Recorder>,
+}
+
+/// The recorder of a run that asks for times.
+pub fn recorder(conditions: &Conditions) -> Option<Recorder> {
+    if conditions.latency { Recorder::new() } else { None }
+}
+
+/// Sends messages until the amount is sent or the window is over.
+///
+/// # Errors
+/// What the calls answer.
+#[inline]
+pub fn send_all(
+    calls: &impl Calls,
+    control: &Control,
+    message: &[u8],
+    amount: Amount,
+    pacer: &mut Option<Pacer>,
+    times: &mut Option<Recorder>,
+) -> Result<(), Errno> {
+    let send_one = |phase: Phase, length: usize| {
+        if let Some(pacer) = pacer {
+            pacer.wait(control);
+        }
+        timed(times, phase, || calls.send(&message[..length], SendFlags::NOSIGNAL))
+    };
+    let send_rest = |done: usize, length: usize| calls.send(&message[done..length], SendFlags::NOSIGNAL);
+    send_messages(control, message.len(), amount, send_one, send_rest)
+}
+
+/// Receives until the sender has ended the connection, or the run is stopped. `took` hears the phase of each call
+/// that brought data.
+///
+/// # Errors
+/// What the calls answer.
+#[inline]
+pub fn receive_all(
+    calls: &impl Calls,
+    control: &Control,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+    delay: Duration,
+    mut took: impl FnMut(Phase),
+) -> Result<(), Errno> {
+    while control.phase() != Phase::Abort {
+        match calls.receive(buffer, flags) {
+            Ok(0) => break,
+            Ok(length) => {
+                let phase = control.phase();
+                control.count_call(phase, length);
+                took(phase);
+            }
+            Err(Errno::AGAIN) => {
+                control.count_empty();
+                continue;
+            }
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error),
+        }
+        if !delay.is_zero() {
+            std::thread::sleep(delay);
+        }
+    }
+    Ok(())
 }
 
 impl Flow for Sender {
@@ -235,16 +303,9 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { stream, message, amount, pacer } = self;
+        let Sender { stream, message, amount, pacer, times } = self;
         let size = message.len();
-        let send_one = |_: Phase, length: usize| {
-            if let Some(pacer) = pacer {
-                pacer.wait(control);
-            }
-            send(&*stream, &message[..length], SendFlags::NOSIGNAL)
-        };
-        let send_rest = |done: usize, length: usize| send(&*stream, &message[done..length], SendFlags::NOSIGNAL);
-        send_messages(control, size, *amount, send_one, send_rest)
+        send_all(stream, control, message, *amount, pacer, times)
             .map_err(|error| TrafficError::system(format!("send a message of {size} bytes"))(error.into()))?;
         if control.phase() == Phase::Abort {
             return Ok(());
@@ -254,7 +315,8 @@ impl Flow for Sender {
 
     fn outcome(&self, _sent: Sent) -> Outcome {
         let pacing = self.pacer.as_ref().map(Pacer::record);
-        Outcome { tcp_info: tcp_info(&self.stream), pacing, ..Outcome::default() }
+        let latency = self.times.as_ref().map(Recorder::latency);
+        Outcome { tcp_info: tcp_info(&self.stream), pacing, latency, ..Outcome::default() }
     }
 }
 
@@ -288,27 +350,13 @@ impl Flow for Receiver {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         self.low_water.begin();
-        while control.phase() != Phase::Abort {
-            match recv(&self.stream, &mut self.buffer[..], self.flags) {
-                Ok((0, _)) => break,
-                Ok((length, _)) => {
-                    let phase = control.phase();
-                    control.count_call(phase, length);
-                    if self.low_water.is_due(phase) {
-                        self.low_water.settle(&self.stream, control);
-                    }
-                }
-                Err(Errno::AGAIN) => {
-                    control.count_empty();
-                    continue;
-                }
-                Err(Errno::INTR) => continue,
-                Err(error) => return Err(TrafficError::system("receive")(error.into())),
+        let Receiver { stream, buffer, flags, delay, low_water } = self;
+        let settle = |phase| {
+            if low_water.is_due(phase) {
+                low_water.settle(&*stream, control);
             }
-            if !self.delay.is_zero() {
-                std::thread::sleep(self.delay);
-            }
-        }
+        };
+        receive_all(&*stream, control, buffer, *flags, *delay, settle).map_err(TrafficError::errno("receive"))?;
         self.stream.shutdown(Shutdown::Write).map_err(TrafficError::system("end the connection"))
     }
 

@@ -1,14 +1,13 @@
 //! What every workload shares in which the sender asks and the receiver answers: one transaction after
 //! the other, each counted at both ends by the phase that the sender was in when it asked.
 
-use std::os::fd::AsFd;
-
 use model::conditions::Conditions;
 use model::record::Latency;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags};
 use sys::clock::monotonic_ns;
 
+use crate::calls::Calls;
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
 use crate::latency::Recorder;
@@ -124,18 +123,18 @@ pub enum Received {
 
 /// Fills the buffer from a TCP socket. A call that waited in vain is made again until the run is stopped.
 pub fn receive_whole(
-    socket: impl AsFd,
+    calls: &impl Calls,
     buffer: &mut [u8],
     flags: RecvFlags,
     control: &Control,
 ) -> Result<Received, Errno> {
-    let (mut done, mut calls) = (0, 0);
+    let (mut done, mut made) = (0, 0);
     while done < buffer.len() {
-        match recv(&socket, &mut buffer[done..], flags) {
-            Ok((0, _)) => return Ok(Received::End),
-            Ok((length, _)) => {
+        match calls.receive(&mut buffer[done..], flags) {
+            Ok(0) => return Ok(Received::End),
+            Ok(length) => {
                 done += length;
-                calls += 1;
+                made += 1;
             }
             Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => return Ok(Received::Halted),
             Err(Errno::AGAIN) => control.count_empty(),
@@ -143,24 +142,24 @@ pub fn receive_whole(
             Err(error) => return Err(error),
         }
     }
-    Ok(Received::Whole(calls))
+    Ok(Received::Whole(made))
 }
 
 /// Hands all bytes to a TCP socket; says in how many calls, or nothing when the run was stopped meanwhile.
-pub fn send_whole(socket: impl AsFd, bytes: &[u8], control: &Control) -> Result<Option<u64>, Errno> {
-    let (mut done, mut calls) = (0, 0);
+pub fn send_whole(calls: &impl Calls, bytes: &[u8], control: &Control) -> Result<Option<u64>, Errno> {
+    let (mut done, mut made) = (0, 0);
     while done < bytes.len() {
-        match send(&socket, &bytes[done..], SendFlags::NOSIGNAL) {
+        match calls.send(&bytes[done..], SendFlags::NOSIGNAL) {
             Ok(length) => {
                 done += length;
-                calls += 1;
+                made += 1;
             }
             Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => return Ok(None),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(Some(calls))
+    Ok(Some(made))
 }
 
 /// The buffers of one end of a TCP transaction.
@@ -181,11 +180,11 @@ impl Exchange {
     }
 
     /// Sends the request and takes the response.
-    pub fn ask(&mut self, socket: impl AsFd, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
+    pub fn ask(&mut self, calls: &impl Calls, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
         self.request[0] = mark(phase);
-        let asked = send_whole(&socket, &self.request, control).map_err(TrafficError::errno("send a request"))?;
+        let asked = send_whole(calls, &self.request, control).map_err(TrafficError::errno("send a request"))?;
         let Some(sent) = asked else { return Ok(Answer::Halted) };
-        let answer = receive_whole(&socket, &mut self.response, self.flags, control);
+        let answer = receive_whole(calls, &mut self.response, self.flags, control);
         match answer.map_err(TrafficError::errno("receive a response"))? {
             Received::Whole(received) => Ok(Answer::Came { calls: sent + received }),
             Received::Halted => Ok(Answer::Halted),
@@ -198,17 +197,17 @@ impl Exchange {
     /// Nothing where the asking end closed, or the run was stopped.
     pub fn answer(
         &mut self,
-        socket: impl AsFd,
+        calls: &impl Calls,
         delay: std::time::Duration,
         control: &Control,
     ) -> Result<Option<(Phase, u64)>, Errno> {
-        let Received::Whole(received) = receive_whole(&socket, &mut self.request, self.flags, control)? else {
+        let Received::Whole(received) = receive_whole(calls, &mut self.request, self.flags, control)? else {
             return Ok(None);
         };
         if !delay.is_zero() {
             std::thread::sleep(delay);
         }
-        let sent = send_whole(&socket, &self.response, control)?;
+        let sent = send_whole(calls, &self.response, control)?;
         Ok(sent.map(|sent| (phase_of(self.request[0]), received + sent)))
     }
 }

@@ -12,9 +12,11 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use model::conditions::Conditions;
+use model::record::Role;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags};
 
+use crate::calls::{Calls, Nothing};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
@@ -142,8 +144,8 @@ impl Pending for Waiting {
     }
 }
 
-struct Client {
-    socket: UdpSocket,
+struct Client<S = UdpSocket> {
+    socket: S,
     peer: SocketAddr,
     request: Vec<u8>,
     response: Vec<u8>,
@@ -153,7 +155,7 @@ struct Client {
     timeout: Duration,
 }
 
-impl Client {
+impl<S: Calls> Client<S> {
     fn transact(&mut self, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
         self.numbering.write(&mut self.request, phase, self.number);
         self.number += 1;
@@ -163,8 +165,8 @@ impl Client {
         let mut since = None;
         let mut in_vain = 0_u32;
         loop {
-            match recv(&self.socket, &mut self.response[..], self.flags) {
-                Ok((length, _)) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
+            match self.socket.receive(&mut self.response, self.flags) {
+                Ok(length) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
                 Ok(_) => {}
                 Err(Errno::AGAIN) if self.flags.is_empty() => return Ok(Answer::Lost),
                 Err(error @ (Errno::AGAIN | Errno::INTR)) => {
@@ -190,7 +192,7 @@ impl Client {
     /// True when the request is on its way, false when the run was stopped meanwhile.
     fn send_request(&self, phase: Phase, control: &Control) -> Result<bool, TrafficError> {
         while control.phase() != Phase::Abort {
-            match send(&self.socket, &self.request, SendFlags::empty()) {
+            match self.socket.send(&self.request, SendFlags::empty()) {
                 Ok(_) => return Ok(true),
                 Err(Errno::NOBUFS) => control.count_failed(phase),
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -236,8 +238,8 @@ impl Flow for Asking {
     }
 }
 
-struct Server {
-    socket: UdpSocket,
+struct Server<S = UdpSocket> {
+    socket: S,
     request: Vec<u8>,
     response: Vec<u8>,
     numbering: Numbering,
@@ -248,7 +250,7 @@ struct Server {
     bytes: u64,
 }
 
-impl Server {
+impl<S: Calls> Server<S> {
     /// Answers a request and counts it; one that was repeated on the way is left out.
     #[inline]
     fn answer(&mut self, length: usize, control: &Control) -> Result<(), Errno> {
@@ -265,7 +267,7 @@ impl Server {
         }
         let numbered = self.numbering.bytes();
         self.response[..numbered].copy_from_slice(&self.request[..numbered]);
-        match send(&self.socket, &self.response, SendFlags::empty()) {
+        match self.socket.send(&self.response, SendFlags::empty()) {
             Ok(_) => control.count_transaction(phase, 2, self.bytes),
             Err(Errno::NOBUFS | Errno::CONNREFUSED | Errno::INTR) => control.count_failed(phase),
             Err(error) => return Err(error),
@@ -280,9 +282,19 @@ impl Flow for Server {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        self.serve(control)
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome::default()
+    }
+}
+
+impl<S: Calls> Server<S> {
+    fn serve(&mut self, control: &Control) -> Result<(), TrafficError> {
         while control.phase() != Phase::Abort {
-            match recv(&self.socket, &mut self.request[..], self.flags) {
-                Ok((length, _)) => self.answer(length, control).map_err(TrafficError::errno("send a response"))?,
+            match self.socket.receive(&mut self.request, self.flags) {
+                Ok(length) => self.answer(length, control).map_err(TrafficError::errno("send a response"))?,
                 // The client asks no more once its count is known.
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => return Ok(()),
                 Err(Errno::AGAIN) => control.count_empty(),
@@ -292,10 +304,48 @@ impl Flow for Server {
         }
         Ok(())
     }
+}
 
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
+/// One end with nothing in the kernel's place, for `messages` transactions.
+pub fn without_kernel(conditions: &Conditions, role: Role, messages: u64) -> Box<dyn FnOnce(&Control)> {
+    let (request, response) = (conditions.request_size_bytes as usize, conditions.response_size_bytes as usize);
+    let (numbering, flags) = (Numbering::of(conditions), receive_flags(conditions));
+    if role == Role::Sender {
+        let mut client = Client {
+            socket: Nothing::echo(response),
+            peer: SocketAddr::from(([0; 4], 0)),
+            request: vec![0x5A; request],
+            response: vec![0; response + 1],
+            numbering,
+            number: 0,
+            flags,
+            timeout: Duration::ZERO,
+        };
+        let mut asker = Asker::of(conditions, transaction_bytes(conditions));
+        return Box::new(move |control| {
+            // What takes everything and answers gives no error.
+            let _ = asker.ask(control, |phase| client.transact(phase, control));
+        });
     }
+    let mut first = [0; HEADER_BYTES];
+    numbering.write(&mut first, Phase::Measured, 0);
+    let next = match numbering {
+        Numbering::Long => |front: [u8; HEADER_BYTES]| (u64::from_be_bytes(front) + 1).to_be_bytes(),
+        Numbering::Short => |front: [u8; HEADER_BYTES]| front.map(|byte| (byte + 2) & 0x7F),
+    };
+    let mut server = Server {
+        socket: Nothing::give(request, messages, first, next),
+        request: vec![0; request + 1],
+        response: vec![0x5A; response],
+        numbering,
+        last: None,
+        flags,
+        delay: Duration::ZERO,
+        bytes: transaction_bytes(conditions),
+    };
+    Box::new(move |control| {
+        let _ = server.serve(control);
+    })
 }
 
 #[cfg(test)]

@@ -6,20 +6,27 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::conditions::Conditions;
-use model::record::Role;
+use model::record::{InForce, Role};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socket_with};
+use sys::datagram::Wait;
+use sys::socket::{self, SO_TIMESTAMPNS};
+use sys::stamped::receive_stamped;
 
+use crate::calls::Calls;
 use crate::control::{Control, Phase};
+use crate::delay::{self, Delays};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{Token, answer_udp, greet_udp};
 use crate::intake::{Intake, QUIET};
+use crate::latency::{Recorder, timed};
 use crate::local;
 use crate::loops::{Amount, receive_flags, send_messages};
 use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
 use crate::sequence::{HEADER_BYTES, header};
+use crate::tcp_stream::recorder;
 
 struct Waiting {
     socket: UdpSocket,
@@ -63,8 +70,15 @@ pub fn connect(
     let mut in_force = options::in_force(&socket, conditions, false);
     in_force.extend(pacing::by_kernel(&socket, conditions)?);
     let message = vec![0x5A; conditions.message_size_bytes as usize];
+    in_force.extend(conditions.delay_variation.then(|| stamped("true")));
     modes::ready(Role::Sender, conditions, socket, in_force, |socket| {
-        Box::new(Sender { socket, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions) })
+        Box::new(Sender {
+            socket,
+            message,
+            amount: Amount::of(conditions),
+            pacer: Pacer::of(conditions),
+            extras: Extras { stamps: conditions.delay_variation, times: recorder(conditions) },
+        })
     })
 }
 
@@ -94,9 +108,13 @@ impl Pending for Waiting {
     fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
         let Waiting { socket, address, conditions, token } = *self;
         await_sender(&socket, address, &token, patience)?;
-        let in_force = options::in_force(&socket, &conditions, false);
+        let mut in_force = options::in_force(&socket, &conditions, false);
+        if conditions.delay_variation {
+            in_force.push(ask_for_timestamps(&socket)?);
+        }
         modes::ready(Role::Receiver, &conditions, socket, in_force, |socket| {
             Box::new(Receiver {
+                delays: if conditions.delay_variation { Delays::new() } else { None },
                 socket,
                 buffer: vec![0; conditions.receive_bytes() as usize],
                 flags: receive_flags(&conditions),
@@ -119,11 +137,105 @@ pub fn await_sender(
     socket.set_read_timeout(Some(QUIET)).map_err(TrafficError::system("SO_RCVTIMEO"))
 }
 
+/// The setting as it is in force.
+fn stamped(actual: &str) -> InForce {
+    InForce { name: "delay_variation".into(), asked: Some("true".into()), actual: Some(actual.into()) }
+}
+
+/// Asks for the time at which the kernel takes each datagram, and reads back whether it will say so.
+fn ask_for_timestamps(socket: &UdpSocket) -> Result<InForce, TrafficError> {
+    socket::set_int(socket, SO_TIMESTAMPNS, 1).map_err(TrafficError::system("SO_TIMESTAMPNS"))?;
+    let is_on = socket::get_int(socket, SO_TIMESTAMPNS).is_ok_and(|on| on != 0);
+    Ok(stamped(if is_on { "true" } else { "false" }))
+}
+
 struct Sender {
     socket: UdpSocket,
     message: Vec<u8>,
     amount: Amount,
     pacer: Option<Pacer>,
+    extras: Extras,
+}
+
+/// What a sender does beside sending, where the run asks for it.
+pub struct Extras {
+    /// Writes the time into each message.
+    pub stamps: bool,
+    /// Records how long each send call takes.
+    pub times: Option<Recorder>,
+}
+
+/// Sends messages, each with its number, until the amount is sent or the window is over.
+///
+/// # Errors
+/// What the calls answer.
+#[inline]
+pub fn send_all(
+    calls: &impl Calls,
+    control: &Control,
+    message: &mut [u8],
+    amount: Amount,
+    pacer: &mut Option<Pacer>,
+    extras: &mut Extras,
+) -> Result<(), Errno> {
+    let size = message.len();
+    let mut number = 0;
+    let send_one = |phase: Phase, length: usize| {
+        if let Some(pacer) = pacer {
+            pacer.wait(control);
+        }
+        if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
+            *front = header(phase, number);
+        }
+        if extras.stamps {
+            delay::stamp(message);
+        }
+        let sent = timed(&mut extras.times, phase, || calls.send(&message[..length], SendFlags::empty()))?;
+        number += 1;
+        Ok(sent)
+    };
+    let cut = |_, _| Err(Errno::MSGSIZE);
+    send_messages(control, size, amount, send_one, cut)
+}
+
+/// Receives datagrams until everything is there, or nothing comes any more.
+///
+/// # Errors
+/// What the calls answer.
+#[inline]
+pub fn receive_all(
+    calls: &impl Calls,
+    control: &Control,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+    intake: &mut Intake,
+) -> Result<(), Errno> {
+    intake.receive(control, |intake: &mut Intake| {
+        let length = calls.receive(buffer, flags)?;
+        intake.take(control, &buffer[..length]);
+        Ok(())
+    })
+}
+
+/// As [`receive_all`], and takes note of when each datagram came.
+fn receive_stamped_all(
+    socket: &UdpSocket,
+    control: &Control,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+    intake: &mut Intake,
+    delays: &mut Delays,
+) -> Result<(), Errno> {
+    let wait = if flags.contains(RecvFlags::DONTWAIT) { Wait::Never } else { Wait::Sleep };
+    intake.receive(control, |intake: &mut Intake| {
+        let found = receive_stamped(socket, buffer, wait).map_err(modes::errno)?;
+        let datagram = &buffer[..found.bytes.min(buffer.len())];
+        intake.take(control, datagram);
+        if let Some(at_ns) = found.at_ns {
+            delays.note(datagram, at_ns);
+        }
+        Ok(())
+    })
 }
 
 impl Flow for Sender {
@@ -132,27 +244,15 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { socket, message, amount, pacer } = self;
+        let Sender { socket, message, amount, pacer, extras } = self;
         let size = message.len();
-        let mut number = 0;
-        let send_one = |phase: Phase, length: usize| {
-            if let Some(pacer) = pacer {
-                pacer.wait(control);
-            }
-            if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
-                *front = header(phase, number);
-            }
-            let sent = send(&*socket, &message[..length], SendFlags::empty())?;
-            number += 1;
-            Ok(sent)
-        };
-        let cut = |_, _| Err(Errno::MSGSIZE);
-        send_messages(control, size, *amount, send_one, cut)
+        send_all(socket, control, message, *amount, pacer, extras)
             .map_err(|error| TrafficError::system(format!("send a datagram of {size} bytes"))(error.into()))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { pacing: self.pacer.as_ref().map(Pacer::record), ..Outcome::default() }
+        let latency = self.extras.times.as_ref().map(Recorder::latency);
+        Outcome { pacing: self.pacer.as_ref().map(Pacer::record), latency, ..Outcome::default() }
     }
 }
 
@@ -161,6 +261,7 @@ struct Receiver {
     buffer: Vec<u8>,
     flags: RecvFlags,
     intake: Intake,
+    delays: Option<Delays>,
 }
 
 impl Flow for Receiver {
@@ -169,16 +270,16 @@ impl Flow for Receiver {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Receiver { socket, buffer, flags, intake } = self;
-        let receive_one = |intake: &mut Intake| {
-            let (length, _) = recv(&*socket, &mut buffer[..], *flags)?;
-            intake.take(control, &buffer[..length]);
-            Ok(())
+        let Receiver { socket, buffer, flags, intake, delays } = self;
+        let received = match delays {
+            None => receive_all(socket, control, buffer, *flags, intake),
+            Some(delays) => receive_stamped_all(socket, control, buffer, *flags, intake, delays),
         };
-        intake.receive(control, receive_one).map_err(|error| TrafficError::system("receive a datagram")(error.into()))
+        received.map_err(TrafficError::errno("receive a datagram"))
     }
 
     fn outcome(&self, sent: Sent) -> Outcome {
-        Outcome { sequence: self.intake.sequence(sent), ..Outcome::default() }
+        let delay_variation = self.delays.as_ref().map(Delays::variation);
+        Outcome { sequence: self.intake.sequence(sent), delay_variation, ..Outcome::default() }
     }
 }

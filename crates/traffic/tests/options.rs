@@ -157,6 +157,7 @@ const BURSTS: &[(&str, &str)] = &[("message_size_bytes", "1000"), ("burst_messag
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("send_mode", "traffic/tests/modes.rs", "setting(row.end)"),
     ("receive_mode", "traffic/tests/modes.rs", "setting(row.end)"),
+    ("delay_variation", "traffic/tests/timing.rs", "delay_variation: true"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("receiver_address", "bitcost/tests/runs/one_run.rs", "--receiver-address"),

@@ -91,6 +91,7 @@ pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndRecord {
             .map(|size| TcpInfo { snd_mss_bytes: Some(size), ..TcpInfo::default() }),
         latency: None,
         flows: Vec::new(),
+        self_cost: None,
         ticks_per_second: 100,
         samples: vec![sample(1_000_000_000, 0, 0), sample(3_000_000_000, cpu_ms, 2000 - cpu_ms)],
     }

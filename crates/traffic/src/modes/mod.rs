@@ -251,7 +251,7 @@ fn wait(conditions: &Conditions) -> Wait {
 }
 
 /// The kernel's error of a wrapper in `sys`.
-fn errno(error: io::Error) -> Errno {
+pub fn errno(error: io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }
 
