@@ -1,43 +1,40 @@
 //! One end of one run: make ready, start, watch, finish, restore. A thread of its own.
 
-use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::conditions::{Conditions, Pacing, Workload};
-use model::place::{EndPlace, Places, Ports};
-use model::record::{EndRecord, FlowRecord, InForce, Role};
-use traffic::{Control, Flow, Phase, Ready};
-use wire::{FromAgent, Prepare};
+use model::conditions::{Offloads, Workload};
+use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
+use traffic::{Control, Flow, Phase, Sent};
+use wire::{FromAgent, Prepare, SentCounts};
 
 use crate::knobs::Knobs;
+use crate::meeting::{self, Flows};
 use crate::outbox::Outbox;
-use crate::seat;
+use crate::seat::{self, Seat};
 use crate::self_cost;
 use crate::watch::{Command, Crew, Note, Watched};
-
-/// How long the two ends of a flow try to meet.
-const MEETING: Duration = Duration::from_secs(4);
 
 /// How long an end waits for the controller's next word; the controller's own deadlines are shorter.
 const NEXT_WORD: Duration = Duration::from_secs(60);
 
-/// The flows of an end, in order.
-type Flows = Vec<Box<dyn Flow>>;
-
 /// What can be done to a run from outside its thread.
 #[derive(Clone)]
 struct Brake {
-    controls: Arc<[Arc<Control>]>,
+    /// Of each part, of each flow.
+    controls: Arc<[Vec<Arc<Control>>]>,
     sockets: Arc<Mutex<Vec<OwnedFd>>>,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Brake {
-    fn new(flows: u32) -> Brake {
-        Brake { controls: (0..flows).map(|_| Arc::default()).collect(), sockets: Arc::default() }
+    fn new(prepare: &Prepare) -> Brake {
+        let controls = prepare.parts.iter().map(|part| (0..part.conditions.flows).map(|_| Arc::default()).collect());
+        Brake { controls: controls.collect(), sockets: Arc::default(), stopped: Arc::default() }
     }
 
     /// Keeps a handle of a flow's socket.
@@ -48,15 +45,11 @@ impl Brake {
     }
 
     fn pull(&self) {
-        self.controls.iter().for_each(|control| control.enter(Phase::Abort));
+        self.controls.iter().flatten().for_each(|control| control.enter(Phase::Abort));
         for socket in self.sockets.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             // A socket that is not connected any more needs no shutdown.
             let _ = sys::socket::shutdown(socket);
         }
-    }
-
-    fn is_pulled(&self) -> bool {
-        self.controls.iter().any(|control| control.phase() == Phase::Abort)
     }
 }
 
@@ -71,7 +64,7 @@ impl Run {
     /// Makes the end ready in a thread of its own, which reports by itself.
     pub fn begin(prepare: Prepare, outbox: Outbox) -> Run {
         let (out, notes) = mpsc::channel();
-        let brake = Brake::new(prepare.conditions.flows);
+        let brake = Brake::new(&prepare);
         let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox };
         let thread = std::thread::spawn(move || end.play());
         Run { notes: out, brake, thread: Some(thread) }
@@ -86,9 +79,9 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
+        self.brake.stopped.store(true, Ordering::Relaxed);
         self.brake.pull();
-        // Ends the wait for the controller's next word.
-        self.tell(Command::Finish(Vec::new()));
+        self.tell(Command::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -107,86 +100,121 @@ impl End {
     /// A run that was stopped from outside has nothing to report.
     fn play(self) {
         match self.record() {
-            _ if self.brake.is_pulled() => {}
+            _ if self.brake.stopped.load(Ordering::Relaxed) => {}
             Ok(record) => self.outbox.send(&FromAgent::Done(Box::new(record))),
-            Err(reason) => {
-                self.outbox.send(&FromAgent::Failed { reason });
-                self.brake.pull();
-            }
+            Err(reason) => self.outbox.send(&FromAgent::Failed { reason }),
         }
     }
 
+    /// The host is as before when this returns, and nothing moves any more.
     fn record(&self) -> Result<EndRecord, String> {
-        let knobs = Knobs::apply(&self.prepare.device, self.prepare.conditions.offloads)?;
-        let (conditions, pacing) = with_pacing(&self.prepare)?;
-        let self_cost = self_cost::of(&conditions, self.prepare.role);
-        let (mut in_force, flows) = self.meet(&conditions)?;
-        in_force.extend(pacing);
-        self.outbox.send(&FromAgent::Ready { in_force: in_force.clone(), offloads: knobs.offloads.clone() });
+        let offloads = self.prepare.parts.first().map_or(Offloads::AsFound, |part| part.conditions.offloads);
+        let knobs = Knobs::apply(&self.prepare.device, offloads)?;
         let mut crew = Crew::new(&self.notes, &self.brake.controls);
+        let record = self.traffic(&mut crew, &knobs);
+        if record.is_err() {
+            self.brake.pull();
+            crew.settle();
+        }
+        record
+    }
+
+    fn traffic(&self, crew: &mut Crew, knobs: &Knobs) -> Result<EndRecord, String> {
+        let first = self.prepare.parts.first().ok_or("a run without any part")?;
+        let self_cost = self_cost::of(&first.conditions, first.role);
+        let expected = meeting::expect(&self.prepare)?;
+        self.outbox.send(&FromAgent::Listening { addresses: meeting::addresses(&expected) });
+        let peers = crew.told_addresses(NEXT_WORD)?;
+        let (flows, in_force) = meeting::meet(&self.prepare, expected, &peers)?;
+        flows.iter().flatten().try_for_each(|flow| self.brake.hold(flow.as_ref()))?;
+        self.outbox.send(&FromAgent::Ready);
         let start = crew.start(NEXT_WORD)?;
-        if self.prepare.conditions.is_bounded() {
+        if first.conditions.is_bounded() {
             crew.enter(Phase::Measured);
         }
+        let connections = self.connections(&flows);
         crew.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
-        let watched = crew.watch(start, &self.prepare, self.connections(conditions.workload), &self.outbox)?;
-        Ok(EndRecord { self_cost, ..self.finish(crew, watched, in_force, &knobs)? })
+        let watched = crew.watch(start, &self.prepare, connections, &self.outbox)?;
+        Ok(EndRecord { self_cost, ..self.finish(crew, watched, in_force, knobs)? })
     }
 
-    /// Second handles of the connections whose `TCP_INFO` is sampled: those of workloads with one for each flow.
-    fn connections(&self, workload: Workload) -> Vec<OwnedFd> {
-        let sockets = self.brake.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_one = matches!(workload, Workload::TcpStream | Workload::TcpRr);
-        sockets.iter().filter(|_| has_one).filter_map(|socket| socket.try_clone().ok()).collect()
-    }
-
-    /// Every flow of this end, and the settings of the first.
-    fn meet(&self, conditions: &Conditions) -> Result<(Vec<InForce>, Flows), String> {
-        let shares = shares(conditions);
-        let ready = match self.prepare.role {
-            Role::Sender => self.connect(&shares),
-            Role::Receiver => self.accept(&shares),
+    /// Second handles of the connections whose `TCP_INFO` is sampled, of each part: those of workloads with one
+    /// for each flow.
+    fn connections(&self, flows: &[Flows]) -> Vec<Vec<OwnedFd>> {
+        let of_part = |(part, flows): (&wire::Part, &Flows)| {
+            let has_one = matches!(part.conditions.workload, Workload::TcpStream | Workload::TcpRr);
+            flows.iter().filter(|_| has_one).filter_map(|flow| flow.handle().ok()).collect()
         };
-        let ready = ready.map_err(|error| error.to_string())?;
-        let in_force = ready.first().map(|ready| ready.in_force.clone()).unwrap_or_default();
-        let flows: Flows = ready.into_iter().map(|ready| ready.flow).collect();
-        flows.iter().try_for_each(|flow| self.brake.hold(flow.as_ref()))?;
-        Ok((in_force, flows))
+        self.prepare.parts.iter().zip(flows).map(of_part).collect()
     }
 
-    fn connect(&self, shares: &[Conditions]) -> Result<Vec<Ready>, traffic::TrafficError> {
-        let connect =
-            |(share, peer): (&Conditions, &SocketAddr)| traffic::connect(share, *peer, self.prepare.token, MEETING);
-        shares.iter().zip(&self.prepare.connect_to).map(connect).collect()
-    }
-
-    fn accept(&self, shares: &[Conditions]) -> Result<Vec<Ready>, traffic::TrafficError> {
-        let address = self.prepare.listen_on.unwrap_or(IpAddr::from([0; 4]));
-        let listen = |share| traffic::listen(share, address, self.prepare.token);
-        let pending = shares.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
-        let addresses = pending.iter().map(|pending| pending.address()).collect();
-        self.outbox.send(&FromAgent::Listening { addresses });
-        pending.into_iter().map(|pending| pending.accept(MEETING)).collect()
-    }
-
-    /// A sender is done when its loops are; a receiver hears first how much there was to receive.
+    /// What this end sends ends when its loops do; of what it receives it hears first how much there was.
     fn finish(
         &self,
-        mut crew: Crew,
+        crew: &mut Crew,
         watched: Watched,
-        mut in_force: Vec<InForce>,
+        mut in_force: Vec<Vec<InForce>>,
         knobs: &Knobs,
     ) -> Result<EndRecord, String> {
-        in_force.extend(seat::in_force(&self.prepare, &watched.seats));
-        let sent = match self.prepare.role {
-            Role::Sender => Vec::new(),
-            Role::Receiver => crew.told_sent(NEXT_WORD)?,
+        for (index, (part, in_force)) in self.prepare.parts.iter().zip(&mut in_force).enumerate() {
+            let seats: Vec<&Seat> = watched.seats.iter().filter(|(of, _)| *of == index).map(|(_, seat)| seat).collect();
+            in_force.extend(seat::in_force(part, &seats));
+        }
+        crew.await_ends(|part| self.prepare.parts[part].role == Role::Sender)?;
+        self.outbox.send(&FromAgent::Sent { sent: self.sent() });
+        let sent = crew.told_sent(NEXT_WORD)?;
+        crew.await_ends(|_| true)?;
+        let flows = crew.flows();
+        let mut parts: Vec<PartRecord> =
+            in_force.into_iter().zip(flows).enumerate().map(|(part, left)| self.part(part, left, &sent)).collect();
+        if parts.is_empty() {
+            return Err("a run without any part".into());
+        }
+        let first = parts.remove(0);
+        Ok(EndRecord {
+            role: first.role,
+            in_force: first.in_force,
+            offloads: knobs.offloads.clone(),
+            pinned_cpus: seat::pinned(watched.seats.iter().map(|(_, seat)| seat)),
+            window_begin_ns: watched.window_begin_ns,
+            window_end_ns: watched.window_end_ns,
+            counts: first.all.counts,
+            sequence: first.all.sequence,
+            tcp_info: first.all.tcp_info,
+            latency: first.all.latency,
+            flows: first.flows,
+            beside: parts,
+            self_cost: None,
+            ticks_per_second: probe::cpu::ticks_per_second(),
+            samples: watched.samples,
+        })
+    }
+
+    /// Messages of each flow that this end sent.
+    fn sent(&self) -> SentCounts {
+        let of_flow = |control: &Arc<Control>| {
+            let counts = control.counts();
+            [counts.measured.messages, counts.total().messages]
         };
-        let flows = crew.join()?;
+        let of_part = |(part, controls): (&wire::Part, &Vec<Arc<Control>>)| match part.role {
+            Role::Sender => controls.iter().map(of_flow).collect(),
+            Role::Receiver => Vec::new(),
+        };
+        self.prepare.parts.iter().zip(self.brake.controls.iter()).map(of_part).collect()
+    }
+
+    /// What a part left behind, given what the other end sent of it.
+    fn part(&self, part: usize, left: (Vec<InForce>, Flows), sent: &SentCounts) -> PartRecord {
+        let (in_force, flows) = left;
+        let controls = &self.brake.controls[part];
+        let sent_of = |flow: usize| {
+            let counts = sent.get(part).and_then(|flows| flows.get(flow));
+            counts.map(|[measured, total]| Sent { measured: *measured, total: *total }).unwrap_or_default()
+        };
         let record = |(index, flow): (usize, Box<dyn Flow>)| {
-            let outcome = flow.outcome(sent.get(index).copied().unwrap_or_default());
+            let outcome = flow.outcome(sent_of(index));
             FlowRecord {
-                counts: self.brake.controls[index].counts(),
+                counts: controls[index].counts(),
                 sequence: outcome.sequence,
                 tcp_info: outcome.tcp_info,
                 latency: outcome.latency,
@@ -197,72 +225,6 @@ impl End {
             }
         };
         let flows: Vec<FlowRecord> = flows.into_iter().enumerate().map(record).collect();
-        let all = FlowRecord::sum(&flows);
-        Ok(EndRecord {
-            role: self.prepare.role,
-            in_force,
-            offloads: knobs.offloads.clone(),
-            pinned_cpus: seat::pinned(&watched.seats),
-            window_begin_ns: watched.window_begin_ns,
-            window_end_ns: watched.window_end_ns,
-            counts: all.counts,
-            sequence: all.sequence,
-            tcp_info: all.tcp_info,
-            latency: all.latency,
-            flows,
-            self_cost: None,
-            ticks_per_second: probe::cpu::ticks_per_second(),
-            samples: watched.samples,
-        })
+        PartRecord { role: self.prepare.parts[part].role, in_force, all: FlowRecord::sum(&flows), flows }
     }
-}
-
-/// The run's conditions with its pacer chosen: only `fq` paces datagrams, and a kernel without it says nothing.
-fn with_pacing(prepare: &Prepare) -> Result<(Conditions, Option<InForce>), String> {
-    let mut conditions = prepare.conditions.clone();
-    if conditions.asked_messages_per_second().is_none() || prepare.role == Role::Receiver {
-        return Ok((conditions, None));
-    }
-    let facts = host::describe(&prepare.device).map_err(|error| error.to_string())?;
-    let kinds: Vec<&str> = facts.qdiscs.iter().map(|qdisc| qdisc.kind.as_str()).collect();
-    let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
-    let asked = match conditions.pacing {
-        Pacing::Kernel if !kernel_can => {
-            return Err(format!(
-                "pacing of UDP by the kernel needs the queueing discipline fq on {}, which has {}; use --pacing sender",
-                prepare.device,
-                kinds.join(", ")
-            ));
-        }
-        Pacing::Kernel => Some("kernel"),
-        Pacing::Sender => Some("sender"),
-        Pacing::Auto => None,
-    };
-    if conditions.pacing == Pacing::Auto {
-        let by_kernel = conditions.workload.is_datagram() && kernel_can;
-        conditions.pacing = if by_kernel { Pacing::Kernel } else { Pacing::Sender };
-    }
-    let actual = if conditions.pacing == Pacing::Kernel { "kernel" } else { "sender" };
-    let pacing = InForce { name: "pacing".into(), asked: asked.map(str::to_owned), actual: Some(actual.to_owned()) };
-    Ok((conditions, Some(pacing)))
-}
-
-/// The place of one flow: a receiver's flows listen each on a port of its own.
-fn places(places: &Places, index: u64) -> Places {
-    let ports = places.receiver.ports.map(|ports| Ports { first: ports.first.saturating_add(index as u16), ..ports });
-    Places { receiver: EndPlace { ports, ..places.receiver.clone() }, ..places.clone() }
-}
-
-/// The conditions of each flow: bounds are of the whole run, and divided among the flows.
-fn shares(conditions: &Conditions) -> Vec<Conditions> {
-    let flows = u64::from(conditions.flows);
-    let part = |whole: Option<u64>, index: u64| whole.map(|whole| whole / flows + u64::from(index < whole % flows));
-    let share = |index| Conditions {
-        stop_bytes: part(conditions.stop_bytes, index),
-        stop_messages: part(conditions.stop_messages, index),
-        stop_transactions: part(conditions.stop_transactions, index),
-        places: places(&conditions.places, index),
-        ..conditions.clone()
-    };
-    (0..flows).map(share).collect()
 }

@@ -7,6 +7,7 @@
 mod describe;
 mod end;
 mod knobs;
+mod meeting;
 mod outbox;
 mod sampler;
 mod seat;
@@ -110,10 +111,8 @@ fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>) -> Result<()
             *run = Some(Run::begin(*prepare, outbox.clone()));
         }
         ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
-        ToAgent::Finish { sent } => {
-            let sent = sent.into_iter().map(|[measured, total]| traffic::Sent { measured, total });
-            tell(run, outbox, Command::Finish(sent.collect()));
-        }
+        ToAgent::Meet { addresses } => tell(run, outbox, Command::Meet(addresses)),
+        ToAgent::Finish { sent } => tell(run, outbox, Command::Finish(sent)),
         ToAgent::Stop => {
             *run = None;
             outbox.send(&FromAgent::Stopped);

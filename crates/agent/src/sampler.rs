@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use model::record::{Counts, Sample, TcpInfo, ThreadKind, ThreadTime};
+use model::record::{Counts, PartSample, Sample, TcpInfo, ThreadKind, ThreadTime};
 use probe::cpu::CpuProbe;
 use probe::schedstat::ThreadProbe;
 use probe::switches::SwitchProbe;
@@ -18,24 +18,27 @@ pub struct Sampler {
     cpus: CpuProbe,
     own: Vec<Own>,
     napi: Vec<ThreadProbe>,
-    connections: Vec<OwnedFd>,
+    /// Of each part.
+    connections: Vec<Vec<OwnedFd>>,
     buffer: Vec<u8>,
 }
 
 /// One thread of this program.
 struct Own {
+    part: u32,
     id: i32,
     time: ThreadProbe,
     switches: SwitchProbe,
 }
 
 impl Sampler {
-    /// Opens the counters of the machine, of the calling thread, of the traffic's threads, of the
-    /// kernel threads that handle what `device` received, and of these TCP connections.
-    pub fn open(device: &str, traffic: &[i32], connections: Vec<OwnedFd>) -> Sampler {
-        let monitor = (ThreadKind::Monitor, sys::thread::thread_id());
-        let own = traffic.iter().map(|id| (ThreadKind::Traffic, *id)).chain([monitor]);
-        let own = own.map(|(kind, id)| Own {
+    /// Opens the counters of the machine, of the calling thread, of the traffic's threads with the parts that
+    /// they belong to, of the kernel threads that handle what `device` received, and of each part's TCP connections.
+    pub fn open(device: &str, traffic: &[(usize, i32)], connections: Vec<Vec<OwnedFd>>) -> Sampler {
+        let monitor = (ThreadKind::Monitor, 0, sys::thread::thread_id());
+        let own = traffic.iter().map(|(part, id)| (ThreadKind::Traffic, *part, *id)).chain([monitor]);
+        let own = own.map(|(kind, part, id)| Own {
+            part: part as u32,
             id,
             time: probe(kind, &format!("self/task/{id}")),
             switches: SwitchProbe::open(&PathBuf::from(format!("/proc/self/task/{id}/status"))),
@@ -50,24 +53,29 @@ impl Sampler {
         }
     }
 
-    /// Reads everything, at an edge of the window.
-    pub fn read(&mut self, counts: Counts) -> Sample {
-        let at_ns = monotonic_ns();
-        let Sampler { cpus, own, napi, connections, buffer } = self;
-        let own = own.iter().filter_map(|own| own.read(Some(buffer)));
-        let threads = own.chain(napi.iter().filter_map(ThreadProbe::read)).collect();
-        Sample { at_ns, counts, cpus: cpus.read(), threads, tcp_info: together(connections) }
+    /// Reads everything, at an edge of the window; `counts` are those of each part.
+    pub fn read(&mut self, counts: Vec<Counts>) -> Sample {
+        self.sample(counts, true)
     }
 
     /// Reads between the window's edges, where many flows are looked at in less detail.
-    pub fn read_between(&mut self, counts: Counts) -> Sample {
-        if self.own.len() <= MANY {
-            return self.read(counts);
-        }
+    pub fn read_between(&mut self, counts: Vec<Counts>) -> Sample {
+        self.sample(counts, self.own.len() <= MANY)
+    }
+
+    fn sample(&mut self, counts: Vec<Counts>, in_detail: bool) -> Sample {
         let at_ns = monotonic_ns();
-        let own = self.own.iter().filter_map(|own| own.read(None));
-        let threads = own.chain(self.napi.iter().filter_map(ThreadProbe::read)).collect();
-        Sample { at_ns, counts, cpus: self.cpus.read(), threads, tcp_info: None }
+        let Sampler { cpus, own, napi, connections, buffer } = self;
+        let own = own.iter().filter_map(|own| own.read(in_detail.then_some(&mut *buffer)));
+        let threads = own.chain(napi.iter().filter_map(ThreadProbe::read)).collect();
+        let part = |(counts, connections): (Counts, &Vec<OwnedFd>)| PartSample {
+            counts,
+            tcp_info: if in_detail { together(connections) } else { None },
+        };
+        let mut parts = counts.into_iter().zip(connections.iter()).map(part);
+        let first = parts.next().unwrap_or_default();
+        let beside = parts.collect();
+        Sample { at_ns, counts: first.counts, cpus: cpus.read(), threads, tcp_info: first.tcp_info, beside }
     }
 }
 
@@ -76,7 +84,8 @@ impl Own {
     fn read(&self, buffer: Option<&mut Vec<u8>>) -> Option<ThreadTime> {
         let time = self.time.read()?;
         let run_ns = sys::thread::cpu_time_ns(self.id).ok()?;
-        Some(ThreadTime { run_ns, switches: buffer.and_then(|buffer| self.switches.read(buffer)), ..time })
+        let part = self.part;
+        Some(ThreadTime { part, run_ns, switches: buffer.and_then(|buffer| self.switches.read(buffer)), ..time })
     }
 }
 

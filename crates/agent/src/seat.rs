@@ -3,7 +3,7 @@
 use model::place::Scheduling;
 use model::record::InForce;
 use sys::thread::{Policy, allowed_cpus, pin_to, policy, set_policy};
-use wire::Prepare;
+use wire::Part;
 
 /// What is asked for one thread.
 pub struct Wish {
@@ -22,13 +22,13 @@ pub struct Seat {
 }
 
 impl Wish {
-    /// What a run asks for the thread number `index` of `count`: the CPUs are dealt out in turn, so that
-    /// each thread has one or more of them, and none is left over.
-    pub fn of(prepare: &Prepare, index: usize, count: usize) -> Wish {
-        let places = &prepare.conditions.places;
-        let asked = &places.end(prepare.role).cpus;
+    /// What a part asks for its thread number `index` of `count`: the CPUs are dealt out in turn, so that
+    /// each thread has one or more of them, and none is left over. Where it asks for none, those of the host.
+    pub fn of(part: &Part, host_cpus: &[u32], index: usize, count: usize) -> Wish {
+        let places = &part.conditions.places;
+        let asked = &places.end(part.role).cpus;
         let cpus = match asked.len() {
-            0 => prepare.cpus.clone(),
+            0 => host_cpus.to_vec(),
             length if length < count => vec![asked[index % length]],
             _ => asked.iter().skip(index).step_by(count).copied().collect(),
         };
@@ -73,16 +73,16 @@ fn pin(cpus: &[u32]) -> Result<Vec<u32>, String> {
 }
 
 /// The CPUs of all threads together, in order.
-pub fn pinned(seats: &[Seat]) -> Vec<u32> {
-    let mut cpus: Vec<u32> = seats.iter().flat_map(|seat| seat.cpus.iter().copied()).collect();
+pub fn pinned<'a>(seats: impl IntoIterator<Item = &'a Seat>) -> Vec<u32> {
+    let mut cpus: Vec<u32> = seats.into_iter().flat_map(|seat| seat.cpus.iter().copied()).collect();
     cpus.sort_unstable();
     cpus.dedup();
     cpus
 }
 
-/// The seats as asked and as read back.
-pub fn in_force(prepare: &Prepare, seats: &[Seat]) -> Vec<InForce> {
-    let places = &prepare.conditions.places;
+/// The seats of a part as asked and as read back.
+pub fn in_force(part: &Part, seats: &[&Seat]) -> Vec<InForce> {
+    let places = &part.conditions.places;
     let list = |mut cpus: Vec<u32>| {
         cpus.sort_unstable();
         let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
@@ -94,9 +94,9 @@ pub fn in_force(prepare: &Prepare, seats: &[Seat]) -> Vec<InForce> {
     let all = first.filter(|first| classes.all(|class| class == Some(*first)));
     vec![
         InForce {
-            name: format!("{}_cpus", prepare.role.name()),
-            asked: list(places.end(prepare.role).cpus.clone()),
-            actual: list(pinned(seats)),
+            name: format!("{}_cpus", part.role.name()),
+            asked: list(places.end(part.role).cpus.clone()),
+            actual: list(pinned(seats.iter().copied())),
         },
         InForce { name: "scheduling".to_owned(), asked: places.scheduling.map(class), actual: all.map(class) },
     ]

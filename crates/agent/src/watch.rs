@@ -1,6 +1,5 @@
 //! The traffic's threads, and the thread that marks the window's edges and samples the counters.
 
-use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -8,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use model::record::{Counts, Role, Sample};
 use sys::clock::{monotonic_ns, sleep_until};
-use traffic::{Control, Flow, Phase, Sent};
-use wire::{FromAgent, Prepare, Start};
+use traffic::{Control, Flow, Phase};
+use wire::{Addresses, FromAgent, Prepare, SentCounts, Start};
 
 use crate::outbox::Outbox;
 use crate::sampler::Sampler;
@@ -27,26 +26,41 @@ const LAST_WORDS: Duration = Duration::from_secs(6);
 /// A run in which nothing moves for this long has failed.
 const STALL: Duration = Duration::from_secs(10);
 
+/// How long the loops of a run that is given up may take to end.
+const SETTLING: Duration = Duration::from_secs(2);
+
 /// What the controller says to a run.
 pub enum Command {
+    /// Where the other end listens.
+    Meet(Addresses),
     /// Begin.
     Start(Start),
-    /// The sender has sent this much, by flow.
-    Finish(Vec<Sent>),
+    /// The other end has sent this much.
+    Finish(SentCounts),
+    /// Give up.
+    Stop,
 }
 
 /// What the thread of a run hears.
 pub enum Note {
     /// From the controller.
     Command(Command),
-    /// A flow's thread runs.
+    /// A traffic thread runs.
     Began(Began),
     /// A flow's loop came to its end.
-    Ended(usize, Ended),
+    Ended(Place, Ended),
 }
 
-/// A flow's thread.
+/// Which flow of which part.
+#[derive(Clone, Copy)]
+pub struct Place {
+    part: usize,
+    flow: usize,
+}
+
+/// A traffic thread.
 pub struct Began {
+    part: usize,
     thread_id: i32,
     seat: Seat,
 }
@@ -59,105 +73,140 @@ pub struct Watched {
     pub window_begin_ns: u64,
     pub window_end_ns: u64,
     pub samples: Vec<Sample>,
-    /// Where and how the traffic's threads run.
-    pub seats: Vec<Seat>,
+    /// Where and how the traffic's threads run, each with the part that it belongs to.
+    pub seats: Vec<(usize, Seat)>,
+}
+
+/// The flows of a part, in order: where they are while their threads run, and what they left.
+struct Team {
+    ended: Vec<Option<Box<dyn Flow>>>,
+    moved: (Counts, Instant),
 }
 
 /// The flows of a run, each in its own thread.
 pub struct Crew<'a> {
     notes: &'a Receiver<Note>,
-    controls: &'a [Arc<Control>],
-    starts: VecDeque<Start>,
-    sent: Option<Vec<Sent>>,
+    /// Of each part, of each flow.
+    controls: &'a [Vec<Arc<Control>>],
+    addresses: Option<Addresses>,
+    start: Option<Start>,
+    sent: Option<SentCounts>,
     began: Vec<Began>,
-    flows: Vec<Option<Box<dyn Flow>>>,
-    moved: (Counts, Instant),
+    teams: Vec<Team>,
+    /// Loops that were started and have not come to their end.
+    running: usize,
 }
 
 impl<'a> Crew<'a> {
     /// A crew whose flows are not there yet.
-    pub fn new(notes: &'a Receiver<Note>, controls: &'a [Arc<Control>]) -> Crew<'a> {
+    pub fn new(notes: &'a Receiver<Note>, controls: &'a [Vec<Arc<Control>>]) -> Crew<'a> {
+        let team = |flows: &Vec<Arc<Control>>| Team {
+            ended: flows.iter().map(|_| None).collect(),
+            moved: (Counts::default(), Instant::now()),
+        };
         Crew {
             notes,
             controls,
-            starts: VecDeque::new(),
+            addresses: None,
+            start: None,
             sent: None,
             began: Vec::new(),
-            flows: controls.iter().map(|_| None).collect(),
-            moved: (Counts::default(), Instant::now()),
+            teams: controls.iter().map(team).collect(),
+            running: 0,
         }
+    }
+
+    /// Waits for the controller's word of where the other end listens.
+    pub fn told_addresses(&mut self, patience: Duration) -> Result<Addresses, String> {
+        self.told(patience, |crew| crew.addresses.take())
     }
 
     /// Waits for the controller's word to begin.
     pub fn start(&mut self, patience: Duration) -> Result<Start, String> {
-        let deadline = Instant::now() + patience;
-        loop {
-            if let Some(start) = self.starts.pop_front() {
-                return Ok(start);
-            }
-            self.hear(deadline)?.then_some(()).ok_or_else(|| silence(patience))?;
-        }
+        self.told(patience, |crew| crew.start.take())
     }
 
-    /// Waits for the controller's word of what the sender sent.
-    pub fn told_sent(&mut self, patience: Duration) -> Result<Vec<Sent>, String> {
+    /// Waits for the controller's word of what the other end sent.
+    pub fn told_sent(&mut self, patience: Duration) -> Result<SentCounts, String> {
+        self.told(patience, |crew| crew.sent.take())
+    }
+
+    fn told<T>(&mut self, patience: Duration, mut take: impl FnMut(&mut Self) -> Option<T>) -> Result<T, String> {
         let deadline = Instant::now() + patience;
         loop {
-            if let Some(sent) = self.sent.take() {
-                return Ok(sent);
+            if let Some(word) = take(self) {
+                return Ok(word);
             }
-            self.hear(deadline)?.then_some(()).ok_or_else(|| silence(patience))?;
+            if !self.hear(deadline)? {
+                return Err(format!("the controller said nothing for {patience:?}"));
+            }
         }
     }
 
     /// Takes one note; false when none came until the deadline.
     fn hear(&mut self, deadline: Instant) -> Result<bool, String> {
         match self.notes.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Note::Command(Command::Start(start))) => self.starts.push_back(start),
-            Ok(Note::Command(Command::Finish(sent))) => {
-                self.controls.iter().zip(&sent).for_each(|(control, sent)| control.expect_messages(sent.total));
-                self.sent = Some(sent);
-            }
+            Ok(Note::Command(Command::Meet(addresses))) => self.addresses = Some(addresses),
+            Ok(Note::Command(Command::Start(start))) => self.start = Some(start),
+            Ok(Note::Command(Command::Finish(sent))) => self.expect(sent),
+            Ok(Note::Command(Command::Stop)) => return Err("stopped".into()),
             Ok(Note::Began(began)) => self.began.push(began),
-            Ok(Note::Ended(index, ended)) => self.flows[index] = Some(ended?),
+            Ok(Note::Ended(Place { part, flow }, ended)) => {
+                self.running -= 1;
+                self.teams[part].ended[flow] = Some(ended?);
+            }
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err("the controller is gone".into()),
         }
         Ok(true)
     }
 
+    /// Receivers of datagrams end when they have all that was sent.
+    fn expect(&mut self, sent: SentCounts) {
+        for (controls, sent) in self.controls.iter().zip(&sent) {
+            controls.iter().zip(sent).for_each(|(control, [_, total])| control.expect_messages(*total));
+        }
+        self.sent = Some(sent);
+    }
+
     /// Starts each flow in a thread; the first messages go at `begin_ns`.
     pub fn spawn(
         &mut self,
-        flows: Vec<Box<dyn Flow>>,
+        flows: Vec<Vec<Box<dyn Flow>>>,
         prepare: &Prepare,
         begin_ns: u64,
         out: &Sender<Note>,
     ) -> Result<(), String> {
-        let count = flows.len();
-        for (index, flow) in flows.into_iter().enumerate() {
-            let (control, wish, out) = (self.controls[index].clone(), Wish::of(prepare, index, count), out.clone());
-            let spawned = std::thread::Builder::new().spawn(move || work(index, flow, &control, &wish, begin_ns, &out));
-            spawned.map_err(|error| format!("start thread {} of {count}: {error}", index + 1))?;
+        for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
+            let count = flows.len();
+            for (index, flow) in flows.into_iter().enumerate() {
+                let (place, control, out) =
+                    (Place { part, flow: index }, self.controls[part][index].clone(), out.clone());
+                let wish = Wish::of(asked, &prepare.cpus, index, count);
+                let work = move || work(place, flow, &control, &wish, begin_ns, &out);
+                let spawned = std::thread::Builder::new().spawn(work);
+                spawned.map_err(|error| format!("start thread {}: {error}", self.running + 1))?;
+                self.running += 1;
+            }
         }
-        let deadline = Instant::now() + LAST_WORDS;
+        let (count, deadline) = (self.running, Instant::now() + LAST_WORDS);
         while self.began.len() < count {
             self.hear(deadline)?.then_some(()).ok_or_else(|| "the traffic's threads did not start".to_owned())?;
         }
         Ok(())
     }
 
-    /// Marks the window's edges at their times and samples the counters between them. A bounded run's
-    /// window ends when its flows do.
+    /// Marks the window's edges at their times and samples the counters between them. The window of a run
+    /// that is bounded by a count ends when the flows of its first part do.
     pub fn watch(
         &mut self,
         start: Start,
         prepare: &Prepare,
-        connections: Vec<OwnedFd>,
+        connections: Vec<Vec<OwnedFd>>,
         outbox: &Outbox,
     ) -> Result<Watched, String> {
-        let bounded = prepare.conditions.is_bounded();
-        let threads: Vec<i32> = self.began.iter().map(|began| began.thread_id).collect();
+        let bounded = prepare.parts.first().is_some_and(|part| part.conditions.is_bounded());
+        let threads: Vec<(usize, i32)> = self.began.iter().map(|began| (began.part, began.thread_id)).collect();
         let mut sampler = Sampler::open(&prepare.device, &threads, connections);
         self.wait_until(start.window_begin_ns, bounded)?;
         self.enter(Phase::Measured);
@@ -169,7 +218,7 @@ impl<'a> Crew<'a> {
                 break;
             }
             samples.push(sampler.read_between(self.counts()));
-            self.check_stall(samples.last())?;
+            self.check_stall(prepare)?;
             if samples.len() % TELL_EVERY == 1 {
                 tell(outbox, &samples);
             }
@@ -179,23 +228,24 @@ impl<'a> Crew<'a> {
         samples.push(sampler.read(self.counts()));
         tell(outbox, &samples);
         let window_end_ns = samples.last().map_or(window_begin_ns, |sample| sample.at_ns);
-        if prepare.role == Role::Sender {
-            self.wait_until(start.stop_ns, bounded)?;
+        if prepare.parts.iter().any(|part| part.role == Role::Sender) {
+            // The other end stops when its window is over, and may do so a little before this one.
+            self.wait_until(start.stop_ns, true)?;
             self.enter(Phase::Over);
         }
-        let seats = self.began.iter().map(|began| began.seat.clone()).collect();
+        let seats = self.began.iter().map(|began| (began.part, began.seat.clone())).collect();
         Ok(Watched { window_begin_ns, window_end_ns, samples, seats })
     }
 
-    /// Waits; true when every flow has ended before. In a run that is bounded by time that is an error,
-    /// unless the time has come too: on a busy host this thread may be late.
-    fn wait_until(&mut self, at_ns: u64, bounded: bool) -> Result<bool, String> {
+    /// Waits; true when every flow of the first part has ended before. Unless it may, that is an error, but
+    /// for the time having come too: on a busy host this thread may be late.
+    fn wait_until(&mut self, at_ns: u64, may_end: bool) -> Result<bool, String> {
         let deadline = Instant::now() + Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
         loop {
-            if self.all_ended() {
+            if self.has_ended(0) {
                 let early = "the traffic ended before the measured window did: the other end stopped";
-                let in_time = bounded || Instant::now() >= deadline;
-                return if in_time { Ok(bounded) } else { Err(early.into()) };
+                let in_time = may_end || Instant::now() >= deadline;
+                return if in_time { Ok(may_end) } else { Err(early.into()) };
             }
             if !self.hear(deadline)? {
                 return Ok(false);
@@ -203,64 +253,84 @@ impl<'a> Crew<'a> {
         }
     }
 
-    fn all_ended(&self) -> bool {
-        self.flows.iter().all(Option::is_some)
+    /// True when every flow of a part has come to its end.
+    fn has_ended(&self, part: usize) -> bool {
+        self.teams.get(part).is_some_and(|team| team.ended.iter().all(Option::is_some))
     }
 
     /// Enters a phase in every flow.
     pub fn enter(&self, phase: Phase) {
-        self.controls.iter().for_each(|control| control.enter(phase));
+        self.controls.iter().flatten().for_each(|control| control.enter(phase));
     }
 
-    fn counts(&self) -> Counts {
-        self.controls.iter().fold(Counts::default(), |sum, control| sum.plus(&control.counts().total()))
+    /// Of each part.
+    fn counts(&self) -> Vec<Counts> {
+        let sum = |flows: &Vec<Arc<Control>>| {
+            flows.iter().fold(Counts::default(), |sum, control| sum.plus(&control.counts().total()))
+        };
+        self.controls.iter().map(sum).collect()
     }
 
-    fn check_stall(&mut self, sample: Option<&Sample>) -> Result<(), String> {
-        let counts = sample.map(|sample| Counts { empty_calls: 0, ..sample.counts }).unwrap_or_default();
-        if counts != self.moved.0 {
-            self.moved = (counts, Instant::now());
+    fn check_stall(&mut self, prepare: &Prepare) -> Result<(), String> {
+        let counts = self.counts().into_iter().map(|counts| Counts { empty_calls: 0, ..counts });
+        for ((team, counts), part) in self.teams.iter_mut().zip(counts).zip(&prepare.parts) {
+            if counts != team.moved.0 {
+                team.moved = (counts, Instant::now());
+            }
+            if team.moved.1.elapsed() >= STALL {
+                let part = part.conditions.phrase();
+                let seconds = STALL.as_secs();
+                return Err(format!("{part}: nothing moved for {seconds} s ({} bytes until then)", counts.bytes));
+            }
         }
-        if self.moved.1.elapsed() < STALL {
-            return Ok(());
-        }
-        Err(format!("nothing moved for {} s ({} bytes until then)", STALL.as_secs(), counts.bytes))
+        Ok(())
     }
 
-    /// Waits for every loop to come to its end.
+    /// Waits for every loop of the chosen parts to come to its end.
     ///
     /// # Errors
     /// Why one failed, or that one did not end.
-    pub fn join(mut self) -> Result<Vec<Box<dyn Flow>>, String> {
+    pub fn await_ends(&mut self, of: impl Fn(usize) -> bool) -> Result<(), String> {
         let deadline = Instant::now() + LAST_WORDS;
-        while !self.all_ended() {
+        while !(0..self.teams.len()).all(|part| !of(part) || self.has_ended(part)) {
             if !self.hear(deadline)? {
                 return Err(format!(
                     "the traffic did not end within {LAST_WORDS:?} after the window: the other end takes nothing"
                 ));
             }
         }
-        Ok(self.flows.into_iter().flatten().collect())
+        Ok(())
     }
-}
 
-fn silence(patience: Duration) -> String {
-    format!("the controller said nothing for {patience:?}")
+    /// The flows whose loops have come to their end, of each part.
+    pub fn flows(&mut self) -> Vec<Vec<Box<dyn Flow>>> {
+        self.teams.iter_mut().map(|team| std::mem::take(&mut team.ended).into_iter().flatten().collect()).collect()
+    }
+
+    /// Waits for a moment until nothing runs any more, whatever its end.
+    pub fn settle(&mut self) {
+        let deadline = Instant::now() + SETTLING;
+        while self.running > 0 {
+            if let Ok(false) = self.hear(deadline) {
+                return;
+            }
+        }
+    }
 }
 
 fn tell(outbox: &Outbox, samples: &[Sample]) {
     if let Some(sample) = samples.last() {
-        outbox.send(&FromAgent::Progress(sample.clone()));
+        outbox.send(&FromAgent::Progress(Box::new(sample.clone())));
     }
 }
 
 /// The thread of one flow.
-fn work(index: usize, mut flow: Box<dyn Flow>, control: &Control, wish: &Wish, begin_ns: u64, out: &Sender<Note>) {
+fn work(place: Place, mut flow: Box<dyn Flow>, control: &Control, wish: &Wish, begin_ns: u64, out: &Sender<Note>) {
     // The run's thread is gone only when the run is given up.
     let tell = |note| drop(out.send(note));
     match wish.take_seat() {
-        Ok(seat) => tell(Note::Began(Began { thread_id: sys::thread::thread_id(), seat })),
-        Err(reason) => return tell(Note::Ended(index, Err(reason))),
+        Ok(seat) => tell(Note::Began(Began { part: place.part, thread_id: sys::thread::thread_id(), seat })),
+        Err(reason) => return tell(Note::Ended(place, Err(reason))),
     }
     if !flow.keeps_new_files() {
         // A thread that may not have a table of its own works with the process's.
@@ -268,16 +338,15 @@ fn work(index: usize, mut flow: Box<dyn Flow>, control: &Control, wish: &Wish, b
     }
     sleep_until(begin_ns);
     let result = flow.run(control).map(|()| flow).map_err(|error| error.to_string());
-    tell(Note::Ended(index, result));
+    tell(Note::Ended(place, result));
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::os::fd::OwnedFd;
     use std::sync::mpsc;
 
-    use traffic::{Outcome, TrafficError};
+    use traffic::{Outcome, Sent, TrafficError};
 
     use super::*;
 
@@ -300,9 +369,10 @@ mod tests {
     #[test]
     fn traffic_that_ended_in_time_is_no_failure_of_a_late_watcher() {
         let (out, notes) = mpsc::channel();
-        let controls = [Arc::default()];
+        let controls = [vec![Arc::default()]];
         let mut crew = Crew::new(&notes, &controls);
-        out.send(Note::Ended(0, Ok(Box::new(Nothing)))).expect("heard");
+        crew.running = 1;
+        out.send(Note::Ended(Place { part: 0, flow: 0 }, Ok(Box::new(Nothing)))).expect("heard");
         let now_ns = monotonic_ns();
         assert_eq!(crew.wait_until(now_ns - 1, false), Ok(false));
         assert_eq!(crew.wait_until(now_ns - 1, true), Ok(true));

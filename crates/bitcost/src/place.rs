@@ -94,8 +94,10 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
 /// Usage, with the CPUs that there are.
 pub fn check_cpus(conditions: &Conditions) -> Result<(), Failure> {
     let allowed = sys::thread::allowed_cpus().unwrap_or_default();
-    for role in [Role::Sender, Role::Receiver] {
-        if let Some(cpu) = conditions.places.end(role).cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+    let roles = [Role::Sender, Role::Receiver];
+    let all = [conditions].into_iter().chain(&conditions.beside);
+    for (role, part) in all.flat_map(|part| roles.map(|role| (role, part))) {
+        if let Some(cpu) = part.places.end(role).cpus.iter().find(|cpu| !allowed.contains(cpu)) {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
             let (list, role) = (list.join(", "), role.name());
             return Err(Failure::Usage(format!(

@@ -171,7 +171,7 @@ impl Pair {
             let (from, message) = self.next(deadline, what, stop, role)?;
             match message {
                 Ok(FromAgent::Failed { reason }) => return Err(WaitError::Failed(self.cause(from, &reason))),
-                Ok(FromAgent::Progress(sample)) => progress(from, sample)?,
+                Ok(FromAgent::Progress(sample)) => progress(from, *sample)?,
                 Ok(message) => {
                     if let Some(found) = pick(from, message) {
                         return Ok(found);
@@ -184,7 +184,7 @@ impl Pair {
 
     /// What an agent says of a failed run; when the other one is gone, that: it is what this one noticed.
     fn cause(&mut self, role: Role, reason: &str) -> String {
-        let other = if role == Role::Sender { Role::Receiver } else { Role::Sender };
+        let other = role.other();
         match self.links[slot(other)].as_mut().and_then(Link::ending) {
             Some(ending) => self.gone(other, &ending),
             None => format!("the {}: {reason}", role.name()),

@@ -1,4 +1,7 @@
-//! One run: both ends made ready, their clocks compared, started together, finished one after the other.
+//! One run: both ends made ready, their clocks compared, started and finished together.
+//!
+//! Agents are named by their hosts, which are called sender and receiver; what each plays in a part is told by
+//! the part's direction.
 
 use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
@@ -7,11 +10,14 @@ use std::time::Duration;
 use model::conditions::Conditions;
 use model::event::Event;
 use model::place::IpVersion;
-use model::record::{EndRecord, FlowRecord, Role};
-use wire::{FromAgent, Prepare, Start, ToAgent, Token};
+use model::record::{EndRecord, Role};
+use wire::{FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token};
 
 use crate::pair::{Pair, WaitError};
 use crate::{Sink, Way};
+
+/// The hosts, as they are called.
+const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
 
 /// How long both ends may take to be ready; a little more than they give each other.
 const READY: Duration = Duration::from_secs(8);
@@ -55,20 +61,20 @@ pub fn execute(
     stop: &AtomicBool,
     sink: &mut Sink,
 ) -> Result<Event, RunError> {
-    prepare(pair, run, conditions, stop)?;
-    let sender_clock = compare_clocks(pair, Role::Sender, stop)?;
-    let receiver_clock = compare_clocks(pair, Role::Receiver, stop)?;
-    let uncertainty_ns = (sender_clock.round_trip_ns + receiver_clock.round_trip_ns) / 2;
+    let parts = conditions.parts();
+    prepare(pair, run, &parts, stop)?;
+    let clocks = [compare_clocks(pair, Role::Sender, stop)?, compare_clocks(pair, Role::Receiver, stop)?];
+    let uncertainty_ns = clocks.iter().map(|clock| clock.round_trip_ns).sum::<u64>() / 2;
     let lead_ns = LEAD_NS + 4 * uncertainty_ns;
     let begin_ns = pair.now_ns() + lead_ns;
-    pair.send(Role::Receiver, &ToAgent::Start(receiver_clock.start(begin_ns, uncertainty_ns, conditions)));
-    pair.send(Role::Sender, &ToAgent::Start(sender_clock.start(begin_ns, uncertainty_ns, conditions)));
+    for (host, clock) in HOSTS.into_iter().zip(&clocks) {
+        pair.send(host, &ToAgent::Start(clock.start(begin_ns, uncertainty_ns, conditions)));
+    }
     let length = Duration::from_millis(conditions.warmup_ms.into()) + conditions.window_limit();
     let patience = Duration::from_nanos(lead_ns) + length + LAST_WORDS;
-    let sender = done(pair, Role::Sender, run, patience, stop, sink)?;
-    let sent = |flow: &FlowRecord| [flow.counts.measured.messages, flow.counts.total().messages];
-    pair.send(Role::Receiver, &ToAgent::Finish { sent: sender.flows.iter().map(sent).collect() });
-    let receiver = done(pair, Role::Receiver, run, LAST_WORDS, stop, sink)?;
+    let role_of = |host: Role| parts[0].direction.role_of(host);
+    let [first, second] = Finish { pair, run, role_of: &role_of, stop, sink }.records(patience)?;
+    let (sender, receiver) = if role_of(Role::Sender) == Role::Sender { (first, second) } else { (second, first) };
     Ok(Event::RunEnded {
         run,
         start_uncertainty_us: uncertainty_ns as f64 / 1000.0,
@@ -77,54 +83,67 @@ pub fn execute(
     })
 }
 
-fn prepare(pair: &mut Pair, run: u32, conditions: &Conditions, stop: &AtomicBool) -> Result<(), RunError> {
+/// Both open what they listen on, then meet where the other listens.
+fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions], stop: &AtomicBool) -> Result<(), RunError> {
     let token = token().map_err(RunError::Failed)?;
-    let prepare = |pair: &mut Pair, role: Role| {
-        let way = pair.way(role);
-        Prepare {
-            run,
-            role,
-            conditions: conditions.clone(),
-            device: way.device.clone(),
-            cpus: way.cpus.clone(),
-            token,
-            listen_on: None,
-            connect_to: Vec::new(),
-        }
-    };
-    let address = address(pair.way(Role::Receiver), conditions).map_err(RunError::Failed)?;
-    let receiver = Prepare { listen_on: Some(address), ..prepare(pair, Role::Receiver) };
-    pair.send(Role::Receiver, &ToAgent::Prepare(Box::new(receiver)));
-    let listening = pair.wait(Role::Receiver, READY, "its listening socket", stop, |message| match message {
+    for host in HOSTS {
+        let way = pair.way(host);
+        let part = |part: &Conditions| {
+            let role = part.direction.role_of(host);
+            let listen_on = (role == Role::Receiver).then(|| address(way, part)).transpose()?;
+            Ok(Part { role, conditions: part.clone(), listen_on })
+        };
+        let parts = parts.iter().map(part).collect::<Result<Vec<_>, String>>().map_err(RunError::Failed)?;
+        let prepare = Prepare { run, device: way.device.clone(), cpus: way.cpus.clone(), token, parts };
+        pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
+    }
+    let addresses = from_both(pair, "its listening sockets", stop, |message| match message {
         FromAgent::Listening { addresses } => Some(addresses),
         _ => None,
     })?;
-    let sender = Prepare { connect_to: listening, ..prepare(pair, Role::Sender) };
-    pair.send(Role::Sender, &ToAgent::Prepare(Box::new(sender)));
-    await_both_ready(pair, stop)
+    for (host, addresses) in HOSTS.into_iter().zip(addresses) {
+        pair.send(host.other(), &ToAgent::Meet { addresses });
+    }
+    from_both(pair, "its end to be ready", stop, |message| matches!(message, FromAgent::Ready).then_some(()))?;
+    Ok(())
 }
 
 /// Where the receiver listens: where the run says, or at its address of the version of IP that is asked for.
-fn address(receiver: &Way, conditions: &Conditions) -> Result<IpAddr, String> {
-    let places = &conditions.places;
+fn address(receiver: &Way, part: &Conditions) -> Result<IpAddr, String> {
+    let places = &part.places;
     let version = places.asked_version();
     let fits = |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
     let found = places.receiver.address.or(receiver.addresses.iter().find(fits).copied());
     found.ok_or_else(|| {
         let version = version.map_or("", IpVersion::name);
         let have: Vec<String> = receiver.addresses.iter().map(IpAddr::to_string).collect();
-        format!("the receiver at {} has no address of IPv{version}; it has: {}", receiver.place, have.join(", "))
+        format!("the host at {} has no address of IPv{version}; it has: {}", receiver.place, have.join(", "))
     })
 }
 
-fn await_both_ready(pair: &mut Pair, stop: &AtomicBool) -> Result<(), RunError> {
-    let mut waiting = vec![Role::Sender, Role::Receiver];
-    while let Some(role) = waiting.last().copied() {
-        let ready = |from, message| matches!(message, FromAgent::Ready { .. }).then_some(from);
-        let from = pair.wait_with(role, READY, "its end to be ready", stop, &mut |_, _| Ok(()), ready)?;
-        waiting.retain(|role| *role != from);
+/// The same answer of both hosts, in their order.
+fn from_both<T>(
+    pair: &mut Pair,
+    what: &str,
+    stop: &AtomicBool,
+    pick: impl Fn(FromAgent) -> Option<T>,
+) -> Result<[T; 2], RunError> {
+    let (mut sender, mut receiver) = (None, None);
+    loop {
+        let late = match (sender, receiver) {
+            (Some(sender), Some(receiver)) => return Ok([sender, receiver]),
+            (found, other) => {
+                (sender, receiver) = (found, other);
+                if receiver.is_none() { Role::Receiver } else { Role::Sender }
+            }
+        };
+        let answer = |from, message| Some((from, pick(message)?));
+        let (from, found) = pair.wait_with(late, READY, what, stop, &mut |_, _| Ok(()), answer)?;
+        match from {
+            Role::Sender => sender = Some(found),
+            Role::Receiver => receiver = Some(found),
+        }
     }
-    Ok(())
 }
 
 /// A secret for one run.
@@ -171,28 +190,71 @@ fn compare_clocks(pair: &mut Pair, role: Role, stop: &AtomicBool) -> Result<Cloc
     best.ok_or_else(|| RunError::Failed("no clock was compared".into()))
 }
 
-fn done(
-    pair: &mut Pair,
-    role: Role,
+/// What an end says when a run comes to its end.
+enum Word {
+    Sent(SentCounts),
+    Done(Box<EndRecord>),
+}
+
+/// The end of a run: each end says what it sent, hears what the other did, and reports.
+struct Finish<'a, 'b> {
+    pair: &'a mut Pair,
     run: u32,
-    patience: Duration,
-    stop: &AtomicBool,
-    sink: &mut Sink,
-) -> Result<EndRecord, RunError> {
-    let mut refused = None;
-    let mut progress = |role, sample| {
-        sink(Event::Progress { run, role, sample }).map_err(|reason| {
-            refused = Some(reason);
-            WaitError::Stopped
-        })
-    };
-    let record = |from, message| match message {
-        FromAgent::Done(record) if from == role => Some(*record),
-        _ => None,
-    };
-    let result = pair.wait_with(role, patience, "the end of its traffic", stop, &mut progress, record);
-    match refused {
-        Some(reason) => Err(RunError::Sink(reason)),
-        None => Ok(result?),
+    role_of: &'a dyn Fn(Role) -> Role,
+    stop: &'a AtomicBool,
+    sink: &'a mut Sink<'b>,
+}
+
+impl Finish<'_, '_> {
+    /// The records of both hosts, in their order.
+    fn records(mut self, mut patience: Duration) -> Result<[EndRecord; 2], RunError> {
+        let mut has_sent = [false; 2];
+        let mut records = [None, None];
+        loop {
+            let late = match records {
+                [Some(first), Some(second)] => return Ok([first, second]),
+                [first, second] => {
+                    records = [first, second];
+                    self.late(has_sent, [records[0].is_some(), records[1].is_some()])
+                }
+            };
+            let (host, word) = self.word(late, patience)?;
+            patience = LAST_WORDS;
+            let slot = usize::from(host == Role::Receiver);
+            match word {
+                Word::Sent(sent) => {
+                    has_sent[slot] = true;
+                    self.pair.send(host.other(), &ToAgent::Finish { sent });
+                }
+                Word::Done(record) => records[slot] = Some(*record),
+            }
+        }
+    }
+
+    /// The host that is waited for: the run's sender speaks first.
+    fn late(&self, has_sent: [bool; 2], is_done: [bool; 2]) -> Role {
+        let mut hosts = HOSTS.into_iter().zip(has_sent.into_iter().zip(is_done)).collect::<Vec<_>>();
+        hosts.sort_by_key(|(host, (sent, done))| (*sent, *done, (self.role_of)(*host)));
+        hosts[0].0
+    }
+
+    fn word(&mut self, late: Role, patience: Duration) -> Result<(Role, Word), RunError> {
+        let mut refused = None;
+        let mut progress = |host, sample| {
+            (self.sink)(Event::Progress { run: self.run, role: (self.role_of)(host), sample }).map_err(|reason| {
+                refused = Some(reason);
+                WaitError::Stopped
+            })
+        };
+        let word = |from, message| match message {
+            FromAgent::Sent { sent } => Some((from, Word::Sent(sent))),
+            FromAgent::Done(record) => Some((from, Word::Done(record))),
+            _ => None,
+        };
+        let found = self.pair.wait_with(late, patience, "the end of its traffic", self.stop, &mut progress, word);
+        match refused {
+            Some(reason) => Err(RunError::Sink(reason)),
+            None => Ok(found?),
+        }
     }
 }

@@ -24,12 +24,12 @@ fn quotient(above: f64, below: f64) -> Option<f64> {
     (below > 0.0).then(|| above / below)
 }
 
-/// Context switches per second of an end's traffic threads, between its first and its last sample.
+/// Context switches per second of an end's traffic threads of the run's first part, between its first and its last sample.
 fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -> Option<f64> {
     let end = run.end(role);
     let (first, last) = cpu::ends_of(end)?;
     let sum = |sample: &Sample| {
-        let traffic = sample.threads.iter().filter(|thread| thread.kind == ThreadKind::Traffic);
+        let traffic = sample.threads.iter().filter(|thread| thread.kind == ThreadKind::Traffic && thread.part == 0);
         let counts: Option<Vec<u64>> = traffic.map(|thread| thread.switches.as_ref().map(count)).collect();
         counts.filter(|counts| !counts.is_empty()).map(|counts| (counts.len(), counts.iter().sum::<u64>()))
     };

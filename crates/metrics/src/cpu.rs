@@ -1,6 +1,6 @@
 //! CPU time between the first and the last sample of one end: what clocks say, and what ticks say.
 
-use model::record::{CpuTicks, EndRecord, Sample, ThreadKind};
+use model::record::{CpuTicks, EndRecord, Sample, ThreadKind, ThreadTime};
 
 /// One CPU over the samples' span.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,9 +63,18 @@ fn cpu_span(before: &CpuTicks, after: &CpuTicks, wall: f64, tick: f64) -> CpuSpa
 ///
 /// Absent where there is none, or where their number changed.
 pub(crate) fn thread_seconds(record: &EndRecord, kind: ThreadKind) -> Option<(f64, f64)> {
+    seconds_of(record, |thread| thread.kind == kind)
+}
+
+/// As [`thread_seconds`], of the traffic threads of the run's first part.
+pub(crate) fn first_part_seconds(record: &EndRecord) -> Option<(f64, f64)> {
+    seconds_of(record, |thread| thread.kind == ThreadKind::Traffic && thread.part == 0)
+}
+
+fn seconds_of(record: &EndRecord, is_of: impl Fn(&ThreadTime) -> bool) -> Option<(f64, f64)> {
     let (first, last) = ends_of(record)?;
     let sum = |sample: &Sample| {
-        let threads = sample.threads.iter().filter(|thread| thread.kind == kind);
+        let threads = sample.threads.iter().filter(|thread| is_of(thread));
         threads.fold((0, 0, 0), |(count, run, wait), thread| (count + 1, run + thread.run_ns, wait + thread.wait_ns))
     };
     let (before, after) = (sum(first), sum(last));

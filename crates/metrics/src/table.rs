@@ -1,8 +1,8 @@
 //! The metrics: one row each, and the formulas behind them.
 
-use model::record::{Role, ThreadKind};
+use model::record::Role;
 
-use crate::attribution::{Method, attribute};
+use crate::attribution::{Attribution, Method, attribute};
 use crate::counting;
 use crate::cpu;
 use crate::timing;
@@ -604,10 +604,15 @@ fn transactions(run: &RunView, role: Role) -> Option<f64> {
     run.conditions.workload.is_transactional().then(|| run.measured(role).messages as f64)
 }
 
+/// The ends' CPU time; absent where several parts spent it.
+fn alone(run: &RunView) -> Option<Attribution> {
+    if run.is_alone() { attribute(run).ok() } else { None }
+}
+
 /// CPU time attributed to `end` over its window, in µs per transaction that it counted.
 fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
     let count = transactions(run, end)?;
-    quotient(attribute(run).ok()?.end(end).cpus * run.window_seconds(end)? * 1e6, count)
+    quotient(alone(run)?.end(end).cpus * run.window_seconds(end)? * 1e6, count)
 }
 
 fn latency_us(run: &RunView, thousandths: u64) -> Option<f64> {
@@ -624,13 +629,13 @@ fn mbps(run: &RunView, role: Role) -> Option<f64> {
 
 /// CPU time attributed to `end` over its window, in µs, per KiB that `per` counted.
 fn demand(run: &RunView, end: Role, per: Role) -> Option<f64> {
-    let cpus = attribute(run).ok()?.end(end).cpus;
+    let cpus = alone(run)?.end(end).cpus;
     Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(per)?)
 }
 
 /// netperf 2.7, `calc_service_demand_internal`: µs per KiB sent, whole machine.
 fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
-    let cpus = cpu::cpus(run.end(role))?;
+    let cpus = cpu::cpus(run.end(role)).filter(|_| run.is_alone())?;
     let shares: Option<Vec<f64>> = cpus.iter().map(|cpu| cpu.netperf_share).collect();
     let util_pct = 100.0 * shares?.iter().sum::<f64>() / cpus.len() as f64;
     Some(util_pct * 10_000.0 * cpus.len() as f64 / run.kib_per_second(Role::Sender)?)
@@ -643,16 +648,17 @@ fn host_cpus(run: &RunView, role: Role) -> Option<f64> {
 }
 
 fn host_demand(run: &RunView, role: Role) -> Option<f64> {
-    Some(host_cpus(run, role)? * 1e6 / run.kib_per_second(Role::Receiver)?)
+    let cpus = host_cpus(run, role).filter(|_| run.is_alone())?;
+    Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
 }
 
 fn thread_demand(run: &RunView, role: Role) -> Option<f64> {
-    let (seconds, _) = cpu::thread_seconds(run.end(role), ThreadKind::Traffic)?;
+    let (seconds, _) = cpu::first_part_seconds(run.end(role))?;
     Some(seconds / cpu::span_seconds(run.end(role))? * 1e6 / run.kib_per_second(role)?)
 }
 
 fn thread_wait(run: &RunView, role: Role) -> Option<f64> {
-    let (_, waiting) = cpu::thread_seconds(run.end(role), ThreadKind::Traffic)?;
+    let (_, waiting) = cpu::first_part_seconds(run.end(role))?;
     Some(100.0 * waiting / cpu::span_seconds(run.end(role))?)
 }
 

@@ -28,6 +28,11 @@ impl<'a> RunView<'a> {
         }
     }
 
+    /// True where nothing else went on in the run: all CPU time was spent on what is counted.
+    pub fn is_alone(&self) -> bool {
+        self.sender.beside.is_empty()
+    }
+
     /// What one end counted in the measured window.
     pub fn measured(&self, role: Role) -> &'a Counts {
         &self.end(role).counts.measured

@@ -23,7 +23,7 @@ fn ticks(load: &Load) -> Vec<CpuTicks> {
 }
 
 fn thread(kind: ThreadKind, run_ns: u64) -> ThreadTime {
-    ThreadTime { kind, run_ns, wait_ns: run_ns / 10, slices: 1, switches: None }
+    ThreadTime { kind, part: 0, run_ns, wait_ns: run_ns / 10, slices: 1, switches: None }
 }
 
 /// A record of a window of 2 s in which `bytes` moved in messages of 1024 bytes.
@@ -42,6 +42,7 @@ fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
         tcp_info: None,
         latency: None,
         flows: Vec::new(),
+        beside: Vec::new(),
         self_cost: None,
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],

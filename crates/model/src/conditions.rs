@@ -37,6 +37,16 @@ impl Workload {
         ("tcp_connect", Workload::TcpConnect),
     ];
 
+    /// The names of `bitcost test`.
+    pub const SHORT_NAMES: [(&'static str, Workload); 6] = [
+        ("tcp", Workload::TcpStream),
+        ("udp", Workload::UdpStream),
+        ("rr", Workload::TcpRr),
+        ("udp-rr", Workload::UdpRr),
+        ("crr", Workload::TcpCrr),
+        ("connect", Workload::TcpConnect),
+    ];
+
     /// The name that studies use.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, workload)| *workload == self).map_or("", |(name, _)| name)
@@ -56,6 +66,38 @@ impl Workload {
     /// receiver counts by the sender's window.
     pub fn marks_window(self) -> bool {
         !matches!(self, Workload::TcpStream | Workload::TcpConnect)
+    }
+}
+
+/// Which way the messages or requests of a part go. The two hosts are called sender and receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the host called sender.
+    #[default]
+    Forward,
+    /// From the host called receiver.
+    Reverse,
+    /// Both ways at once: a second part is the mirror of the first.
+    Both,
+}
+
+impl Direction {
+    /// The role that the host called `host` plays; and, the same way, the host that plays a role.
+    pub fn role_of(self, host: Role) -> Role {
+        match self {
+            Direction::Forward | Direction::Both => host,
+            Direction::Reverse => host.other(),
+        }
+    }
+
+    /// An arrow, for people: from the host called sender, or towards it.
+    pub fn arrow(self) -> char {
+        match self {
+            Direction::Forward => '→',
+            Direction::Reverse => '←',
+            Direction::Both => '↔',
+        }
     }
 }
 
@@ -157,6 +199,12 @@ pub enum Pacing {
 pub struct Conditions {
     /// The way traffic is made.
     pub workload: Workload,
+    /// Which way it goes.
+    #[serde(default)]
+    pub direction: Direction,
+    /// What else goes on at the same time, with settings of its own ([`Conditions::parts`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Conditions>,
     /// How the sender hands over its messages.
     pub send_mode: Mode,
     /// How the receiver takes them.
@@ -247,6 +295,8 @@ impl Default for Conditions {
     fn default() -> Self {
         Conditions {
             workload: Workload::TcpStream,
+            direction: Direction::Forward,
+            beside: Vec::new(),
             send_mode: Mode::Plain,
             receive_mode: Mode::Plain,
             message_size_bytes: 131_072,
@@ -304,6 +354,9 @@ const UDP_HEADER: u32 = 8;
 /// The timestamp option as Linux pads it, in bytes (RFC 7323).
 pub const TCP_TIMESTAMPS: u32 = 12;
 
+/// Message size of a UDP stream that says none, in bytes.
+const DATAGRAM_BYTES: u32 = 1024;
+
 impl Conditions {
     /// The version of IP that headers are counted by: the one asked for, or 4.
     pub fn ip_version(&self) -> IpVersion {
@@ -313,6 +366,47 @@ impl Conditions {
     /// Headers of IP and of the transport without options, in bytes.
     pub fn header_bytes(&self) -> u32 {
         self.ip_version().header_bytes() + if self.workload.is_datagram() { UDP_HEADER } else { TCP_HEADER }
+    }
+
+    /// A workload by itself, with messages of a size that it can carry.
+    pub fn of(workload: Workload) -> Conditions {
+        let default = Conditions::default();
+        let message_size_bytes = if workload.is_datagram() { DATAGRAM_BYTES } else { default.message_size_bytes };
+        Conditions { workload, message_size_bytes, ..default }
+    }
+
+    /// Everything that goes on in the run, each part with a direction of its own and nothing beside it. The
+    /// first is the run's own workload, the next its mirror where it goes both ways; then what is beside.
+    ///
+    /// All parts begin and end together, so times, bounds and the hosts' offloads are those of the first.
+    /// Parts beside a bounded one have no bound: they end with it. Where a part beside says nothing of its place,
+    /// its ends stand where those of the first do, but for the ports.
+    pub fn parts(&self) -> Vec<Conditions> {
+        let beside = self.beside.iter().map(|part| Conditions { places: part.places.or(&self.places), ..part.clone() });
+        let mut parts = self.ways();
+        parts.extend(beside.flat_map(|part| part.ways()));
+        for part in parts.iter_mut().skip(1) {
+            (part.warmup_ms, part.duration_ms, part.offloads) = (self.warmup_ms, self.duration_ms, self.offloads);
+            (part.stop_bytes, part.stop_messages, part.stop_transactions) = (None, None, None);
+        }
+        parts
+    }
+
+    /// One part for each way.
+    fn ways(&self) -> Vec<Conditions> {
+        let way = |direction| {
+            let places = if direction == Direction::Reverse { self.places.turned() } else { self.places.clone() };
+            Conditions { direction, beside: Vec::new(), places, ..self.clone() }
+        };
+        match self.direction {
+            Direction::Both => vec![way(Direction::Forward), way(Direction::Reverse)],
+            direction => vec![way(direction)],
+        }
+    }
+
+    /// The part in one short phrase, for people: `→ tcp_rr`.
+    pub fn phrase(&self) -> String {
+        format!("{} {}", self.direction.arrow(), self.workload.name())
     }
 
     /// Bytes that a message takes on the wire with the headers that queueing disciplines count: Ethernet
@@ -403,6 +497,15 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check(&self, mtu_bytes: u32) -> Result<(), String> {
+        self.check_part(mtu_bytes)?;
+        let own = self.ways().len();
+        let beside = |part: &Conditions| {
+            part.check_part(mtu_bytes).map_err(|reason| format!("beside, {}: {reason}", part.workload.name()))
+        };
+        self.parts().iter().skip(own).try_for_each(beside)
+    }
+
+    fn check_part(&self, mtu_bytes: u32) -> Result<(), String> {
         self.places.check(self.flows, mtu_bytes)?;
         self.check_transactions()?;
         let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
@@ -519,6 +622,25 @@ mod tests {
         for (name, workload) in Workload::NAMES {
             assert_eq!(serde_json::to_string(&workload).expect("a word"), format!("\"{name}\""));
         }
+    }
+
+    #[test]
+    fn parts_have_one_direction_each_and_the_times_of_the_first() {
+        let rr = Conditions { latency: true, duration_ms: 1, ..Conditions::of(Workload::TcpRr) };
+        let run = Conditions {
+            direction: Direction::Both,
+            stop_bytes: Some(7),
+            duration_ms: 500,
+            beside: vec![Conditions { direction: Direction::Reverse, ..rr }],
+            ..Conditions::default()
+        };
+        let parts = run.parts();
+        let phrases: Vec<String> = parts.iter().map(Conditions::phrase).collect();
+        assert_eq!(phrases, ["→ tcp_stream", "← tcp_stream", "← tcp_rr"]);
+        assert!(parts.iter().all(|part| part.duration_ms == 500 && part.beside.is_empty()));
+        let bounded: Vec<bool> = parts.iter().map(Conditions::is_bounded).collect();
+        assert_eq!(bounded, [true, false, false]);
+        assert_eq!(parts[1].direction.role_of(Role::Sender), Role::Receiver);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Pure: no clock, no files, no sockets. A study's text comes in as a string, and a plan is a
 //! function of a study and a seed.
 
+pub mod beside;
 pub mod conditions;
 pub mod event;
 pub mod machine;

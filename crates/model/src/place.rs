@@ -165,6 +165,37 @@ impl Places {
         }
     }
 
+    /// What is asked here, and where nothing is, what `other` asks; but for ports and flow labels.
+    #[must_use]
+    pub fn or(&self, other: &Places) -> Places {
+        let has_addresses = self.asked_version().is_some();
+        let end = |own: &EndPlace, other: &EndPlace| EndPlace {
+            address: own.address.or(other.address.filter(|_| !has_addresses)),
+            device: own.device.clone().or(other.device.clone()),
+            ports: own.ports,
+            cpus: if own.cpus.is_empty() { other.cpus.clone() } else { own.cpus.clone() },
+        };
+        Places {
+            ip_version: self.ip_version.or(other.ip_version.filter(|_| !has_addresses)),
+            flow_label: self.flow_label,
+            scheduling: self.scheduling.or(other.scheduling),
+            sender: end(&self.sender, &other.sender),
+            receiver: end(&self.receiver, &other.receiver),
+        }
+    }
+
+    /// The places of a flow that goes the other way between the same hosts. Addresses, interfaces and CPUs are
+    /// of the hosts; ports are of who connects and who listens.
+    #[must_use]
+    pub fn turned(&self) -> Places {
+        let end = |host: &EndPlace, role: &EndPlace| EndPlace { ports: role.ports, ..host.clone() };
+        Places {
+            sender: end(&self.receiver, &self.sender),
+            receiver: end(&self.sender, &self.receiver),
+            ..self.clone()
+        }
+    }
+
     /// The version of IP that the run asks for, in words or by an address.
     pub fn asked_version(&self) -> Option<IpVersion> {
         let by_address = self.receiver.address.or(self.sender.address).map(IpVersion::of);
@@ -217,6 +248,24 @@ mod tests {
         for text in ["", "1,", "3-2", "1,1", "0-2,1", "-1", "x", "0-99999"] {
             assert_eq!(parse_cpus(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_other_way_hosts_keep_their_addresses_and_roles_their_ports() {
+        let end = |last: u8, ports| EndPlace {
+            address: Some([10, 0, 0, last].into()),
+            ports: Ports::parse(ports),
+            cpus: vec![last.into()],
+            ..EndPlace::default()
+        };
+        let run = Places { sender: end(1, "9000"), receiver: end(2, "5201"), ..Places::default() };
+        let turned = run.turned();
+        assert_eq!((turned.sender, turned.receiver), (end(2, "9000"), end(1, "5201")));
+        let beside = Places::default().or(&run);
+        assert_eq!((beside.sender.address, beside.sender.ports), (run.sender.address, None));
+        let v6 = Places { ip_version: Some(IpVersion::V6), ..Places::default() }.or(&run);
+        assert_eq!((v6.asked_version(), v6.sender.address), (Some(IpVersion::V6), None));
+        assert_eq!(v6.sender.cpus, [1]);
     }
 
     #[test]

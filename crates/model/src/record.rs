@@ -24,6 +24,15 @@ impl Role {
             Role::Receiver => "receiver",
         }
     }
+
+    /// The role of the other end.
+    #[must_use]
+    pub fn other(self) -> Role {
+        match self {
+            Role::Sender => Role::Receiver,
+            Role::Receiver => Role::Sender,
+        }
+    }
 }
 
 /// What a traffic loop counted.
@@ -217,6 +226,9 @@ pub enum ThreadKind {
 pub struct ThreadTime {
     /// What the thread is for.
     pub kind: ThreadKind,
+    /// The part of the run that a traffic thread belongs to ([`crate::conditions::Conditions::parts`]).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub part: u32,
     /// Time on a CPU, in ns.
     pub run_ns: u64,
     /// Time runnable and waiting for a CPU, in ns.
@@ -237,19 +249,36 @@ pub struct Switches {
     pub involuntary: u64,
 }
 
+fn is_first(part: &u32) -> bool {
+    *part == 0
+}
+
 /// One reading of everything, at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// When it was taken.
     pub at_ns: u64,
-    /// What the traffic loop had counted in all.
+    /// What the traffic loops of the run's first part had counted in all.
     pub counts: Counts,
     /// Each online CPU; empty where `/proc/stat` cannot be read.
     pub cpus: Vec<CpuTicks>,
     /// Threads of this end; a thread whose times cannot be read is absent.
     pub threads: Vec<ThreadTime>,
-    /// `TCP_INFO` of all connections together ([`TcpInfo::plus`]); absent where there is none, where one cannot be
+    /// `TCP_INFO` of all connections of that part together ([`TcpInfo::plus`]); absent where there is none, where one cannot be
     /// read, and between the window's edges where there are many flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_info: Option<TcpInfo>,
+    /// The same of the parts beside it, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<PartSample>,
+}
+
+/// What a reading tells of a part beside the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartSample {
+    /// What its loops had counted in all.
+    pub counts: Counts,
+    /// `TCP_INFO` of its connections, as in [`Sample::tcp_info`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_info: Option<TcpInfo>,
 }
@@ -495,10 +524,25 @@ impl FlowRecord {
     }
 }
 
-/// Everything that one end knows about a run.
+/// What one end knows about a part of the run beside the first. Its window is that of the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// What the end plays in it.
+    pub role: Role,
+    /// Settings as asked and as read back.
+    pub in_force: Vec<InForce>,
+    /// All of its flows together ([`FlowRecord::sum`]).
+    #[serde(flatten)]
+    pub all: FlowRecord,
+    /// Each flow by itself.
+    pub flows: Vec<FlowRecord>,
+}
+
+/// Everything that one end knows about a run. What it says of traffic is of the run's first part; other
+/// parts are in [`EndRecord::beside`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
-    /// Which end.
+    /// Which end: what it plays in the run's first part.
     pub role: Role,
     /// Settings as asked and as read back.
     pub in_force: Vec<InForce>,
@@ -523,6 +567,9 @@ pub struct EndRecord {
     /// Each flow by itself; the fields above are of all together ([`FlowRecord::sum`]).
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
+    /// The parts beside the first, in the order of [`crate::conditions::Conditions::parts`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<PartRecord>,
     /// What the loop of this end costs without the kernel; absent in fast modes, and where a workload makes connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCost>,

@@ -4,8 +4,10 @@
 
 use toml_edit::Value;
 
+use crate::beside;
 use crate::conditions::{
-    Conditions, Mss, Offloads, Pacing, RateOf, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting, Workload,
+    Conditions, Direction, Mss, Offloads, Pacing, RateOf, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting,
+    Workload,
 };
 use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
@@ -32,36 +34,47 @@ pub enum Kind {
     Form(&'static str, &'static str, fn(&str) -> bool),
     /// On or off.
     Switch,
+    /// Workloads with settings of their own ([`beside`]).
+    Parts,
 }
 
 /// A value that fits its [`Kind`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// Bytes, a whole number, or milliseconds; 1 for a switch that is on.
     Number(u64),
     /// A word or a name.
     Word(String),
+    /// Workloads with their settings.
+    Parts(Vec<Conditions>),
 }
 
 impl Input {
     fn number(&self) -> u32 {
         match self {
             Input::Number(number) => u32::try_from(*number).unwrap_or(u32::MAX),
-            Input::Word(_) => 0,
+            Input::Word(_) | Input::Parts(_) => 0,
         }
     }
 
     fn count(&self) -> u64 {
         match self {
             Input::Number(number) => *number,
-            Input::Word(_) => 0,
+            Input::Word(_) | Input::Parts(_) => 0,
         }
     }
 
     fn word(&self) -> &str {
         match self {
-            Input::Number(_) => "",
+            Input::Number(_) | Input::Parts(_) => "",
             Input::Word(word) => word,
+        }
+    }
+
+    fn parts(&self) -> Vec<Conditions> {
+        match self {
+            Input::Parts(parts) => parts.clone(),
+            Input::Number(_) | Input::Word(_) => Vec::new(),
         }
     }
 
@@ -137,6 +150,26 @@ pub const SETTINGS: &[Setting] = &[
     row("workload", None, Kind::Word(WORKLOADS), "how traffic is made", |c, v| {
         c.workload = Workload::NAMES.iter().find(|(n, _)| *n == v.word()).map_or(c.workload, |(_, w)| *w);
     }),
+    row(
+        "direction",
+        flag("direction"),
+        Kind::Word(&["forward", "reverse", "both"]),
+        "which way: from the host called sender, towards it, or both at once",
+        |c, v| {
+            c.direction = match v.word() {
+                "reverse" => Direction::Reverse,
+                "both" => Direction::Both,
+                _ => Direction::Forward,
+            };
+        },
+    ),
+    row(
+        "beside",
+        flag("beside"),
+        Kind::Parts,
+        "what else goes on at the same time: a workload with options of its own, such as \"rr direction=reverse\"; may be given again",
+        |c, v| c.beside = v.parts(),
+    ),
     row(
         "send_mode",
         flag("send-mode"),
@@ -451,24 +484,34 @@ pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(),
         let all: Vec<&str> = names().collect();
         return Err(format!("unknown setting `{name}`{}; allowed: {}", did_you_mean(name, names()), all.join(", ")));
     };
-    let input = setting.kind.read_toml(value).ok_or_else(|| {
-        let hint = did_you_mean(value.as_str().unwrap_or(""), setting.kind.words().iter().copied());
-        format!("`{name}` is {}; allowed: {}{hint}", shown(value), setting.kind.allowed())
-    })?;
+    let input = match setting.kind {
+        Kind::Parts => beside::of_toml(value).map(Input::Parts).map_err(|reason| format!("`{name}`: {reason}"))?,
+        kind => kind.read_toml(value).ok_or_else(|| {
+            let hint = did_you_mean(value.as_str().unwrap_or(""), kind.words().iter().copied());
+            format!("`{name}` is {}; allowed: {}{hint}", shown(value), kind.allowed())
+        })?,
+    };
     (setting.set)(conditions, &input);
     Ok(())
 }
 
 impl Setting {
-    /// Sets this setting to what was typed on the command line.
+    /// Sets this setting to what was typed on the command line; each further part is put beside those before.
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed, with near matches.
     pub fn set_text(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
-        let input = self.kind.read_text(text).ok_or_else(|| {
-            let hint = did_you_mean(text, self.kind.words().iter().copied());
-            format!("`{text}` is not possible here; allowed: {}{hint}", self.kind.allowed())
-        })?;
+        let input = match self.kind {
+            Kind::Parts => {
+                let mut parts = conditions.beside.clone();
+                parts.push(beside::of_text(text)?);
+                Input::Parts(parts)
+            }
+            kind => kind.read_text(text).ok_or_else(|| {
+                let hint = did_you_mean(text, kind.words().iter().copied());
+                format!("`{text}` is not possible here; allowed: {}{hint}", kind.allowed())
+            })?,
+        };
         (self.set)(conditions, &input);
         Ok(())
     }
@@ -492,6 +535,7 @@ impl Kind {
             Kind::Name => "a name of 1 to 15 letters".to_owned(),
             Kind::Form(_, allowed, _) => (*allowed).to_owned(),
             Kind::Switch => "true or false".to_owned(),
+            Kind::Parts => beside::IN_STUDIES.to_owned(),
         }
     }
 
@@ -499,7 +543,13 @@ impl Kind {
     pub fn words(&self) -> &'static [&'static str] {
         match self {
             Kind::Bytes(_, _, words) | Kind::Word(words) => words,
-            Kind::Whole(..) | Kind::Rate(..) | Kind::Time(..) | Kind::Name | Kind::Form(..) | Kind::Switch => &[],
+            Kind::Whole(..)
+            | Kind::Rate(..)
+            | Kind::Time(..)
+            | Kind::Name
+            | Kind::Form(..)
+            | Kind::Switch
+            | Kind::Parts => &[],
         }
     }
 
@@ -529,7 +579,7 @@ impl Kind {
             Kind::Name => (1..16).contains(&text.len()).then(|| Input::Word(text.to_owned())),
             Kind::Form(_, _, takes) => takes(text).then(|| Input::Word(text.to_owned())),
             Kind::Switch => text.parse::<bool>().ok().map(|on| Input::Number(u64::from(on))),
-            Kind::Word(_) => None,
+            Kind::Word(_) | Kind::Parts => None,
         }
     }
 

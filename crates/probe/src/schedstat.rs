@@ -38,7 +38,7 @@ impl ThreadProbe {
 pub fn parse(kind: ThreadKind, text: &str) -> Option<ThreadTime> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
     let mut next = || numbers.next()?.ok();
-    let time = ThreadTime { kind, run_ns: next()?, wait_ns: next()?, slices: next()?, switches: None };
+    let time = ThreadTime { kind, part: 0, run_ns: next()?, wait_ns: next()?, slices: next()?, switches: None };
     (time.run_ns > 0 || time.wait_ns > 0 || time.slices > 0).then_some(time)
 }
 
@@ -49,8 +49,14 @@ mod tests {
     #[test]
     fn three_numbers_are_a_time() {
         let time = parse(ThreadKind::Napi, "71614259 8755070 353\n");
-        let expected =
-            ThreadTime { kind: ThreadKind::Napi, run_ns: 71_614_259, wait_ns: 8_755_070, slices: 353, switches: None };
+        let expected = ThreadTime {
+            kind: ThreadKind::Napi,
+            part: 0,
+            run_ns: 71_614_259,
+            wait_ns: 8_755_070,
+            slices: 353,
+            switches: None,
+        };
         assert_eq!(time, Some(expected));
     }
 

@@ -19,8 +19,10 @@ pub fn nothing_measured(sender: &EndRecord, receiver: &EndRecord) -> bool {
 
 fn nothing(sender: &EndRecord, receiver: &EndRecord) -> Vec<String> {
     let mut reasons = Vec::new();
-    if receiver.counts.measured.bytes == 0 {
-        let sent = sender.counts.measured.bytes;
+    let received = receiver.counts.measured;
+    let sent = sender.counts.measured.bytes;
+    // Connections alone carry no bytes.
+    if received.bytes == 0 && (received.messages == 0 || sent > 0) {
         let why = if had_no_cpu(sender) { ": other programs kept the sender's thread off its CPU" } else { "" };
         reasons.push(format!("nothing received in the measured window ({sent} bytes sent){why}"));
     }

@@ -160,6 +160,8 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("delay_variation", "traffic/tests/timing.rs", "delay_variation: true"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
+    ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
+    ("beside", "bitcost/tests/runs/parts.rs", "workload.beside"),
     ("receiver_address", "bitcost/tests/runs/one_run.rs", "--receiver-address"),
     ("sender_cpus", "bitcost/tests/runs/one_run.rs", "--sender-cpus"),
     ("receiver_cpus", "bitcost/tests/runs/one_run.rs", "--receiver-cpus"),

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::conditions::Conditions;
 use model::machine::HostDescription;
-use model::record::{EndRecord, InForce, OffloadsInForce, Role, Sample};
+use model::record::{EndRecord, Role, Sample};
 use serde::{Deserialize, Serialize};
 
 /// Secret of one run, known to its two ends.
@@ -15,21 +15,32 @@ pub type Token = [u8; 16];
 pub struct Prepare {
     /// Number of the run, for error messages.
     pub run: u32,
-    /// The part to play.
-    pub role: Role,
-    /// What the run does.
-    pub conditions: Conditions,
     /// The interface towards the peer, whose offloads are set.
     pub device: String,
-    /// CPUs for the traffic's thread; empty: any.
+    /// CPUs for the traffic's threads; empty: any.
     pub cpus: Vec<u32>,
     /// The secret by which the two ends know each other.
     pub token: Token,
-    /// Receiver: the address to listen on.
-    pub listen_on: Option<IpAddr>,
-    /// Sender: where the receiver listens, by flow.
-    pub connect_to: Vec<SocketAddr>,
+    /// What goes on at the same time; the first part's conditions are those of the host, too.
+    pub parts: Vec<Part>,
 }
+
+/// One workload of a run, as one end plays it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// What the end plays.
+    pub role: Role,
+    /// What the part does.
+    pub conditions: Conditions,
+    /// The address to listen on; absent where the end sends.
+    pub listen_on: Option<IpAddr>,
+}
+
+/// Of each part, of each flow that the end receives, where it listens; nothing of parts that it sends.
+pub type Addresses = Vec<Vec<SocketAddr>>;
+
+/// Of each part, of each flow that the end sends: messages of the measured window, and of the whole run.
+pub type SentCounts = Vec<Vec<[u64; 2]>>;
 
 /// When the run begins, on the agent's own monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +51,7 @@ pub struct Start {
     pub window_begin_ns: u64,
     /// End of the measured window.
     pub window_end_ns: u64,
-    /// The sender's last message: late enough that the receiver's window has ended.
+    /// The last message sent: late enough that the other end's window has ended.
     pub stop_ns: u64,
 }
 
@@ -62,14 +73,19 @@ pub enum ToAgent {
     },
     /// Asks for [`FromAgent::Clock`].
     Clock,
-    /// Asks to make an end ready: [`FromAgent::Listening`] (receiver only), then [`FromAgent::Ready`].
+    /// Asks to make an end ready: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
-    /// Begins the run that is ready. [`FromAgent::Progress`] follows, and from a sender [`FromAgent::Done`].
+    /// Tells where the other end listens, so that both can meet: [`FromAgent::Ready`].
+    Meet {
+        /// The other end's addresses.
+        addresses: Addresses,
+    },
+    /// Begins the run that is ready. [`FromAgent::Progress`] follows, then [`FromAgent::Sent`].
     Start(Start),
-    /// Tells a receiver what was sent, so that it can finish with [`FromAgent::Done`].
+    /// Tells what the other end sent, so that this one can finish with [`FromAgent::Done`].
     Finish {
-        /// By flow: messages sent in the measured window, and in the whole run.
-        sent: Vec<[u64; 2]>,
+        /// The other end's counts.
+        sent: SentCounts,
     },
     /// Ends the present run at once; answered by [`FromAgent::Stopped`].
     Stop,
@@ -95,20 +111,20 @@ pub enum FromAgent {
         /// Now.
         now_ns: u64,
     },
-    /// The receiver waits here for its sender.
+    /// Where the end listens.
     Listening {
-        /// The address with its port, by flow.
-        addresses: Vec<SocketAddr>,
+        /// Its addresses.
+        addresses: Addresses,
     },
-    /// The end can start.
-    Ready {
-        /// Settings of the socket as asked and as read back.
-        in_force: Vec<InForce>,
-        /// Offloads as asked and as read back.
-        offloads: OffloadsInForce,
-    },
+    /// The ends have met; this one can start.
+    Ready,
     /// A reading while the run goes on.
-    Progress(Sample),
+    Progress(Box<Sample>),
+    /// This end sends nothing more.
+    Sent {
+        /// What it sent.
+        sent: SentCounts,
+    },
     /// The run is over at this end.
     Done(Box<EndRecord>),
     /// The run was ended by [`ToAgent::Stop`].

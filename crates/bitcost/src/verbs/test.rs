@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use live::Seconds;
 use metrics::RunView;
-use model::conditions::{Conditions, Workload};
+use model::conditions::{Conditions, Direction, Workload};
 use model::event::Event;
 use model::mode_search::{ModeSearch, Named};
 use model::modes::Mode;
@@ -19,21 +19,11 @@ use crate::failure::Failure;
 use crate::place::{self, Prepared};
 use crate::{mode_search, output};
 
-/// What a run is called on the command line, and the workload behind it.
-const TESTS: &[(&str, Workload)] = &[
-    ("tcp", Workload::TcpStream),
-    ("udp", Workload::UdpStream),
-    ("rr", Workload::TcpRr),
-    ("udp-rr", Workload::UdpRr),
-    ("crr", Workload::TcpCrr),
-    ("connect", Workload::TcpConnect),
-];
-
 /// Which run.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// What to run
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TESTS.iter().map(|(name, _)| *name)))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Workload::SHORT_NAMES.map(|(name, _)| name)))]
     test: String,
     #[command(flatten)]
     settings: Settings,
@@ -47,6 +37,12 @@ pub struct Arguments {
     /// takes the fastest; an end whose mode is named keeps it
     #[arg(long, value_parser = ["honest", "auto"])]
     mode: Option<String>,
+    /// Towards the host called sender: --direction reverse
+    #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
+    reverse: bool,
+    /// Both ways at once: --direction both
+    #[arg(long, visible_alias = "bidir", conflicts_with = "direction")]
+    both: bool,
     /// MTU of the embedded lab's links, in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
     mtu: u32,
@@ -85,6 +81,7 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true"),
+        Kind::Parts => argument.value_name(value_name(Kind::Parts)).action(ArgAction::Append),
         // A value such as -1 is refused by its setting, which says what is allowed.
         kind => argument.value_name(value_name(kind)).allow_negative_numbers(true),
     })
@@ -100,13 +97,17 @@ fn value_name(kind: Kind) -> String {
         Kind::Name => "NAME".to_owned(),
         Kind::Form(word, ..) => word.to_owned(),
         Kind::Switch => "true|false".to_owned(),
+        Kind::Parts => "\"WORKLOAD OPTION=VALUE …\"".to_owned(),
     }
 }
 
 impl FromArgMatches for Settings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Settings, clap::Error> {
-        let typed = |setting: &'static Setting| Some((setting, matches.get_one::<String>(setting.name)?.clone()));
-        Ok(Settings(SETTINGS.iter().filter(|setting| setting.flag.is_some()).filter_map(typed).collect()))
+        let typed = |setting: &'static Setting| {
+            let words = matches.get_many::<String>(setting.name).into_iter().flatten();
+            words.map(move |word| (setting, word.clone()))
+        };
+        Ok(Settings(SETTINGS.iter().filter(|setting| setting.flag.is_some()).flat_map(typed).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -184,12 +185,18 @@ fn search(arguments: &Arguments, conditions: &Conditions) -> Result<Option<ModeS
 }
 
 fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
-    let workload = TESTS.iter().find(|(name, _)| *name == arguments.test).map(|(_, workload)| *workload);
-    let workload = workload.unwrap_or(Workload::TcpStream);
-    let message_size_bytes = if workload.is_datagram() { 1024.min(arguments.mtu - 28) } else { 131_072 };
-    let latency = workload.is_transactional();
-    let mut conditions =
-        Conditions { workload, message_size_bytes, latency, duration_ms: 10_000, ..Conditions::default() };
+    let named = Workload::SHORT_NAMES.into_iter().find(|(name, _)| *name == arguments.test);
+    let workload = named.map_or(Workload::TcpStream, |(_, workload)| workload);
+    let mut conditions = Conditions::of(workload);
+    if workload == Workload::UdpStream {
+        conditions.message_size_bytes = conditions.message_size_bytes.min(arguments.mtu - 28);
+    }
+    (conditions.latency, conditions.duration_ms) = (workload.is_transactional(), 10_000);
+    conditions.direction = match (arguments.reverse, arguments.both) {
+        (true, _) => Direction::Reverse,
+        (_, true) => Direction::Both,
+        _ => Direction::Forward,
+    };
     for (setting, text) in &arguments.settings.0 {
         let flag = setting.flag.map_or(setting.name, |flag| flag.long);
         if workload.is_transactional() && matches!(setting.name, "message_size_bytes" | "receive_size_bytes") {

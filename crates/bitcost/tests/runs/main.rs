@@ -9,6 +9,7 @@ mod broken_off;
 mod cut;
 mod host;
 mod one_run;
+mod parts;
 mod result;
 mod resume;
 
@@ -25,6 +26,8 @@ fn main() {
         ("a_study_of_ones_own_runs_by_its_path", Host, result::own_study),
         ("both_ends_account_for_every_byte", Host, accounting::every_byte),
         ("lost_datagrams_part_the_two_receive_demands", Host, accounting::lost_datagrams),
+        ("every_workload_goes_each_way_and_both", Host, parts::directions),
+        ("parts_beside_each_other_account_for_what_they_moved", Host, parts::mixes),
         ("a_killed_controller_leaves_nothing_and_resumes", Host, broken_off::killed),
         ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),
         ("a_killed_agent_costs_its_run_alone", Host, agents::killed),

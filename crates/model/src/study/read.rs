@@ -74,8 +74,11 @@ fn lab(top: &Section) -> Result<LabSpec, StudyError> {
 fn workload(top: &Section) -> Result<Conditions, StudyError> {
     let mut conditions = Conditions::default();
     let Some(section) = top.section("workload")? else { return Ok(conditions) };
-    for (key, _) in section.table.iter() {
-        if let Some(value) = section.value(key)? {
+    for (key, item) in section.table.iter() {
+        // [[workload.beside]] says the same as a list of tables.
+        let tables = item.as_array_of_tables().map(|tables| Value::Array(tables.clone().into_array()));
+        let value = if let Some(tables) = &tables { Some(tables) } else { section.value(key)? };
+        if let Some(value) = value {
             settings::set(&mut conditions, key, value).map_err(|message| section.error_at(key, message))?;
         }
     }

@@ -66,8 +66,14 @@ pub enum Made {
 
 /// An end whose traffic thread took half of its CPU time and whose NAPI thread the other half.
 pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndRecord {
-    let thread =
-        |kind, ms: u64| ThreadTime { kind, run_ns: 1_000_000 + ms * 1_000_000, wait_ns: 0, slices: 1, switches: None };
+    let thread = |kind, ms: u64| ThreadTime {
+        kind,
+        part: 0,
+        run_ns: 1_000_000 + ms * 1_000_000,
+        wait_ns: 0,
+        slices: 1,
+        switches: None,
+    };
     let sample = |at_ns, ms: u64, idle_ms: u64| Sample {
         at_ns,
         cpus: vec![CpuTicks { cpu: 0, user: 10 + ms / 10, idle: 10 + idle_ms / 10, ..CpuTicks::default() }],
@@ -91,6 +97,7 @@ pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndRecord {
             .map(|size| TcpInfo { snd_mss_bytes: Some(size), ..TcpInfo::default() }),
         latency: None,
         flows: Vec::new(),
+        beside: Vec::new(),
         self_cost: None,
         ticks_per_second: 100,
         samples: vec![sample(1_000_000_000, 0, 0), sample(3_000_000_000, cpu_ms, 2000 - cpu_ms)],

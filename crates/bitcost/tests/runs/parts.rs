@@ -1,0 +1,177 @@
+//! Directions and mixes: every part of a run accounts for what it moved, whoever sent it.
+
+use model::conditions::{Conditions, Direction, Workload};
+use model::event::Event;
+use model::record::{EndRecord, FlowRecord, Role};
+
+use crate::bench::{Bench, plan};
+
+/// Every workload, each way.
+const EVERY: &str = r#"title = "Directions"
+question = "Which way?"
+[workload]
+warmup_s = 0.05
+duration_s = 0.3
+message_size_bytes = 1024
+flows = 2
+[[factor]]
+name = "workload"
+levels = [
+  "tcp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_connect",
+  { label = "udp_stream", workload = "udp_stream", message_rate = 5000 },
+]
+[[factor]]
+name = "direction"
+levels = ["reverse", "both"]
+[run]
+blocks = 1
+"#;
+
+/// A bulk flow, with what goes on beside it written in both ways that TOML has.
+const MIX: &str = r#"title = "Mixes"
+question = "What is the latency under load?"
+[workload]
+warmup_s = 0.05
+duration_s = 0.3
+[[workload.beside]]
+workload = "tcp_rr"
+[[factor]]
+name = "load"
+levels = [
+  { label = "bulk", flows = 3, direction = "reverse" },
+  { label = "many", direction = "both", beside = [
+    { workload = "udp_rr", direction = "both", request_size_bytes = 100 },
+    { workload = "udp_stream", message_size_bytes = 256, direction = "reverse", flows = 2, message_rate = 5000 },
+  ] },
+  { label = "counted", stop_bytes = 3000001, flows = 2, direction = "both" },
+  { label = "counted datagrams", workload = "udp_stream", message_size_bytes = 1000, stop_messages = 2001 },
+]
+[run]
+blocks = 1
+"#;
+
+/// What one end of one part counted.
+struct Side<'a> {
+    role: Role,
+    all: FlowRecord,
+    flows: &'a [FlowRecord],
+}
+
+impl Side<'_> {
+    fn of(end: &EndRecord, part: usize) -> Side<'_> {
+        match part.checked_sub(1) {
+            None => Side {
+                role: end.role,
+                all: FlowRecord {
+                    counts: end.counts,
+                    sequence: end.sequence,
+                    tcp_info: end.tcp_info.clone(),
+                    latency: end.latency.clone(),
+                    ..FlowRecord::sum(&end.flows)
+                },
+                flows: &end.flows,
+            },
+            Some(beside) => {
+                let part = &end.beside[beside];
+                Side { role: part.role, all: part.all.clone(), flows: &part.flows }
+            }
+        }
+    }
+}
+
+/// Runs a study and checks each part of each run.
+fn every_part(study: &str, runs: usize) -> Bench {
+    let bench = Bench::new();
+    bench.write("parts.toml", study);
+    let done = bench.bitcost(&["run", "parts.toml"]);
+    // On a busy machine one part may starve the others in so short a window.
+    assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
+    let log = bench.log();
+    let mut ended = 0;
+    for event in &log.events {
+        let Event::RunEnded { run, sender, receiver, .. } = event else { continue };
+        let plan = plan(&log);
+        check(&plan.cells[plan.runs[*run as usize].cell].conditions, sender, receiver);
+        ended += 1;
+    }
+    assert_eq!(ended, runs);
+    bench.assert_nothing_left();
+    bench
+}
+
+fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
+    let parts = conditions.parts();
+    assert_eq!((sender.role, receiver.role), (Role::Sender, Role::Receiver));
+    let devices = [&sender.offloads.device, &receiver.offloads.device];
+    let is_reverse = conditions.direction == Direction::Reverse;
+    assert_eq!(devices, if is_reverse { ["h2-eth0", "h1-eth0"] } else { ["h1-eth0", "h2-eth0"] });
+    for end in [sender, receiver] {
+        assert_eq!(end.beside.len() + 1, parts.len());
+        assert!(end.samples.iter().all(|sample| sample.beside.len() + 1 == parts.len()));
+    }
+    let is_one = conditions.beside.is_empty();
+    for (part, conditions) in parts.iter().enumerate() {
+        let (a, b) = (Side::of(sender, part), Side::of(receiver, part));
+        assert_eq!(b.role, a.role.other());
+        // The host called sender is the one with the sender's record, unless the first part is reversed.
+        let host = if is_reverse { Role::Receiver } else { Role::Sender };
+        assert_eq!(a.role, conditions.direction.role_of(host), "{}", conditions.phrase());
+        let (from, to) = if a.role == Role::Sender { (a, b) } else { (b, a) };
+        assert_eq!((from.flows.len(), to.flows.len()), (conditions.flows as usize, conditions.flows as usize));
+        assert_eq!((FlowRecord::sum(from.flows), FlowRecord::sum(to.flows)), (from.all.clone(), to.all.clone()));
+        assert!(!is_one || from.all.counts.total().messages > 0, "{}", conditions.phrase());
+        assert_eq!(from.all.latency.is_some(), conditions.latency, "{}", conditions.phrase());
+        for (from, to) in from.flows.iter().zip(to.flows) {
+            account(conditions, from, to);
+        }
+        account(conditions, &from.all, &to.all);
+    }
+}
+
+/// What was sent is what came, or is known to be lost.
+fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
+    let (sent, received) = (from.counts.total(), to.counts.total());
+    let name = conditions.phrase();
+    match conditions.workload {
+        Workload::TcpStream => assert_eq!(sent.bytes, received.bytes, "{name}"),
+        Workload::UdpStream => {
+            let sequence = to.sequence.unwrap();
+            assert_eq!(sent.messages, received.messages + sequence.total_lost, "{name}");
+            let measured = (from.counts.measured.messages, to.counts.measured.messages);
+            assert_eq!(measured.0, measured.1 + sequence.measured_lost, "{name}");
+        }
+        Workload::UdpRr => {
+            let asked = sent.messages + sent.unanswered;
+            assert!((sent.messages..=asked).contains(&received.messages), "{name}: {sent:?} {received:?}");
+        }
+        Workload::TcpRr | Workload::TcpCrr | Workload::TcpConnect => {
+            assert_eq!((sent.messages, sent.bytes), (received.messages, received.bytes), "{name}");
+        }
+    }
+    if conditions.is_bounded() {
+        assert_eq!(from.counts.outside.messages, 0, "{name}");
+    }
+}
+
+pub fn directions() {
+    every_part(EVERY, 12);
+}
+
+pub fn mixes() {
+    let bench = every_part(MIX, 4);
+    let log = bench.log();
+    let bounds: Vec<u64> = log
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::RunEnded { run, sender, .. } => Some((*run, sender.counts.total())),
+            _ => None,
+        })
+        .filter_map(|(run, counts)| {
+            let conditions = &plan(&log).cells[plan(&log).runs[run as usize].cell].conditions;
+            let bytes = conditions.stop_bytes.map(|wanted| counts.bytes.abs_diff(wanted));
+            bytes.or(conditions.stop_messages.map(|wanted| counts.messages.abs_diff(wanted)))
+        })
+        .collect();
+    assert_eq!(bounds, [0, 0]);
+}
