@@ -14,8 +14,9 @@ use crate::control::Control;
 use crate::intake::{Intake, QUIET};
 use crate::pacing::Pacer;
 
-/// Memory of all buffers, in bytes, and how many there are at least and at most.
+/// Memory of a flow's buffers, and of all flows' together, in bytes; how many buffers there are at least and at most.
 const MEMORY: usize = 4 << 20;
+const MEMORY_OF_ALL: usize = 64 << 20;
 const BUFFERS_MIN: usize = 4;
 const BUFFERS_MAX: usize = 1024;
 
@@ -36,7 +37,8 @@ pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<B
     let room = conditions.receive_bytes() as usize;
     let is_free = !is_datagram && !matches!(conditions.receive_size_bytes, ReceiveSize::Bytes(_));
     let room = if is_free { room.min(ROOM_MAX) } else { room };
-    let count = (MEMORY / room).clamp(BUFFERS_MIN, BUFFERS_MAX).next_power_of_two();
+    let memory = MEMORY.min(MEMORY_OF_ALL / conditions.flows.max(1) as usize);
+    let count = (memory / room).clamp(BUFFERS_MIN, BUFFERS_MAX).next_power_of_two();
     Ok(Box::new(Receiver {
         ring: ReceiveRing::new(socket, count as u16, room)?,
         wait: wait(conditions),
