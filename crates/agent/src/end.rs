@@ -159,6 +159,11 @@ impl End {
         for (index, (part, in_force)) in self.prepare.parts.iter().zip(&mut in_force).enumerate() {
             let seats: Vec<&Seat> = watched.seats.iter().filter(|(of, _)| *of == index).map(|(_, seat)| seat).collect();
             in_force.extend(seat::in_force(part, &seats));
+            in_force.push(InForce {
+                name: "threads".into(),
+                asked: part.conditions.threads.map(|threads| threads.to_string()),
+                actual: Some(seats.len().to_string()),
+            });
         }
         crew.await_ends(|part| self.prepare.parts[part].role == Role::Sender)?;
         self.outbox.send(&FromAgent::Sent { sent: self.sent() });

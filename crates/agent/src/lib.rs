@@ -4,6 +4,7 @@
 //! other end, or of where it runs. When its controller falls silent or goes away it stops the
 //! traffic, restores the host and ends.
 
+mod crowd;
 mod describe;
 mod end;
 mod knobs;
@@ -13,6 +14,7 @@ mod sampler;
 mod seat;
 mod self_cost;
 mod watch;
+mod worker;
 
 use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};

@@ -6,8 +6,10 @@ use std::time::Duration;
 use model::conditions::{Conditions, Pacing};
 use model::place::{EndPlace, Places, Ports};
 use model::record::{InForce, Role};
-use traffic::{Flow, Pending, Ready, TrafficError};
+use traffic::{Flow, Pending, Ready};
 use wire::{Addresses, Part, Prepare};
+
+use crate::crowd::{self, named};
 
 /// How long the two ends of a flow try to meet.
 const MEETING: Duration = Duration::from_secs(4);
@@ -28,22 +30,28 @@ impl Expected {
     fn of(prepare: &Prepare, part: &Part) -> Result<Expected, String> {
         let (conditions, pacing) = with_pacing(&prepare.device, part)?;
         let conditions = shares(&conditions);
-        let listen = |address, share| traffic::listen(share, address, prepare.token).map_err(|error| error.to_string());
+        let listen = |address, (index, share)| {
+            traffic::listen(share, address, prepare.token).map_err(|error| named(index, conditions.len(), error))
+        };
         let pending = match part.listen_on {
             None => Vec::new(),
-            Some(address) => conditions.iter().map(|share| listen(address, share)).collect::<Result<_, _>>()?,
+            Some(address) => {
+                conditions.iter().enumerate().map(|share| listen(address, share)).collect::<Result<_, _>>()?
+            }
         };
         Ok(Expected { conditions, pacing, pending })
     }
 
     /// Every flow of the part, and the settings of the first.
-    fn meet(self, prepare: &Prepare, peers: &[SocketAddr]) -> Result<(Flows, Vec<InForce>), TrafficError> {
-        let connect =
-            |(share, peer): (&Conditions, &SocketAddr)| traffic::connect(share, *peer, prepare.token, MEETING);
+    fn meet(self, prepare: &Prepare, peers: &[SocketAddr]) -> Result<(Flows, Vec<InForce>), String> {
+        let count = self.pending.len();
+        let accept = |(index, pending): (usize, Box<dyn Pending>)| {
+            pending.accept(MEETING).map_err(|error| named(index, count, error))
+        };
         let ready: Vec<Ready> = if self.pending.is_empty() {
-            self.conditions.iter().zip(peers).map(connect).collect::<Result<_, _>>()?
+            crowd::connect(&self.conditions, peers, prepare.token, MEETING)?
         } else {
-            self.pending.into_iter().map(|pending| pending.accept(MEETING)).collect::<Result<_, _>>()?
+            self.pending.into_iter().enumerate().map(accept).collect::<Result<_, _>>()?
         };
         let mut in_force = ready.first().map(|ready| ready.in_force.clone()).unwrap_or_default();
         in_force.extend(self.pacing);
@@ -53,6 +61,7 @@ impl Expected {
 
 /// Opens what every part needs before the other end may come.
 pub fn expect(prepare: &Prepare) -> Result<Vec<Expected>, String> {
+    crowd::allow_files(prepare.parts.iter().map(|part| part.conditions.flows).sum())?;
     prepare.parts.iter().map(|part| Expected::of(prepare, part)).collect()
 }
 
@@ -69,7 +78,7 @@ pub fn meet(
     peers: &Addresses,
 ) -> Result<(Vec<Flows>, Vec<Vec<InForce>>), String> {
     let met = expected.into_iter().zip(peers).map(|(part, peers)| part.meet(prepare, peers));
-    met.collect::<Result<Vec<_>, _>>().map(|met| met.into_iter().unzip()).map_err(|error| error.to_string())
+    met.collect::<Result<Vec<_>, _>>().map(|met| met.into_iter().unzip())
 }
 
 /// The part's conditions with its pacer chosen: only `fq` paces datagrams, and a kernel without it says nothing.
@@ -82,6 +91,14 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InForce>
     let kinds: Vec<&str> = facts.qdiscs.iter().map(|qdisc| qdisc.kind.as_str()).collect();
     let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
     let asked = match conditions.pacing {
+        _ if !kernel_can && conditions.shares_threads() => {
+            return Err(format!(
+                "{} flows over {} threads are paced by the kernel, which needs the queueing discipline fq on {device} for UDP, and it has {}; use --threads {0}",
+                conditions.flows,
+                conditions.thread_count(),
+                kinds.join(", ")
+            ));
+        }
         Pacing::Kernel if !kernel_can => {
             return Err(format!(
                 "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
@@ -93,7 +110,8 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InForce>
         Pacing::Auto => None,
     };
     if conditions.pacing == Pacing::Auto {
-        let by_kernel = conditions.workload.is_datagram() && kernel_can;
+        // A thread that flows share does not sleep for one of them.
+        let by_kernel = kernel_can && (conditions.workload.is_datagram() || conditions.shares_threads());
         conditions.pacing = if by_kernel { Pacing::Kernel } else { Pacing::Sender };
     }
     let actual = if conditions.pacing == Pacing::Kernel { "kernel" } else { "sender" };

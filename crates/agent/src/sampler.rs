@@ -60,7 +60,8 @@ impl Sampler {
 
     /// Reads between the window's edges, where many flows are looked at in less detail.
     pub fn read_between(&mut self, counts: Vec<Counts>) -> Sample {
-        self.sample(counts, self.own.len() <= MANY)
+        let connections: usize = self.connections.iter().map(Vec::len).sum();
+        self.sample(counts, self.own.len().max(connections) <= MANY)
     }
 
     fn sample(&mut self, counts: Vec<Counts>, in_detail: bool) -> Sample {

@@ -25,7 +25,11 @@ struct Kind {
 static KNOWN: Mutex<Vec<(Kind, Option<SelfCost>)>> = Mutex::new(Vec::new());
 
 /// The cost of the loop of this end; measured now where it is not known. To be called while no traffic runs.
+/// Nothing is known of the loop that serves several flows.
 pub fn of(conditions: &Conditions, role: Role) -> Option<SelfCost> {
+    if conditions.shares_threads() {
+        return None;
+    }
     let kind = Kind {
         workload: conditions.workload,
         role,

@@ -6,13 +6,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use model::record::{Counts, Role, Sample};
-use sys::clock::{monotonic_ns, sleep_until};
+use sys::clock::monotonic_ns;
 use traffic::{Control, Flow, Phase};
 use wire::{Addresses, FromAgent, Prepare, SentCounts, Start};
 
+use crate::crowd::named;
 use crate::outbox::Outbox;
 use crate::sampler::Sampler;
 use crate::seat::{Seat, Wish};
+use crate::worker::{Began, Worker};
 
 /// Time between samples, in ns.
 const CADENCE_NS: u64 = 100_000_000;
@@ -54,15 +56,8 @@ pub enum Note {
 /// Which flow of which part.
 #[derive(Clone, Copy)]
 pub struct Place {
-    part: usize,
-    flow: usize,
-}
-
-/// A traffic thread.
-pub struct Began {
-    part: usize,
-    thread_id: i32,
-    seat: Seat,
+    pub part: usize,
+    pub flow: usize,
 }
 
 /// How a flow's loop ended.
@@ -153,7 +148,8 @@ impl<'a> Crew<'a> {
             Ok(Note::Began(began)) => self.began.push(began),
             Ok(Note::Ended(Place { part, flow }, ended)) => {
                 self.running -= 1;
-                self.teams[part].ended[flow] = Some(ended?);
+                let flows = self.controls[part].len();
+                self.teams[part].ended[flow] = Some(ended.map_err(|reason| named(flow, flows, reason))?);
             }
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err("the controller is gone".into()),
@@ -169,7 +165,7 @@ impl<'a> Crew<'a> {
         self.sent = Some(sent);
     }
 
-    /// Starts each flow in a thread; the first messages go at `begin_ns`.
+    /// Starts the flows in their threads; the first messages go at `begin_ns`.
     pub fn spawn(
         &mut self,
         flows: Vec<Vec<Box<dyn Flow>>>,
@@ -177,19 +173,22 @@ impl<'a> Crew<'a> {
         begin_ns: u64,
         out: &Sender<Note>,
     ) -> Result<(), String> {
+        let mut count = 0;
         for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
-            let count = flows.len();
-            for (index, flow) in flows.into_iter().enumerate() {
-                let (place, control, out) =
-                    (Place { part, flow: index }, self.controls[part][index].clone(), out.clone());
-                let wish = Wish::of(asked, &prepare.cpus, index, count);
-                let work = move || work(place, flow, &control, &wish, begin_ns, &out);
-                let spawned = std::thread::Builder::new().spawn(work);
-                spawned.map_err(|error| format!("start thread {}: {error}", self.running + 1))?;
-                self.running += 1;
+            let workers = Worker::of(part, flows, &self.controls[part], asked.conditions.thread_count());
+            let of_part = workers.len();
+            for (index, worker) in workers.into_iter().enumerate() {
+                let (wish, out) = (Wish::of(asked, &prepare.cpus, index, of_part), out.clone());
+                let flows = worker.count();
+                let spawned = std::thread::Builder::new().spawn(move || worker.work(&wish, begin_ns, &out));
+                spawned.map_err(|error| {
+                    format!("start thread {}: {error}; ask for fewer (--threads), or raise ulimit -u", count + 1)
+                })?;
+                count += 1;
+                self.running += flows;
             }
         }
-        let (count, deadline) = (self.running, Instant::now() + LAST_WORDS);
+        let deadline = Instant::now() + LAST_WORDS;
         while self.began.len() < count {
             self.hear(deadline)?.then_some(()).ok_or_else(|| "the traffic's threads did not start".to_owned())?;
         }
@@ -272,7 +271,7 @@ impl<'a> Crew<'a> {
     }
 
     fn check_stall(&mut self, prepare: &Prepare) -> Result<(), String> {
-        let counts = self.counts().into_iter().map(|counts| Counts { empty_calls: 0, ..counts });
+        let counts = self.counts().into_iter().map(|counts| Counts { empty_calls: 0, wait_calls: 0, ..counts });
         for ((team, counts), part) in self.teams.iter_mut().zip(counts).zip(&prepare.parts) {
             if counts != team.moved.0 {
                 team.moved = (counts, Instant::now());
@@ -322,23 +321,6 @@ fn tell(outbox: &Outbox, samples: &[Sample]) {
     if let Some(sample) = samples.last() {
         outbox.send(&FromAgent::Progress(Box::new(sample.clone())));
     }
-}
-
-/// The thread of one flow.
-fn work(place: Place, mut flow: Box<dyn Flow>, control: &Control, wish: &Wish, begin_ns: u64, out: &Sender<Note>) {
-    // The run's thread is gone only when the run is given up.
-    let tell = |note| drop(out.send(note));
-    match wish.take_seat() {
-        Ok(seat) => tell(Note::Began(Began { part: place.part, thread_id: sys::thread::thread_id(), seat })),
-        Err(reason) => return tell(Note::Ended(place, Err(reason))),
-    }
-    if !flow.keeps_new_files() {
-        // A thread that may not have a table of its own works with the process's.
-        let _ = sys::thread::own_files();
-    }
-    sleep_until(begin_ns);
-    let result = flow.run(control).map(|()| flow).map_err(|error| error.to_string());
-    tell(Note::Ended(place, result));
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
 /// How long both ends may take to be ready; a little more than they give each other.
 const READY: Duration = Duration::from_secs(8);
 
+/// What each flow adds to [`READY`].
+const READY_FLOW: Duration = Duration::from_millis(10);
+
 /// How long the last messages of a run may take.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -97,14 +100,17 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions], stop: &AtomicBool) -
         let prepare = Prepare { run, device: way.device.clone(), cpus: way.cpus.clone(), token, parts };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }
-    let addresses = from_both(pair, "its listening sockets", stop, |message| match message {
+    let patience = READY + READY_FLOW * parts.iter().map(|part| part.flows).sum::<u32>();
+    let addresses = from_both(pair, patience, "its listening sockets", stop, |message| match message {
         FromAgent::Listening { addresses } => Some(addresses),
         _ => None,
     })?;
     for (host, addresses) in HOSTS.into_iter().zip(addresses) {
         pair.send(host.other(), &ToAgent::Meet { addresses });
     }
-    from_both(pair, "its end to be ready", stop, |message| matches!(message, FromAgent::Ready).then_some(()))?;
+    from_both(pair, patience, "its end to be ready", stop, |message| {
+        matches!(message, FromAgent::Ready).then_some(())
+    })?;
     Ok(())
 }
 
@@ -124,6 +130,7 @@ fn address(receiver: &Way, part: &Conditions) -> Result<IpAddr, String> {
 /// The same answer of both hosts, in their order.
 fn from_both<T>(
     pair: &mut Pair,
+    patience: Duration,
     what: &str,
     stop: &AtomicBool,
     pick: impl Fn(FromAgent) -> Option<T>,
@@ -138,7 +145,7 @@ fn from_both<T>(
             }
         };
         let answer = |from, message| Some((from, pick(message)?));
-        let (from, found) = pair.wait_with(late, READY, what, stop, &mut |_, _| Ok(()), answer)?;
+        let (from, found) = pair.wait_with(late, patience, what, stop, &mut |_, _| Ok(()), answer)?;
         match from {
             Role::Sender => sender = Some(found),
             Role::Receiver => receiver = Some(found),
@@ -241,10 +248,11 @@ impl Finish<'_, '_> {
     fn word(&mut self, late: Role, patience: Duration) -> Result<(Role, Word), RunError> {
         let mut refused = None;
         let mut progress = |host, sample| {
-            (self.sink)(Event::Progress { run: self.run, role: (self.role_of)(host), sample }).map_err(|reason| {
-                refused = Some(reason);
-                WaitError::Stopped
-            })
+            (self.sink)(Event::Progress { run: self.run, role: (self.role_of)(host), sample: Box::new(sample) })
+                .map_err(|reason| {
+                    refused = Some(reason);
+                    WaitError::Stopped
+                })
         };
         let word = |from, message| match message {
             FromAgent::Sent { sent } => Some((from, Word::Sent(sent))),

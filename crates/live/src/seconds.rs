@@ -44,8 +44,8 @@ impl Seconds {
     pub fn line(&mut self, event: &Event) -> Option<String> {
         let Event::Progress { role, sample, .. } = event else { return None };
         match role {
-            Role::Sender => self.sender.samples.push(sample.clone()),
-            Role::Receiver => self.receiver.samples.push(sample.clone()),
+            Role::Sender => self.sender.samples.push(Sample::clone(sample)),
+            Role::Receiver => self.receiver.samples.push(Sample::clone(sample)),
         }
         let count: fn(&Sample) -> u64 =
             if self.transactions { |sample| sample.counts.messages } else { |sample| 8 * sample.counts.bytes };
@@ -63,7 +63,7 @@ mod tests {
     fn told(role: Role, at_ms: u64, bytes: u64) -> Event {
         let mut sample = Sample { at_ns: at_ms * 1_000_000, ..Sample::default() };
         sample.counts.bytes = bytes;
-        Event::Progress { run: 0, role, sample }
+        Event::Progress { run: 0, role, sample: Box::new(sample) }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the traffic's calls, threads and segments did, per message.
 
 use model::conditions::Workload;
-use model::record::{Arrivals, EndRecord, Role, Sample, Switches, TcpInfo, ThreadKind};
+use model::record::{Arrivals, Counts, EndRecord, Role, Sample, Switches, TcpInfo, ThreadKind};
 
 use crate::cpu;
 use crate::view::RunView;
@@ -51,12 +51,11 @@ pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
     switches_per_second(run, role, |switches| switches.involuntary)
 }
 
-/// Empty receive calls of the receiver. They are counted by its own clock.
-pub fn empty_calls(run: &RunView) -> Option<f64> {
-    let receiver = run.receiver;
-    let seconds = receiver.window_end_ns.checked_sub(receiver.window_begin_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
-    let empty = receiver.counts.measured.empty_calls as f64 / seconds;
-    Some(empty / messages_per_second(run, Role::Receiver)?)
+/// Calls of an end that moved nothing, per message. They are counted by its own clock.
+pub fn calls_in_vain(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Option<f64> {
+    let end = run.end(role);
+    let seconds = end.window_end_ns.checked_sub(end.window_begin_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
+    Some(count(&end.counts.measured) as f64 / seconds / messages_per_second(run, role)?)
 }
 
 pub fn short_sends(run: &RunView) -> Option<f64> {

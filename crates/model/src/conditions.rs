@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
 use crate::record::Role;
+use crate::threads;
 
 /// One way to make traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,8 +252,11 @@ pub struct Conditions {
     pub burst_messages: Option<u32>,
     /// Who holds messages back.
     pub pacing: Pacing,
-    /// Flows at the same time, each in a thread of its own at both ends.
+    /// Flows at the same time.
     pub flows: u32,
+    /// Threads at each end that share the flows among them; absent: each flow has a thread of its own.
+    #[serde(default)]
+    pub threads: Option<u32>,
     /// Bytes of user data after which the run ends, over all flows; absent: it ends by time.
     pub stop_bytes: Option<u64>,
     /// Messages after which the run ends, over all flows; absent: it ends by time.
@@ -320,6 +324,7 @@ impl Default for Conditions {
             burst_messages: None,
             pacing: Pacing::Auto,
             flows: 1,
+            threads: None,
             stop_bytes: None,
             stop_messages: None,
             request_size_bytes: one(),
@@ -461,9 +466,10 @@ impl Conditions {
     }
 
     /// True where the receiver sets its low-water mark by itself: on a TCP stream that goes as fast as it can,
-    /// of messages that are not larger than the highest mark.
+    /// of messages that are not larger than the highest mark, and with a thread of its own.
     pub fn chooses_low_water(&self) -> bool {
         self.workload == Workload::TcpStream
+            && !self.shares_threads()
             && self.receive_low_water_bytes.is_none()
             && self.receive_size_bytes == ReceiveSize::Auto
             && self.asked_messages_per_second().is_none()
@@ -534,6 +540,7 @@ impl Conditions {
             ));
         }
         self.check_times()?;
+        threads::check(self)?;
         modes::check(self, mtu_bytes)?;
         let Some(segment) = self.segment_bytes() else { return Ok(()) };
         let headers = self.header_bytes();

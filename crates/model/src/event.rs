@@ -88,7 +88,7 @@ pub enum Event {
         /// Which end.
         role: Role,
         /// The reading.
-        sample: Sample,
+        sample: Box<Sample>,
     },
     /// A run has its result.
     RunEnded {

@@ -15,4 +15,5 @@ pub mod plan;
 pub mod record;
 pub mod settings;
 pub mod study;
+pub mod threads;
 pub mod units;

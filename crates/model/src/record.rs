@@ -52,9 +52,14 @@ pub struct Counts {
     /// Requests that were given up without an answer; they are not among the messages.
     #[serde(default)]
     pub unanswered: u64,
-    /// Receive calls that found nothing (`EAGAIN`): those of a receiver that spins, and waits that timed out.
+    /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, waits that timed out, and
+    /// where flows share threads also send calls that found no room.
     #[serde(default)]
     pub empty_calls: u64,
+    /// Calls that asked which flows are ready (`epoll_wait`), where flows share threads; counted at the
+    /// first flow of each thread.
+    #[serde(default)]
+    pub wait_calls: u64,
 }
 
 impl Counts {
@@ -69,6 +74,7 @@ impl Counts {
             failed_calls: self.failed_calls + other.failed_calls,
             unanswered: self.unanswered + other.unanswered,
             empty_calls: self.empty_calls + other.empty_calls,
+            wait_calls: self.wait_calls + other.wait_calls,
         }
     }
 
@@ -83,6 +89,7 @@ impl Counts {
             failed_calls: self.failed_calls - earlier.failed_calls,
             unanswered: self.unanswered - earlier.unanswered,
             empty_calls: self.empty_calls - earlier.empty_calls,
+            wait_calls: self.wait_calls - earlier.wait_calls,
         }
     }
 }

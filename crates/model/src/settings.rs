@@ -322,12 +322,13 @@ pub const SETTINGS: &[Setting] = &[
             };
         },
     ),
+    row("flows", letter("flows", 'P'), Kind::Whole(1, 1000), "flows at the same time", |c, v| c.flows = v.number()),
     row(
-        "flows",
-        letter("flows", 'P'),
+        "threads",
+        flag("threads"),
         Kind::Whole(1, 1000),
-        "flows at the same time, each in a thread of its own",
-        |c, v| c.flows = v.number(),
+        "threads at each end that share the flows among them by readiness (default: a thread for each flow)",
+        |c, v| c.threads = Some(v.number()),
     ),
     row(
         "stop_bytes",

@@ -32,6 +32,9 @@ const SHOWN: &[&str] = &[
     "sender_wakeups_per_message",
     "receiver_wakeups_per_message",
     "receiver_empty_calls_per_message",
+    "sender_empty_calls_per_message",
+    "sender_wait_calls_per_message",
+    "receiver_wait_calls_per_message",
     "bytes_per_receive_call",
     "segments_per_message",
     "segment_size_bytes",
@@ -83,8 +86,16 @@ const SHOWN_OF_TRANSACTIONS: &[&str] = &[
 const SMALL_BYTES: u32 = 4096;
 
 /// Those that are not shown where they are 0.
-const SHOWN_WHERE_ANY: &[&str] =
-    &["reordered_pct", "duplicated_pct", "late_pct", "failed_sends_pct", "receiver_empty_calls_per_message"];
+const SHOWN_WHERE_ANY: &[&str] = &[
+    "reordered_pct",
+    "duplicated_pct",
+    "late_pct",
+    "failed_sends_pct",
+    "receiver_empty_calls_per_message",
+    "sender_empty_calls_per_message",
+    "sender_wait_calls_per_message",
+    "receiver_wait_calls_per_message",
+];
 
 /// The result of one run as lines of text.
 pub fn single_text(run: &RunView) -> String {
@@ -112,6 +123,7 @@ pub fn single_text(run: &RunView) -> String {
         let _ =
             writeln!(text, "disturbed: something else took {other} % of the CPUs' time; measure on an idle machine");
     }
+    text.push_str(&threads(run));
     for end in [run.sender, run.receiver] {
         if let Some(line) = mode(run, end) {
             let _ = writeln!(text, "{line}");
@@ -155,6 +167,29 @@ pub fn single_json(run: &RunView) -> Value {
         "sender": run.sender,
         "receiver": run.receiver,
     })
+}
+
+/// `8 flows over 2 threads at each end`, and what such a run left unfinished.
+fn threads(run: &RunView) -> String {
+    let (flows, threads) = (run.conditions.flows, run.conditions.thread_count());
+    if flows == 1 {
+        return String::new();
+    }
+    let plural = if threads == 1 { "" } else { "s" };
+    let mut text = format!("{flows} flows over {threads} thread{plural} at each end\n");
+    let bytes = |flow: &FlowRecord| flow.counts.total().bytes;
+    let missing =
+        run.sender.flows.iter().zip(&run.receiver.flows).map(|(sent, came)| bytes(sent).abs_diff(bytes(came)));
+    let missing: Vec<u64> = missing.filter(|bytes| *bytes > 0 && !run.conditions.workload.is_datagram()).collect();
+    if !missing.is_empty() {
+        let _ = writeln!(
+            text,
+            "cut off: {} bytes of {} flows were still on their way when the receiver's time to take them was over",
+            missing.iter().sum::<u64>(),
+            missing.len()
+        );
+    }
+    text
 }
 
 /// `send_mode: splice (tee_calls 812)`, of streams.

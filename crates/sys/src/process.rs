@@ -26,6 +26,18 @@ pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Lets this process have as many open files as its hard limit allows, and returns how many that are; absent:
+/// no limit (setrlimit(2), `RLIMIT_NOFILE`).
+///
+/// # Errors
+/// The kernel's.
+pub fn raise_open_files() -> io::Result<Option<u64>> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
+    Ok(getrlimit(Resource::Nofile).current)
+}
+
 /// Waits until `file` has something to read, its writers are gone, or `timeout` has passed.
 ///
 /// Returns whether there is something to read (or the end of the file). poll(2).

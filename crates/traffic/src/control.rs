@@ -30,6 +30,7 @@ struct Tally {
     failed_calls: AtomicU64,
     unanswered: AtomicU64,
     empty_calls: AtomicU64,
+    wait_calls: AtomicU64,
 }
 
 impl Tally {
@@ -42,6 +43,7 @@ impl Tally {
             failed_calls: self.failed_calls.load(Relaxed),
             unanswered: self.unanswered.load(Relaxed),
             empty_calls: self.empty_calls.load(Relaxed),
+            wait_calls: self.wait_calls.load(Relaxed),
         }
     }
 }
@@ -122,7 +124,7 @@ impl Control {
         add(&self.tally(phase).unanswered, 1);
     }
 
-    /// A receive call that found nothing; it belongs to the phase of this end.
+    /// A call that found nothing to take or no room; it belongs to the phase of this end.
     pub(crate) fn count_empty(&self) {
         add(&self.tally(self.phase()).empty_calls, 1);
     }
@@ -146,6 +148,11 @@ impl Control {
 
     pub(crate) fn count_failed(&self, phase: Phase) {
         add(&self.tally(phase).failed_calls, 1);
+    }
+
+    /// A call that asked which flows are ready; it belongs to the phase of this end.
+    pub(crate) fn count_wait(&self) {
+        add(&self.tally(self.phase()).wait_calls, 1);
     }
 
     pub(crate) fn count_whole(&self, phase: Phase) {

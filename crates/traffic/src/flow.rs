@@ -9,6 +9,7 @@ use std::time::Duration;
 use model::record::{DelayVariation, InForce, Latency, Pacing, Sequence, TcpInfo};
 
 use crate::control::Control;
+use crate::shared::Shared;
 
 /// Why an end could not be made ready or could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +111,11 @@ pub trait Flow: Send {
     /// What failed; the counts up to then stay in `control`.
     fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
 
-    /// What is known after [`Flow::run`], given how many messages the sender counted.
+    /// The same flow as one of several in a thread; absent where it needs a thread of its own.
+    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
+        None
+    }
+
+    /// What is known after it has run, given how many messages the sender counted.
     fn outcome(&self, sent: Sent) -> Outcome;
 }

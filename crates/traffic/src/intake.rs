@@ -100,8 +100,14 @@ impl Intake {
         Some(phase)
     }
 
-    fn total(&self) -> u64 {
+    /// Different datagrams that came.
+    pub fn total(&self) -> u64 {
         self.unique[0] + self.unique[1]
+    }
+
+    /// True where everything is there that the sender sent.
+    pub fn is_complete(&self, control: &Control) -> bool {
+        control.expected_messages().is_some_and(|sent| self.total() >= sent)
     }
 
     /// Receives until everything is there, or nothing comes any more. `call` makes one call and takes
@@ -120,7 +126,7 @@ impl Intake {
             match call(self) {
                 Ok(()) => {
                     quiet_since = None;
-                    if control.expected_messages().is_some_and(|sent| self.total() >= sent) {
+                    if self.is_complete(control) {
                         return Ok(());
                     }
                     if !self.delay.is_zero() {

@@ -21,6 +21,7 @@ mod pacing;
 mod schedule;
 mod self_cost;
 mod sequence;
+mod shared;
 mod tcp_connect;
 mod tcp_crr;
 mod tcp_rr;
@@ -34,6 +35,7 @@ pub use flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token};
 pub use options::tcp_info;
 pub use self_cost::self_cost;
+pub use shared::{Shared, Together};
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -25,6 +25,47 @@ impl Amount {
     }
 }
 
+/// The messages of a sender that comes back to them again and again.
+pub struct Supply {
+    size: usize,
+    last: usize,
+    left: u64,
+    length: usize,
+}
+
+impl Supply {
+    /// What the run asks for.
+    pub fn of(conditions: &Conditions) -> Supply {
+        let Amount { messages, last } = Amount::of(conditions);
+        let size = conditions.message_size_bytes as usize;
+        Supply { size, last, left: messages, length: size }
+    }
+
+    /// Bytes of a whole message.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The phase and the length of the next message; nothing when all are sent or the window is over.
+    #[inline]
+    pub fn next(&mut self, control: &Control) -> Option<(Phase, usize)> {
+        if self.left == 0 {
+            if self.length != self.size || self.last == 0 {
+                return None;
+            }
+            (self.left, self.length) = (1, self.last);
+        }
+        let phase = control.phase();
+        ((phase as u8) < Phase::Over as u8).then_some((phase, self.length))
+    }
+
+    /// The message was handed over whole.
+    #[inline]
+    pub fn took(&mut self) {
+        self.left -= 1;
+    }
+}
+
 /// Sends messages of `size` bytes until the amount is sent or the window is over. `send` makes one call
 /// for a whole message of the length that it is given and says how many bytes it took; `rest` sends a
 /// message of that length from an offset on, and says how many bytes that took.

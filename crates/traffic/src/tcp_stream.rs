@@ -22,6 +22,7 @@ use crate::low_water::LowWater;
 use crate::modes;
 use crate::options::{self, tcp_info};
 use crate::pacing::{self, Pacer};
+use crate::shared;
 
 struct Waiting {
     listener: TcpListener,
@@ -80,8 +81,11 @@ pub fn connect(
     let stream = meet(conditions, peer, token, patience)?;
     let mut in_force = in_force(&stream, conditions, true);
     in_force.extend(pacing::by_kernel(&stream, conditions)?);
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
     modes::ready(Role::Sender, conditions, stream, in_force, |stream| {
+        if conditions.shares_threads() {
+            return Box::new(shared::TcpSender::new(stream, conditions));
+        }
+        let message = vec![0x5A; conditions.message_size_bytes as usize];
         let times = recorder(conditions);
         Box::new(Sender { stream, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions), times })
     })
@@ -182,6 +186,9 @@ impl Pending for Waiting {
         }
         let in_force = in_force(&stream, &conditions, false);
         modes::ready(Role::Receiver, &conditions, stream, in_force, |stream| {
+            if conditions.shares_threads() {
+                return Box::new(shared::TcpReceiver::new(stream, &conditions));
+            }
             Box::new(Receiver {
                 low_water: LowWater::of(&conditions, &stream),
                 stream,
@@ -321,7 +328,7 @@ impl Flow for Sender {
 }
 
 /// How long a receiver may take for what is still under way when the sender ends.
-const TAKING: Duration = Duration::from_secs(5);
+pub const TAKING: Duration = Duration::from_secs(5);
 
 /// Says that nothing more comes and waits until the receiver has taken everything and says the same.
 pub fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {

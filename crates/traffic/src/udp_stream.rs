@@ -26,6 +26,7 @@ use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
 use crate::sequence::{HEADER_BYTES, header};
+use crate::shared;
 use crate::tcp_stream::recorder;
 
 struct Waiting {
@@ -69,9 +70,12 @@ pub fn connect(
     let socket = meet(conditions, peer, token, patience)?;
     let mut in_force = options::in_force(&socket, conditions, false);
     in_force.extend(pacing::by_kernel(&socket, conditions)?);
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
     in_force.extend(conditions.delay_variation.then(|| stamped("true")));
     modes::ready(Role::Sender, conditions, socket, in_force, |socket| {
+        if conditions.shares_threads() {
+            return Box::new(shared::UdpSender::new(socket, conditions));
+        }
+        let message = vec![0x5A; conditions.message_size_bytes as usize];
         Box::new(Sender {
             socket,
             message,
@@ -113,6 +117,9 @@ impl Pending for Waiting {
             in_force.push(ask_for_timestamps(&socket)?);
         }
         modes::ready(Role::Receiver, &conditions, socket, in_force, |socket| {
+            if conditions.shares_threads() {
+                return Box::new(shared::UdpReceiver::new(socket, &conditions));
+            }
             Box::new(Receiver {
                 delays: if conditions.delay_variation { Delays::new() } else { None },
                 socket,

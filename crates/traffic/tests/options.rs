@@ -162,6 +162,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
     ("beside", "bitcost/tests/runs/parts.rs", "workload.beside"),
+    ("threads", "bitcost/tests/runs/many.rs", "--threads"),
     ("receiver_address", "bitcost/tests/runs/one_run.rs", "--receiver-address"),
     ("sender_cpus", "bitcost/tests/runs/one_run.rs", "--sender-cpus"),
     ("receiver_cpus", "bitcost/tests/runs/one_run.rs", "--receiver-cpus"),

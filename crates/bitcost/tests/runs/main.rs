@@ -8,6 +8,7 @@ mod bench;
 mod broken_off;
 mod cut;
 mod host;
+mod many;
 mod one_run;
 mod parts;
 mod result;
@@ -28,6 +29,9 @@ fn main() {
         ("lost_datagrams_part_the_two_receive_demands", Host, accounting::lost_datagrams),
         ("every_workload_goes_each_way_and_both", Host, parts::directions),
         ("parts_beside_each_other_account_for_what_they_moved", Host, parts::mixes),
+        ("a_hundred_flows_over_two_threads_add_up", Host, many::a_hundred),
+        ("a_thousand_flows_over_two_threads_run", Host, many::a_thousand),
+        ("eight_flows_give_one_service_demand", Host, many::eight),
         ("a_killed_controller_leaves_nothing_and_resumes", Host, broken_off::killed),
         ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),
         ("a_killed_agent_costs_its_run_alone", Host, agents::killed),
