@@ -3,7 +3,7 @@
 use netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
-use crate::{FeatureState, HostError, observe};
+use crate::{FeatureState, HostError, features};
 
 /// What a device was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,6 @@ pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
         mtu_bytes: link.mtu_bytes,
         up,
         qdiscs: qdiscs.map(|q| QdiscFact { kind: q.kind, handle: format!("{:x}:", q.handle >> 16) }).collect(),
-        features: observe(device)?,
+        features: features(device)?,
     })
 }

@@ -1,46 +1,56 @@
 //! The settings of a host (knobs), one file each, and the facts of its devices.
 //!
-//! Every knob goes the same way: observe, plan, apply, verify by reading again, restore. What a
-//! knob could not apply is reported as such. All of it acts in the caller's network namespace.
+//! Every knob goes the same way: observe, plan, write down, ask, read again, compare; and back in reverse
+//! order ([`Held`]). What could not be applied is an error with the asked and the actual value. What
+//! somebody else changed meanwhile is not put back, it is reported. All of it acts in the caller's
+//! network namespace.
+//!
+//! | file | it is |
+//! |---|---|
+//! | knob | what a knob is |
+//! | change | one change: made, and taken back |
+//! | held | the changes of one run |
+//! | channels and coalesce (tuning), governor, mtu, offload, qdisc, sysctl | the knobs |
+//! | describe | the facts of a device |
 
+mod change;
 mod describe;
+mod device;
+mod error;
+mod governor;
+mod held;
+mod knob;
+mod mtu;
 mod offload;
+mod qdisc;
+mod sysctl;
+mod tuning;
 
+pub use change::{Change, Outcome, take_back};
 pub use describe::{DeviceFacts, QdiscFact, describe};
-pub use offload::{
-    Applied, Difference, FeatureBit, FeatureState, Plan, Set, apply, observe, plan, plan_names, restore,
-};
-
-/// A row of the table of knobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Knob {
-    /// Its name in study files and on the screen.
-    pub name: &'static str,
-    /// The levels it takes.
-    pub levels: &'static [&'static str],
-    /// What it changes.
-    pub about: &'static str,
-}
+pub use device::check as check_device;
+pub use error::HostError;
+pub use governor::Governor;
+pub use held::{Held, InForce, Journal, NoJournal};
+pub use knob::{Knob, Mismatch, Scope, VALUE, Values, single};
+pub use mtu::Mtu;
+pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};
+pub use qdisc::RootQdisc;
+pub use sysctl::Sysctl;
+pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
 
 /// Every knob.
-pub const KNOBS: &[Knob] = &[Knob {
-    name: "offloads",
-    levels: &["on", "off", "as-found"],
-    about: "TSO, GSO, GRO and, where the device offers it, LRO of a device",
-}];
+pub const KNOBS: &[&dyn Knob] = &[
+    &Offloads,
+    &Mtu,
+    &RootQdisc,
+    &CHANNEL_COUNTS,
+    &INTERRUPT_COALESCING,
+    &Sysctl,
+    &Governor { root: "/sys/devices/system/cpu" },
+];
 
-/// Why a host could not be observed or set.
-#[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// The kernel refused a netlink request.
-    #[error(transparent)]
-    Netlink(#[from] netlink::Error),
-    /// The driver's name could not be read.
-    #[error("cannot read the driver of {device}: {source}; check the device's name")]
-    Driver {
-        /// The device asked about.
-        device: String,
-        /// What the kernel said.
-        source: std::io::Error,
-    },
+/// The knob of this name.
+pub fn knob_named(name: &str) -> Option<&'static dyn Knob> {
+    KNOBS.iter().copied().find(|knob| knob.name() == name)
 }

@@ -1,8 +1,8 @@
-//! The knob "offloads": segmentation and aggregation done below or beside the protocol stack.
+//! The knob "offloads": features of a device, by the kernel's names and by ethtool's group names.
 //!
-//! The kernel reports success for features that it did not set (a fixed one, or `lro` on a veth),
-//! and turning one off can take others along. So the outcome is read again after each change, and
-//! restoring sends the former wish for every changeable feature in one message.
+//! The kernel reports success for features that it did not set (a fixed one, or `lro` on a veth), and
+//! turning one off can take others along. So every bit is read again, and former wishes are all given
+//! back in one message.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,9 @@ use netlink::Ethtool;
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;
+use crate::device::devices;
+use crate::error::near;
+use crate::knob::{Knob, Values};
 
 /// One feature of a device, as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,123 +33,93 @@ pub struct FeatureState {
     pub bits: BTreeMap<String, FeatureBit>,
 }
 
-/// What the offloads are to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Set {
-    /// As `ethtool -K DEVICE tso on gso on lro on gro on`.
-    On,
-    /// As `ethtool -K DEVICE tso off gso off lro off gro off`.
-    Off,
-    /// Left alone.
-    AsFound,
-}
+/// The knob. A wish names bits or groups, each "on" or "off", or the value "set": one of [`SETS`].
+pub struct Offloads;
 
-/// The features to ask for, on (true) or off.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// By the kernel's name. Empty: nothing is touched.
-    pub asked: BTreeMap<String, bool>,
-}
-
-/// What came of a plan, read from the device after the change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Applied {
-    /// What was asked for.
-    pub asked: BTreeMap<String, bool>,
-    /// Whether each feature of the device is on now, asked for or not.
-    pub active: BTreeMap<String, bool>,
-    /// The features that were asked for and are not so.
-    pub mismatched: Vec<String>,
-}
-
-/// A changeable feature that is not as it was before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// The kernel's name of the feature.
-    pub name: String,
-    /// How it was; `None` when the device did not have it then.
-    pub before: Option<FeatureBit>,
-    /// How it is; `None` when the device has it no more.
-    pub now: Option<FeatureBit>,
-}
-
-/// Reads every feature of `device`.
-pub fn observe(device: &str) -> Result<FeatureState, HostError> {
-    Ok(read(&mut Ethtool::open()?, device)?)
-}
-
-/// The features to ask for so that the groups tso, gso, gro and lro are as `set` says.
-///
-/// A feature that the device cannot change is asked for only where it would stay in the way: on
-/// when it should be off, or when its whole group can not be turned on. LRO counts as off duty on
-/// a device that does not offer it.
-pub fn plan(state: &FeatureState, set: Set) -> Plan {
-    let on = match set {
-        Set::On => true,
-        Set::Off => false,
-        Set::AsFound => return Plan::default(),
-    };
-    let mut asked = BTreeMap::new();
-    for (group, is_member) in GROUPS {
-        let members = || state.bits.iter().filter(|(name, _)| is_member(name));
-        let optional = *group == "lro" || members().any(|(_, bit)| bit.changeable);
-        for (name, bit) in members() {
-            let in_the_way = !bit.changeable && bit.active != on && (!on || !optional);
-            if bit.changeable || in_the_way {
-                asked.insert(name.clone(), on);
-            }
-        }
-    }
-    Plan { asked }
-}
-
-/// A plan for features by the kernel's own names, whether the device offers them or not.
-pub fn plan_names(names: impl IntoIterator<Item = (String, bool)>) -> Plan {
-    Plan { asked: names.into_iter().collect() }
-}
-
-/// Asks `device` for what is planned, then reads what became of it.
-///
-/// `Ok` with an empty `mismatched` is the only success. A name unknown to the kernel is an error.
-pub fn apply(device: &str, plan: &Plan) -> Result<Applied, HostError> {
-    let mut ethtool = Ethtool::open()?;
-    if !plan.asked.is_empty() {
-        ethtool.set_features(device, &plan.asked)?;
-    }
-    let now = read(&mut ethtool, device)?;
-    let active: BTreeMap<_, _> = now.bits.iter().map(|(name, bit)| (name.clone(), bit.active)).collect();
-    let differs = |(name, on): &(&String, &bool)| active.get(*name) != Some(*on);
-    let mismatched = plan.asked.iter().filter(differs).map(|(name, _)| name.clone()).collect();
-    Ok(Applied { asked: plan.asked.clone(), active, mismatched })
-}
-
-/// Gives every changeable feature of `device` its former wish, in one message, and reads again.
-///
-/// Returns what differs from `before` afterwards, in wish or in effect; empty means restored.
-pub fn restore(device: &str, before: &FeatureState) -> Result<Vec<Difference>, HostError> {
-    let mut ethtool = Ethtool::open()?;
-    let changeable = before.bits.iter().filter(|(_, bit)| bit.changeable);
-    let wishes: BTreeMap<_, _> = changeable.map(|(name, bit)| (name.clone(), bit.wanted)).collect();
-    if !wishes.is_empty() {
-        ethtool.set_features(device, &wishes)?;
-    }
-    Ok(differences(before, &read(&mut ethtool, device)?))
-}
-
-/// A group of features by ethtool's short name, with the test for its members.
-type Group = (&'static str, fn(&str) -> bool);
-
-/// ethtool's groups; "tso" has no bit of its own, it is whatever names the kernel reports.
-const GROUPS: &[Group] = &[
-    ("tso", |name| name.starts_with("tx-tcp") && name.ends_with("-segmentation")),
-    ("gso", |name| name == "tx-generic-segmentation"),
-    ("gro", |name| name == "rx-gro"),
-    ("lro", |name| name == "rx-lro"),
+/// The sets: the groups tso, gso, gro and lro, each on or off; `None` leaves them alone.
+pub const SETS: &[(&str, Option<[bool; 4]>)] = &[
+    ("on", Some([true, true, true, true])),
+    ("off", Some([false, false, false, false])),
+    ("tso-only", Some([true, false, false, false])),
+    ("as-found", None),
 ];
 
-fn read(ethtool: &mut Ethtool, device: &str) -> Result<FeatureState, netlink::Error> {
-    let features = ethtool.features(device)?.into_iter();
+/// The groups of a set, in its order.
+const GROUPS_OF_SETS: [&str; 4] = ["tso", "gso", "gro", "lro"];
+
+/// The value of a wish that names a set.
+pub const SET: &str = "set";
+
+/// ethtool's groups: short name, long name, and the bits, where `*` stands for anything.
+const GROUPS: &[(&str, &str, &str)] = &[
+    ("rx", "rx-checksumming", "rx-checksum"),
+    ("tx", "tx-checksumming", "tx-checksum-*"),
+    ("sg", "scatter-gather", "tx-scatter-gather*"),
+    ("tso", "tcp-segmentation-offload", "tx-tcp*-segmentation"),
+    ("ufo", "udp-fragmentation-offload", "tx-udp-fragmentation"),
+    ("gso", "generic-segmentation-offload", "tx-generic-segmentation"),
+    ("gro", "generic-receive-offload", "rx-gro"),
+    ("lro", "large-receive-offload", "rx-lro"),
+    ("rxvlan", "rx-vlan-offload", "rx-vlan-hw-parse"),
+    ("txvlan", "tx-vlan-offload", "tx-vlan-hw-insert"),
+    ("ntuple", "ntuple-filters", "rx-ntuple-filter"),
+    ("rxhash", "receive-hashing", "rx-hashing"),
+];
+
+impl Knob for Offloads {
+    fn name(&self) -> &'static str {
+        "offloads"
+    }
+
+    fn about(&self) -> &'static str {
+        "features of a device by the kernel's or ethtool's names, or as a set: on, off, tso-only, as-found"
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        devices()
+    }
+
+    fn observe(&self, device: &str) -> Result<Values, HostError> {
+        Ok(features(device)?.bits.into_iter().map(|(name, bit)| (name, word(bit))).collect())
+    }
+
+    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
+        let mut asked = Values::new();
+        for (name, value) in wish {
+            let refuse = |why| HostError::cannot(format!("set {name} of {device} to {value}"), why);
+            if name == SET {
+                let set = SETS.iter().find(|(known, _)| known == value);
+                let (_, groups) = set.ok_or_else(|| refuse("allowed: on, off, tso-only, as-found".to_owned()))?;
+                asked.extend(groups.map(|groups| plan_set(now, groups)).unwrap_or_default());
+                continue;
+            }
+            if !["on", "off"].contains(&value.as_str()) {
+                return Err(refuse("allowed: on, off".to_owned()));
+            }
+            let members = named(now, name).map_err(refuse)?;
+            asked.extend(members.into_iter().map(|name| (name, value.clone())));
+        }
+        Ok(asked)
+    }
+
+    fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let wishes: BTreeMap<String, bool> =
+            values.iter().filter_map(|(name, word)| Some((name.clone(), wanted(word)?))).collect();
+        if wishes.is_empty() {
+            return Ok(());
+        }
+        Ethtool::open()?.set_features(device, &wishes)?;
+        Ok(())
+    }
+
+    fn agrees(&self, _name: &str, asked: &str, actual: &str) -> bool {
+        is_on(asked) == is_on(actual)
+    }
+}
+
+/// Every feature of `device`.
+pub fn features(device: &str) -> Result<FeatureState, HostError> {
+    let features = Ethtool::open()?.features(device)?.into_iter();
     let bits = features.map(|(name, feature)| {
         let bit = FeatureBit { changeable: feature.is_changeable(), wanted: feature.wanted, active: feature.active };
         (name, bit)
@@ -154,68 +127,153 @@ fn read(ethtool: &mut Ethtool, device: &str) -> Result<FeatureState, netlink::Er
     Ok(FeatureState { bits: bits.collect() })
 }
 
-fn differences(before: &FeatureState, now: &FeatureState) -> Vec<Difference> {
-    let mut names: Vec<_> = before.bits.keys().chain(now.bits.keys()).collect();
-    names.sort();
-    names.dedup();
-    let difference = |name: &String| {
-        let (before, now) = (before.bits.get(name).copied(), now.bits.get(name).copied());
-        (before != now).then(|| Difference { name: name.clone(), before, now })
+/// Whether a bit's value, as observed, is "on".
+pub fn is_on(word: &str) -> bool {
+    word.split(' ').next() == Some("on")
+}
+
+/// A bit as `ethtool -k` shows it.
+fn word(bit: FeatureBit) -> String {
+    let on = |on| if on { "on" } else { "off" };
+    match bit {
+        FeatureBit { changeable: false, active, .. } => format!("{} [fixed]", on(active)),
+        FeatureBit { wanted, active, .. } if wanted != active => {
+            format!("{} [requested {}]", on(active), on(wanted))
+        }
+        FeatureBit { active, .. } => on(active).to_owned(),
+    }
+}
+
+/// The wish behind a bit's value; `None` for one that cannot be changed.
+fn wanted(word: &str) -> Option<bool> {
+    match word {
+        "on" | "off [requested on]" => Some(true),
+        "off" | "on [requested off]" => Some(false),
+        _ => None,
+    }
+}
+
+fn is_fixed(word: &str) -> bool {
+    word.ends_with("[fixed]")
+}
+
+/// The bits of one of ethtool's groups.
+fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
+    let pattern = GROUPS.iter().find(|(short, long, _)| *short == group || *long == group).map(|(_, _, bits)| *bits);
+    let is_member = |name: &str| match pattern.and_then(|pattern| pattern.split_once('*')) {
+        Some((start, end)) => name.starts_with(start) && name.ends_with(end),
+        None => Some(name) == pattern,
     };
-    names.into_iter().filter_map(difference).collect()
+    now.iter().filter(|(name, _)| is_member(name)).collect()
+}
+
+/// The bits to ask for so that the groups of a set are as wished.
+///
+/// A bit that the device cannot change is asked for only where it would stay in the way: on when it
+/// should be off, or when its whole group can not be turned on. LRO counts as off duty on a device that
+/// does not offer it.
+fn plan_set(now: &Values, groups: [bool; 4]) -> Values {
+    let mut asked = Values::new();
+    for (group, on) in GROUPS_OF_SETS.into_iter().zip(groups) {
+        let members = members(now, group);
+        let is_optional = group == "lro" || members.iter().any(|(_, word)| !is_fixed(word));
+        for (name, word) in members {
+            let is_in_the_way = is_fixed(word) && is_on(word) != on && (!on || !is_optional);
+            if !is_fixed(word) || is_in_the_way {
+                asked.insert(name.clone(), if on { "on" } else { "off" }.to_owned());
+            }
+        }
+    }
+    asked
+}
+
+/// The bits that a name stands for: a bit, or the bits of a group that can be changed (all, where none can).
+fn named(now: &Values, name: &str) -> Result<Vec<String>, String> {
+    if now.contains_key(name) {
+        return Ok(vec![name.to_owned()]);
+    }
+    let members = members(now, name);
+    let changeable: Vec<String> =
+        members.iter().filter(|(_, word)| !is_fixed(word)).map(|(name, _)| (*name).clone()).collect();
+    if !changeable.is_empty() {
+        return Ok(changeable);
+    }
+    if members.is_empty() {
+        let shorts = GROUPS.iter().flat_map(|(short, long, _)| [*short, *long]);
+        let hint = near(name, shorts.chain(now.keys().map(String::as_str)));
+        return Err(format!("this kernel has no such feature{hint}"));
+    }
+    Ok(members.into_iter().map(|(name, _)| name.clone()).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn state(bits: &[(&str, bool, bool)]) -> FeatureState {
-        let bit = |&(name, changeable, active): &(&str, bool, bool)| {
-            (name.to_owned(), FeatureBit { changeable, wanted: active, active })
-        };
-        FeatureState { bits: bits.iter().map(bit).collect() }
+    fn state(bits: &[(&str, &str)]) -> Values {
+        bits.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect()
     }
 
-    fn names(plan: &Plan) -> Vec<&str> {
-        plan.asked.keys().map(String::as_str).collect()
+    fn planned(now: &Values, set: &str) -> Values {
+        Offloads.plan("eth0", now, &state(&[(SET, set)])).expect("a set")
+    }
+
+    fn names(plan: &Values) -> Vec<&str> {
+        plan.keys().map(String::as_str).collect()
     }
 
     #[test]
     fn the_groups_are_computed_from_the_names_reported() {
         let found = state(&[
-            ("rx-gro", true, false),
-            ("rx-lro", false, false),
-            ("tx-generic-segmentation", true, true),
-            ("tx-tcp-accecn-segmentation", true, true),
-            ("tx-tcp6-segmentation", true, true),
-            ("tx-udp-segmentation", true, true),
+            ("rx-gro", "off"),
+            ("rx-lro", "off [fixed]"),
+            ("tx-generic-segmentation", "on"),
+            ("tx-tcp-accecn-segmentation", "on"),
+            ("tx-tcp6-segmentation", "on"),
+            ("tx-udp-segmentation", "on"),
         ]);
-        let off = plan(&found, Set::Off);
+        let off = planned(&found, "off");
         assert_eq!(
             names(&off),
             ["rx-gro", "tx-generic-segmentation", "tx-tcp-accecn-segmentation", "tx-tcp6-segmentation"]
         );
-        assert!(off.asked.values().all(|on| !on));
-        assert_eq!(plan(&found, Set::On).asked.len(), off.asked.len());
-        assert!(plan(&found, Set::AsFound).asked.is_empty());
+        assert!(off.values().all(|word| word == "off"));
+        assert_eq!(planned(&found, "on").len(), off.len());
+        assert!(planned(&found, "as-found").is_empty());
+        let tso_only = planned(&found, "tso-only");
+        assert!(tso_only.iter().all(|(name, word)| (word == "on") == name.starts_with("tx-tcp")), "{tso_only:?}");
     }
 
     #[test]
     fn lro_is_asked_for_only_where_it_can_be_changed_or_is_stuck_on() {
-        let offered = state(&[("rx-lro", true, false)]);
-        assert_eq!(names(&plan(&offered, Set::On)), ["rx-lro"]);
-        let absent = state(&[("rx-lro", false, false)]);
-        assert!(plan(&absent, Set::On).asked.is_empty());
-        let stuck = state(&[("rx-lro", false, true)]);
-        assert_eq!(names(&plan(&stuck, Set::Off)), ["rx-lro"]);
+        assert_eq!(names(&planned(&state(&[("rx-lro", "off")]), "on")), ["rx-lro"]);
+        assert!(planned(&state(&[("rx-lro", "off [fixed]")]), "on").is_empty());
+        assert_eq!(names(&planned(&state(&[("rx-lro", "on [fixed]")]), "off")), ["rx-lro"]);
     }
 
     #[test]
     fn a_group_that_cannot_be_had_is_asked_for_so_that_it_is_reported() {
-        let fixed = state(&[("tx-tcp-segmentation", false, false), ("tx-tcp6-segmentation", false, false)]);
-        assert_eq!(plan(&fixed, Set::On).asked.len(), 2);
-        assert!(plan(&fixed, Set::Off).asked.is_empty());
-        let partly = state(&[("tx-tcp-segmentation", true, false), ("tx-tcp-ecn-segmentation", false, false)]);
-        assert_eq!(names(&plan(&partly, Set::On)), ["tx-tcp-segmentation"]);
+        let fixed = state(&[("tx-tcp-segmentation", "off [fixed]"), ("tx-tcp6-segmentation", "off [fixed]")]);
+        assert_eq!(planned(&fixed, "on").len(), 2);
+        assert!(planned(&fixed, "off").is_empty());
+        let partly = state(&[("tx-tcp-segmentation", "off"), ("tx-tcp-ecn-segmentation", "off [fixed]")]);
+        assert_eq!(names(&planned(&partly, "on")), ["tx-tcp-segmentation"]);
+        assert_eq!(named(&partly, "tcp-segmentation-offload").expect("a group"), ["tx-tcp-segmentation"]);
+    }
+
+    #[test]
+    fn an_unknown_feature_has_its_near_matches() {
+        let found = state(&[("tx-udp-segmentation", "on")]);
+        let said = named(&found, "tx-udp-segmentatoin").expect_err("unknown");
+        assert!(said.contains("did you mean tx-udp-segmentation"), "{said}");
+        assert!(named(&found, "ts").expect_err("unknown").contains("tso"));
+    }
+
+    #[test]
+    fn a_bit_s_word_tells_its_wish() {
+        for (changeable, wish, active) in [(true, true, false), (true, false, true), (true, true, true)] {
+            assert_eq!(wanted(&word(FeatureBit { changeable, wanted: wish, active })), Some(wish));
+        }
+        assert_eq!(wanted(&word(FeatureBit { changeable: false, wanted: true, active: true })), None);
     }
 }

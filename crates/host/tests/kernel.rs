@@ -1,6 +1,12 @@
 //! The knobs against the running kernel, each in a private network namespace.
 
-use host::{Set, apply, describe, observe, plan, plan_names, restore};
+use std::fs;
+use std::process::Command;
+
+use host::{
+    CHANNEL_COUNTS, Governor, Held, HostError, INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, RootQdisc, SET,
+    Sysctl, Values, describe, is_on, single,
+};
 use netlink::{Rtnl, VethPair};
 
 fn main() {
@@ -8,15 +14,76 @@ fn main() {
         ("off_turns_every_tso_bit_off_and_restore_brings_all_back", off_then_restore),
         ("on_is_what_is_active_afterwards", on_is_active),
         ("as_found_touches_nothing", as_found_touches_nothing),
-        ("lro_on_a_veth_is_reported_as_not_applied", lro_is_mismatched),
+        ("lro_on_a_veth_fails_with_asked_and_actual", lro_does_not_take),
         ("bits_taken_along_are_restored", bits_taken_along_are_restored),
+        ("an_mtu_is_set_and_restored", mtu),
+        ("an_mtu_that_cannot_be_is_refused", mtu_refused),
+        ("a_default_qdisc_is_replaced_and_comes_back", qdisc_default),
+        ("a_qdisc_of_somebody_comes_back_with_its_handle_and_parameters", qdisc_of_somebody),
+        ("a_tree_that_could_not_be_put_back_is_not_replaced", qdisc_tree),
+        ("a_qdisc_that_the_kernel_lacks_names_its_module", qdisc_lacking),
+        ("a_sysctl_is_set_and_restored", sysctl),
+        ("a_sysctl_of_the_whole_machine_is_refused_here", sysctl_of_the_machine),
+        ("channels_are_set_and_restored", channels),
+        ("coalescing_is_set_and_restored_where_a_driver_has_it", coalesce),
+        ("a_governor_is_set_and_restored", governor),
+        ("several_changes_come_back_in_reverse_order", reverse_order),
+        ("a_foreign_change_is_left_and_reported", foreign_change),
+        ("a_foreign_bit_is_left_and_the_others_come_back", foreign_bit),
+        ("a_device_that_is_gone_is_nothing_to_put_back", gone),
+        ("dropping_restores", dropping_restores),
         ("the_facts_of_a_veth", the_facts_of_a_veth),
     ]);
 }
 
 fn veth() {
     let pair = VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 8896 };
-    Rtnl::open().unwrap().create_veth(&pair).unwrap();
+    let mut rtnl = Rtnl::open().unwrap();
+    rtnl.create_veth(&pair).unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.set_up(index, true).unwrap();
+}
+
+fn values(pairs: &[(&str, &str)]) -> Values {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn held() -> Held {
+    Held::new(Box::new(NoJournal))
+}
+
+/// Sets a wish, checks that another program sees it, and that everything is as before afterwards.
+fn set_and_restore(knob: &'static dyn Knob, subject: &str, wish: &[(&str, &str)], seen: impl FnOnce()) {
+    let before = knob.observe(subject).unwrap();
+    let mut held = held();
+    let in_force = held.set(knob, subject, &values(wish)).unwrap();
+    assert_eq!(in_force.actual, knob.observe(subject).unwrap());
+    assert_ne!(in_force.actual, before);
+    seen();
+    let outcomes = held.restore();
+    assert!(outcomes.len() == 1 && outcomes[0].is_clean(), "{outcomes:?}");
+    assert_eq!(knob.observe(subject).unwrap(), before);
+}
+
+/// What a program prints; `None` where it is not installed.
+fn printed(words: &[&str]) -> Option<String> {
+    let output = Command::new(words[0]).args(&words[1..]).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a program that changes something; ignores the trial where it is not installed or refuses.
+fn outside(words: &[&str]) {
+    match Command::new(words[0]).args(&words[1..]).output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => testkit::ignore(&format!("{words:?}: {}", String::from_utf8_lossy(&output.stderr))),
+        Err(error) => testkit::ignore(&format!("{}: {error}", words[0])),
+    }
+}
+
+fn assert_printed(words: &[&str], wanted: &str) {
+    if let Some(text) = printed(words) {
+        assert!(text.contains(wanted), "{words:?}: {text}");
+    }
 }
 
 fn is_tso(name: &str) -> bool {
@@ -25,60 +92,294 @@ fn is_tso(name: &str) -> bool {
 
 fn off_then_restore() {
     veth();
-    let before = observe("a0").unwrap();
-    let tso_on = before.bits.iter().filter(|(name, bit)| is_tso(name) && bit.active).count();
+    let before = Offloads.observe("a0").unwrap();
+    let tso_on = before.iter().filter(|(name, word)| is_tso(name) && is_on(word)).count();
     assert!(tso_on >= 4, "a fresh veth has TSO: {before:?}");
-    let off = apply("a0", &plan(&before, Set::Off)).unwrap();
-    assert_eq!(off.mismatched, Vec::<String>::new());
-    assert!(off.active.iter().filter(|(name, _)| is_tso(name)).all(|(_, on)| !on));
-    assert!(!off.active["tx-generic-segmentation"] && !off.active["rx-gro"]);
-    assert_eq!(restore("a0", &before).unwrap(), []);
-    assert_eq!(observe("a0").unwrap(), before);
+    set_and_restore(&Offloads, "a0", &[(SET, "off")], || {
+        let now = Offloads.observe("a0").unwrap();
+        assert!(now.iter().filter(|(name, _)| is_tso(name)).all(|(_, word)| !is_on(word)));
+        assert!(!is_on(&now["tx-generic-segmentation"]) && !is_on(&now["rx-gro"]));
+        assert_printed(&["ethtool", "-k", "a0"], "tcp-segmentation-offload: off");
+    });
 }
 
 fn on_is_active() {
     veth();
-    let before = observe("a0").unwrap();
-    assert!(!before.bits["rx-gro"].active, "a fresh veth has GRO off");
-    let on = apply("a0", &plan(&before, Set::On)).unwrap();
-    assert_eq!(on.mismatched, Vec::<String>::new());
-    assert!(on.active["rx-gro"] && on.active["tx-tcp-segmentation"]);
-    assert_eq!(restore("a0", &before).unwrap(), []);
-    assert!(!observe("a0").unwrap().bits["rx-gro"].active);
+    assert!(!is_on(&Offloads.observe("a0").unwrap()["rx-gro"]), "a fresh veth has GRO off");
+    set_and_restore(&Offloads, "a0", &[(SET, "on")], || {
+        let now = Offloads.observe("a0").unwrap();
+        assert!(is_on(&now["rx-gro"]) && is_on(&now["tx-tcp-segmentation"]));
+    });
 }
 
 fn as_found_touches_nothing() {
     veth();
-    let before = observe("a0").unwrap();
-    let applied = apply("a0", &plan(&before, Set::AsFound)).unwrap();
-    assert!(applied.asked.is_empty() && applied.mismatched.is_empty());
-    assert_eq!(observe("a0").unwrap(), before);
+    let before = Offloads.observe("a0").unwrap();
+    let mut held = held();
+    let in_force = held.set(&Offloads, "a0", &values(&[(SET, "as-found")])).unwrap();
+    assert!(in_force.asked.is_empty());
+    assert_eq!(held.restore(), []);
+    assert_eq!(Offloads.observe("a0").unwrap(), before);
 }
 
-fn lro_is_mismatched() {
+fn lro_does_not_take() {
     veth();
-    let asked = plan_names([("rx-lro".to_owned(), true)]);
-    let applied = apply("a0", &asked).unwrap();
-    assert_eq!(applied.mismatched, ["rx-lro"]);
-    assert!(!applied.active["rx-lro"]);
-    assert!(!plan(&observe("a0").unwrap(), Set::On).asked.contains_key("rx-lro"));
+    let before = Offloads.observe("a0").unwrap();
+    for name in ["lro", "rx-lro", "large-receive-offload"] {
+        let error = held().set(&Offloads, "a0", &values(&[(name, "on"), ("gso", "off")])).unwrap_err();
+        assert!(matches!(error, HostError::NotApplied { .. }), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("rx-lro asked on, in force off [fixed]"), "{said}");
+        assert_eq!(Offloads.observe("a0").unwrap(), before, "what went along is taken back");
+    }
+    let said = held().set(&Offloads, "a0", &values(&[("rx-gor", "on")])).unwrap_err().to_string();
+    assert!(said.contains("did you mean rx-gro"), "{said}");
 }
 
 fn bits_taken_along_are_restored() {
     veth();
-    let before = observe("a0").unwrap();
-    let checksum = plan_names([("tx-checksum-ip-generic".to_owned(), false)]);
-    let applied = apply("a0", &checksum).unwrap();
-    assert!(applied.mismatched.is_empty());
-    assert!(!applied.active["tx-tcp-segmentation"], "segmentation needs the checksum");
-    assert_eq!(restore("a0", &before).unwrap(), []);
+    set_and_restore(&Offloads, "a0", &[("tx", "off")], || {
+        let now = Offloads.observe("a0").unwrap();
+        assert!(!is_on(&now["tx-tcp-segmentation"]), "segmentation needs the checksum");
+    });
+}
+
+fn mtu() {
+    veth();
+    set_and_restore(&Mtu, "a0", &[("value", "1500")], || {
+        assert_printed(&["ip", "link", "show", "a0"], "mtu 1500");
+    });
+}
+
+fn mtu_refused() {
+    veth();
+    let said = held().set(&Mtu, "a0", &single("70000")).unwrap_err().to_string();
+    assert!(said.contains("70000") && said.contains("takes at most 65535"), "{said}");
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.add_address(index, "fd00::1".parse().unwrap(), 64).unwrap();
+    let said = held().set(&Mtu, "a0", &single("1000")).unwrap_err().to_string();
+    assert!(said.contains("IPv6"), "{said}");
+    let said = held().set(&Mtu, "a1", &single("1000")).unwrap_err().to_string();
+    assert!(said.contains("a1"), "{said}");
+    let said = host::check_device("a1").unwrap_err().to_string();
+    assert!(said.contains("did you mean a0"), "{said}");
+}
+
+fn qdisc_default() {
+    veth();
+    let see = |wanted: &'static str| move || assert_printed(&["tc", "qdisc", "show", "dev", "a0", "root"], wanted);
+    set_and_restore(&RootQdisc, "a0", &[("kind", "pfifo"), ("limit_packets", "77")], see("limit 77p"));
+    set_and_restore(&RootQdisc, "a0", &[("kind", "tbf"), ("rate_bps", "1000000000")], see("rate 1Gbit"));
+    set_and_restore(&RootQdisc, "a0", &[("kind", "tbf"), ("rate_bps", "80000000000")], see("rate 80Gbit"));
+    set_and_restore(&RootQdisc, "a0", &[("kind", "htb"), ("rate_bps", "50000000")], || {
+        assert_printed(&["tc", "class", "show", "dev", "a0"], "rate 50Mbit ceil 50Mbit");
+    });
+    let said = held().set(&RootQdisc, "a0", &values(&[("kind", "tbf")])).unwrap_err().to_string();
+    assert!(said.contains("tbf needs rate_bps"), "{said}");
+    let said = held().set(&RootQdisc, "a0", &values(&[("kind", "pfifoo")])).unwrap_err().to_string();
+    assert!(said.contains("did you mean") && said.contains("pfifo"), "{said}");
+}
+
+fn qdisc_of_somebody() {
+    let rows: &[&[&str]] = &[
+        &["tbf", "rate", "1gbit", "burst", "64k", "limit", "1m"],
+        &["pfifo", "limit", "33"],
+        &["bfifo", "limit", "9999"],
+    ];
+    veth();
+    for row in rows {
+        let mut command = vec!["tc", "qdisc", "replace", "dev", "a0", "root", "handle", "77:"];
+        command.extend(*row);
+        outside(&["tc", "qdisc", "replace", "dev", "a0", "root", "handle", "5:", "pfifo"]);
+        outside(&command);
+        let shown = printed(&["tc", "qdisc", "show", "dev", "a0"]);
+        set_and_restore(&RootQdisc, "a0", &[("kind", "tbf"), ("rate_bps", "20000000")], || ());
+        set_and_restore(&RootQdisc, "a0", &[("kind", "default")], || ());
+        assert_eq!(printed(&["tc", "qdisc", "show", "dev", "a0"]), shown);
+    }
+}
+
+fn qdisc_tree() {
+    veth();
+    outside(&["tc", "qdisc", "replace", "dev", "a0", "root", "handle", "7:", "htb", "default", "1"]);
+    let before = RootQdisc.observe("a0").unwrap();
+    for kind in ["pfifo", "default"] {
+        let said = held().set(&RootQdisc, "a0", &values(&[("kind", kind)])).unwrap_err().to_string();
+        assert!(said.contains("could not be put back") && said.contains("htb"), "{said}");
+    }
+    assert_eq!(RootQdisc.observe("a0").unwrap(), before);
+}
+
+fn qdisc_lacking() {
+    veth();
+    let before = RootQdisc.observe("a0").unwrap();
+    for (kind, parameter) in [("netem", ("delay_us", "5000")), ("fq", ("limit_packets", "500"))] {
+        let wish = values(&[("kind", kind), parameter]);
+        let mut held = held();
+        match held.set(&RootQdisc, "a0", &wish) {
+            Ok(in_force) => assert_eq!(in_force.actual[parameter.0], parameter.1),
+            Err(error) => {
+                let said = error.to_string();
+                assert!(said.contains(&format!("modprobe sch_{kind}")), "{said}");
+            }
+        }
+        drop(held);
+        assert_eq!(RootQdisc.observe("a0").unwrap(), before);
+    }
+}
+
+fn sysctl() {
+    set_and_restore(&Sysctl, "net.ipv4.tcp_rmem", &[("value", "4096\t65536 1048576")], || {
+        let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").unwrap();
+        assert_eq!(text.split_ascii_whitespace().collect::<Vec<_>>(), ["4096", "65536", "1048576"]);
+    });
+    let before = Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap();
+    let said = held().set(&Sysctl, "net.ipv4.tcp_congestion_control", &single("nonesuch")).unwrap_err().to_string();
+    assert!(said.contains("no such module") && said.contains("reno"), "{said}");
+    assert_eq!(Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap(), before);
+    let said = held().set(&Sysctl, "net.ipv4.tcp_timestamps", &single("7")).unwrap_err().to_string();
+    assert!(said.contains("net.ipv4.tcp_timestamps") && said.contains('7'), "{said}");
+}
+
+fn sysctl_of_the_machine() {
+    let name = "net.core.rmem_max";
+    let Ok(before) = Sysctl.observe(name) else { testkit::ignore("not visible in a network namespace") };
+    let said = held().set(&Sysctl, name, &single("123456")).unwrap_err().to_string();
+    assert!(said.contains(name) && said.contains("whole machine"), "{said}");
+    assert_eq!(Sysctl.observe(name).unwrap(), before);
+}
+
+fn channels() {
+    veth();
+    let Ok(now) = CHANNEL_COUNTS.observe("a0") else { testkit::ignore("veth has no channels here") };
+    assert_eq!(now["rx"], "1");
+    let said = held().set(&CHANNEL_COUNTS, "a0", &values(&[("combined", "2")])).unwrap_err().to_string();
+    assert!(said.contains("does not offer it; offered: rx, tx"), "{said}");
+    let said = held().set(&CHANNEL_COUNTS, "a0", &values(&[("rx", "4096")])).unwrap_err().to_string();
+    assert!(said.contains("4096"), "{said}");
+    if held().set(&CHANNEL_COUNTS, "a0", &values(&[("rx", "2"), ("tx", "2")])).is_err() {
+        testkit::ignore("a veth has one queue here");
+    }
+    set_and_restore(&CHANNEL_COUNTS, "a0", &[("rx", "2"), ("tx", "2")], || {
+        assert_printed(&["ethtool", "-l", "a0"], "RX:\t\t2");
+    });
+}
+
+fn coalesce() {
+    veth();
+    let said = held().set(&INTERRUPT_COALESCING, "a0", &values(&[("rx_usecs", "10")])).unwrap_err().to_string();
+    assert!(said.contains("cannot do it"), "{said}");
+    outside(&["ip", "tuntap", "add", "dev", "t0", "mode", "tap"]);
+    if INTERRUPT_COALESCING.observe("t0").is_err() {
+        testkit::ignore("a tap has no coalescing here");
+    }
+    let said = held().set(&INTERRUPT_COALESCING, "t0", &values(&[("rx_usec", "10")])).unwrap_err().to_string();
+    assert!(said.contains("did you mean rx_usecs"), "{said}");
+    set_and_restore(&INTERRUPT_COALESCING, "t0", &[("rx_frames", "8")], || {
+        assert_printed(&["ethtool", "-c", "t0"], "rx-frames:");
+    });
+}
+
+/// On files laid out as sysfs has them: virtual machines have no governor.
+fn governor() {
+    let root = tempfile::tempdir().unwrap();
+    for cpu in ["cpu0", "cpu1"] {
+        let folder = root.path().join(cpu).join("cpufreq");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("scaling_governor"), "schedutil\n").unwrap();
+        fs::write(folder.join("scaling_available_governors"), "performance schedutil\n").unwrap();
+    }
+    fs::create_dir_all(root.path().join("cpuidle")).unwrap();
+    let path: &'static str = root.path().to_str().unwrap().to_owned().leak();
+    let knob: &'static Governor = Box::leak(Box::new(Governor { root: path }));
+    assert_eq!(knob.subjects(), ["cpu0", "cpu1"]);
+    let file = root.path().join("cpu1/cpufreq/scaling_governor");
+    let mut change = held();
+    change.set(knob, "cpu1", &single("performance")).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "performance");
+    let said = held().set(knob, "cpu1", &single("performanse")).unwrap_err().to_string();
+    assert!(said.contains("did you mean performance"), "{said}");
+    let said = held().set(knob, "cpu7", &single("performance")).unwrap_err().to_string();
+    assert!(said.contains("cpu7"), "{said}");
+}
+
+fn reverse_order() {
+    veth();
+    let observe = || (Offloads.observe("a0").unwrap(), Mtu.observe("a0").unwrap(), RootQdisc.observe("a0").unwrap());
+    let before = observe();
+    let mut held = held();
+    held.set(&Offloads, "a0", &values(&[(SET, "off")])).unwrap();
+    held.set(&Mtu, "a0", &single("1500")).unwrap();
+    held.set(&Offloads, "a0", &values(&[("gro", "on"), ("tx", "off")])).unwrap();
+    held.set(&RootQdisc, "a0", &values(&[("kind", "pfifo"), ("limit_packets", "5")])).unwrap();
+    let outcomes = held.restore();
+    let order: Vec<&str> = outcomes.iter().map(|outcome| outcome.knob.as_str()).collect();
+    assert_eq!(order, ["qdisc", "offloads", "mtu_bytes", "offloads"]);
+    assert!(outcomes.iter().all(host::Outcome::is_clean), "{outcomes:?}");
+    assert_eq!(observe(), before);
+}
+
+fn foreign_change() {
+    veth();
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1500")).unwrap();
+    held.set(&RootQdisc, "a0", &values(&[("kind", "pfifo"), ("limit_packets", "5")])).unwrap();
+    held.set(&Sysctl, "net.ipv4.tcp_wmem", &single("4096 65536 1048576")).unwrap();
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.set_mtu(index, 4000).unwrap();
+    rtnl.replace_root(index, 0x99_0000, "pfifo", &7u32.to_ne_bytes()).unwrap();
+    let outcomes = held.restore();
+    assert!(outcomes.iter().all(host::Outcome::is_settled), "{outcomes:?}");
+    let said: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
+    assert_eq!(said[0], "sysctl of net.ipv4.tcp_wmem: as before");
+    assert!(said[1].contains("limit_packets was changed by somebody else and is left at 7"), "{said:?}");
+    assert!(said[2].contains("value was changed by somebody else and is left at 4000 (before: 8896)"), "{said:?}");
+    assert_eq!(Mtu.observe("a0").unwrap(), single("4000"));
+    assert_eq!(RootQdisc.observe("a0").unwrap()["handle"], "99:");
+}
+
+fn foreign_bit() {
+    veth();
+    let before = Offloads.observe("a0").unwrap();
+    let mut change = held();
+    change.set(&Offloads, "a0", &values(&[("tso", "off"), ("gro", "on")])).unwrap();
+    let foreign = [("rx-gro-list".to_owned(), true), ("tx-tcp-segmentation".to_owned(), true)];
+    netlink::Ethtool::open().unwrap().set_features("a0", &foreign.into()).unwrap();
+    let outcome = change.restore().remove(0);
+    let left: Vec<&str> = outcome.foreign.iter().map(|left| left.name.as_str()).collect();
+    assert_eq!(left, ["rx-gro-list"], "what is as before again is nobody's: {outcome}");
+    let now = Offloads.observe("a0").unwrap();
+    let changed: Vec<&String> =
+        now.iter().filter(|(name, word)| before[*name] != **word).map(|(name, _)| name).collect();
+    assert_eq!(changed, ["rx-gro-list"]);
+}
+
+fn gone() {
+    veth();
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1500")).unwrap();
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.delete_link(index).unwrap();
+    let outcome = held.restore().remove(0);
+    assert!(outcome.is_settled() && outcome.gone.is_some(), "{outcome:?}");
+}
+
+fn dropping_restores() {
+    veth();
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1500")).unwrap();
+    drop(held);
+    assert_eq!(Mtu.observe("a0").unwrap(), single("8896"));
 }
 
 fn the_facts_of_a_veth() {
     veth();
     let facts = describe("a0").unwrap();
     assert_eq!((facts.driver.as_deref(), facts.kind.as_deref()), (Some("veth"), Some("veth")));
-    assert_eq!((facts.mtu_bytes, facts.up), (8896, false));
+    assert_eq!((facts.mtu_bytes, facts.up), (8896, true));
     assert!(facts.features.bits.contains_key("rx-gro"));
     let text = serde_json::to_string(&facts).unwrap();
     assert_eq!(serde_json::from_str::<host::DeviceFacts>(&text).unwrap(), facts);

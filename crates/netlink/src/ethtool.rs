@@ -61,7 +61,7 @@ pub struct SetReply {
 /// A connection to ethtool's netlink family.
 #[derive(Debug)]
 pub struct Ethtool {
-    family: Family,
+    pub(crate) family: Family,
 }
 
 impl Ethtool {
@@ -104,7 +104,8 @@ impl Ethtool {
     }
 }
 
-fn addressed(message: Message, device: &str) -> Message {
+/// Makes `message` one about this device.
+pub(crate) fn addressed(message: Message, device: &str) -> Message {
     message.nested(HEADER, |h| h.attribute_text(HEADER_DEVICE_NAME, device))
 }
 

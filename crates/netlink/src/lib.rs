@@ -1,4 +1,4 @@
-//! Blocking netlink verbs: links, addresses, qdiscs, ethtool features, NAPI instances.
+//! Blocking netlink verbs: links, addresses, qdiscs, ethtool features and tuning, NAPI instances.
 //!
 //! Each verb sends one request and waits for its whole answer. The types are the kernel's, not the
 //! program's. A connection stays in the network namespace in which it was opened.
@@ -9,9 +9,13 @@ mod ethtool;
 mod generic;
 mod message;
 mod netdev;
+mod qdisc;
 mod rtnl;
+mod tuning;
 
 pub use error::Error;
 pub use ethtool::{Ethtool, Feature, Features, SetReply};
 pub use netdev::{Napi, Netdev};
-pub use rtnl::{IFF_UP, Link, Netns, Qdisc, Rtnl, VethPair};
+pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, discipline};
+pub use rtnl::{IFF_UP, Link, Netns, Rtnl, VethPair};
+pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -41,6 +41,11 @@ impl Message {
         self.attribute(kind, &bytes)
     }
 
+    /// The bytes of the attributes alone, for a message begun without header.
+    pub(crate) fn into_body(self) -> Vec<u8> {
+        self.bytes[HEADER_BYTES..].to_vec()
+    }
+
     /// Adds bytes that are no attribute: the header that some nested attributes begin with.
     pub(crate) fn raw(mut self, value: &[u8]) -> Self {
         self.bytes.extend_from_slice(value);
@@ -151,6 +156,12 @@ pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..offset.checked_add(4)?)?;
     bytes.try_into().ok().map(u32::from_ne_bytes)
+}
+
+/// The number at `offset`, in the host's byte order.
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    let bytes = bytes.get(offset..offset.checked_add(8)?)?;
+    bytes.try_into().ok().map(u64::from_ne_bytes)
 }
 
 #[cfg(test)]

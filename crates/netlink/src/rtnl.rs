@@ -1,11 +1,11 @@
-//! Links, addresses and qdiscs (rtnetlink(7)).
+//! Links and addresses (rtnetlink(7)).
 
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use sys::netlink::NetlinkProtocol;
 
-use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, attributes, text, u32_at};
 
@@ -13,8 +13,6 @@ const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_GETLINK: u16 = 18;
 const RTM_NEWADDR: u16 = 20;
-const RTM_NEWQDISC: u16 = 36;
-const RTM_GETQDISC: u16 = 38;
 
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
@@ -23,6 +21,7 @@ const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_PID: u16 = 19;
 const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_MAX_MTU: u16 = 51;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
@@ -32,12 +31,6 @@ const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
-
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
-
-/// The parent of a link's root qdisc.
-const TC_H_ROOT: u32 = 0xffff_ffff;
 
 /// The flag of [`Link::flags`] that says that the link is up.
 pub const IFF_UP: u32 = 0x1;
@@ -73,6 +66,8 @@ pub struct Link {
     pub name: String,
     /// Its MTU in bytes.
     pub mtu_bytes: u32,
+    /// The largest MTU that its driver takes, in bytes; `None` when it names none (or before Linux 4.19).
+    pub mtu_max_bytes: Option<u32>,
     /// Its flags, such as [`IFF_UP`] (netdevice(7)).
     pub flags: u32,
     /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
@@ -88,21 +83,10 @@ impl Link {
     }
 }
 
-/// A queueing discipline of a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Qdisc {
-    /// Its kind, such as "fq".
-    pub kind: String,
-    /// Its handle, major number in the upper 16 bits; 0 for one that the kernel set by itself.
-    pub handle: u32,
-    /// The class it hangs below; `0xffff_ffff` is the root.
-    pub parent: u32,
-}
-
 /// A connection to rtnetlink.
 #[derive(Debug)]
 pub struct Rtnl {
-    connection: Connection,
+    pub(crate) connection: Connection,
 }
 
 impl Rtnl {
@@ -194,25 +178,6 @@ impl Rtnl {
         let answer = self.connection.dump("list the links", message)?;
         Ok(answer.iter().filter_map(read_link).collect())
     }
-
-    /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the qdiscs to see
-    /// that it is. `EOPNOTSUPP` when the kernel has no qdiscs.
-    pub fn set_root_pfifo(&mut self, index: u32, limit_packets: u32) -> Result<(), Error> {
-        let message = Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &traffic_header(index, TC_H_ROOT))
-            .attribute_text(TCA_KIND, "pfifo")
-            .attribute(TCA_OPTIONS, &limit_packets.to_ne_bytes());
-        let asked = format!("give link {index} a queue of {limit_packets} packets");
-        self.connection.request(&asked, message).map(drop)
-    }
-
-    /// The qdiscs of a link, as the kernel lists them.
-    pub fn qdiscs(&mut self, index: u32) -> Result<Vec<Qdisc>, Error> {
-        let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index, 0));
-        let asked = format!("list the qdiscs of link {index}");
-        let answer = self.connection.dump(&asked, message)?;
-        let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
-        Ok(answer.iter().filter(of_link).filter_map(read_qdisc).collect())
-    }
 }
 
 fn describe_peer(peer: Message, pair: &VethPair<'_>) -> Message {
@@ -236,15 +201,6 @@ fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
     header
 }
 
-/// `struct tcmsg`.
-fn traffic_header(index: u32, parent: u32) -> Vec<u8> {
-    let mut header = vec![0; 4];
-    for word in [index, 0, parent, 0] {
-        header.extend_from_slice(&word.to_ne_bytes());
-    }
-    header
-}
-
 fn read_link(reply: &Reply) -> Option<Link> {
     if reply.kind != RTM_NEWLINK {
         return None;
@@ -253,6 +209,7 @@ fn read_link(reply: &Reply) -> Option<Link> {
         index: u32_at(&reply.payload, 4)?,
         name: String::new(),
         mtu_bytes: 0,
+        mtu_max_bytes: None,
         flags: u32_at(&reply.payload, 8)?,
         kind: None,
         address: Vec::new(),
@@ -261,21 +218,12 @@ fn read_link(reply: &Reply) -> Option<Link> {
         match kind {
             IFLA_IFNAME => link.name = text(value),
             IFLA_MTU => link.mtu_bytes = u32_at(value, 0)?,
+            // A driver without a limit says 0.
+            IFLA_MAX_MTU => link.mtu_max_bytes = u32_at(value, 0).filter(|most| *most > 0),
             IFLA_ADDRESS => link.address = value.to_vec(),
             IFLA_LINKINFO => link.kind = attribute(value, IFLA_INFO_KIND).map(text),
             _ => {}
         }
     }
     Some(link)
-}
-
-fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
-    if reply.kind != RTM_NEWQDISC {
-        return None;
-    }
-    Some(Qdisc {
-        kind: attribute(reply.payload.get(20..)?, TCA_KIND).map(text)?,
-        handle: u32_at(&reply.payload, 8)?,
-        parent: u32_at(&reply.payload, 12)?,
-    })
 }

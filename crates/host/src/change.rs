@@ -1,0 +1,136 @@
+//! One change of one knob: made, read again, and taken back unless somebody else changed it meanwhile.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::knob::{Knob, Mismatch, Values, differences, mismatches};
+use crate::{HostError, knob_named};
+
+/// What is about to be changed, as it is written down before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its number in the journal.
+    pub number: u32,
+    /// The knob.
+    pub knob: String,
+    /// What it changes: a device, a sysctl, a CPU.
+    pub subject: String,
+    /// Every value before.
+    pub before: Values,
+    /// The values asked for.
+    pub asked: Values,
+    /// Every value after; `None` until they were read.
+    #[serde(default)]
+    pub after: Option<Values>,
+}
+
+/// What came of taking a change back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The knob.
+    pub knob: String,
+    /// What it changed.
+    pub subject: String,
+    /// Values that somebody else changed meanwhile: left as they are. `asked` is the value before.
+    pub foreign: Vec<Mismatch>,
+    /// Values that are not as before although they were asked for.
+    pub wrong: Vec<Mismatch>,
+    /// Why nothing could be done.
+    pub failed: Option<String>,
+    /// The subject is gone, and its values with it.
+    pub gone: Option<String>,
+}
+
+impl Outcome {
+    /// Whether nothing is left to do.
+    pub fn is_settled(&self) -> bool {
+        self.wrong.is_empty() && self.failed.is_none()
+    }
+
+    /// Whether every value is as before.
+    pub fn is_clean(&self) -> bool {
+        self.is_settled() && self.foreign.is_empty() && self.gone.is_none()
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Outcome { knob, subject, foreign, wrong, failed, gone } = self;
+        if self.is_clean() {
+            return write!(f, "{knob} of {subject}: as before");
+        }
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        let mut parts = Vec::new();
+        for Mismatch { name, asked, actual } in foreign {
+            parts.push(format!(
+                "{name} was changed by somebody else and is left at {} (before: {})",
+                text(actual),
+                text(asked)
+            ));
+        }
+        for Mismatch { name, asked, actual } in wrong {
+            parts.push(format!("{name} was {}, is {}: could not be put back", text(asked), text(actual)));
+        }
+        parts.extend(failed.as_ref().map(|reason| format!("could not be put back: {reason}")));
+        parts.extend(gone.as_ref().map(|reason| format!("nothing to put back: {reason}")));
+        write!(f, "{knob} of {subject}: {}", parts.join("; "))
+    }
+}
+
+/// Asks for the values of `change` and reads what became of it.
+///
+/// The values read are left in `change.after`.
+pub fn make(knob: &'static dyn Knob, change: &mut Change) -> Result<(), HostError> {
+    knob.write(&change.subject, &change.before, &change.asked)?;
+    let now = knob.observe(&change.subject)?;
+    let mismatches = mismatches(knob, &change.asked, &now);
+    change.after = Some(now);
+    if mismatches.is_empty() {
+        return Ok(());
+    }
+    Err(HostError::NotApplied { knob: knob.name(), subject: change.subject.clone(), mismatches })
+}
+
+/// Takes a change back and reads what became of it.
+pub fn take_back(change: &Change) -> Outcome {
+    let mut outcome = Outcome { knob: change.knob.clone(), subject: change.subject.clone(), ..Outcome::default() };
+    let Some(knob) = knob_named(&change.knob) else {
+        outcome.failed = Some(format!("this bitcost knows no knob \"{}\"; use the one that changed it", change.knob));
+        return outcome;
+    };
+    match try_to_take_back(knob, change, &mut outcome) {
+        Ok(()) => {}
+        Err(HostError::Netlink(error)) if error.is_no_device() => outcome.gone = Some(error.to_string()),
+        Err(error) => outcome.failed = Some(error.to_string()),
+    }
+    outcome
+}
+
+fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
+    let now = knob.observe(&change.subject)?;
+    let changed = differences(&change.before, &now);
+    outcome.foreign = changed.iter().filter(|difference| is_foreign(change, difference)).cloned().collect();
+    let is_left = |name: &str| outcome.foreign.iter().any(|foreign| foreign.name == name);
+    if changed.len() == outcome.foreign.len() || (knob.is_whole() && !outcome.foreign.is_empty()) {
+        return Ok(());
+    }
+    let former = change.before.iter().filter(|(name, _)| !is_left(name));
+    let former: Values = former.map(|(name, value)| (name.clone(), value.clone())).collect();
+    knob.write(&change.subject, &now, &former)?;
+    let now = knob.observe(&change.subject)?;
+    outcome.wrong = differences(&change.before, &now);
+    outcome.wrong.retain(|difference| !is_left(&difference.name));
+    Ok(())
+}
+
+/// Whether a value that is not as before is not as this change left it either.
+///
+/// Where the change was not read back (its maker died in the middle), a value asked for may be as asked,
+/// and others may have gone along with it.
+fn is_foreign(change: &Change, difference: &Mismatch) -> bool {
+    match &change.after {
+        Some(after) => after.get(&difference.name) != difference.actual.as_ref(),
+        None => change.asked.get(&difference.name).is_some_and(|asked| Some(asked) != difference.actual.as_ref()),
+    }
+}

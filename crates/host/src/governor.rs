@@ -1,0 +1,67 @@
+//! The knob "governor": how a CPU chooses its frequency (kernel doc: admin-guide/pm/cpufreq).
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::HostError;
+use crate::error::near;
+use crate::knob::{Knob, Scope, VALUE, Values, single};
+
+/// The knob. Its subjects are CPUs: `cpu0`.
+pub struct Governor {
+    /// Where the CPUs are folders.
+    pub root: &'static str,
+}
+
+impl Governor {
+    fn file(&self, cpu: &str, name: &str) -> PathBuf {
+        PathBuf::from(self.root).join(cpu).join("cpufreq").join(name)
+    }
+}
+
+impl Knob for Governor {
+    fn name(&self) -> &'static str {
+        "governor"
+    }
+
+    fn about(&self) -> &'static str {
+        "how a CPU chooses its frequency, where the machine lets it"
+    }
+
+    fn scope(&self, _cpu: &str) -> Scope {
+        Scope::Machine
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.root).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut cpus: Vec<String> = names.filter(|name| self.file(name, "scaling_governor").exists()).collect();
+        cpus.sort_by_key(|name| (name.len(), name.clone()));
+        cpus
+    }
+
+    fn observe(&self, cpu: &str) -> Result<Values, HostError> {
+        let text = fs::read_to_string(self.file(cpu, "scaling_governor")).map_err(|error| {
+            let why = format!("{error}; this machine does not let its frequency be governed");
+            HostError::cannot(format!("read the governor of {cpu}"), why)
+        })?;
+        Ok(single(text.trim()))
+    }
+
+    fn plan(&self, cpu: &str, _now: &Values, wish: &Values) -> Result<Values, HostError> {
+        let asked = wish.get(VALUE).map(String::as_str).unwrap_or_default();
+        let known = fs::read_to_string(self.file(cpu, "scaling_available_governors")).unwrap_or_default();
+        let known: Vec<&str> = known.split_ascii_whitespace().collect();
+        if !known.is_empty() && !known.contains(&asked) {
+            let why = format!("it has: {}{}", known.join(", "), near(asked, known.iter().copied()));
+            return Err(HostError::cannot(format!("set the governor of {cpu} to {asked}"), why));
+        }
+        Ok(single(asked))
+    }
+
+    fn write(&self, cpu: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let value = values.get(VALUE).map(String::as_str).unwrap_or_default();
+        fs::write(self.file(cpu, "scaling_governor"), value)
+            .map_err(|error| HostError::cannot(format!("set the governor of {cpu} to {value}"), error))
+    }
+}

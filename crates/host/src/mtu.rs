@@ -1,0 +1,64 @@
+//! The knob "mtu_bytes": the largest packet of a device.
+
+use std::fs;
+
+use netlink::Rtnl;
+
+use crate::HostError;
+use crate::device::{devices, link};
+use crate::knob::{Knob, VALUE, Values, single};
+
+/// The least MTU with which a device keeps its IPv6 addresses (RFC 8200).
+const IPV6_LEAST: u32 = 1280;
+
+/// The knob.
+pub struct Mtu;
+
+impl Knob for Mtu {
+    fn name(&self) -> &'static str {
+        "mtu_bytes"
+    }
+
+    fn about(&self) -> &'static str {
+        "largest packet of a device, in bytes"
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        devices()
+    }
+
+    fn observe(&self, device: &str) -> Result<Values, HostError> {
+        Ok(single(link(device)?.mtu_bytes.to_string()))
+    }
+
+    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
+        let (asked, before) = (number(device, wish)?, number(device, now)?);
+        let refuse = |why: String| HostError::cannot(format!("set the MTU of {device} to {asked} bytes"), why);
+        if let Some(most) = link(device)?.mtu_max_bytes.filter(|most| asked > *most) {
+            return Err(refuse(format!("its driver takes at most {most}")));
+        }
+        if asked < IPV6_LEAST && before >= IPV6_LEAST && has_ipv6(device) {
+            return Err(refuse(format!(
+                "under {IPV6_LEAST} the kernel removes its IPv6 addresses, which would not come back; allowed: {IPV6_LEAST} and more"
+            )));
+        }
+        Ok(single(asked.to_string()))
+    }
+
+    fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let mut rtnl = Rtnl::open()?;
+        let index = rtnl.link(device)?.index;
+        Ok(rtnl.set_mtu(index, number(device, values)?)?)
+    }
+}
+
+fn number(device: &str, values: &Values) -> Result<u32, HostError> {
+    let text = values.get(VALUE).map(String::as_str).unwrap_or_default();
+    text.parse().map_err(|_| HostError::cannot(format!("set the MTU of {device} to \"{text}\""), "it is no number"))
+}
+
+/// Whether the device has an IPv6 address (kernel doc: proc, /proc/net/if_inet6).
+fn has_ipv6(device: &str) -> bool {
+    let table = fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+    table.lines().any(|line| line.split_ascii_whitespace().last() == Some(device))
+}

@@ -1,0 +1,212 @@
+//! The knob "qdisc": the queueing discipline at the root of a device.
+//!
+//! A qdisc is put back from the options that the kernel listed. What this room could not put back, such as
+//! a tree of classes, is not replaced in the first place.
+
+use std::fmt::Write as _;
+
+use netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
+
+use crate::HostError;
+use crate::device::devices;
+use crate::error::near;
+use crate::knob::{Knob, Values};
+
+/// The knob.
+pub struct RootQdisc;
+
+/// The handle of a root qdisc of ours; the next one where it is taken.
+const OUR_HANDLE: u32 = 0xb17c_0000;
+const MAJOR: u32 = 0x1_0000;
+const INGRESS: [&str; 2] = ["ingress", "clsact"];
+const ENOENT: i32 = 2;
+/// What a burst holds at least: two super-packets of 64 KiB.
+const BURST_LEAST: u64 = 131_072;
+/// The value "kind" that asks for the kernel's own qdisc.
+pub const DEFAULT: &str = "default";
+
+impl Knob for RootQdisc {
+    fn name(&self) -> &'static str {
+        "qdisc"
+    }
+
+    fn about(&self) -> &'static str {
+        "queueing discipline at the root of a device, with its parameters"
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        devices()
+    }
+
+    fn observe(&self, device: &str) -> Result<Values, HostError> {
+        let mut rtnl = Rtnl::open()?;
+        let index = rtnl.link(device)?.index;
+        let root = root(&mut rtnl, index)?;
+        let mut values = Values::from([
+            ("kind".to_owned(), root.kind.clone()),
+            ("handle".to_owned(), format!("{:x}:", root.handle >> 16)),
+        ]);
+        let parameters = match root.kind.as_str() {
+            "htb" => rtnl.htb_class(index, root.handle)?,
+            kind => discipline(kind).map(|known| (known.decode)(&root.options)).unwrap_or_default(),
+        };
+        values.extend(parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())));
+        // The options of an htb count packets, and its classes are elsewhere.
+        if root.handle != 0 && root.kind != "htb" {
+            values.insert("options".to_owned(), hex(&root.options));
+        }
+        Ok(values)
+    }
+
+    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
+        let kind = wish.get("kind").map(String::as_str).unwrap_or_default();
+        let asked = format!("make {kind} the root qdisc of {device}");
+        if kind == DEFAULT {
+            if now.get("handle").is_some_and(|handle| handle == "0:") {
+                return Ok(Values::new());
+            }
+            check_can_be_put_back(device, now, &asked)?;
+            return Ok(Values::from([("handle".to_owned(), "0:".to_owned())]));
+        }
+        let known = discipline(kind).ok_or_else(|| {
+            let all: Vec<&str> = Discipline::kinds().chain([DEFAULT]).collect();
+            let hint = near(kind, all.iter().copied());
+            HostError::cannot(asked.clone(), format!("unknown{hint}; allowed: {}", all.join(", ")))
+        })?;
+        let parameters = parameters(known, wish).map_err(|why| HostError::cannot(asked.clone(), why))?;
+        check_can_be_put_back(device, now, &asked)?;
+        let parameters = with_defaults(known, parameters);
+        let mut values: Values =
+            parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+        values.insert("kind".to_owned(), kind.to_owned());
+        Ok(values)
+    }
+
+    fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let mut rtnl = Rtnl::open()?;
+        let index = rtnl.link(device)?.index;
+        if values.get("handle").is_some_and(|handle| handle == "0:") {
+            return Ok(rtnl.delete_root(index)?);
+        }
+        let kind = values.get("kind").map(String::as_str).unwrap_or_default();
+        let missing = || HostError::cannot(format!("make {kind} the root qdisc of {device}"), "it is unknown");
+        let known = discipline(kind).ok_or_else(missing)?;
+        let parameters = parameters(known, values).unwrap_or_default();
+        let former = values.get("handle").and_then(|handle| u32::from_str_radix(handle.trim_end_matches(':'), 16).ok());
+        let handle = match former {
+            Some(major) => major << 16,
+            None => free_handle(&rtnl.qdiscs(index)?),
+        };
+        let options = values.get("options").and_then(|text| unhex(text));
+        let options = options.unwrap_or_else(|| (known.encode)(&parameters));
+        rtnl.replace_root(index, handle, kind, &options).map_err(|error| lacking(error, kind, device))?;
+        if kind == "htb" {
+            rtnl.add_htb_class(index, handle, &parameters)?;
+        }
+        Ok(())
+    }
+
+    fn agrees(&self, name: &str, asked: &str, actual: &str) -> bool {
+        let (Ok(asked_number), Ok(number)) = (asked.parse::<u64>(), actual.parse::<u64>()) else {
+            return asked == actual;
+        };
+        // The kernel keeps a burst as a time in steps of 64 ns: 800 bytes at 100 Gbit/s.
+        let step = if name == "burst_bytes" { 2 + asked_number / 64 } else { 0 };
+        asked_number.abs_diff(number) <= step
+    }
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+}
+
+/// The qdisc at the root; a device that is down may have none.
+fn root(rtnl: &mut Rtnl, index: u32) -> Result<Qdisc, HostError> {
+    let found = rtnl.qdiscs(index)?.into_iter().find(|qdisc| qdisc.parent == ROOT);
+    let none = Qdisc { kind: "noop".to_owned(), handle: 0, parent: ROOT, options: Vec::new() };
+    Ok(found.unwrap_or(none))
+}
+
+fn check_can_be_put_back(device: &str, now: &Values, asked: &str) -> Result<(), HostError> {
+    let mut rtnl = Rtnl::open()?;
+    let index = rtnl.link(device)?.index;
+    let refuse = |what: &str| {
+        let why = format!(
+            "{what} stands there, which could not be put back; remove it first (tc qdisc del dev {device} root)"
+        );
+        Err(HostError::cannot(asked, why))
+    };
+    let is_ours_to_lose =
+        |qdisc: &Qdisc| qdisc.handle != 0 && qdisc.parent != ROOT && !INGRESS.contains(&qdisc.kind.as_str());
+    if let Some(child) = rtnl.qdiscs(index)?.into_iter().find(is_ours_to_lose) {
+        return refuse(&format!("a tree with {} {:x}:", child.kind, child.handle >> 16));
+    }
+    let kind = now.get("kind").map(String::as_str).unwrap_or_default();
+    let is_default = now.get("handle").is_some_and(|handle| handle == "0:");
+    if !is_default && (kind == "htb" || discipline(kind).is_none()) {
+        return refuse(&format!("a qdisc {kind}"));
+    }
+    Ok(())
+}
+
+/// The parameters among these values; an error names one that this kind does not have.
+fn parameters(known: &'static Discipline, values: &Values) -> Result<Parameters, String> {
+    let mut found = Parameters::new();
+    for (name, text) in values.iter().filter(|(name, _)| !["kind", "handle", "options"].contains(&name.as_str())) {
+        let Some(parameter) = known.parameters.iter().find(|parameter| *parameter == name) else {
+            let hint = near(name, known.parameters.iter().copied());
+            let allowed = known.parameters.join(", ");
+            return Err(format!("{} has no parameter {name}{hint}; allowed: {allowed}", known.kind));
+        };
+        let number = text.parse().map_err(|_| format!("{name} is \"{text}\", which is no number"))?;
+        found.insert(*parameter, number);
+    }
+    match known.required.iter().find(|name| !found.contains_key(*name)) {
+        Some(name) => Err(format!("{} needs {name}", known.kind)),
+        None => Ok(found),
+    }
+}
+
+/// What tbf and htb need beside a rate: a burst of 4 ms and a queue of 50 ms, or two super-packets at least.
+fn with_defaults(known: &Discipline, mut parameters: Parameters) -> Parameters {
+    let Some(rate_bps) = parameters.get("rate_bps").copied().filter(|_| known.kind != "netem") else {
+        return parameters;
+    };
+    let bytes_per_s = rate_bps / 8;
+    let burst = *parameters.entry("burst_bytes").or_insert((bytes_per_s / 250).max(BURST_LEAST));
+    if known.parameters.contains(&"limit_bytes") {
+        parameters.entry("limit_bytes").or_insert((bytes_per_s / 20).max(burst));
+    }
+    parameters
+}
+
+fn free_handle(taken: &[Qdisc]) -> u32 {
+    let candidates = (0..64).map(|step| OUR_HANDLE + step * MAJOR);
+    let is_free = |handle: &u32| taken.iter().all(|qdisc| qdisc.handle != *handle);
+    candidates.into_iter().find(is_free).unwrap_or(OUR_HANDLE)
+}
+
+fn lacking(error: netlink::Error, kind: &str, device: &str) -> HostError {
+    if error.errno() != Some(ENOENT) {
+        return error.into();
+    }
+    let option = kind.to_uppercase();
+    HostError::cannot(
+        format!("make {kind} the root qdisc of {device}"),
+        format!(
+            "this kernel has no {kind}: it needs the module sch_{kind} (modprobe sch_{kind}), or a kernel with CONFIG_NET_SCH_{option}"
+        ),
+    )
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2);
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}

@@ -1,0 +1,152 @@
+//! The knob "sysctl": kernel parameters under `net.`, by their dotted names.
+//!
+//! A write can be cut or ignored without an error, so each value is read again.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+use crate::HostError;
+use crate::error::near;
+use crate::knob::{Knob, Scope, VALUE, Values, single};
+
+/// The knob.
+pub struct Sysctl;
+
+/// Where parameters are files.
+const ROOT: &str = "/proc/sys";
+
+/// Parameters that are one value for all network namespaces of a machine.
+const OF_MACHINE: &[&str] = &[
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.netdev_max_backlog",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_mem",
+    "net.ipv4.udp_mem",
+];
+
+/// Parameters that are shown although nobody asked for them.
+const SHOWN: &[&str] = &[
+    "net.core.default_qdisc",
+    "net.core.netdev_max_backlog",
+    "net.core.optmem_max",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_mem",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+];
+
+impl Knob for Sysctl {
+    fn name(&self) -> &'static str {
+        "sysctl"
+    }
+
+    fn about(&self) -> &'static str {
+        "kernel parameters under net., such as net.ipv4.tcp_rmem and net.core.rmem_max"
+    }
+
+    fn scope(&self, name: &str) -> Scope {
+        if OF_MACHINE.contains(&name) { Scope::Machine } else { Scope::Network }
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        let exists = |name: &&&str| path(name).is_ok_and(|path| path.exists());
+        SHOWN.iter().filter(exists).map(|name| (*name).to_owned()).collect()
+    }
+
+    fn observe(&self, name: &str) -> Result<Values, HostError> {
+        let text = fs::read_to_string(path(name)?).map_err(|error| unreadable(name, &error))?;
+        Ok(single(words(&text)))
+    }
+
+    fn plan(&self, _name: &str, _now: &Values, wish: &Values) -> Result<Values, HostError> {
+        Ok(single(words(wish.get(VALUE).map(String::as_str).unwrap_or_default())))
+    }
+
+    fn write(&self, name: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let value = values.get(VALUE).map(String::as_str).unwrap_or_default();
+        let file = fs::OpenOptions::new().write(true).open(path(name)?);
+        let written = file.and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
+        written.map_err(|error| HostError::cannot(format!("set {name} to \"{value}\""), refusal(name, &error)))
+    }
+}
+
+/// Words with one space between them, as a value is compared.
+fn words(text: &str) -> String {
+    text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The file of a parameter. A name with other characters than the kernel uses is none.
+fn path(name: &str) -> Result<PathBuf, HostError> {
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    if !name.starts_with("net.") || !name.split('.').all(is_part) {
+        return Err(HostError::cannot(format!("use the sysctl {name}"), "allowed: names such as net.ipv4.tcp_rmem"));
+    }
+    Ok(PathBuf::from(ROOT).join(name.replace('.', "/")))
+}
+
+fn unreadable(name: &str, error: &io::Error) -> HostError {
+    let hint = if error.kind() == ErrorKind::NotFound { siblings_like(name) } else { String::new() };
+    HostError::cannot(format!("read the sysctl {name}"), format!("{error}{hint}"))
+}
+
+/// The closest of the parameters beside one that does not exist.
+fn siblings_like(name: &str) -> String {
+    let Some((folder, last)) = name.rsplit_once('.') else { return String::new() };
+    let entries = fs::read_dir(PathBuf::from(ROOT).join(folder.replace('.', "/"))).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    near(last, names.iter().map(String::as_str))
+}
+
+fn refusal(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::PermissionDenied if Sysctl.scope(name) == Scope::Machine => format!(
+            "{error}; it is one value for the whole machine, which only root may write, outside of network namespaces"
+        ),
+        ErrorKind::PermissionDenied => {
+            format!("{error}; it needs root, and a network namespace that has a value of its own")
+        }
+        ErrorKind::InvalidInput => format!("{error}: the kernel does not take this value"),
+        ErrorKind::NotFound if name.ends_with("congestion_control") => {
+            format!("the kernel has no such module; there are: {}", available_congestion_controls())
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn available_congestion_controls() -> String {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    words(&text).replace(' ', ", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_lead_out_of_the_tree() {
+        for name in ["kernel.panic", "net", "net..x", "net.ipv4.../../etc", "net/ipv4", "net.ipv4.tcp_rmem\n"] {
+            assert!(path(name).is_err(), "{name}");
+        }
+        assert_eq!(path("net.ipv4.conf.h1-eth0.rp_filter").expect("a name").components().count(), 8);
+    }
+
+    #[test]
+    fn an_unknown_name_has_its_near_matches() {
+        let said = Sysctl.observe("net.ipv4.tcp_rmen").expect_err("unknown").to_string();
+        assert!(said.contains("did you mean") && said.contains("tcp_rmem"), "{said}");
+    }
+}

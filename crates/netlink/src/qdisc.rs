@@ -1,0 +1,98 @@
+//! Queueing disciplines: listing them, and replacing the one at the root of a link.
+//!
+//! Layouts are those of linux/pkt_sched.h. Times inside some of them are ticks of 64 ns
+//! (`PSCHED_SHIFT` in include/net/pkt_sched.h).
+
+mod disciplines;
+mod htb;
+
+use crate::connection::{NLM_F_CREATE, NLM_F_REPLACE};
+use crate::error::Error;
+use crate::message::{Message, Reply, attribute, text, u32_at};
+use crate::rtnl::Rtnl;
+
+pub use disciplines::{Discipline, Parameters, discipline};
+
+const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
+const RTM_GETQDISC: u16 = 38;
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+
+/// The parent of the qdisc at the root of a link.
+pub const ROOT: u32 = 0xffff_ffff;
+
+/// A queueing discipline of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qdisc {
+    /// Its kind, such as "fq".
+    pub kind: String,
+    /// Its handle, major number in the upper 16 bits; 0 for one that the kernel set by itself.
+    pub handle: u32,
+    /// The class it hangs below; [`ROOT`] is the root.
+    pub parent: u32,
+    /// Its parameters as the kernel lists them; empty when it has none.
+    pub options: Vec<u8>,
+}
+
+impl Rtnl {
+    /// The qdiscs of a link, as the kernel lists them.
+    pub fn qdiscs(&mut self, index: u32) -> Result<Vec<Qdisc>, Error> {
+        let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index, 0, 0));
+        let asked = format!("list the qdiscs of link {index}");
+        let answer = self.connection.dump(&asked, message)?;
+        let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
+        Ok(answer.iter().filter(of_link).filter_map(read_qdisc).collect())
+    }
+
+    /// Puts a qdisc with these options at the root of a link, in one step.
+    ///
+    /// `handle` must be one that the link does not have, or 0: the kernel chooses. `ENOENT` when the kernel has no such kind.
+    pub fn replace_root(&mut self, index: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
+        let header = traffic_header(index, handle, ROOT);
+        let mut message =
+            Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &header).attribute_text(TCA_KIND, kind);
+        if !options.is_empty() {
+            message = message.attribute(TCA_OPTIONS, options);
+        }
+        let asked = format!("make {kind} the root qdisc of link {index}");
+        self.connection.request(&asked, message).map(drop)
+    }
+
+    /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the qdiscs to see
+    /// that it is. `EOPNOTSUPP` when the kernel has no qdiscs.
+    pub fn set_root_pfifo(&mut self, index: u32, limit_packets: u32) -> Result<(), Error> {
+        self.replace_root(index, 0, "pfifo", &limit_packets.to_ne_bytes())
+    }
+
+    /// Removes the qdisc at the root of a link; the kernel puts its default there.
+    ///
+    /// `ENOENT` when there is none but the kernel's own.
+    pub fn delete_root(&mut self, index: u32) -> Result<(), Error> {
+        let message = Message::new(RTM_DELQDISC, 0, &traffic_header(index, 0, ROOT));
+        let asked = format!("remove the root qdisc of link {index}");
+        self.connection.request(&asked, message).map(drop)
+    }
+}
+
+/// `struct tcmsg`.
+fn traffic_header(index: u32, handle: u32, parent: u32) -> Vec<u8> {
+    let mut header = vec![0; 4];
+    for word in [index, handle, parent, 0] {
+        header.extend_from_slice(&word.to_ne_bytes());
+    }
+    header
+}
+
+fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
+    if reply.kind != RTM_NEWQDISC {
+        return None;
+    }
+    let attributes = reply.payload.get(20..)?;
+    Some(Qdisc {
+        kind: attribute(attributes, TCA_KIND).map(text)?,
+        handle: u32_at(&reply.payload, 8)?,
+        parent: u32_at(&reply.payload, 12)?,
+        options: attribute(attributes, TCA_OPTIONS).map(<[u8]>::to_vec).unwrap_or_default(),
+    })
+}

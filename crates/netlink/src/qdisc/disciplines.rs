@@ -1,0 +1,330 @@
+//! The queueing disciplines whose parameters this room writes and reads, one row each.
+
+use std::collections::BTreeMap;
+
+use crate::message::{Message, attribute, u32_at, u64_at};
+
+/// Parameters by name, with the unit last.
+pub type Parameters = BTreeMap<&'static str, u64>;
+
+/// A kind of queueing discipline.
+#[derive(Debug)]
+pub struct Discipline {
+    /// Its name, such as "tbf".
+    pub kind: &'static str,
+    /// The parameters that can be asked for.
+    pub parameters: &'static [&'static str],
+    /// Those without which it cannot be made.
+    pub required: &'static [&'static str],
+    /// Parameters as the kernel's options; those that are not there are left to the kernel.
+    pub encode: fn(&Parameters) -> Vec<u8>,
+    /// The kernel's options as parameters.
+    pub decode: fn(&[u8]) -> Parameters,
+}
+
+/// The discipline of this name; `None` when this room cannot make it.
+pub fn discipline(kind: &str) -> Option<&'static Discipline> {
+    DISCIPLINES.iter().find(|discipline| discipline.kind == kind)
+}
+
+impl Discipline {
+    /// The names of all.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        DISCIPLINES.iter().map(|discipline| discipline.kind)
+    }
+}
+
+const DISCIPLINES: &[Discipline] = &[
+    Discipline {
+        kind: "pfifo",
+        parameters: &["limit_packets"],
+        required: &[],
+        encode: |p| word(p.get("limit_packets")),
+        decode: |o| first_word("limit_packets", o),
+    },
+    Discipline {
+        kind: "bfifo",
+        parameters: &["limit_bytes"],
+        required: &[],
+        encode: |p| word(p.get("limit_bytes")),
+        decode: |o| first_word("limit_bytes", o),
+    },
+    Discipline {
+        kind: "pfifo_fast",
+        parameters: &[],
+        required: &[],
+        encode: |_| Vec::new(),
+        decode: |_| Parameters::new(),
+    },
+    Discipline {
+        kind: "tbf",
+        parameters: &["rate_bps", "burst_bytes", "limit_bytes"],
+        required: &["rate_bps"],
+        encode: encode_tbf,
+        decode: |o| decode_tbf(o).unwrap_or_default(),
+    },
+    Discipline {
+        kind: "htb",
+        parameters: &["rate_bps", "burst_bytes"],
+        required: &["rate_bps"],
+        encode: |_| encode_htb(),
+        decode: |_| Parameters::new(),
+    },
+    Discipline {
+        kind: "netem",
+        parameters: &["delay_us", "jitter_us", "loss_ppm", "limit_packets", "rate_bps"],
+        required: &[],
+        encode: encode_netem,
+        decode: |o| decode_netem(o).unwrap_or_default(),
+    },
+    Discipline {
+        kind: "fq",
+        parameters: &[
+            "limit_packets",
+            "flow_limit_packets",
+            "quantum_bytes",
+            "initial_quantum_bytes",
+            "pacing",
+            "flow_max_rate_bps",
+        ],
+        required: &[],
+        encode: |p| encode_words(FQ, p),
+        decode: |o| decode_words(FQ, o),
+    },
+    Discipline {
+        kind: "fq_codel",
+        parameters: &[
+            "target_us",
+            "limit_packets",
+            "interval_us",
+            "ecn",
+            "flows",
+            "quantum_bytes",
+            "memory_limit_bytes",
+        ],
+        required: &[],
+        encode: |p| encode_words(FQ_CODEL, p),
+        decode: |o| decode_words(FQ_CODEL, o),
+    },
+];
+
+/// Attributes that are one word each, with what a unit of the kernel is in units of ours.
+type Words = &'static [(u16, &'static str, u64)];
+
+/// `TCA_FQ_*`; the rate counts bytes per second.
+const FQ: Words = &[
+    (1, "limit_packets", 1),
+    (2, "flow_limit_packets", 1),
+    (3, "quantum_bytes", 1),
+    (4, "initial_quantum_bytes", 1),
+    (5, "pacing", 1),
+    (7, "flow_max_rate_bps", 8),
+];
+
+/// `TCA_FQ_CODEL_*`.
+const FQ_CODEL: Words = &[
+    (1, "target_us", 1),
+    (2, "limit_packets", 1),
+    (3, "interval_us", 1),
+    (4, "ecn", 1),
+    (5, "flows", 1),
+    (6, "quantum_bytes", 1),
+    (9, "memory_limit_bytes", 1),
+];
+
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const TCA_HTB_INIT: u16 = 2;
+const TCA_NETEM_RATE: u16 = 6;
+const TCA_NETEM_RATE64: u16 = 8;
+const TCA_NETEM_LATENCY64: u16 = 10;
+const TCA_NETEM_JITTER64: u16 = 11;
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+/// Length of `struct tc_netem_qopt`.
+const NETEM_BYTES: usize = 24;
+/// The kernel's tick in its options, in ns.
+pub(super) const TICK_NS: u64 = 64;
+const SECOND_NS: u128 = 1_000_000_000;
+
+fn word(value: Option<&u64>) -> Vec<u8> {
+    value.map(|value| clamped(*value).to_ne_bytes().to_vec()).unwrap_or_default()
+}
+
+fn first_word(name: &'static str, options: &[u8]) -> Parameters {
+    u32_at(options, 0).map(|value| (name, u64::from(value))).into_iter().collect()
+}
+
+fn clamped(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+fn encode_words(words: Words, parameters: &Parameters) -> Vec<u8> {
+    let mut message = Message::new(0, 0, &[]);
+    for (kind, name, unit) in words {
+        if let Some(value) = parameters.get(name) {
+            message = message.attribute_u32(*kind, clamped(value / unit));
+        }
+    }
+    message.into_body()
+}
+
+fn decode_words(words: Words, options: &[u8]) -> Parameters {
+    let value = |(kind, name, unit): &(u16, &'static str, u64)| {
+        let value = u32_at(attribute(options, *kind)?, 0)?;
+        // The kernel's word for "no limit".
+        let is_none = *unit > 1 && value == u32::MAX;
+        (!is_none).then(|| (*name, u64::from(value) * unit))
+    };
+    words.iter().filter_map(value).collect()
+}
+
+/// `struct tc_ratespec` for Ethernet, which needs no rate table.
+pub(super) fn rate_spec(bytes_per_s: u64) -> Vec<u8> {
+    let mut spec = vec![0, TC_LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
+    spec.extend(clamped(bytes_per_s).to_ne_bytes());
+    spec
+}
+
+/// Bytes per second from a `tc_ratespec` at the begin of `parms`, or from its 64-bit attribute where it is there.
+pub(super) fn read_rate(parms: &[u8], rate64: Option<&[u8]>) -> Option<u64> {
+    rate64.and_then(|value| u64_at(value, 0)).or_else(|| u32_at(parms, 8).map(u64::from))
+}
+
+/// The time of so many bytes, in the kernel's ticks.
+pub(super) fn ticks(bytes: u64, bytes_per_s: u64) -> u32 {
+    let time_ns = u128::from(bytes) * SECOND_NS / u128::from(bytes_per_s.max(1));
+    u32::try_from(time_ns / u128::from(TICK_NS)).unwrap_or(u32::MAX)
+}
+
+/// The least number of bytes that takes so many ticks: written again, it is the same count of ticks.
+fn bytes_of_ticks(ticks: u32, bytes_per_s: u64) -> u64 {
+    let bytes = (u128::from(ticks) * u128::from(TICK_NS) * u128::from(bytes_per_s)).div_ceil(SECOND_NS);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+fn encode_tbf(parameters: &Parameters) -> Vec<u8> {
+    let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
+    let (bytes_per_s, burst) = (number("rate_bps") / 8, number("burst_bytes"));
+    let mut parms = rate_spec(bytes_per_s);
+    parms.extend([0; 12]);
+    for value in [clamped(number("limit_bytes")), ticks(burst, bytes_per_s), 0] {
+        parms.extend(value.to_ne_bytes());
+    }
+    Message::new(0, 0, &[])
+        .attribute(TCA_TBF_PARMS, &parms)
+        .attribute(TCA_TBF_RATE64, &bytes_per_s.to_ne_bytes())
+        .attribute_u32(TCA_TBF_BURST, clamped(burst))
+        .into_body()
+}
+
+fn decode_tbf(options: &[u8]) -> Option<Parameters> {
+    let parms = attribute(options, TCA_TBF_PARMS)?;
+    let bytes_per_s = read_rate(parms, attribute(options, TCA_TBF_RATE64))?;
+    Some(Parameters::from([
+        ("rate_bps", bytes_per_s * 8),
+        ("limit_bytes", u64::from(u32_at(parms, 24)?)),
+        ("burst_bytes", bytes_of_ticks(u32_at(parms, 28)?, bytes_per_s)),
+    ]))
+}
+
+/// `struct tc_htb_glob`: version 3, everything to class 1.
+fn encode_htb() -> Vec<u8> {
+    let mut init = Vec::new();
+    for value in [3u32, 10, 1, 0, 0] {
+        init.extend(value.to_ne_bytes());
+    }
+    Message::new(0, 0, &[]).attribute(TCA_HTB_INIT, &init).into_body()
+}
+
+fn encode_netem(parameters: &Parameters) -> Vec<u8> {
+    let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
+    let loss = (u128::from(number("loss_ppm")) * u128::from(u32::MAX) + 500_000) / 1_000_000;
+    let limit = parameters.get("limit_packets").copied().unwrap_or(1000);
+    let mut fixed = Vec::new();
+    for value in [0, clamped(limit), u32::try_from(loss).unwrap_or(u32::MAX), 0, 0, 0] {
+        fixed.extend(value.to_ne_bytes());
+    }
+    let mut message = Message::new(0, 0, &[])
+        .raw(&fixed)
+        .attribute(TCA_NETEM_LATENCY64, &(number("delay_us") * 1000).to_ne_bytes())
+        .attribute(TCA_NETEM_JITTER64, &(number("jitter_us") * 1000).to_ne_bytes());
+    if let Some(rate) = parameters.get("rate_bps") {
+        let mut spec = clamped(rate / 8).to_ne_bytes().to_vec();
+        spec.extend([0; 12]);
+        message = message.attribute(TCA_NETEM_RATE64, &(rate / 8).to_ne_bytes()).attribute(TCA_NETEM_RATE, &spec);
+    }
+    message.into_body()
+}
+
+fn decode_netem(options: &[u8]) -> Option<Parameters> {
+    let attributes = options.get(NETEM_BYTES..)?;
+    let loss = u128::from(u32_at(options, 8)?) * 1_000_000 + u128::from(u32::MAX) / 2;
+    let time_us = |wide: u16, ticks_at: usize| {
+        let wide = attribute(attributes, wide).and_then(|value| u64_at(value, 0));
+        wide.or_else(|| Some(u64::from(u32_at(options, ticks_at)?) * TICK_NS)).map(|ns| ns / 1000)
+    };
+    let mut found = Parameters::from([
+        ("delay_us", time_us(TCA_NETEM_LATENCY64, 0)?),
+        ("jitter_us", time_us(TCA_NETEM_JITTER64, 20)?),
+        ("loss_ppm", u64::try_from(loss / u128::from(u32::MAX)).ok()?),
+        ("limit_packets", u64::from(u32_at(options, 4)?)),
+    ]);
+    if let Some(spec) = attribute(attributes, TCA_NETEM_RATE) {
+        let wide = attribute(attributes, TCA_NETEM_RATE64).and_then(|value| u64_at(value, 0));
+        let bytes_per_s = wide.filter(|rate| *rate > 0).or_else(|| u32_at(spec, 0).map(u64::from))?;
+        found.insert("rate_bps", bytes_per_s * 8);
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_encoded_reads_back() {
+        let rows: &[(&str, &[(&'static str, u64)])] = &[
+            ("pfifo", &[("limit_packets", 77)]),
+            ("bfifo", &[("limit_bytes", 1 << 20)]),
+            ("tbf", &[("rate_bps", 8_000_000), ("burst_bytes", 16_000), ("limit_bytes", 500_000)]),
+            ("tbf", &[("rate_bps", 100_000_000_000), ("burst_bytes", 800_000), ("limit_bytes", 1 << 20)]),
+            (
+                "netem",
+                &[
+                    ("delay_us", 20_000),
+                    ("jitter_us", 100),
+                    ("loss_ppm", 1000),
+                    ("limit_packets", 5000),
+                    ("rate_bps", 8000),
+                ],
+            ),
+            ("fq", &[("limit_packets", 10_000), ("flow_max_rate_bps", 80_000_000), ("pacing", 1)]),
+            ("fq_codel", &[("target_us", 5000), ("ecn", 1)]),
+        ];
+        for (kind, parameters) in rows {
+            let discipline = discipline(kind).expect("a row");
+            let parameters: Parameters = parameters.iter().copied().collect();
+            assert!(parameters.keys().all(|name| discipline.parameters.contains(name)), "{kind}");
+            assert_eq!((discipline.decode)(&(discipline.encode)(&parameters)), parameters, "{kind}");
+        }
+        assert!(discipline("cake").is_none());
+    }
+
+    #[test]
+    fn a_burst_keeps_its_ticks_when_it_is_written_again() {
+        for rate in [125, 125_000, 125_000_000, 12_500_000_000] {
+            for burst in [1600, 65_536, 1 << 20] {
+                let kept = ticks(burst, rate);
+                assert_eq!(ticks(bytes_of_ticks(kept, rate), rate), kept, "{burst} bytes at {rate} bytes/s");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_has_no_parameters() {
+        for kind in Discipline::kinds() {
+            assert_eq!((discipline(kind).expect("a row").decode)(&[1, 2, 3]), Parameters::new(), "{kind}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The one class of an htb that shapes everything to one rate.
+
+use super::disciplines::{Parameters, TICK_NS, rate_spec, read_rate, ticks};
+use super::{TCA_KIND, TCA_OPTIONS, traffic_header};
+use crate::connection::NLM_F_CREATE;
+use crate::error::Error;
+use crate::message::{Message, Reply, attribute, u32_at};
+use crate::rtnl::Rtnl;
+
+const RTM_NEWTCLASS: u16 = 40;
+const RTM_GETTCLASS: u16 = 42;
+const TCA_HTB_PARMS: u16 = 1;
+const TCA_HTB_RATE64: u16 = 6;
+const TCA_HTB_CEIL64: u16 = 7;
+/// Bytes that a class may send before others have their turn; of no effect with one class.
+const QUANTUM: u32 = 65_536;
+
+impl Rtnl {
+    /// Adds class 1 to the htb with this handle: `rate_bps` with a burst of `burst_bytes`.
+    pub fn add_htb_class(&mut self, index: u32, handle: u32, parameters: &Parameters) -> Result<(), Error> {
+        let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
+        let bytes_per_s = number("rate_bps") / 8;
+        let burst = ticks(number("burst_bytes"), bytes_per_s);
+        let mut options = rate_spec(bytes_per_s);
+        options.extend(rate_spec(bytes_per_s));
+        for word in [burst, burst, QUANTUM, 0, 0] {
+            options.extend(word.to_ne_bytes());
+        }
+        let message = Message::new(RTM_NEWTCLASS, NLM_F_CREATE, &traffic_header(index, handle | 1, handle))
+            .attribute_text(TCA_KIND, "htb")
+            .nested(TCA_OPTIONS, |nest| {
+                let nest = nest.attribute(TCA_HTB_PARMS, &options);
+                nest.attribute(TCA_HTB_RATE64, &bytes_per_s.to_ne_bytes())
+                    .attribute(TCA_HTB_CEIL64, &bytes_per_s.to_ne_bytes())
+            });
+        self.connection.request(&format!("add a class to the htb of link {index}"), message).map(drop)
+    }
+
+    /// Rate and burst of class 1 of the htb with this handle; empty when there is no such class.
+    pub fn htb_class(&mut self, index: u32, handle: u32) -> Result<Parameters, Error> {
+        let message = Message::new(RTM_GETTCLASS, 0, &traffic_header(index, 0, 0));
+        let answer = self.connection.dump(&format!("list the classes of link {index}"), message)?;
+        let of_class = |reply: &&Reply| u32_at(&reply.payload, 8) == Some(handle | 1);
+        let class = answer.iter().find(of_class).and_then(|reply| read_class(reply.payload.get(20..)?));
+        Ok(class.unwrap_or_default())
+    }
+}
+
+fn read_class(attributes: &[u8]) -> Option<Parameters> {
+    let options = attribute(attributes, TCA_OPTIONS)?;
+    let parms = attribute(options, TCA_HTB_PARMS)?;
+    let bytes_per_s = read_rate(parms, attribute(options, TCA_HTB_RATE64))?;
+    let burst = (u64::from(u32_at(parms, 24)?) * TICK_NS * bytes_per_s).div_ceil(1_000_000_000);
+    Some(Parameters::from([("rate_bps", bytes_per_s * 8), ("burst_bytes", burst)]))
+}
