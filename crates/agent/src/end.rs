@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use model::conditions::{Offloads, Workload};
+use model::conditions::Workload;
 use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
 use traffic::{Control, Flow, Phase, Sent};
 use wire::{FromAgent, Prepare, SentCounts};
 
+use crate::keeping::Keeping;
 use crate::knobs::Knobs;
 use crate::meeting::{self, Flows};
 use crate::outbox::Outbox;
@@ -62,10 +63,10 @@ pub struct Run {
 
 impl Run {
     /// Makes the end ready in a thread of its own, which reports by itself.
-    pub fn begin(prepare: Prepare, outbox: Outbox) -> Run {
+    pub fn begin(prepare: Prepare, outbox: Outbox, keeping: Keeping) -> Run {
         let (out, notes) = mpsc::channel();
         let brake = Brake::new(&prepare);
-        let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox };
+        let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox, keeping };
         let thread = std::thread::spawn(move || end.play());
         Run { notes: out, brake, thread: Some(thread) }
     }
@@ -94,6 +95,7 @@ struct End {
     out: Sender<Note>,
     brake: Brake,
     outbox: Outbox,
+    keeping: Keeping,
 }
 
 impl End {
@@ -108,10 +110,23 @@ impl End {
 
     /// The host is as before when this returns, and nothing moves any more.
     fn record(&self) -> Result<EndRecord, String> {
-        let offloads = self.prepare.parts.first().map_or(Offloads::AsFound, |part| part.conditions.offloads);
-        let knobs = Knobs::apply(&self.prepare.device, offloads)?;
+        let first = self.prepare.parts.first().ok_or("a run without any part")?;
+        let knobs = Knobs::apply(&self.prepare.device, first.role, &first.conditions, &self.keeping)?;
+        let record = self.settled_traffic(&knobs);
+        match (record, knobs.finish()) {
+            (Ok(mut record), Ok(in_force)) => {
+                record.in_force.extend(in_force);
+                Ok(record)
+            }
+            (Err(reason), Ok(_)) | (Ok(_), Err(reason)) => Err(reason),
+            (Err(reason), Err(left)) => Err(format!("{reason}; {left}")),
+        }
+    }
+
+    /// Nothing moves any more when this returns.
+    fn settled_traffic(&self, knobs: &Knobs) -> Result<EndRecord, String> {
         let mut crew = Crew::new(&self.notes, &self.brake.controls);
-        let record = self.traffic(&mut crew, &knobs);
+        let record = self.traffic(&mut crew, knobs);
         if record.is_err() {
             self.brake.pull();
             crew.settle();

@@ -7,6 +7,7 @@
 mod crowd;
 mod describe;
 mod end;
+mod keeping;
 mod knobs;
 mod meeting;
 mod outbox;
@@ -23,6 +24,7 @@ use sys::clock::monotonic_ns;
 use wire::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
 
 use crate::end::Run;
+pub use crate::keeping::Keeping;
 use crate::outbox::Outbox;
 use crate::watch::Command;
 
@@ -52,7 +54,11 @@ pub enum AgentError {
 ///
 /// # Errors
 /// When the controller falls silent or says what cannot be understood. The host is restored then too.
-pub fn serve(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), AgentError> {
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    keeping: &Keeping,
+) -> Result<(), AgentError> {
     let inbox = read_messages(input);
     let outbox = Outbox::new(output);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
@@ -62,7 +68,7 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write + Send + 'sta
         match inbox.recv_timeout(left) {
             Ok(Ok(message)) => {
                 lease.renew(monotonic_ns());
-                answer(message, &outbox, &mut run)?;
+                answer(message, &outbox, &mut run, keeping)?;
             }
             Ok(Err(reason)) => return Err(AgentError::NotAMessage(reason)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -95,7 +101,7 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
 }
 
 /// Dropping the old run ends it, and restores what it set.
-fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>) -> Result<(), AgentError> {
+fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>, keeping: &Keeping) -> Result<(), AgentError> {
     match message {
         ToAgent::Hello { protocol, .. } => {
             outbox.send(&FromAgent::Hello { protocol: PROTOCOL, version: VERSION.to_owned() });
@@ -110,7 +116,7 @@ fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>) -> Result<()
         ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
         ToAgent::Prepare(prepare) => {
             *run = None;
-            *run = Some(Run::begin(*prepare, outbox.clone()));
+            *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone()));
         }
         ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
         ToAgent::Meet { addresses } => tell(run, outbox, Command::Meet(addresses)),

@@ -14,7 +14,7 @@ const WORLD: [&str; 5] = ["libc", "rustix", "signal-hook", "tempfile", "tokio"];
 
 /// A room and the crates of others that it must do without.
 const FOREIGN: &[(&str, &[&str])] = &[
-    ("host", &["serde_json", "tokio"]),
+    ("host", &["tokio"]),
     ("lab", &["tokio"]),
     ("metrics", &WORLD),
     ("model", &WORLD),

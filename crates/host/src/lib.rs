@@ -11,6 +11,7 @@
 //! | change | one change: made, and taken back |
 //! | held | the changes of one run |
 //! | channels and coalesce (tuning), governor, mtu, offload, qdisc, sysctl | the knobs |
+//! | stress | threads that keep CPUs busy; no knob, since nothing is left of them |
 //! | describe | the facts of a device |
 
 mod change;
@@ -23,6 +24,7 @@ mod knob;
 mod mtu;
 mod offload;
 mod qdisc;
+mod stress;
 mod sysctl;
 mod tuning;
 
@@ -36,18 +38,19 @@ pub use knob::{Knob, Mismatch, Scope, VALUE, Values, single};
 pub use mtu::Mtu;
 pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};
 pub use qdisc::RootQdisc;
+pub use stress::{Flavour, Stress, Stressed, Worked};
 pub use sysctl::Sysctl;
 pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
 
-/// Every knob.
+/// Every knob, in the order in which they are set: a change of queues makes new qdiscs.
 pub const KNOBS: &[&dyn Knob] = &[
-    &Offloads,
-    &Mtu,
-    &RootQdisc,
-    &CHANNEL_COUNTS,
-    &INTERRUPT_COALESCING,
     &Sysctl,
     &Governor { root: "/sys/devices/system/cpu" },
+    &CHANNEL_COUNTS,
+    &INTERRUPT_COALESCING,
+    &Mtu,
+    &Offloads,
+    &RootQdisc,
 ];
 
 /// The knob of this name.

@@ -7,8 +7,23 @@ use crate::near::did_you_mean;
 use crate::settings::{self, Kind, SETTINGS, Setting};
 
 /// Settings of the whole run: a part beside has those of the first one.
-const OF_THE_RUN: [&str; 7] =
-    ["beside", "offloads", "warmup_s", "duration_s", "stop_bytes", "stop_messages", "stop_transactions"];
+const OF_THE_RUN: [&str; 15] = [
+    "beside",
+    "offloads",
+    "mtu_bytes",
+    "qdisc",
+    "sysctl",
+    "default_congestion_control",
+    "channels",
+    "coalesce",
+    "governor",
+    "stress",
+    "warmup_s",
+    "duration_s",
+    "stop_bytes",
+    "stop_messages",
+    "stop_transactions",
+];
 
 /// How a part is written in studies.
 pub const IN_STUDIES: &str = "a list of tables such as [{ workload = \"tcp_rr\", direction = \"reverse\" }]";

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::knobs::{KnobWish, Syntax};
 use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
 use crate::record::Role;
@@ -217,8 +218,11 @@ pub struct Conditions {
     pub receive_size_bytes: ReceiveSize,
     /// User data per TCP segment; absent: what the path gives.
     pub mss: Option<Mss>,
-    /// Stateless offloads at both hosts.
+    /// Stateless offloads at both hosts; what is not one of these is among the knobs.
     pub offloads: Offloads,
+    /// What is asked of the hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knobs: Vec<KnobWish>,
     /// TCP congestion control, set per socket; absent: the host's default.
     pub congestion_control: Option<String>,
     /// `SO_SNDBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
@@ -307,6 +311,7 @@ impl Default for Conditions {
             receive_size_bytes: ReceiveSize::Auto,
             mss: None,
             offloads: Offloads::AsFound,
+            knobs: Vec::new(),
             congestion_control: None,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,
@@ -414,6 +419,37 @@ impl Conditions {
         format!("{} {}", self.direction.arrow(), self.workload.name())
     }
 
+    /// Asks something of a knob, in place of what was asked of it before; a text that cannot be read asks nothing.
+    pub fn ask(&mut self, syntax: &Syntax, text: &str) {
+        let wishes = syntax.read(text).unwrap_or_default();
+        let is_replaced = |old: &KnobWish| {
+            old.knob == syntax.knob && (old.subject.is_none() || wishes.iter().any(|new| new.subject == old.subject))
+        };
+        self.knobs.retain(|old| !is_replaced(old));
+        self.knobs.extend(wishes);
+    }
+
+    /// The least MTU in bytes that the run asks of an interface, if it asks for any.
+    pub fn asked_mtu_bytes(&self) -> Option<u32> {
+        let mtus = self.knobs.iter().filter(|wish| wish.knob == crate::knobs::MTU.knob);
+        mtus.filter_map(|wish| wish.values.get("value")?.parse().ok()).min()
+    }
+
+    /// Checks what a run in the embedded lab cannot have, whose links have this MTU.
+    ///
+    /// # Errors
+    /// A sentence that says what was found and what is allowed.
+    pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), String> {
+        let mtus = self.knobs.iter().filter(|wish| wish.knob == crate::knobs::MTU.knob);
+        let most = mtus.filter_map(|wish| wish.values.get("value")?.parse::<u32>().ok()).max();
+        match most.filter(|most| *most > mtu_bytes) {
+            Some(most) => Err(format!(
+                "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's (mtu_bytes in [lab], --mtu)"
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Bytes that a message takes on the wire with the headers that queueing disciplines count: Ethernet
     /// 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment.
     pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
@@ -503,6 +539,7 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check(&self, mtu_bytes: u32) -> Result<(), String> {
+        let mtu_bytes = self.asked_mtu_bytes().unwrap_or(mtu_bytes);
         self.check_part(mtu_bytes)?;
         let own = self.ways().len();
         let beside = |part: &Conditions| {

@@ -6,6 +6,7 @@
 pub mod beside;
 pub mod conditions;
 pub mod event;
+pub mod knobs;
 pub mod machine;
 pub mod mode_search;
 pub mod modes;

@@ -9,6 +9,7 @@ use crate::conditions::{
     Conditions, Direction, Mss, Offloads, Pacing, RateOf, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting,
     Workload,
 };
+use crate::knobs::{self, Syntax};
 use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
 use crate::place::{self, IpVersion, Ports, Scheduling};
@@ -32,6 +33,8 @@ pub enum Kind {
     Name,
     /// What the function takes; the word stands for it in the help, the sentence in errors.
     Form(&'static str, &'static str, fn(&str) -> bool),
+    /// What is asked of a knob of the hosts.
+    Knob(&'static Syntax),
     /// On or off.
     Switch,
     /// Workloads with settings of their own ([`beside`]).
@@ -214,15 +217,58 @@ pub const SETTINGS: &[Setting] = &[
     row(
         "offloads",
         flag("offloads"),
-        Kind::Word(&["on", "off", "as-found"]),
-        "stateless offloads (tso gso gro, and lro where offered) at both hosts",
+        Kind::Knob(&knobs::OFFLOADS),
+        "offloads of the interface: a set of tso gso gro (and lro where offered), or features by name",
         |c, v| {
-            c.offloads = match v.word() {
-                "on" => Offloads::On,
-                "off" => Offloads::Off,
-                _ => Offloads::AsFound,
+            (c.offloads, c.knobs) = match v.word() {
+                "on" => (Offloads::On, without(c, "offloads")),
+                "off" => (Offloads::Off, without(c, "offloads")),
+                _ => (Offloads::AsFound, without(c, "offloads")),
             };
+            if c.offloads == Offloads::AsFound {
+                c.ask(&knobs::OFFLOADS, v.word());
+            }
         },
+    ),
+    row("mtu_bytes", flag("device-mtu"), Kind::Knob(&knobs::MTU), "MTU of the interface", |c, v| {
+        c.ask(&knobs::MTU, v.word());
+    }),
+    row("qdisc", flag("qdisc"), Kind::Knob(&knobs::QDISC), "queueing discipline at the interface's root", |c, v| {
+        c.ask(&knobs::QDISC, v.word());
+    }),
+    row("sysctl", flag("sysctl"), Kind::Knob(&knobs::SYSCTL), "kernel parameters under net.", |c, v| {
+        c.ask(&knobs::SYSCTL, v.word());
+    }),
+    row(
+        "default_congestion_control",
+        flag("default-congestion"),
+        Kind::Knob(&knobs::CONGESTION),
+        "congestion control of the host's sockets that choose none (net.ipv4.tcp_congestion_control)",
+        |c, v| c.ask(&knobs::CONGESTION, v.word()),
+    ),
+    row("channels", flag("channels"), Kind::Knob(&knobs::CHANNELS), "queues of the interface", |c, v| {
+        c.ask(&knobs::CHANNELS, v.word());
+    }),
+    row(
+        "coalesce",
+        flag("coalesce"),
+        Kind::Knob(&knobs::COALESCE),
+        "when the interface interrupts (interrupt coalescing)",
+        |c, v| c.ask(&knobs::COALESCE, v.word()),
+    ),
+    row(
+        "governor",
+        flag("governor"),
+        Kind::Knob(&knobs::GOVERNOR),
+        "how each CPU of the host chooses its frequency",
+        |c, v| c.ask(&knobs::GOVERNOR, v.word()),
+    ),
+    row(
+        "stress",
+        flag("stress"),
+        Kind::Knob(&knobs::STRESS),
+        "threads that keep CPUs busy beside the traffic, while the run goes on",
+        |c, v| c.ask(&knobs::STRESS, v.word()),
     ),
     row(
         "congestion_control",
@@ -466,6 +512,11 @@ fn receiver_ports(text: &str) -> Option<Ports> {
     Some(if text.contains('-') { ports } else { Ports { last: u16::MAX, ..ports } })
 }
 
+/// The knobs without one of them.
+fn without(conditions: &Conditions, knob: &str) -> Vec<knobs::KnobWish> {
+    conditions.knobs.iter().filter(|wish| wish.knob != knob).cloned().collect()
+}
+
 /// A value as the study's author wrote it, without the comments and spaces around it.
 pub fn shown(value: &Value) -> String {
     value.clone().decorated("", "").to_string()
@@ -488,6 +539,9 @@ pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(),
     let input = match setting.kind {
         Kind::Parts => beside::of_toml(value).map(Input::Parts).map_err(|reason| format!("`{name}`: {reason}"))?,
         kind => kind.read_toml(value).ok_or_else(|| {
+            if let Some(why) = value.as_str().and_then(|text| kind.why_not(text)) {
+                return format!("`{name}` is {}: {why}", shown(value));
+            }
             let hint = did_you_mean(value.as_str().unwrap_or(""), kind.words().iter().copied());
             format!("`{name}` is {}; allowed: {}{hint}", shown(value), kind.allowed())
         })?,
@@ -509,6 +563,9 @@ impl Setting {
                 Input::Parts(parts)
             }
             kind => kind.read_text(text).ok_or_else(|| {
+                if let Some(why) = kind.why_not(text) {
+                    return why;
+                }
                 let hint = did_you_mean(text, kind.words().iter().copied());
                 format!("`{text}` is not possible here; allowed: {}{hint}", kind.allowed())
             })?,
@@ -535,8 +592,17 @@ impl Kind {
             Kind::Word(words) => quoted(words),
             Kind::Name => "a name of 1 to 15 letters".to_owned(),
             Kind::Form(_, allowed, _) => (*allowed).to_owned(),
+            Kind::Knob(syntax) => syntax.allowed.to_owned(),
             Kind::Switch => "true or false".to_owned(),
             Kind::Parts => beside::IN_STUDIES.to_owned(),
+        }
+    }
+
+    /// Why a text is not possible, where there is more to say than what is allowed.
+    fn why_not(&self, text: &str) -> Option<String> {
+        match self {
+            Kind::Knob(syntax) => syntax.read(text).err(),
+            _ => None,
         }
     }
 
@@ -549,6 +615,7 @@ impl Kind {
             | Kind::Time(..)
             | Kind::Name
             | Kind::Form(..)
+            | Kind::Knob(_)
             | Kind::Switch
             | Kind::Parts => &[],
         }
@@ -558,6 +625,7 @@ impl Kind {
         match (self, value) {
             (Kind::Switch, Value::Boolean(on)) => Some(Input::Number(u64::from(*on.value()))),
             (Kind::Switch, _) => None,
+            (Kind::Knob(_), Value::Integer(number)) => self.read_text(&number.value().to_string()),
             (Kind::Time(..), Value::Integer(seconds)) => self.within(*seconds.value() as f64 * 1000.0),
             (Kind::Time(..), Value::Float(seconds)) => self.within(*seconds.value() * 1000.0),
             (Kind::Word(_) | Kind::Form(..), Value::Integer(number)) => self.read_text(&number.value().to_string()),
@@ -579,6 +647,7 @@ impl Kind {
             Kind::Time(..) => self.within(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0),
             Kind::Name => (1..16).contains(&text.len()).then(|| Input::Word(text.to_owned())),
             Kind::Form(_, _, takes) => takes(text).then(|| Input::Word(text.to_owned())),
+            Kind::Knob(syntax) => syntax.read(text).is_ok().then(|| Input::Word(text.trim().to_owned())),
             Kind::Switch => text.parse::<bool>().ok().map(|on| Input::Number(u64::from(on))),
             Kind::Word(_) | Kind::Parts => None,
         }

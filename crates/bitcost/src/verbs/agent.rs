@@ -4,5 +4,6 @@ use crate::failure::Failure;
 
 /// Serves until standard input ends.
 pub fn run() -> Result<(), Failure> {
-    ::agent::serve(std::io::stdin(), std::io::stdout()).map_err(|error| Failure::Environment(error.to_string()))
+    ::agent::serve(std::io::stdin(), std::io::stdout(), &::agent::Keeping::lab())
+        .map_err(|error| Failure::Environment(error.to_string()))
 }

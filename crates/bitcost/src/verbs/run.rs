@@ -11,7 +11,7 @@ use drive::Ending;
 use live::View;
 use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
-use model::study::Study;
+use model::study::{Cell, Study};
 use model::units::parse_duration;
 use report::{Summary, nothing_measured};
 use store::{Log, Writer};
@@ -149,6 +149,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
     plan.cells.iter().try_for_each(|cell| place::check_cpus(&cell.conditions))?;
+    check_in_lab(&study, &plan)?;
     let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
@@ -180,6 +181,7 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
         same_study(&studies::find(name)?, &study)?;
     }
     let writer = Writer::resume(&log)?;
+    check_in_lab(&study, &plan)?;
     let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
     let before = log.events.iter().find_map(|event| match event {
         Event::Prepared { ends, .. } => Some(ends),
@@ -198,6 +200,15 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
     }
     let ending = session.execute(&plan, &done, &mut |event| output.take(event))?;
     Ok((output.close(), ending))
+}
+
+/// What cannot be had in the study's lab is said before anything is made.
+fn check_in_lab(study: &Study, plan: &Plan) -> Result<(), Failure> {
+    let check = |cell: &Cell| {
+        let outcome = cell.conditions.check_in_lab(study.lab.mtu_bytes);
+        outcome.map_err(|why| Failure::Usage(format!("{}: {}: {why}", study.name, cell.name())))
+    };
+    plan.cells.iter().try_for_each(check)
 }
 
 fn planned(log: &Log) -> Result<(Study, Plan), Failure> {

@@ -96,6 +96,7 @@ fn value_name(kind: Kind) -> String {
         Kind::Word(words) => words.join("|"),
         Kind::Name => "NAME".to_owned(),
         Kind::Form(word, ..) => word.to_owned(),
+        Kind::Knob(syntax) => syntax.word.to_owned(),
         Kind::Switch => "true|false".to_owned(),
         Kind::Parts => "\"WORKLOAD OPTION=VALUE …\"".to_owned(),
     }
@@ -210,6 +211,7 @@ fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
         conditions.places.ip_version = Some(version);
     }
     conditions.check(arguments.mtu).map_err(Failure::Usage)?;
+    conditions.check_in_lab(arguments.mtu).map_err(Failure::Usage)?;
     Ok(conditions)
 }
 

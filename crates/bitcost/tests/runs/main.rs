@@ -8,6 +8,7 @@ mod bench;
 mod broken_off;
 mod cut;
 mod host;
+mod knobs;
 mod many;
 mod one_run;
 mod parts;
@@ -41,6 +42,8 @@ fn main() {
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
+        ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
+        ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
         ("resuming_repeats_what_measured_nothing", Host, resume::repeats_what_measured_nothing),
         ("a_log_cut_anywhere_is_shown", Host, cut::shown),
