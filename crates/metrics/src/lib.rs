@@ -5,11 +5,13 @@
 pub mod attribution;
 mod counting;
 mod cpu;
+mod parts;
 mod table;
 mod timing;
 mod view;
 
 pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
 pub use counting::{DISTURBED_PCT, disturbance_pct};
+pub use parts::{PartRun, parts};
 pub use table::{Better, METRICS, Metric, metric};
 pub use view::RunView;

@@ -5,6 +5,7 @@ use model::record::Role;
 use crate::attribution::{Attribution, Method, attribute};
 use crate::counting;
 use crate::cpu;
+use crate::parts;
 use crate::timing;
 use crate::view::RunView;
 
@@ -611,7 +612,69 @@ pub const METRICS: &[Metric] = &[
         "the loop with nothing in the kernel's place, fastest of the batches of 20 ms",
         |run| timing::self_cost_ns(run, Role::Receiver),
     ),
+    row(
+        "total_throughput_mbps",
+        "Throughput of all parts",
+        "Mbit/s",
+        Better::Higher,
+        "sum of the throughput of every part, each as it is by itself",
+        parts::total_throughput_mbps,
+    ),
+    Metric {
+        attributed: true,
+        ..row(
+            "sender_total_service_demand_us_per_kib",
+            "Service demand of the sender, all parts",
+            "µs/KiB",
+            Better::Lower,
+            "the sender's attributed CPU time ÷ KiB that it sent and received in all parts",
+            |run| parts::total_demand(run, Role::Sender),
+        )
+    },
+    Metric {
+        attributed: true,
+        ..row(
+            "receiver_total_service_demand_us_per_kib",
+            "Service demand of the receiver, all parts",
+            "µs/KiB",
+            Better::Lower,
+            "the receiver's attributed CPU time ÷ KiB that it sent and received in all parts",
+            |run| parts::total_demand(run, Role::Receiver),
+        )
+    },
+    row("beside_throughput_mbps", "Throughput of the stream beside", "Mbit/s", Better::Higher, BESIDE_DOC, |run| {
+        parts::beside_stream(run, "throughput_mbps")
+    }),
+    row("beside_loss_pct", "Datagrams lost of the stream beside", "%", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_stream(run, "loss_pct")
+    }),
+    row("beside_transactions_per_second", "Transactions beside", "1/s", Better::Higher, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "transactions_per_second")
+    }),
+    row("beside_requests_lost_pct", "Requests without an answer, beside", "%", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "requests_lost_pct")
+    }),
+    row("beside_latency_mean_us", "Latency beside, mean", "µs", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "latency_mean_us")
+    }),
+    row("beside_latency_p50_us", "Latency beside, median", "µs", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "latency_p50_us")
+    }),
+    row("beside_latency_p90_us", "Latency beside, 90 %", "µs", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "latency_p90_us")
+    }),
+    row("beside_latency_p99_us", "Latency beside, 99 %", "µs", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "latency_p99_us")
+    }),
+    row("beside_latency_p999_us", "Latency beside, 99.9 %", "µs", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "latency_p999_us")
+    }),
+    row("beside_latency_max_us", "Latency beside, longest", "µs", Better::Lower, BESIDE_DOC, |run| {
+        parts::beside_transactions(run, "latency_max_us")
+    }),
 ];
+
+const BESIDE_DOC: &str = "the same figure of the first part beside the run's own workload that has it";
 
 const SEND_CALL_DOC: &str = "the time that this share of the window's send calls did not exceed, to three digits";
 

@@ -1,14 +1,15 @@
 //! Why a run with a result has no place in its cell.
 
+use metrics::{RunView, parts};
 use model::conditions::Conditions;
 use model::record::{EndRecord, Sample, ThreadKind};
 
 /// The reasons, joined; absent where the run may be used.
-pub(crate) fn reason(sender: &EndRecord, receiver: &EndRecord, conditions: &Conditions) -> Option<String> {
-    let mut reasons = offloads(sender);
-    reasons.extend(offloads(receiver));
-    reasons.extend(segment_size(sender, conditions));
-    reasons.extend(nothing(sender, receiver));
+pub(crate) fn reason(run: &RunView) -> Option<String> {
+    let mut reasons = offloads(run.sender);
+    reasons.extend(offloads(run.receiver));
+    reasons.extend(parts(run).iter().filter_map(|part| segment_size(&part.sender, &part.conditions)));
+    reasons.extend(nothing(run.sender, run.receiver));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 

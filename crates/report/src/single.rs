@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use metrics::{METRICS, Metric, RunView, attribute};
+use metrics::{METRICS, Metric, PartRun, RunView, attribute, parts};
+use model::conditions::{Conditions, Direction};
 use model::modes;
 use model::record::{EndRecord, FlowRecord, InForce, Role};
 use serde_json::{Map, Value, json};
@@ -97,18 +98,33 @@ const SHOWN_WHERE_ANY: &[&str] = &[
     "receiver_wait_calls_per_message",
 ];
 
+/// What is shown once where a run has several parts.
+const SHOWN_OF_ALL: &[&str] = &[
+    "total_throughput_mbps",
+    "sender_total_service_demand_us_per_kib",
+    "receiver_total_service_demand_us_per_kib",
+    "sender_cpu_util_pct",
+    "sender_peak_cpu_pct",
+    "receiver_cpu_util_pct",
+    "receiver_peak_cpu_pct",
+    "own_cpu_share_pct",
+];
+
 /// The result of one run as lines of text.
 pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
-    let shown = if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN };
-    for metric in shown.iter().filter_map(|name| metrics::metric(name)) {
-        if metric.name.contains("self_cost") && !is_small(run) {
-            continue;
+    if run.is_alone() {
+        if run.conditions.direction != Direction::Forward {
+            let _ = writeln!(text, "{}", heading(run.conditions));
         }
-        let is_news = |value: &f64| *value != 0.0 || !SHOWN_WHERE_ANY.contains(&metric.name);
-        if let Some(value) = (metric.compute)(run).filter(is_news) {
-            let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);
+        part(&mut text, run);
+    } else {
+        for of in parts(run) {
+            let _ = writeln!(text, "{}", heading(&of.conditions));
+            part(&mut text, &of.view());
         }
+        let _ = writeln!(text, "all parts");
+        figures(&mut text, run, SHOWN_OF_ALL);
     }
     match attribute(run) {
         Ok(attribution) => {
@@ -123,25 +139,57 @@ pub fn single_text(run: &RunView) -> String {
         let _ =
             writeln!(text, "disturbed: something else took {other} % of the CPUs' time; measure on an idle machine");
     }
-    text.push_str(&threads(run));
-    for end in [run.sender, run.receiver] {
-        if let Some(line) = mode(run, end) {
-            let _ = writeln!(text, "{line}");
-        }
-    }
     for setting in not_in_force(run) {
         let _ = writeln!(text, "not in force: {setting}");
     }
     text
 }
 
-/// Each setting that was asked of an end and is not in force there: `receiver receive_buffer_bytes: asked …, is …`.
-pub fn not_in_force(run: &RunView) -> Vec<String> {
-    let of_end = |end: &EndRecord| {
-        let name = end.role.name();
-        not_as_asked(end).into_iter().map(move |setting| format!("{name} {setting}"))
+/// `← tcp_rr: to the host called sender`
+fn heading(conditions: &Conditions) -> String {
+    let to = match conditions.direction {
+        Direction::Reverse => "to the host called sender",
+        Direction::Forward | Direction::Both => "from the host called sender",
     };
-    [run.sender, run.receiver].into_iter().flat_map(of_end).collect()
+    format!("{}: {to}", conditions.phrase())
+}
+
+/// The figures of one workload, its threads and its modes.
+fn part(text: &mut String, run: &RunView) {
+    figures(text, run, if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN });
+    text.push_str(&threads(run));
+    for end in [run.sender, run.receiver] {
+        if let Some(line) = mode(run, end) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+}
+
+fn figures(text: &mut String, run: &RunView, shown: &[&str]) {
+    for metric in shown.iter().filter_map(|name| metrics::metric(name)) {
+        if metric.name.contains("self_cost") && !is_small(run) {
+            continue;
+        }
+        let is_news = |value: &f64| *value != 0.0 || !SHOWN_WHERE_ANY.contains(&metric.name);
+        if let Some(value) = (metric.compute)(run).filter(is_news) {
+            let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);
+        }
+    }
+}
+
+/// Each setting that was asked of an end and is not in force there: `receiver receive_buffer_bytes: asked …, is …`.
+/// Of a part beside the first the part is named, too.
+pub fn not_in_force(run: &RunView) -> Vec<String> {
+    let of_end = |end: &EndRecord, part: &str| {
+        let name = end.role.name();
+        let found = not_as_asked(end).into_iter();
+        found.map(|setting| format!("{part}{name} {setting}")).collect::<Vec<_>>()
+    };
+    let of_part = |(index, part): (usize, &PartRun)| {
+        let name = if index == 0 { String::new() } else { format!("{}: ", part.conditions.phrase()) };
+        [&part.sender, &part.receiver].into_iter().flat_map(|end| of_end(end, &name)).collect::<Vec<_>>()
+    };
+    parts(run).iter().enumerate().flat_map(of_part).collect()
 }
 
 /// True where messages are so small that the engine's own cost is worth a look.
@@ -155,18 +203,33 @@ fn is_small(run: &RunView) -> bool {
     size < SMALL_BYTES
 }
 
-/// The result of one run as a JSON document: every metric by its name, settings, and both raw records.
+/// The result of one run as a JSON document: every metric by its name, settings, and both raw records; and of a run
+/// of several parts `parts`, the metrics of each by itself.
 pub fn single_json(run: &RunView) -> Value {
-    let value = |metric: &Metric| Some((metric.name.to_owned(), json!((metric.compute)(run)?)));
-    let metrics: Map<String, Value> = METRICS.iter().filter_map(value).collect();
-    json!({
+    let mut document = json!({
         "conditions": run.conditions,
-        "metrics": metrics,
+        "metrics": by_name(run),
         "attribution": attribute(run).ok().map(|attribution| attribution.method.name()),
         "not_in_force": { "sender": not_as_asked(run.sender), "receiver": not_as_asked(run.receiver) },
         "sender": run.sender,
         "receiver": run.receiver,
-    })
+    });
+    if !run.is_alone() {
+        let part = |part: &PartRun| {
+            json!({
+                "conditions": part.conditions,
+                "metrics": by_name(&part.view()),
+                "not_in_force": { "sender": not_as_asked(&part.sender), "receiver": not_as_asked(&part.receiver) },
+            })
+        };
+        document["parts"] = parts(run).iter().map(part).collect();
+    }
+    document
+}
+
+fn by_name(run: &RunView) -> Map<String, Value> {
+    let value = |metric: &Metric| Some((metric.name.to_owned(), json!((metric.compute)(run)?)));
+    METRICS.iter().filter_map(value).collect()
 }
 
 /// `8 flows over 2 threads at each end`, and what such a run left unfinished.

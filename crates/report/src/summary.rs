@@ -348,11 +348,11 @@ impl Runs {
     }
 
     fn ended(&mut self, planned: &PlannedRun, cell: &Cell, view: &RunView) {
-        if let Some(reason) = exclude::reason(view.sender, view.receiver, view.conditions) {
+        if let Some(reason) = exclude::reason(view) {
             return self.exclude(planned, cell, reason);
         }
         self.cells[planned.cell].add(planned.block, view);
-        for sentence in not_in_force(view.sender, view.receiver, view.conditions) {
+        for sentence in not_in_force(view) {
             self.notes.add(sentence);
         }
         if metrics::disturbance_pct(view).is_some() {

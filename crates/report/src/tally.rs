@@ -1,5 +1,6 @@
 //! Counting distinct sentences and methods over runs, and what was asked for but not in force.
 
+use metrics::{PartRun, RunView, parts};
 use model::conditions::Conditions;
 use model::record::{EndRecord, InForce};
 
@@ -22,8 +23,17 @@ impl<T: PartialEq> Tally<T> {
     }
 }
 
-/// One sentence per setting of either end that was asked for and is not in force.
-pub(crate) fn not_in_force(sender: &EndRecord, receiver: &EndRecord, conditions: &Conditions) -> Vec<String> {
+/// One sentence per setting of either end that was asked for and is not in force, in any part.
+pub(crate) fn not_in_force(run: &RunView) -> Vec<String> {
+    let of_part = |(index, part): (usize, &PartRun)| {
+        let name = if index == 0 { String::new() } else { format!("{}: ", part.conditions.phrase()) };
+        let found = of_part(&part.sender, &part.receiver, &part.conditions);
+        found.into_iter().map(|sentence| format!("{name}{sentence}")).collect::<Vec<_>>()
+    };
+    parts(run).iter().enumerate().flat_map(of_part).collect()
+}
+
+fn of_part(sender: &EndRecord, receiver: &EndRecord, conditions: &Conditions) -> Vec<String> {
     let mut sentences = Vec::new();
     for end in [sender, receiver] {
         let found = end.in_force.iter().filter_map(sentence);

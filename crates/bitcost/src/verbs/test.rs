@@ -136,8 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let found = report::mode_search_text(search);
         if arguments.json { eprint!("{found}") } else { output::print(&found)? }
     }
-    let transactions = conditions.workload.is_transactional();
-    let mut seconds = if transactions { Seconds::of_transactions() } else { Seconds::default() };
+    let mut seconds = Seconds::of(&conditions);
     let mut outcome = Err(Failure::Interrupted);
     let mut printed = Ok(());
     let mut take = |event: Event| {

@@ -29,6 +29,7 @@ fn main() {
         ("both_ends_account_for_every_byte", Host, accounting::every_byte),
         ("lost_datagrams_part_the_two_receive_demands", Host, accounting::lost_datagrams),
         ("every_workload_goes_each_way_and_both", Host, parts::directions),
+        ("every_part_is_told", Host, parts::told),
         ("parts_beside_each_other_account_for_what_they_moved", Host, parts::mixes),
         ("a_hundred_flows_over_two_threads_add_up", Host, many::a_hundred),
         ("a_thousand_flows_over_two_threads_run", Host, many::a_thousand),

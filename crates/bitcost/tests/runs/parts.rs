@@ -1,8 +1,9 @@
 //! Directions and mixes: every part of a run accounts for what it moved, whoever sent it.
 
+use metrics::{Method, RunView};
 use model::conditions::{Conditions, Direction, Workload};
 use model::event::Event;
-use model::record::{EndRecord, FlowRecord, Role};
+use model::record::{EndRecord, FlowRecord, Role, Sample, ThreadKind};
 
 use crate::bench::{Bench, plan};
 
@@ -48,6 +49,9 @@ levels = [
 ]
 [run]
 blocks = 1
+[table]
+rows = "load"
+metrics = ["throughput_mbps", "total_throughput_mbps", "beside_transactions_per_second", "beside_latency_p99_us"]
 "#;
 
 /// What one end of one part counted.
@@ -110,6 +114,7 @@ fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
         assert!(end.samples.iter().all(|sample| sample.beside.len() + 1 == parts.len()));
     }
     let is_one = conditions.beside.is_empty();
+    one_cost(conditions, sender, receiver);
     for (part, conditions) in parts.iter().enumerate() {
         let (a, b) = (Side::of(sender, part), Side::of(receiver, part));
         assert_eq!(b.role, a.role.other());
@@ -125,6 +130,25 @@ fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
             account(conditions, from, to);
         }
         account(conditions, &from.all, &to.all);
+    }
+}
+
+/// The CPU time of an end is that of all flows' threads and of its NAPI thread, as they stand in its record.
+fn one_cost(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
+    let run = RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true };
+    let Ok(attribution) = metrics::attribute(&run) else { return };
+    if attribution.method != Method::NapiThread {
+        return;
+    }
+    for end in [sender, receiver] {
+        let of_threads = |sample: &Sample| -> u64 {
+            let counted = sample.threads.iter().filter(|thread| thread.kind != ThreadKind::Monitor);
+            counted.map(|thread| thread.run_ns).sum()
+        };
+        let (first, last) = (end.samples.first().unwrap(), end.samples.last().unwrap());
+        let seconds = (of_threads(last) - of_threads(first)) as f64 / 1e9;
+        let found = attribution.end(end.role).cpu_seconds();
+        assert!((found - seconds).abs() < 1e-9, "{found} s, {seconds} s");
     }
 }
 
@@ -174,4 +198,36 @@ pub fn mixes() {
         })
         .collect();
     assert_eq!(bounds, [0, 0]);
+}
+
+/// Every part has its lines and its figures, each named by its direction.
+pub fn told() {
+    let bench = Bench::new();
+    let words =
+        ["test", "tcp", "--both", "--beside", "rr direction=reverse request-size=64", "-t", "1100ms", "-O", "100ms"];
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    for line in
+        ["    1 s  ← tcp_stream sender", "← tcp_rr: to the host called sender", "all parts", "Throughput of all parts"]
+    {
+        assert!(done.stdout.lines().any(|said| said.starts_with(line)), "{line}: {}", done.stdout);
+    }
+    let done = bench.bitcost(&[&words[..], &["--json"]].concat());
+    done.assert_code(0);
+    let document = done.json();
+    let parts = document["parts"].as_array().unwrap();
+    let found: Vec<String> = parts
+        .iter()
+        .map(|part| ["workload", "direction"].map(|key| part["conditions"][key].as_str().unwrap()).join(" "))
+        .collect();
+    assert_eq!(found, ["tcp_stream forward", "tcp_stream reverse", "tcp_rr reverse"]);
+    let of = |part: usize, name: &str| parts[part]["metrics"][name].as_f64();
+    let all = |name: &str| document["metrics"][name].as_f64();
+    assert_eq!(all("throughput_mbps"), of(0, "throughput_mbps"));
+    assert_eq!(all("beside_throughput_mbps"), of(1, "throughput_mbps"));
+    assert_eq!(all("beside_transactions_per_second"), of(2, "transactions_per_second"));
+    assert_eq!(all("beside_latency_p99_us"), of(2, "latency_p99_us"));
+    let sum: Option<f64> = (0..3).map(|part| of(part, "throughput_mbps")).sum();
+    assert!((all("total_throughput_mbps").unwrap() / sum.unwrap() - 1.0).abs() < 1e-9);
+    bench.assert_nothing_left();
 }
