@@ -3,6 +3,7 @@
 //! A mode is told by name in the record. It is never chosen in place of another: what the kernel
 //! refuses is an error.
 
+mod taking;
 mod tcp_mapped;
 mod tcp_sendfile;
 mod tcp_splice;
@@ -18,7 +19,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
 
 use model::conditions::{Conditions, ReceiveSize, Waiting};
 use model::modes::{MODES, Mode, setting};
@@ -32,6 +32,7 @@ use crate::intake::Intake;
 use crate::options::tcp_info;
 use crate::pacing::Pacer;
 use crate::tcp_stream::end_in_good_order;
+use taking::Taking;
 
 /// A fast mode of one end, ready to move messages.
 trait Fast: Send {
@@ -45,6 +46,11 @@ trait Fast: Send {
     /// Counters that only this mode has.
     fn counters(&self) -> BTreeMap<&'static str, u64> {
         BTreeMap::new()
+    }
+
+    /// What a receiver of a connection keeps.
+    fn taking(&self) -> Option<&Taking> {
+        None
     }
 
     /// What a receiver of datagrams keeps.
@@ -227,7 +233,8 @@ impl Flow for FastFlow {
         let counters = self.fast.counters().into_iter();
         let mode_counters = counters.map(|(name, count)| (name.to_owned(), count)).collect();
         let pacing = self.pacer.as_ref().map(Pacer::record);
-        Outcome { tcp_info, sequence, pacing, mode_counters, ..Outcome::default() }
+        let low_water_bytes = self.fast.taking().and_then(Taking::low_water_bytes);
+        Outcome { tcp_info, sequence, pacing, mode_counters, low_water_bytes, ..Outcome::default() }
     }
 }
 
@@ -260,31 +267,6 @@ fn hold(pacer: &mut Option<Pacer>, control: &Control) {
     if let Some(pacer) = pacer {
         pacer.wait(control);
     }
-}
-
-/// Receives from a connection until the sender has ended it. `call` makes one call and says how many bytes it took.
-fn receive_stream(
-    control: &Control,
-    delay_us: u32,
-    mut call: impl FnMut() -> Result<usize, Errno>,
-) -> Result<(), Errno> {
-    let delay = Duration::from_micros(delay_us.into());
-    while control.phase() != Phase::Abort {
-        match call() {
-            Ok(0) => break,
-            Ok(length) => control.count_call(control.phase(), length),
-            Err(Errno::AGAIN) => {
-                control.count_empty();
-                continue;
-            }
-            Err(Errno::INTR) => continue,
-            Err(error) => return Err(error),
-        }
-        if !delay.is_zero() {
-            std::thread::sleep(delay);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

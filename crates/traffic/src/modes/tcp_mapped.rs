@@ -10,7 +10,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use sys::zerocopy::Mapping;
 
-use super::{Fast, errno, receive_room, receive_stream};
+use super::taking::Taking;
+use super::{Fast, errno, receive_room};
 use crate::control::Control;
 use crate::pacing::Pacer;
 
@@ -21,7 +22,7 @@ struct Receiver {
     mapping: Mapping,
     buffer: Vec<u8>,
     waiting: Waiting,
-    delay_us: u32,
+    taking: Taking,
     tally: Tally,
 }
 
@@ -40,18 +41,18 @@ pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<B
         mapping: Mapping::of(socket, room)?,
         buffer: vec![0; room],
         waiting: conditions.waiting,
-        delay_us: conditions.receiver_delay_us,
+        taking: Taking::of(conditions, socket),
         tally: Tally::default(),
     }))
 }
 
 impl Fast for Receiver {
     fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { mapping, buffer, waiting, delay_us, tally } = self;
+        let Receiver { mapping, buffer, waiting, taking, tally } = self;
         // What must be read by a plain call before the next pages.
         let mut to_read = 0;
         let mut is_something_there = false;
-        receive_stream(control, *delay_us, || {
+        taking.receive(socket, control, || {
             if to_read == 0 {
                 if *waiting == Waiting::Block && !is_something_there {
                     tally.waits += 1;
@@ -88,5 +89,9 @@ impl Fast for Receiver {
             ("copied_bytes", self.tally.copied_bytes),
             ("wait_calls", self.tally.waits),
         ])
+    }
+
+    fn taking(&self) -> Option<&Taking> {
+        Some(&self.taking)
     }
 }

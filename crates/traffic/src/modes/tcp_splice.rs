@@ -13,7 +13,8 @@ use model::conditions::{Conditions, Waiting};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee};
 
-use super::{Fast, hold, receive_room, receive_stream};
+use super::taking::Taking;
+use super::{Fast, hold, receive_room};
 use crate::control::Control;
 use crate::loops::{Amount, send_messages};
 use crate::pacing::Pacer;
@@ -91,12 +92,12 @@ struct Receiver {
     nowhere: File,
     room: usize,
     flags: SpliceFlags,
-    delay_us: u32,
+    taking: Taking,
     drains: u64,
 }
 
 /// Opens the pipe and `/dev/null`.
-pub fn receiver(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
     let room = receive_room(conditions);
     let flags = match conditions.waiting {
         Waiting::Block => SpliceFlags::empty(),
@@ -107,15 +108,15 @@ pub fn receiver(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<
         nowhere: File::options().write(true).open("/dev/null")?,
         room,
         flags,
-        delay_us: conditions.receiver_delay_us,
+        taking: Taking::of(conditions, socket),
         drains: 0,
     }))
 }
 
 impl Fast for Receiver {
     fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { pipe, nowhere, room, flags, delay_us, drains } = self;
-        receive_stream(control, *delay_us, || {
+        let Receiver { pipe, nowhere, room, flags, taking, drains } = self;
+        taking.receive(socket, control, || {
             let length = splice(socket, None, &pipe.into, None, *room, *flags)?;
             let mut left = length;
             while left > 0 {
@@ -128,5 +129,9 @@ impl Fast for Receiver {
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
         BTreeMap::from([("drain_calls", self.drains)])
+    }
+
+    fn taking(&self) -> Option<&Taking> {
+        Some(&self.taking)
     }
 }

@@ -7,7 +7,8 @@ use model::conditions::Conditions;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use super::{Fast, receive_room, receive_stream};
+use super::taking::Taking;
+use super::{Fast, receive_room};
 use crate::control::Control;
 use crate::loops::receive_flags;
 use crate::pacing::Pacer;
@@ -16,21 +17,25 @@ struct Receiver {
     /// Never written to.
     room: Vec<u8>,
     flags: RecvFlags,
-    delay_us: u32,
+    taking: Taking,
 }
 
 /// Receives without a copy.
-pub fn receiver(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
     Ok(Box::new(Receiver {
         room: vec![0; receive_room(conditions)],
         flags: receive_flags(conditions) | RecvFlags::TRUNC,
-        delay_us: conditions.receiver_delay_us,
+        taking: Taking::of(conditions, socket),
     }))
 }
 
 impl Fast for Receiver {
     fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { room, flags, delay_us } = self;
-        receive_stream(control, *delay_us, || recv(socket, &mut room[..], *flags).map(|(_, length)| length))
+        let Receiver { room, flags, taking } = self;
+        taking.receive(socket, control, || recv(socket, &mut room[..], *flags).map(|(_, length)| length))
+    }
+
+    fn taking(&self) -> Option<&Taking> {
+        Some(&self.taking)
     }
 }

@@ -9,7 +9,8 @@ use rustix::io::Errno;
 use sys::datagram::Wait;
 use sys::uring::ReceiveRing;
 
-use super::{Fast, errno, receive_stream, wait};
+use super::taking::Taking;
+use super::{Fast, errno, wait};
 use crate::control::Control;
 use crate::intake::{Intake, QUIET};
 use crate::pacing::Pacer;
@@ -26,9 +27,15 @@ const ROOM_MAX: usize = 1 << 20;
 struct Receiver {
     ring: ReceiveRing,
     wait: Wait,
-    delay_us: u32,
+    kept: Kept,
+}
+
+/// What it keeps of what came.
+enum Kept {
+    /// Of a connection.
+    Stream(Taking),
     /// Of datagrams.
-    intake: Option<Intake>,
+    Datagrams(Intake),
 }
 
 /// Makes the ring and its buffers.
@@ -42,21 +49,24 @@ pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<B
     Ok(Box::new(Receiver {
         ring: ReceiveRing::new(socket, count as u16, room)?,
         wait: wait(conditions),
-        delay_us: conditions.receiver_delay_us,
-        intake: is_datagram.then(|| Intake::of(conditions)),
+        kept: if is_datagram {
+            Kept::Datagrams(Intake::of(conditions))
+        } else {
+            Kept::Stream(Taking::of(conditions, socket))
+        },
     }))
 }
 
 impl Fast for Receiver {
-    fn run(&mut self, _socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { ring, wait, delay_us, intake } = self;
-        let result = match intake {
-            Some(intake) => intake.receive(control, |intake| {
+    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+        let Receiver { ring, wait, kept } = self;
+        let result = match kept {
+            Kept::Datagrams(intake) => intake.receive(control, |intake| {
                 ring.receive(*wait, QUIET).map_err(errno)?;
                 intake.take_all(control, ring.received());
                 Ok(())
             }),
-            None => receive_stream(control, *delay_us, || ring.receive(*wait, QUIET).map_err(errno)),
+            Kept::Stream(taking) => taking.receive(socket, control, || ring.receive(*wait, QUIET).map_err(errno)),
         };
         ring.stop();
         result
@@ -73,6 +83,16 @@ impl Fast for Receiver {
     }
 
     fn intake(&self) -> Option<&Intake> {
-        self.intake.as_ref()
+        match &self.kept {
+            Kept::Datagrams(intake) => Some(intake),
+            Kept::Stream(_) => None,
+        }
+    }
+
+    fn taking(&self) -> Option<&Taking> {
+        match &self.kept {
+            Kept::Stream(taking) => Some(taking),
+            Kept::Datagrams(_) => None,
+        }
     }
 }

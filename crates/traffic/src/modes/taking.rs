@@ -1,0 +1,61 @@
+//! What every fast receiver of a connection does between its calls: count, settle its low-water mark, wait.
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use model::conditions::Conditions;
+use rustix::io::Errno;
+
+use crate::control::{Control, Phase};
+use crate::low_water::LowWater;
+
+/// A connection that is received from.
+pub struct Taking {
+    delay: Duration,
+    low_water: LowWater,
+}
+
+impl Taking {
+    /// Of a run that begins.
+    pub fn of(conditions: &Conditions, socket: BorrowedFd<'_>) -> Taking {
+        let delay = Duration::from_micros(conditions.receiver_delay_us.into());
+        Taking { delay, low_water: LowWater::of(conditions, socket) }
+    }
+
+    /// Receives until the sender has ended the connection. `call` makes one call and says how many bytes it took.
+    pub fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        mut call: impl FnMut() -> Result<usize, Errno>,
+    ) -> Result<(), Errno> {
+        self.low_water.begin();
+        loop {
+            let phase = control.phase();
+            if phase == Phase::Abort {
+                return Ok(());
+            }
+            if self.low_water.is_due(phase) {
+                self.low_water.settle(socket, control);
+            }
+            match call() {
+                Ok(0) => return Ok(()),
+                Ok(length) => control.count_call(control.phase(), length),
+                Err(Errno::AGAIN) => {
+                    control.count_empty();
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error),
+            }
+            if !self.delay.is_zero() {
+                std::thread::sleep(self.delay);
+            }
+        }
+    }
+
+    /// The low-water mark that it set, as read back.
+    pub fn low_water_bytes(&self) -> Option<u32> {
+        self.low_water.in_force()
+    }
+}
