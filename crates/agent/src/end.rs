@@ -242,6 +242,8 @@ impl End {
                 low_water_bytes: outcome.low_water_bytes,
                 delay_variation: outcome.delay_variation,
                 mode_counters: outcome.mode_counters,
+                at_begin: outcome.at_begin,
+                at_end: outcome.at_end,
             }
         };
         let flows: Vec<FlowRecord> = flows.into_iter().enumerate().map(record).collect();

@@ -187,6 +187,25 @@ fn a_mistake_on_the_command_line_is_named() {
         (&["test", "tcp", "-B", "h1"], &["--sender-address", "`h1`", "10.0.0.1"]),
         (&["test", "tcp", "--source-port", "0"], &["--source-port", "1 to 65535"]),
         (&["test", "tcp", "-P", "3", "--source-port", "40000-40001"], &["3 flows do not fit", "40000-40001"]),
+        (
+            &["test", "tcp", "--message-size-distribution", "64,0"],
+            &["--message-size-distribution", "`64,0`", "uniform:"],
+        ),
+        (&["test", "rr", "--message-size-distribution", "64"], &["message_size_distribution is not for tcp_rr"]),
+        (&["test", "udp", "--message-size-distribution", "4,64"], &["without room for a number", "8 bytes and more"]),
+        (
+            &["test", "tcp", "--message-size-distribution", "64,128", "-M", "message"],
+            &["no one size for `mss", "a number of bytes"],
+        ),
+        (
+            &["test", "udp", "--message-size-distribution", "64,65508"],
+            &["65508 bytes is over the UDP limit", "1 to 65507 (IPv4)"],
+        ),
+        (&["test", "tcp", "--buffer-alignment", "100"], &["no power of two", "allowed: 64, 128"]),
+        (&["test", "tcp", "--ring", "0"], &["--ring", "from 1 to 4096"]),
+        (&["test", "tcp", "--ring", "4096", "-l", "16MiB"], &["take 68719476736 bytes of memory"]),
+        (&["test", "tcp", "--ring", "2", "--send-mode", "zerocopy"], &["not for send_mode `zerocopy`", "plain"]),
+        (&["test", "tcp", "--payload", "dirt"], &["--payload", "did you mean `dirty`?"]),
         (&["test", "tpc"], &["tpc", "tcp"]),
     ];
     for (words, says) in rows {

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::buffers::Buffers;
 use crate::knobs::{KnobWish, Syntax};
 use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
 use crate::record::Role;
+use crate::sizes::Sizes;
 use crate::threads;
 
 /// One way to make traffic.
@@ -281,6 +283,12 @@ pub struct Conditions {
     /// Transactions after which the run ends, over all flows; absent: it ends by time.
     #[serde(default)]
     pub stop_transactions: Option<u64>,
+    /// Sizes of messages that differ; `message_size_bytes` is the largest of them then. Absent: all are of one size.
+    #[serde(default)]
+    pub message_sizes: Option<Sizes>,
+    /// The program's own buffers.
+    #[serde(default)]
+    pub buffers: Buffers,
     /// Where both ends stand.
     #[serde(default)]
     pub places: Places,
@@ -339,6 +347,8 @@ impl Default for Conditions {
             transaction_rate: None,
             request_timeout_ms: second(),
             stop_transactions: None,
+            message_sizes: None,
+            buffers: Buffers::default(),
             places: Places::default(),
             warmup_ms: 250,
             duration_ms: 2000,
@@ -463,16 +473,21 @@ impl Conditions {
         self.message_size_bytes + segments * (ETHERNET + self.header_bytes() + TCP_TIMESTAMPS)
     }
 
+    /// The mean size of a message, in bytes.
+    pub fn mean_message_bytes(&self) -> f64 {
+        self.message_sizes.as_ref().map_or(f64::from(self.message_size_bytes), Sizes::mean)
+    }
+
     /// Messages per second that the run asks of each flow; absent where it is not paced.
     pub fn asked_messages_per_second(&self) -> Option<f64> {
         if let Some(rate) = self.message_rate {
             return Some(rate as f64);
         }
         let bytes = match self.rate_of {
-            RateOf::User => self.message_size_bytes,
-            RateOf::Wire => self.wire_bytes(1500),
+            RateOf::User => self.mean_message_bytes(),
+            RateOf::Wire => f64::from(self.wire_bytes(1500)),
         };
-        Some(self.rate_bps? as f64 / (f64::from(bytes) * 8.0))
+        Some(self.rate_bps? as f64 / (bytes * 8.0))
     }
 
     /// The same, where the sender keeps the rate itself.
@@ -579,6 +594,7 @@ impl Conditions {
         self.check_times()?;
         threads::check(self)?;
         modes::check(self, mtu_bytes)?;
+        self.check_sizes()?;
         let Some(segment) = self.segment_bytes() else { return Ok(()) };
         let headers = self.header_bytes();
         let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
@@ -610,11 +626,48 @@ impl Conditions {
         if self.workload != Workload::UdpStream {
             return Err(refused(format!("with {}; allowed with: udp_stream", self.workload.name())));
         }
-        if self.message_size_bytes < STAMPED_BYTES {
-            let size = self.message_size_bytes;
+        let size = self.message_sizes.as_ref().map_or(self.message_size_bytes, Sizes::smallest);
+        if size < STAMPED_BYTES {
             return Err(refused(format!("in messages of {size} bytes; allowed: {STAMPED_BYTES} and more")));
         }
         plain(self.send_mode, Role::Sender).and(plain(self.receive_mode, Role::Receiver)).map_err(refused)
+    }
+
+    /// Sizes that differ, and the program's buffers.
+    fn check_sizes(&self) -> Result<(), String> {
+        self.buffers.check(self.message_size_bytes.max(self.receive_bytes()))?;
+        let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
+        if self.buffers != Buffers::default()
+            && let Some((end, mode)) = plain.iter().find(|(_, mode)| *mode != Mode::Plain)
+        {
+            let mode = mode.name();
+            return Err(format!(
+                "buffer and payload settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
+            ));
+        }
+        let Some(sizes) = &self.message_sizes else { return Ok(()) };
+        let refused =
+            |what: &str, allowed: &str| Err(format!("message_size_distribution `{sizes}` {what}; allowed: {allowed}"));
+        let is_udp = self.workload.is_datagram();
+        match () {
+            () if self.message_size_bytes != sizes.largest() => {
+                refused("is set, and a message size too", "one of them")
+            }
+            () if self.send_mode != Mode::Plain => refused("is not for fast modes", "send_mode `plain`"),
+            () if self.mss == Some(Mss::Message) => {
+                refused("has no one size for `mss = \"message\"`", "a number of bytes")
+            }
+            () if is_udp && sizes.smallest() < 8 => {
+                refused("has datagrams without room for a number", "8 bytes and more")
+            }
+            () if is_udp && self.stop_bytes.is_some() => {
+                refused("is not for a count of bytes with UDP", "stop_messages")
+            }
+            () if self.rate_of == RateOf::Wire && self.rate_bps.is_some() => {
+                refused("has no one size on the wire", "rate_of = \"user\", or message_rate")
+            }
+            () => Ok(()),
+        }
     }
 
     /// Settings of requests and responses, and settings that only streams have.
@@ -630,6 +683,8 @@ impl Conditions {
             (false, self.stop_bytes.is_some(), "stop_bytes"),
             (false, self.rate_bps.is_some(), "rate_bps"),
             (false, self.message_rate.is_some(), "message_rate"),
+            (false, self.message_sizes.is_some(), "message_size_distribution"),
+            (false, self.buffers != Buffers::default(), "a buffer or payload setting"),
             (false, self.send_mode != Mode::Plain, "send_mode"),
             (false, self.receive_mode != Mode::Plain, "receive_mode"),
         ];

@@ -4,6 +4,7 @@
 //! function of a study and a seed.
 
 pub mod beside;
+pub mod buffers;
 pub mod conditions;
 pub mod event;
 pub mod knobs;
@@ -15,6 +16,7 @@ pub mod place;
 pub mod plan;
 pub mod record;
 pub mod settings;
+pub mod sizes;
 pub mod study;
 pub mod threads;
 pub mod units;

@@ -485,6 +485,18 @@ pub struct SelfCost {
     pub elapsed_ns: u64,
 }
 
+/// Sizes of a flow's socket at one time; what the kernel does not tell is absent. Of workloads that make a connection
+/// for each transaction it is the socket that stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketSizes {
+    /// Send buffer, in bytes as they are asked for: half of what the kernel reports (socket(7)).
+    pub send_buffer_bytes: Option<u32>,
+    /// Receive buffer, in the same bytes.
+    pub receive_buffer_bytes: Option<u32>,
+    /// User data per segment sent, in bytes; TCP only.
+    pub mss_bytes: Option<u32>,
+}
+
 /// What one flow of an end left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRecord {
@@ -503,6 +515,12 @@ pub struct FlowRecord {
     /// How one-way delays differed; where it was asked for, at the receiver only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_variation: Option<DelayVariation>,
+    /// Its socket before the first message.
+    #[serde(default)]
+    pub at_begin: SocketSizes,
+    /// Its socket after the last one: TCP tunes buffers while it runs.
+    #[serde(default)]
+    pub at_end: SocketSizes,
     /// What only its fast mode counts, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mode_counters: BTreeMap<String, u64>,
@@ -522,6 +540,8 @@ impl FlowRecord {
             low_water_bytes: sum.low_water_bytes,
             pacing: sum.pacing.zip(flow.pacing).map(|(a, b)| a.plus(&b)),
             delay_variation: sum.delay_variation.zip(flow.delay_variation.as_ref()).map(|(a, b)| a.plus(b)),
+            at_begin: sum.at_begin,
+            at_end: sum.at_end,
             mode_counters: flow.mode_counters.iter().fold(sum.mode_counters, |mut counters, (name, count)| {
                 *counters.entry(name.clone()).or_default() += count;
                 counters

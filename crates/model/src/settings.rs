@@ -14,6 +14,7 @@ use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
 use crate::place::{self, IpVersion, Ports, Scheduling};
 use crate::record::Role;
+use crate::sizes::{self, Sizes};
 use crate::units;
 
 /// What values a setting takes, and how they are written.
@@ -141,6 +142,8 @@ const CPUS: Kind = Kind::Form("CPUS", "CPU numbers, each once, such as \"0\", \"
     place::parse_cpus(text).is_some()
 });
 
+const SIZES: Kind = Kind::Form("SIZES", sizes::ALLOWED, |text| Sizes::parse(text).is_ok());
+
 const WORKLOADS: &[&str] = &["tcp_stream", "udp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_connect"];
 const MESSAGE_MAX: u64 = 1 << 24;
 const RATE_MAX: u64 = 10_000_000_000_000;
@@ -193,6 +196,44 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Bytes(1, MESSAGE_MAX, &[]),
         "bytes that one send call hands over (UDP: at most 65507)",
         |c, v| c.message_size_bytes = v.number(),
+    ),
+    row(
+        "message_size_distribution",
+        flag("message-size-distribution"),
+        SIZES,
+        "sizes of messages that differ: in turn, by weight, uniform or bimodal",
+        |c, v| {
+            c.message_sizes = Sizes::parse(v.word()).ok();
+            c.message_size_bytes = c.message_sizes.as_ref().map_or(c.message_size_bytes, Sizes::largest);
+        },
+    ),
+    row(
+        "buffer_alignment_bytes",
+        flag("buffer-alignment"),
+        Kind::Bytes(1, 1 << 24, &[]),
+        "the program's buffers begin at a multiple of this power of two",
+        |c, v| c.buffers.alignment_bytes = Some(v.number()),
+    ),
+    row(
+        "buffer_offset_bytes",
+        flag("buffer-offset"),
+        Kind::Bytes(0, 1 << 24, &[]),
+        "and so many bytes behind it",
+        |c, v| c.buffers.offset_bytes = v.number(),
+    ),
+    row(
+        "ring_buffers",
+        flag("ring"),
+        Kind::Whole(1, 4096),
+        "buffers that each end uses one after the other",
+        |c, v| c.buffers.ring = v.number(),
+    ),
+    row(
+        "payload",
+        flag("payload"),
+        Kind::Word(&["clean", "dirty"]),
+        "whether the sender writes every byte of a message before it sends it",
+        |c, v| c.buffers.dirty = v.word() == "dirty",
     ),
     row(
         "receive_size_bytes",

@@ -1,5 +1,6 @@
 //! Threads that share flows: what such a run can do, and what needs a thread for each flow.
 
+use crate::buffers::Buffers;
 use crate::conditions::{Conditions, Pacing, Waiting, Workload};
 use crate::modes::Mode;
 
@@ -39,6 +40,8 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         (conditions.send_mode != Mode::Plain, "send_mode", "plain"),
         (conditions.receive_mode != Mode::Plain, "receive_mode", "plain"),
         (conditions.receiver_delay_us != 0, "receiver_delay_us", "0"),
+        (conditions.message_sizes.is_some(), "message_size_distribution", "none"),
+        (conditions.buffers != Buffers::default(), "a buffer or payload setting", "none"),
         (conditions.latency, "latency", "off"),
         (conditions.delay_variation, "delay_variation", "off"),
         (conditions.waiting == Waiting::Spin, "waiting spin", "block"),

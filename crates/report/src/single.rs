@@ -162,6 +162,9 @@ fn part(text: &mut String, run: &RunView) {
         if let Some(line) = mode(run, end) {
             let _ = writeln!(text, "{line}");
         }
+        if let Some(line) = socket_sizes(end) {
+            let _ = writeln!(text, "{line}");
+        }
     }
 }
 
@@ -266,6 +269,23 @@ fn mode(run: &RunView, end: &EndRecord) -> Option<String> {
     let counters = if counters.is_empty() { String::new() } else { format!(" ({})", counters.join(", ")) };
     (!run.conditions.workload.is_transactional())
         .then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
+}
+
+/// `sender socket: send buffer 8192 → 1313280 bytes, …`: before the first message and after the last, of the first flow.
+fn socket_sizes(end: &EndRecord) -> Option<String> {
+    let flow = end.flows.first()?;
+    let (begin, end_sizes) = (flow.at_begin, flow.at_end);
+    let change = |what: &str, begin: Option<u32>, end: Option<u32>| match (begin?, end?) {
+        (begin, end) if begin == end => Some(format!("{what} {end}")),
+        (begin, end) => Some(format!("{what} {begin} → {end}")),
+    };
+    let parts = [
+        change("send buffer", begin.send_buffer_bytes, end_sizes.send_buffer_bytes),
+        change("receive buffer", begin.receive_buffer_bytes, end_sizes.receive_buffer_bytes),
+        change("MSS", begin.mss_bytes, end_sizes.mss_bytes),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{} socket: {} bytes", end.role.name(), parts.join(", ")))
 }
 
 /// `mss_bytes: asked 1024, is 1012` for each setting that is not as asked.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::record::{DelayVariation, InForce, Latency, Pacing, Sequence, TcpInfo};
+use model::record::{DelayVariation, InForce, Latency, Pacing, Sequence, SocketSizes, TcpInfo};
 
 use crate::control::Control;
 use crate::shared::Shared;
@@ -74,6 +74,10 @@ pub struct Outcome {
     pub pacing: Option<Pacing>,
     /// What only its mode counts.
     pub mode_counters: BTreeMap<String, u64>,
+    /// Its socket before the first message.
+    pub at_begin: SocketSizes,
+    /// Its socket after the last one.
+    pub at_end: SocketSizes,
     /// The low-water mark that a receiver set by itself.
     pub low_water_bytes: Option<u32>,
     /// Times of the transactions or of the send calls, where they were asked for.

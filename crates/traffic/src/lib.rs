@@ -12,12 +12,14 @@ mod flow;
 mod handshake;
 mod intake;
 mod latency;
+mod lengths;
 mod local;
 mod loops;
 mod low_water;
 mod modes;
 mod options;
 mod pacing;
+mod ring;
 mod schedule;
 mod self_cost;
 mod sequence;
@@ -37,11 +39,13 @@ pub use options::tcp_info;
 pub use self_cost::self_cost;
 pub use shared::{Shared, Together};
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::conditions::{Conditions, Workload};
-use model::record::Role;
+use model::record::{Role, SocketSizes};
 
 /// One workload: how its receiver waits for the sender and how its sender reaches the receiver.
 struct Row {
@@ -108,6 +112,37 @@ impl Pending for Placed {
 /// The end with its place among its settings.
 fn placed(mut ready: Ready, conditions: &Conditions, role: Role) -> Result<Ready, TrafficError> {
     let socket = ready.flow.handle().map_err(TrafficError::system("keep a handle of the socket"))?;
-    ready.in_force.extend(local::in_force(socket, conditions, role));
-    Ok(ready)
+    ready.in_force.extend(local::in_force(&socket, conditions, role));
+    let at_begin = options::sizes(&socket);
+    let flow = ready.flow;
+    Ok(Ready { flow: Box::new(Known { flow, at_begin }), ..ready })
+}
+
+/// A flow that tells what its socket's sizes were before it and after it.
+struct Known {
+    flow: Box<dyn Flow>,
+    at_begin: SocketSizes,
+}
+
+impl Flow for Known {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        self.flow.handle()
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        self.flow.run(control)
+    }
+
+    fn keeps_new_files(&self) -> bool {
+        self.flow.keeps_new_files()
+    }
+
+    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
+        self.flow.as_shared()
+    }
+
+    fn outcome(&self, sent: Sent) -> Outcome {
+        let at_end = self.handle().map(options::sizes).unwrap_or_default();
+        Outcome { at_begin: self.at_begin, at_end, ..self.flow.outcome(sent) }
+    }
 }

@@ -88,13 +88,32 @@ pub fn send_messages(
             }
             (left, length) = (1, amount.last);
         }
+        if !send_one_message(control, length, &mut send, &mut rest)? {
+            return Ok(());
+        }
+        left -= 1;
+    }
+}
+
+/// Sends one message of this length; false when the window is over before it.
+///
+/// # Errors
+/// The first error that is not a passing one.
+#[inline]
+pub fn send_one_message(
+    control: &Control,
+    length: usize,
+    send: &mut impl FnMut(Phase, usize) -> Result<usize, Errno>,
+    rest: &mut impl FnMut(usize, usize) -> Result<usize, Errno>,
+) -> Result<bool, Errno> {
+    loop {
         let phase = control.phase();
         if phase as u8 >= Phase::Over as u8 {
-            return Ok(());
+            return Ok(false);
         }
         match send(phase, length) {
             Ok(bytes) if bytes == length => control.count_message(phase, bytes),
-            Ok(bytes) => complete(control, phase, length, bytes, &mut rest)?,
+            Ok(bytes) => complete(control, phase, length, bytes, rest)?,
             Err(Errno::INTR) => continue,
             Err(error) if is_passing(error) => {
                 control.count_failed(phase);
@@ -102,7 +121,7 @@ pub fn send_messages(
             }
             Err(error) => return Err(error),
         }
-        left -= 1;
+        return Ok(true);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use model::conditions::Conditions;
-use model::record::{InForce, TcpInfo};
+use model::record::{InForce, SocketSizes, TcpInfo};
 use rustix::net::{AddressFamily, sockopt};
 use sys::socket::{self, IntOption};
 
@@ -147,6 +147,16 @@ pub fn in_force(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Vec
         }
     };
     OPTIONS.iter().filter(|row| row.is_of(&socket, is_tcp)).map(read).collect()
+}
+
+/// The socket's buffers and segment size as they stand.
+pub fn sizes(socket: impl AsFd) -> SocketSizes {
+    let half = |option| socket::get_int(&socket, option).ok().and_then(|bytes| u32::try_from(bytes / 2).ok());
+    SocketSizes {
+        send_buffer_bytes: half(socket::SO_SNDBUF),
+        receive_buffer_bytes: half(socket::SO_RCVBUF),
+        mss_bytes: tcp_info(&socket).and_then(|info| info.snd_mss_bytes),
+    }
 }
 
 /// The connection's state in the words of the record.

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use model::buffers::Buffers;
 use model::conditions::{Conditions, Workload};
 use model::modes::Mode;
 use model::record::{Role, SelfCost};
@@ -12,9 +13,12 @@ use sys::clock::monotonic_ns;
 
 use crate::calls::Nothing;
 use crate::control::{Control, Phase};
+use crate::handshake::{TOKEN_BYTES, Token};
 use crate::intake::Intake;
-use crate::loops::{Amount, receive_flags};
+use crate::lengths::Lengths;
+use crate::loops::receive_flags;
 use crate::low_water::LowWater;
+use crate::ring::Ring;
 use crate::sequence::{HEADER_BYTES, header};
 use crate::transactions::{Asker, Exchange, transaction_bytes};
 use crate::udp_stream::Extras;
@@ -25,6 +29,9 @@ const MESSAGES: u64 = 10_000;
 
 /// Larger messages cost the loop no more: it does not touch what it sends.
 const SIZE_MAX: u32 = 4096;
+
+/// One length needs no order.
+const NO_TOKEN: Token = [0; TOKEN_BYTES];
 
 /// Moves one batch of messages.
 type Batch = Box<dyn FnOnce(&Control)>;
@@ -40,6 +47,10 @@ pub fn self_cost(conditions: &Conditions, role: Role, length: Duration) -> Optio
         response_size_bytes: conditions.response_size_bytes.min(SIZE_MAX),
         stop_bytes: None,
         stop_messages: Some(MESSAGES),
+        stop_transactions: None,
+        // The loop itself is the same for every length. Writing a message is the payload's cost.
+        message_sizes: None,
+        buffers: Buffers { dirty: false, ..conditions.buffers },
         transaction_rate: None,
         ..conditions.clone()
     };
@@ -91,43 +102,43 @@ fn next_number(front: Front) -> Front {
 }
 
 fn tcp_sender(conditions: &Conditions) -> Batch {
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
-    let (amount, mut times) = (Amount::of(conditions), tcp_stream::recorder(conditions));
+    let mut ring = Ring::of_sender(conditions.message_size_bytes, conditions.buffers);
+    let (lengths, mut times) = (Lengths::of(conditions, &NO_TOKEN), tcp_stream::recorder(conditions));
     let nothing = Nothing::echo(usize::MAX);
     Box::new(move |control| {
         // What takes everything gives no error.
-        let _ = tcp_stream::send_all(&nothing, control, &message, amount, &mut None, &mut times);
+        let _ = tcp_stream::send_all(&nothing, control, &mut ring, &lengths, &mut None, &mut times);
     })
 }
 
 fn tcp_receiver(conditions: &Conditions) -> Batch {
-    let mut buffer = vec![0; conditions.receive_bytes() as usize];
+    let mut ring = Ring::of_receiver(conditions.receive_bytes(), conditions.buffers);
     let (nothing, flags) = (Nothing::give(usize::MAX, MESSAGES, [0; HEADER_BYTES], same), receive_flags(conditions));
     let low_water = LowWater::settled();
     Box::new(move |control| {
         let took = |phase| assert!(!low_water.is_due(phase), "a mark that is set stays so");
-        let _ = tcp_stream::receive_all(&nothing, control, &mut buffer, flags, Duration::ZERO, took);
+        let _ = tcp_stream::receive_all(&nothing, control, &mut ring, flags, Duration::ZERO, took);
     })
 }
 
 fn udp_sender(conditions: &Conditions) -> Batch {
-    let mut message = vec![0x5A; conditions.message_size_bytes as usize];
-    let amount = Amount::of(conditions);
+    let mut ring = Ring::of_sender(conditions.message_size_bytes, conditions.buffers);
+    let lengths = Lengths::of(conditions, &NO_TOKEN);
     let mut extras = Extras { stamps: conditions.delay_variation, times: tcp_stream::recorder(conditions) };
     let nothing = Nothing::echo(usize::MAX);
     Box::new(move |control| {
-        let _ = udp_stream::send_all(&nothing, control, &mut message, amount, &mut None, &mut extras);
+        let _ = udp_stream::send_all(&nothing, control, &mut ring, &lengths, &mut None, &mut extras);
     })
 }
 
 fn udp_receiver(conditions: &Conditions) -> Batch {
     let size = conditions.message_size_bytes as usize;
-    let mut buffer = vec![0; conditions.receive_bytes() as usize];
+    let mut ring = Ring::of_receiver(conditions.receive_bytes(), conditions.buffers);
     let mut intake = Intake::of(&Conditions { receiver_delay_us: 0, ..conditions.clone() });
     let nothing = Nothing::give(size, MESSAGES, header(Phase::Measured, 0), next_number);
     let flags = receive_flags(conditions);
     Box::new(move |control| {
-        let _ = udp_stream::receive_all(&nothing, control, &mut buffer, flags, &mut intake);
+        let _ = udp_stream::receive_all(&nothing, control, &mut ring, flags, &mut intake);
     })
 }
 

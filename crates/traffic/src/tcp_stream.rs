@@ -1,5 +1,6 @@
 //! `tcp_stream`: one TCP connection, one send call per message.
 
+use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,12 +17,14 @@ use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
 use crate::latency::{Recorder, timed};
+use crate::lengths::Lengths;
 use crate::local;
-use crate::loops::{Amount, receive_flags, send_messages};
+use crate::loops::receive_flags;
 use crate::low_water::LowWater;
 use crate::modes;
 use crate::options::{self, tcp_info};
 use crate::pacing::{self, Pacer};
+use crate::ring::Ring;
 use crate::shared;
 
 struct Waiting {
@@ -85,9 +88,9 @@ pub fn connect(
         if conditions.shares_threads() {
             return Box::new(shared::TcpSender::new(stream, conditions));
         }
-        let message = vec![0x5A; conditions.message_size_bytes as usize];
-        let times = recorder(conditions);
-        Box::new(Sender { stream, message, amount: Amount::of(conditions), pacer: Pacer::of(conditions), times })
+        let ring = Ring::of_sender(conditions.message_size_bytes, conditions.buffers);
+        let (lengths, times) = (Lengths::of(conditions, &token), recorder(conditions));
+        Box::new(Sender { stream, ring, lengths, pacer: Pacer::of(conditions), times })
     })
 }
 
@@ -192,7 +195,7 @@ impl Pending for Waiting {
             Box::new(Receiver {
                 low_water: LowWater::of(&conditions, &stream),
                 stream,
-                buffer: vec![0; conditions.receive_bytes() as usize],
+                ring: Ring::of_receiver(conditions.receive_bytes(), conditions.buffers),
                 flags: receive_flags(&conditions),
                 delay: Duration::from_micros(conditions.receiver_delay_us.into()),
             })
@@ -234,8 +237,8 @@ fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) 
 
 struct Sender {
     stream: TcpStream,
-    message: Vec<u8>,
-    amount: Amount,
+    ring: Ring,
+    lengths: Lengths,
     pacer: Option<Pacer>,
     times: Option<Recorder>,
 }
@@ -253,19 +256,32 @@ pub fn recorder(conditions: &Conditions) -> Option<Recorder> {
 pub fn send_all(
     calls: &impl Calls,
     control: &Control,
-    message: &[u8],
-    amount: Amount,
+    ring: &mut Ring,
+    lengths: &Lengths,
     pacer: &mut Option<Pacer>,
     times: &mut Option<Recorder>,
 ) -> Result<(), Errno> {
-    let send_one = |phase: Phase, length: usize| {
+    let mut hold = || {
         if let Some(pacer) = pacer {
             pacer.wait(control);
         }
-        timed(times, phase, || calls.send(&message[..length], SendFlags::NOSIGNAL))
     };
-    let send_rest = |done: usize, length: usize| calls.send(&message[done..length], SendFlags::NOSIGNAL);
-    send_messages(control, message.len(), amount, send_one, send_rest)
+    let call = |bytes: &[u8]| calls.send(bytes, SendFlags::NOSIGNAL);
+    if let Some(message) = ring.only() {
+        let send_one = |phase: Phase, length: usize| {
+            hold();
+            timed(times, phase, || call(&message[..length]))
+        };
+        return lengths.send(control, send_one, |done, length| call(&message[done..length]));
+    }
+    let ring = RefCell::new(ring);
+    let send_one = |phase: Phase, length: usize| {
+        hold();
+        let mut ring = ring.borrow_mut();
+        let message = ring.next(length);
+        timed(times, phase, || call(&message[..length]))
+    };
+    lengths.send(control, send_one, |done, length| call(&ring.borrow().present()[done..length]))
 }
 
 /// Receives until the sender has ended the connection, or the run is stopped. `took` hears the phase of each call
@@ -277,13 +293,13 @@ pub fn send_all(
 pub fn receive_all(
     calls: &impl Calls,
     control: &Control,
-    buffer: &mut [u8],
+    ring: &mut Ring,
     flags: RecvFlags,
     delay: Duration,
     mut took: impl FnMut(Phase),
 ) -> Result<(), Errno> {
     while control.phase() != Phase::Abort {
-        match calls.receive(buffer, flags) {
+        match calls.receive(ring.next(0), flags) {
             Ok(0) => break,
             Ok(length) => {
                 let phase = control.phase();
@@ -310,10 +326,9 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { stream, message, amount, pacer, times } = self;
-        let size = message.len();
-        send_all(stream, control, message, *amount, pacer, times)
-            .map_err(|error| TrafficError::system(format!("send a message of {size} bytes"))(error.into()))?;
+        let Sender { stream, ring, lengths, pacer, times } = self;
+        let asked = || format!("send messages of up to {} bytes", lengths.longest());
+        send_all(stream, control, ring, lengths, pacer, times).map_err(|error| TrafficError::errno(asked())(error))?;
         if control.phase() == Phase::Abort {
             return Ok(());
         }
@@ -344,7 +359,7 @@ pub fn end_in_good_order(stream: &mut TcpStream) -> io::Result<()> {
 
 struct Receiver {
     stream: TcpStream,
-    buffer: Vec<u8>,
+    ring: Ring,
     flags: RecvFlags,
     delay: Duration,
     low_water: LowWater,
@@ -357,13 +372,13 @@ impl Flow for Receiver {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         self.low_water.begin();
-        let Receiver { stream, buffer, flags, delay, low_water } = self;
+        let Receiver { stream, ring, flags, delay, low_water } = self;
         let settle = |phase| {
             if low_water.is_due(phase) {
                 low_water.settle(&*stream, control);
             }
         };
-        receive_all(&*stream, control, buffer, *flags, *delay, settle).map_err(TrafficError::errno("receive"))?;
+        receive_all(&*stream, control, ring, *flags, *delay, settle).map_err(TrafficError::errno("receive"))?;
         self.stream.shutdown(Shutdown::Write).map_err(TrafficError::system("end the connection"))
     }
 

@@ -20,11 +20,13 @@ use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{Token, answer_udp, greet_udp};
 use crate::intake::{Intake, QUIET};
 use crate::latency::{Recorder, timed};
+use crate::lengths::Lengths;
 use crate::local;
-use crate::loops::{Amount, receive_flags, send_messages};
+use crate::loops::receive_flags;
 use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
+use crate::ring::Ring;
 use crate::sequence::{HEADER_BYTES, header};
 use crate::shared;
 use crate::tcp_stream::recorder;
@@ -75,11 +77,10 @@ pub fn connect(
         if conditions.shares_threads() {
             return Box::new(shared::UdpSender::new(socket, conditions));
         }
-        let message = vec![0x5A; conditions.message_size_bytes as usize];
         Box::new(Sender {
             socket,
-            message,
-            amount: Amount::of(conditions),
+            ring: Ring::of_sender(conditions.message_size_bytes, conditions.buffers),
+            lengths: Lengths::of(conditions, &token),
             pacer: Pacer::of(conditions),
             extras: Extras { stamps: conditions.delay_variation, times: recorder(conditions) },
         })
@@ -123,7 +124,7 @@ impl Pending for Waiting {
             Box::new(Receiver {
                 delays: if conditions.delay_variation { Delays::new() } else { None },
                 socket,
-                buffer: vec![0; conditions.receive_bytes() as usize],
+                ring: Ring::of_receiver(conditions.receive_bytes(), conditions.buffers),
                 flags: receive_flags(&conditions),
                 intake: Intake::of(&conditions),
             })
@@ -158,8 +159,8 @@ fn ask_for_timestamps(socket: &UdpSocket) -> Result<InForce, TrafficError> {
 
 struct Sender {
     socket: UdpSocket,
-    message: Vec<u8>,
-    amount: Amount,
+    ring: Ring,
+    lengths: Lengths,
     pacer: Option<Pacer>,
     extras: Extras,
 }
@@ -180,17 +181,17 @@ pub struct Extras {
 pub fn send_all(
     calls: &impl Calls,
     control: &Control,
-    message: &mut [u8],
-    amount: Amount,
+    ring: &mut Ring,
+    lengths: &Lengths,
     pacer: &mut Option<Pacer>,
     extras: &mut Extras,
 ) -> Result<(), Errno> {
-    let size = message.len();
     let mut number = 0;
     let send_one = |phase: Phase, length: usize| {
         if let Some(pacer) = pacer {
             pacer.wait(control);
         }
+        let message = ring.next(length);
         if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
             *front = header(phase, number);
         }
@@ -202,7 +203,7 @@ pub fn send_all(
         Ok(sent)
     };
     let cut = |_, _| Err(Errno::MSGSIZE);
-    send_messages(control, size, amount, send_one, cut)
+    lengths.send(control, send_one, cut)
 }
 
 /// Receives datagrams until everything is there, or nothing comes any more.
@@ -213,11 +214,12 @@ pub fn send_all(
 pub fn receive_all(
     calls: &impl Calls,
     control: &Control,
-    buffer: &mut [u8],
+    ring: &mut Ring,
     flags: RecvFlags,
     intake: &mut Intake,
 ) -> Result<(), Errno> {
     intake.receive(control, |intake: &mut Intake| {
+        let buffer = ring.next(0);
         let length = calls.receive(buffer, flags)?;
         intake.take(control, &buffer[..length]);
         Ok(())
@@ -228,13 +230,14 @@ pub fn receive_all(
 fn receive_stamped_all(
     socket: &UdpSocket,
     control: &Control,
-    buffer: &mut [u8],
+    ring: &mut Ring,
     flags: RecvFlags,
     intake: &mut Intake,
     delays: &mut Delays,
 ) -> Result<(), Errno> {
     let wait = if flags.contains(RecvFlags::DONTWAIT) { Wait::Never } else { Wait::Sleep };
     intake.receive(control, |intake: &mut Intake| {
+        let buffer = ring.next(0);
         let found = receive_stamped(socket, buffer, wait).map_err(modes::errno)?;
         let datagram = &buffer[..found.bytes.min(buffer.len())];
         intake.take(control, datagram);
@@ -251,10 +254,9 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender { socket, message, amount, pacer, extras } = self;
-        let size = message.len();
-        send_all(socket, control, message, *amount, pacer, extras)
-            .map_err(|error| TrafficError::system(format!("send a datagram of {size} bytes"))(error.into()))
+        let Sender { socket, ring, lengths, pacer, extras } = self;
+        let asked = || format!("send datagrams of up to {} bytes", lengths.longest());
+        send_all(socket, control, ring, lengths, pacer, extras).map_err(|error| TrafficError::errno(asked())(error))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
@@ -265,7 +267,7 @@ impl Flow for Sender {
 
 struct Receiver {
     socket: UdpSocket,
-    buffer: Vec<u8>,
+    ring: Ring,
     flags: RecvFlags,
     intake: Intake,
     delays: Option<Delays>,
@@ -277,10 +279,10 @@ impl Flow for Receiver {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Receiver { socket, buffer, flags, intake, delays } = self;
+        let Receiver { socket, ring, flags, intake, delays } = self;
         let received = match delays {
-            None => receive_all(socket, control, buffer, *flags, intake),
-            Some(delays) => receive_stamped_all(socket, control, buffer, *flags, intake, delays),
+            None => receive_all(socket, control, ring, *flags, intake),
+            Some(delays) => receive_stamped_all(socket, control, ring, *flags, intake, delays),
         };
         received.map_err(TrafficError::errno("receive a datagram"))
     }

@@ -55,6 +55,28 @@ const PROOFS: &[Proof] = &[
         assert_eq!(met.sockets.map(|socket| sockopt::socket_type(socket).expect("a type")), [SocketType::DGRAM; 2]);
     }),
     proof("message_size_bytes", "333", UdpStream, |c| assert_eq!(payloads(c), [333; 20])),
+    proof("message_size_distribution", "64,1024,8192", UdpStream, |c| {
+        let cycle: Vec<usize> = [64, 1024, 8192].into_iter().cycle().take(20).collect();
+        assert_eq!(payloads(c), cycle);
+        let played = play(c);
+        assert_eq!([played.sender.bytes, played.receiver.bytes], [7 * 64 + 7 * 1024 + 6 * 8192; 2]);
+    }),
+    with("message_size_distribution", "bimodal:64@0.75,8192@0.25", UdpStream, &[("stop_messages", "4096")], |c| {
+        let sent = play(c).sender;
+        assert_eq!((sent.messages, sent.bytes), (4096, 3072 * 64 + 1024 * 8192));
+    }),
+    with("message_size_distribution", "uniform:100-3000", TcpStream, &[("stop_bytes", "1000003")], |c| {
+        let played = play(c);
+        assert_eq!([played.sender.bytes, played.receiver.bytes], [1_000_003; 2]);
+        assert!(played.sender.messages > 500 && played.sender.messages < 900, "{:?}", played.sender);
+    }),
+    with("payload", "dirty", UdpStream, &[("message_size_bytes", "100")], |c| {
+        let ends: Vec<u8> = packets(c).iter().map(|packet| packet[127]).collect();
+        assert_eq!(ends, (1..=20).collect::<Vec<u8>>());
+    }),
+    with("payload", "clean", UdpStream, &[("message_size_bytes", "100")], |c| {
+        assert!(packets(c).iter().all(|packet| packet[127] == 0x5A));
+    }),
     with("receive_size_bytes", "100", TcpStream, &[("message_size_bytes", "1000")], |c| {
         let played = play(c);
         assert!(played.receiver.calls >= 200 && played.receiver.bytes == 20_000, "{:?}", played.receiver);
@@ -158,6 +180,9 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("send_mode", "traffic/tests/modes.rs", "setting(row.end)"),
     ("receive_mode", "traffic/tests/modes.rs", "setting(row.end)"),
     ("delay_variation", "traffic/tests/timing.rs", "delay_variation: true"),
+    ("buffer_alignment_bytes", "traffic/tests/calls.rs", "buffer_alignment_bytes"),
+    ("buffer_offset_bytes", "traffic/tests/calls.rs", "buffer_offset_bytes"),
+    ("ring_buffers", "traffic/tests/calls.rs", "ring_buffers"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
