@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use model::record::{Counts, Role, Sample};
@@ -90,6 +90,8 @@ pub struct Crew<'a> {
     teams: Vec<Team>,
     /// Loops that were started and have not come to their end.
     running: usize,
+    /// What keeps each thread there until the window's last sample.
+    kept: Vec<Sender<()>>,
 }
 
 impl<'a> Crew<'a> {
@@ -108,6 +110,7 @@ impl<'a> Crew<'a> {
             began: Vec::new(),
             teams: controls.iter().map(team).collect(),
             running: 0,
+            kept: Vec::new(),
         }
     }
 
@@ -180,7 +183,9 @@ impl<'a> Crew<'a> {
             for (index, worker) in workers.into_iter().enumerate() {
                 let (wish, out) = (Wish::of(asked, &prepare.cpus, index, of_part), out.clone());
                 let flows = worker.count();
-                let spawned = std::thread::Builder::new().spawn(move || worker.work(&wish, begin_ns, &out));
+                let (kept, release) = mpsc::channel();
+                self.kept.push(kept);
+                let spawned = std::thread::Builder::new().spawn(move || worker.work(&wish, begin_ns, &out, &release));
                 spawned.map_err(|error| {
                     format!("start thread {}: {error}; ask for fewer (--threads), or raise ulimit -u", count + 1)
                 })?;
@@ -225,6 +230,7 @@ impl<'a> Crew<'a> {
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);
         samples.push(sampler.read(self.counts()));
+        self.kept.clear();
         tell(outbox, &samples);
         let window_end_ns = samples.last().map_or(window_begin_ns, |sample| sample.at_ns);
         if prepare.parts.iter().any(|part| part.role == Role::Sender) {

@@ -1,7 +1,7 @@
 //! The flows of one traffic thread, and what the thread does.
 
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender};
 
 use sys::clock::sleep_until;
 use traffic::{Control, Flow, Together, TrafficError};
@@ -43,8 +43,9 @@ impl Worker {
         self.flows.len()
     }
 
-    /// What the thread does.
-    pub fn work(mut self, wish: &Wish, begin_ns: u64, out: &Sender<Note>) {
+    /// What the thread does. When its flows have ended it stays until `release` is dropped at the other side, so
+    /// that its CPU time can be read at the window's end.
+    pub fn work(mut self, wish: &Wish, begin_ns: u64, out: &Sender<Note>, release: &Receiver<()>) {
         // The run's thread is gone only when the run is given up.
         let tell = |note| drop(out.send(note));
         let mut failed = self.play(wish, begin_ns, &tell).err();
@@ -55,6 +56,7 @@ impl Worker {
             };
             tell(Note::Ended(Place { part: self.part, flow: number }, ended));
         }
+        let _ = release.recv();
     }
 
     /// Moves messages until every flow has ended; which one failed and why where one did.

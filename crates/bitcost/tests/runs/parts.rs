@@ -112,6 +112,9 @@ fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
     for end in [sender, receiver] {
         assert_eq!(end.beside.len() + 1, parts.len());
         assert!(end.samples.iter().all(|sample| sample.beside.len() + 1 == parts.len()));
+        // Threads whose flows have ended are there until the last sample.
+        let traffic = end.samples.last().unwrap().threads.iter().filter(|thread| thread.kind == ThreadKind::Traffic);
+        assert_eq!(traffic.count(), parts.iter().map(|part| part.flows as usize).sum::<usize>());
     }
     let is_one = conditions.beside.is_empty();
     one_cost(conditions, sender, receiver);
