@@ -80,7 +80,7 @@ fn studies_are_listed_and_printed() {
 
 /// What is written instead of a line of the study, and what is said about it.
 const MISTAKES: &[(&str, &str, &[&str])] = &[
-    ("blocks = 5", "blokcs = 5", &["unknown key `blokcs` in [run]", "did you mean `blocks`?", "like_the_document"]),
+    ("blocks = 5", "blokcs = 5", &["unknown key `blokcs` in [run]", "did you mean `blocks`", "like_the_document"]),
     ("warmup_s = 0.25", "warm_up_s = 1", &["unknown setting `warm_up_s`", "did you mean `warmup_s`?"]),
     ("[lab]", "[lob]", &["unknown key `lob`", "did you mean `lab`?"]),
     ("levels = [1024, 8192]", "levels = []", &["factor `message_size_bytes` has no levels", "allowed: levels = ["]),
@@ -143,6 +143,13 @@ fn a_mistake_on_the_command_line_is_named() {
         (&["run", "--resume", "nowhere"], &["nowhere/events.jsonl", "No such file"]),
         (&["run", "--resume", "nowhere", "--seed", "1"], &["--resume", "--seed"]),
         (&["show", "nowhere"], &["nowhere/events.jsonl", "No such file"]),
+        (&["test", "tcp", "--until-interval", "0"], &["--until-interval", "over 0 % up to 100 %"]),
+        (&["test", "tcp", "--until-interval", "5%", "--repeats", "9-3"], &["--repeats", "MIN-MAX from 2"]),
+        (&["test", "tcp", "--metric", "rtt_us"], &["--until-interval"]),
+        (
+            &["test", "rr", "--until-interval", "5%", "--metric", "latency_p50"],
+            &["`latency_p50` is not a metric", "did you mean `latency_p50_us`"],
+        ),
         (&["plna", "not-all-mbits"], &["plna", "plan"]),
         (&["test", "udp", "--send-mode", "gso", "-l", "65000"], &["send_mode `gso`", "65000", "allowed: 1 to 1472"]),
         (&["test", "tcp", "--send-mode", "io_urin"], &["--send-mode: `io_urin`", "did you mean `io_uring`"]),

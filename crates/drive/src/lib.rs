@@ -112,9 +112,29 @@ impl<'a> Session<'a> {
     /// When an agent cannot be brought back, or the sink refuses an event. A run that fails is an
     /// event, no error.
     pub fn execute(&mut self, plan: &Plan, done: &BTreeSet<u32>, sink: &mut Sink) -> Result<Ending, DriveError> {
+        self.execute_until(plan, done, sink, &mut |_| Ok(false))
+    }
+
+    /// As [`Session::execute`]; before the first run of each block `enough` is asked, with the number of blocks that are
+    /// complete, whether these are enough.
+    ///
+    /// # Errors
+    /// As [`Session::execute`], and what `enough` says.
+    pub fn execute_until(
+        &mut self,
+        plan: &Plan,
+        done: &BTreeSet<u32>,
+        sink: &mut Sink,
+        enough: &mut dyn FnMut(u32) -> Result<bool, String>,
+    ) -> Result<Ending, DriveError> {
+        let mut block = None;
         for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
             if self.stopped() {
                 return Ok(Ending::Interrupted);
+            }
+            if block.replace(planned.block) != Some(planned.block) && enough(planned.block).map_err(DriveError::Sink)? {
+                emit(sink, Event::ExecutionEnded { at: now(), enough_blocks: Some(planned.block) })?;
+                return Ok(Ending::Complete);
             }
             emit(sink, Event::RunBegan { run: planned.index, at: now() })?;
             let conditions = &plan.cells[planned.cell].conditions;
@@ -135,7 +155,7 @@ impl<'a> Session<'a> {
                 Err(RunError::Sink(reason)) => return Err(DriveError::Sink(reason)),
             }
         }
-        emit(sink, Event::ExecutionEnded { at: now() })?;
+        emit(sink, Event::ExecutionEnded { at: now(), enough_blocks: None })?;
         Ok(Ending::Complete)
     }
 

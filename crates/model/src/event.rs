@@ -114,5 +114,8 @@ pub enum Event {
     ExecutionEnded {
         /// Local time with offset (RFC 3339).
         at: String,
+        /// Blocks after which the study's stop rule was kept; absent where every planned run was tried.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        enough_blocks: Option<u32>,
     },
 }

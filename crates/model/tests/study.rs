@@ -29,6 +29,25 @@ fn the_embedded_study_has_the_paper_s_six_cells() {
 }
 
 #[test]
+fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
+    assert_eq!(study().until, None);
+    let with = |lines: &str| TEXT.replacen("blocks = 5\n", &format!("blocks = 5\n{lines}\n"), 1);
+    let read = |lines: &str| Study::parse("mine.toml", &with(lines)).expect("it reads").until.expect("a rule");
+    let rule = read("until_interval_pct = 2.5");
+    assert_eq!((rule.metric.as_str(), rule.width_pct, rule.max_blocks), ("throughput_mbps", 2.5, 30));
+    let rule = read("until_interval_pct = 5\nuntil_metric = \"rtt_us\"\nmax_blocks = 7");
+    assert_eq!((rule.metric.as_str(), rule.width_pct, rule.max_blocks), ("rtt_us", 5.0, 7));
+    for (lines, says) in [
+        ("until_interval_pct = 0", "allowed: a number over 0, up to 100"),
+        ("max_blocks = 7", "`max_blocks` goes with `until_interval_pct`"),
+        ("until_interval_pct = 5\nmax_blocks = 4", "allowed: 5 (`blocks`) and more"),
+    ] {
+        let found = error_of(&with(lines));
+        assert!(found.contains(says), "{found}");
+    }
+}
+
+#[test]
 fn mistakes_are_named_with_their_line_and_near_matches() {
     let cases = [
         ("duration_s = 2\n", "duraton_s = 2\n", "did you mean `duration_s`?"),

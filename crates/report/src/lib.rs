@@ -8,6 +8,8 @@ mod grid;
 mod json;
 mod mode_search;
 mod number;
+mod precision;
+mod repeats;
 mod single;
 mod summary;
 mod tally;
@@ -16,6 +18,8 @@ mod text;
 pub use exclude::nothing_measured;
 pub use json::{json, json_text};
 pub use mode_search::{mode_search_json, mode_search_text};
+pub use precision::{Precision, precision, width_over_runs_pct};
+pub use repeats::{repeats_json, repeats_text};
 pub use single::{not_in_force, single_json, single_text};
 pub use summary::{
     CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,

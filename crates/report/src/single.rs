@@ -110,6 +110,18 @@ const SHOWN_OF_ALL: &[&str] = &[
     "own_cpu_share_pct",
 ];
 
+/// The metrics that the text of such a run shows.
+pub(crate) fn shown(run: &RunView) -> impl Iterator<Item = &'static Metric> {
+    known(run, if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN })
+}
+
+/// The metrics of these names, without the engine's own cost where messages are large.
+fn known(run: &RunView, names: &'static [&'static str]) -> impl Iterator<Item = &'static Metric> + use<> {
+    let is_small = is_small(run);
+    let metrics = names.iter().filter_map(|name| metrics::metric(name));
+    metrics.filter(move |metric| is_small || !metric.name.contains("self_cost"))
+}
+
 /// The result of one run as lines of text.
 pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
@@ -124,7 +136,7 @@ pub fn single_text(run: &RunView) -> String {
             part(&mut text, &of.view());
         }
         let _ = writeln!(text, "all parts");
-        figures(&mut text, run, SHOWN_OF_ALL);
+        figures(&mut text, run, known(run, SHOWN_OF_ALL));
     }
     match attribute(run) {
         Ok(attribution) => {
@@ -156,7 +168,7 @@ fn heading(conditions: &Conditions) -> String {
 
 /// The figures of one workload, its threads and its modes.
 fn part(text: &mut String, run: &RunView) {
-    figures(text, run, if run.conditions.workload.is_transactional() { SHOWN_OF_TRANSACTIONS } else { SHOWN });
+    figures(text, run, shown(run));
     text.push_str(&threads(run));
     for end in [run.sender, run.receiver] {
         if let Some(line) = mode(run, end) {
@@ -168,11 +180,8 @@ fn part(text: &mut String, run: &RunView) {
     }
 }
 
-fn figures(text: &mut String, run: &RunView, shown: &[&str]) {
-    for metric in shown.iter().filter_map(|name| metrics::metric(name)) {
-        if metric.name.contains("self_cost") && !is_small(run) {
-            continue;
-        }
+fn figures(text: &mut String, run: &RunView, shown: impl Iterator<Item = &'static Metric>) {
+    for metric in shown {
         let is_news = |value: &f64| *value != 0.0 || !SHOWN_WHERE_ANY.contains(&metric.name);
         if let Some(value) = (metric.compute)(run).filter(is_news) {
             let _ = writeln!(text, "{:<42} {:>10} {}", metric.title, number::plain(value), metric.unit);

@@ -10,6 +10,7 @@ use model::study::{Cell, LabSpec, Label, Study, StudyError};
 use stats::Interval;
 
 use crate::exclude;
+use crate::precision::Precision;
 use crate::tally::{Tally, not_in_force};
 
 /// Name of the receive service demand by bytes received.
@@ -134,6 +135,8 @@ pub struct Summary {
     pub place_notes: Vec<String>,
     /// What was asked for but not in force.
     pub notes: Vec<Note>,
+    /// What came of the study's stop rule; absent where it has none.
+    pub precision: Option<Precision>,
     /// Planned runs without a result that did not fail: not begun, broken off or interrupted.
     pub incomplete: Vec<u32>,
 }
@@ -148,13 +151,17 @@ impl Summary {
         let plan = log.plan.ok_or(ReportError::NoPlan)?;
         let mut summary = log.summary;
         summary.seed = plan.seed;
-        summary.blocks = plan.blocks;
-        let runs = Runs::sort(plan, &log.outcomes);
+        summary.blocks = log.enough_blocks.unwrap_or(plan.blocks);
+        let runs = Runs::sort(plan, &log.outcomes, summary.blocks);
         summary.cells = plan.cells.iter().zip(&runs.cells).map(|(cell, runs)| runs.summary(cell, plan.seed)).collect();
         for cell in &mut summary.cells {
             cell.expected = expected(&summary.study, &cell.levels);
         }
         summary.improvements = improvements(&summary, &runs.cells);
+        if let Some(rule) = &summary.study.until {
+            let cells: Vec<_> = plan.cells.iter().map(Cell::name).zip(&runs.cells).collect();
+            summary.precision = Some(Precision::of(rule, &cells, plan.seed));
+        }
         summary.excluded = runs.excluded;
         summary.notes = runs.notes.0.into_iter().map(|(text, runs)| Note { text, runs }).collect();
         summary.incomplete = runs.incomplete;
@@ -189,29 +196,31 @@ fn expected(study: &Study, levels: &[(String, Label)]) -> Vec<(String, f64)> {
 
 /// What the formulas must know of the place of a run.
 #[derive(Clone, Copy, Default)]
-struct PlaceFacts {
+pub(crate) struct PlaceFacts {
     shared_cpus: bool,
     napi_threaded: bool,
 }
 
 /// How a run ended.
-enum Outcome<'a> {
+pub(crate) enum Outcome<'a> {
     Ended { sender: &'a EndRecord, receiver: &'a EndRecord, place: PlaceFacts },
     Failed(FailureKind, &'a str),
 }
 
 /// The log's events, each where it belongs.
-struct Log<'a> {
+pub(crate) struct Log<'a> {
     summary: Summary,
-    plan: Option<&'a Plan>,
-    outcomes: BTreeMap<u32, Outcome<'a>>,
+    pub plan: Option<&'a Plan>,
+    pub outcomes: BTreeMap<u32, Outcome<'a>>,
+    /// Blocks after which the stop rule was kept.
+    pub enough_blocks: Option<u32>,
 }
 
 impl<'a> Log<'a> {
-    fn read(events: impl IntoIterator<Item = &'a Event>) -> Result<Log<'a>, ReportError> {
+    pub fn read(events: impl IntoIterator<Item = &'a Event>) -> Result<Log<'a>, ReportError> {
         let mut events = events.into_iter();
         let first = events.find(|event| matches!(event, Event::ExecutionBegan { .. })).ok_or(ReportError::NoStudy)?;
-        let mut log = Log { summary: begun(first)?, plan: None, outcomes: BTreeMap::new() };
+        let mut log = Log { summary: begun(first)?, plan: None, outcomes: BTreeMap::new(), enough_blocks: None };
         let mut place = PlaceFacts::default();
         for event in events {
             match event {
@@ -233,10 +242,8 @@ impl<'a> Log<'a> {
                 Event::RunBegan { run, .. } => {
                     log.outcomes.remove(run);
                 }
-                Event::ExecutionBegan { .. }
-                | Event::Resumed { .. }
-                | Event::Progress { .. }
-                | Event::ExecutionEnded { .. } => {}
+                Event::ExecutionEnded { enough_blocks, .. } => log.enough_blocks = *enough_blocks,
+                Event::ExecutionBegan { .. } | Event::Resumed { .. } | Event::Progress { .. } => {}
             }
         }
         Ok(log)
@@ -263,13 +270,14 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         excluded: Vec::new(),
         place_notes: Vec::new(),
         notes: Vec::new(),
+        precision: None,
         incomplete: Vec::new(),
     })
 }
 
 /// The used runs of one cell.
 #[derive(Default)]
-struct CellRuns {
+pub(crate) struct CellRuns {
     runs: usize,
     /// Block and value per metric, in the order of [`METRICS`].
     values: Vec<Vec<(u32, f64)>>,
@@ -280,6 +288,16 @@ struct CellRuns {
 impl CellRuns {
     fn new() -> CellRuns {
         CellRuns { values: vec![Vec::new(); METRICS.len()], ..CellRuns::default() }
+    }
+
+    /// Number of runs.
+    pub fn count(&self) -> usize {
+        self.runs
+    }
+
+    /// Block and value of the metric at this place of [`METRICS`].
+    pub fn values(&self, metric: usize) -> &[(u32, f64)] {
+        &self.values[metric]
     }
 
     fn add(&mut self, block: u32, view: &RunView) {
@@ -310,20 +328,22 @@ impl CellRuns {
 }
 
 /// The runs of the plan, each in its cell or in one of the lists of those that are in none.
-struct Runs {
-    cells: Vec<CellRuns>,
+pub(crate) struct Runs {
+    pub cells: Vec<CellRuns>,
     excluded: Vec<ExcludedRun>,
     notes: Tally<String>,
     incomplete: Vec<u32>,
 }
 
 impl Runs {
-    fn sort(plan: &Plan, outcomes: &BTreeMap<u32, Outcome>) -> Runs {
+    /// `blocks` is how many were to be run: the stop rule may have been kept before the plan's end.
+    pub fn sort(plan: &Plan, outcomes: &BTreeMap<u32, Outcome>, blocks: u32) -> Runs {
         let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
         let mut runs = Runs { cells, excluded: Vec::new(), notes: Tally::default(), incomplete: Vec::new() };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else { continue };
             match outcomes.get(&planned.index) {
+                None if planned.block >= blocks => {}
                 None => runs.incomplete.push(planned.index),
                 Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, *kind, reason),
                 Some(Outcome::Ended { sender, receiver, place }) => {

@@ -138,6 +138,9 @@ fn foot(page: &mut Page, summary: &Summary, missing: &Tally<(String, String)>) {
     for note in &summary.notes {
         page.paragraph("note: ", &format!("{} ({})", note.text, runs(note.runs)));
     }
+    if let Some(precision) = &summary.precision {
+        page.paragraph("stop rule: ", &precision.sentence());
+    }
     left_out(page, summary);
     if !summary.incomplete.is_empty() {
         let planned = summary.blocks as usize * summary.cells.len();

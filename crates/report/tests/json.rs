@@ -120,3 +120,40 @@ fn a_log_without_its_begin_says_so() {
     assert_eq!(read(&events[1..]), ReportError::NoStudy);
     assert_eq!(read(&events[..1]), ReportError::NoPlan);
 }
+
+/// The study with a stop rule of 3 % and 8 blocks at most.
+fn with_rule() -> String {
+    STUDY.replacen("blocks = 3\n", "blocks = 3\nuntil_interval_pct = 3\nmax_blocks = 8\n", 1)
+}
+
+#[test]
+fn a_stop_rule_names_the_cells_that_are_still_wide() {
+    let made = |cell: &model::study::Cell, run: &model::plan::PlannedRun, wild: bool| {
+        let mut did = plain(cell, run);
+        let is_wild = wild && is(cell, "message_size_bytes", "8192") && is(cell, "transport", "UDP");
+        did.received_mbps = if is_wild && run.block % 2 == 1 { 1000.0 } else { 2000.0 };
+        did.sent_mbps = 2000.0;
+        ended(cell, &did)
+    };
+    let wide = json(&log(&with_rule(), 8, |cell, run| made(cell, run, true)))["until_interval"].clone();
+    assert_eq!((&wide["metric"], &wide["asked_pct"]), (&json!("throughput_mbps"), &json!(3.0)));
+    assert_eq!(wide["reached"], false);
+    let cells = wide["wide"].as_array().expect("a list");
+    assert!(
+        cells.len() == 1 && cells[0]["cell"] == "8192 · UDP" && cells[0]["width_pct"].as_f64() > Some(3.0),
+        "{wide}"
+    );
+    // Ended after 5 of 8 blocks: the last 3 are not missing.
+    let until = |run: &model::plan::PlannedRun| run.block < 5;
+    let mut events = log(&with_rule(), 8, |cell, run| if until(run) { made(cell, run, false) } else { Made::Missing });
+    assert_eq!(json(&events)["incomplete_runs"].as_array().map(Vec::len), Some(3 * summary(&events).cells.len()));
+    events.push(Event::ExecutionEnded { at: String::new(), enough_blocks: Some(5) });
+    let document = json(&events);
+    assert_eq!((&document["blocks"], &document["incomplete_runs"]), (&json!(5), &json!([])));
+    assert_eq!(document["until_interval"]["reached"], true);
+    assert_eq!(summary(&events).precision.expect("a rule"), report::precision(&events, &rule()).expect("a log"));
+}
+
+fn rule() -> model::study::UntilInterval {
+    model::study::UntilInterval { metric: "throughput_mbps".into(), width_pct: 3.0, max_blocks: 8 }
+}

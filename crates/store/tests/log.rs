@@ -19,7 +19,7 @@ fn events() -> Vec<Event> {
         events.push(Event::RunBegan { run, at: at() });
         events.push(Event::RunFailed { run, kind: FailureKind::Failed, reason: "the agent died".into() });
     }
-    events.push(Event::ExecutionEnded { at: at() });
+    events.push(Event::ExecutionEnded { at: at(), enough_blocks: None });
     events
 }
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod plan;
+mod repeats;
 mod run;
 mod show;
 mod studies;

@@ -80,12 +80,13 @@ impl Order {
             })?;
             return Ok(Lengths { blocks: Some(document.blocks), duration_ms: Some(document.duration_ms) });
         }
+        let most = study.until.as_ref().map(|until| until.max_blocks);
         let duration_ms = self.duration.map(|duration| duration.as_millis() as u32);
-        let lengths = Lengths { blocks: self.blocks, duration_ms };
+        let lengths = Lengths { blocks: self.blocks.or(most), duration_ms };
         match self.budget {
             Some(budget) => {
                 let blocks = blocks_within(study, lengths, budget).map_err(Failure::Usage)?;
-                Ok(Lengths { blocks: Some(blocks), ..lengths })
+                Ok(Lengths { blocks: Some(most.map_or(blocks, |most| most.min(blocks))), ..lengths })
             }
             None => Ok(lengths),
         }
@@ -164,9 +165,23 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
         study_text: study.text.clone(),
     })?;
     output.emit(Event::Planned { plan: plan.clone() })?;
-    output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus, notes })?;
-    let ending = session.execute(&plan, &BTreeSet::new(), &mut |event| output.take(event))?;
+    output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus, notes })?;
+    let mut enough = enough(&study, output.writer.folder());
+    let ending = session.execute_until(&plan, &BTreeSet::new(), &mut |event| output.take(event), &mut enough)?;
     Ok((output.close(), ending))
+}
+
+/// What the study's stop rule says to the blocks that are in the log: enough, once there are as many as the study has at
+/// least and the interval is narrow in every cell.
+fn enough(study: &Study, folder: &Path) -> impl FnMut(u32) -> Result<bool, String> + use<> {
+    let (rule, least, folder) = (study.until.clone(), study.blocks, folder.to_owned());
+    move |blocks| {
+        let Some(rule) = rule.as_ref().filter(|_| blocks >= least) else { return Ok(false) };
+        let log = store::read(&folder).map_err(|error| error.to_string())?;
+        let precision = report::precision(&log.events, rule).map_err(|error| error.to_string())?;
+        eprintln!("after {blocks} blocks: {}", precision.sentence());
+        Ok(precision.is_reached())
+    }
 }
 
 fn command_line() -> Vec<String> {
@@ -196,9 +211,10 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
-        output.emit(Event::Prepared { lab: Some(study.lab), ends, shared_cpus: true, notes })?;
+        output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus: true, notes })?;
     }
-    let ending = session.execute(&plan, &done, &mut |event| output.take(event))?;
+    let mut enough = enough(&study, output.writer.folder());
+    let ending = session.execute_until(&plan, &done, &mut |event| output.take(event), &mut enough)?;
     Ok((output.close(), ending))
 }
 

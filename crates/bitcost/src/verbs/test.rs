@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use drive::Session;
 use live::Seconds;
 use metrics::RunView;
 use model::conditions::{Conditions, Direction, Workload};
@@ -11,9 +12,11 @@ use model::mode_search::{ModeSearch, Named};
 use model::modes::Mode;
 use model::place::IpVersion;
 use model::plan::{Plan, PlannedRun};
+use model::record::EndRecord;
 use model::settings::{Kind, SETTINGS, Setting};
-use model::study::{Cell, LabSpec, Napi, Topology};
+use model::study::{Cell, LabSpec, Napi, Topology, UntilInterval};
 
+use super::repeats::Repeats;
 use super::run::{new_seed, stop_on_signals};
 use crate::failure::Failure;
 use crate::place::{self, Prepared};
@@ -49,6 +52,8 @@ pub struct Arguments {
     /// What lies between the hosts of the embedded lab
     #[arg(long, default_value = "wire", value_parser = ["wire", "pair"])]
     topology: String,
+    #[command(flatten)]
+    repeats: Repeats,
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
@@ -121,6 +126,7 @@ impl FromArgMatches for Settings {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut conditions = conditions(arguments)?;
     place::check_cpus(&conditions)?;
+    let rule = arguments.repeats.rule(&conditions)?;
     let mut search = search(arguments, &conditions)?;
     let stop = stop_on_signals()?;
     let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
@@ -136,12 +142,57 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let found = report::mode_search_text(search);
         if arguments.json { eprint!("{found}") } else { output::print(&found)? }
     }
-    let mut seconds = Seconds::of(&conditions);
+    let Some((least, rule)) = rule else {
+        let pair = one_run(&mut session, &conditions, arguments.json)?;
+        return print(arguments.json, &view(&pair, &conditions, napi_threaded), search.as_ref());
+    };
+    let pairs = repeat(&mut session, &conditions, napi_threaded, least, &rule, arguments.json)?;
+    let runs: Vec<RunView> = pairs.iter().map(|pair| view(pair, &conditions, napi_threaded)).collect();
+    print_repeats(arguments.json, &runs, &rule, search.as_ref())
+}
+
+fn view<'a>((sender, receiver): &'a Pair, conditions: &'a Conditions, napi_threaded: bool) -> RunView<'a> {
+    RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded }
+}
+
+/// Makes the run again until the rule is kept, or as often as it allows.
+fn repeat(
+    session: &mut Session,
+    conditions: &Conditions,
+    napi_threaded: bool,
+    least: u32,
+    rule: &UntilInterval,
+    json: bool,
+) -> Result<Vec<Pair>, Failure> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    loop {
+        pairs.push(one_run(session, conditions, json)?);
+        let runs: Vec<RunView> = pairs.iter().map(|pair| view(pair, conditions, napi_threaded)).collect();
+        let made = runs.len() as u32;
+        let width = report::width_over_runs_pct(&runs, &rule.metric);
+        let shown = width.map_or("not known yet".to_owned(), |width| format!("{width:.1} % of it"));
+        eprintln!(
+            "after {made} of at most {} runs: interval of the median of {}: {shown}",
+            rule.max_blocks, rule.metric
+        );
+        let narrow = width.is_some_and(|width| width < rule.width_pct);
+        if made >= rule.max_blocks || (made >= least && narrow) {
+            return Ok(pairs);
+        }
+    }
+}
+
+/// What both ends of a run left behind.
+type Pair = (Box<EndRecord>, Box<EndRecord>);
+
+/// Makes the run, with a line each second.
+fn one_run(session: &mut Session, conditions: &Conditions, json: bool) -> Result<Pair, Failure> {
+    let mut seconds = Seconds::of(conditions);
     let mut outcome = Err(Failure::Interrupted);
     let mut printed = Ok(());
     let mut take = |event: Event| {
         match seconds.line(&event) {
-            Some(line) if arguments.json => eprintln!("{line}"),
+            Some(line) if json => eprintln!("{line}"),
             Some(line) => printed = output::line(&line),
             None => {}
         }
@@ -152,16 +203,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         printed.as_ref().map(drop).map_err(|_| "standard output cannot be written".to_owned())
     };
-    let ending = session.execute(&one_run(&conditions), &BTreeSet::new(), &mut take);
+    let ending = session.execute(&plan_of(conditions), &BTreeSet::new(), &mut take);
     printed?;
     let ending = ending?;
     if ending == drive::Ending::Interrupted {
         return Err(Failure::Interrupted);
     }
-    let (sender, receiver) = outcome?;
-    let run =
-        RunView { sender: &sender, receiver: &receiver, conditions: &conditions, shared_cpus: true, napi_threaded };
-    print(arguments.json, &run, search.as_ref())
+    outcome
 }
 
 /// The search for the fastest modes, where the run asks for one.
@@ -214,9 +262,28 @@ fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
     Ok(conditions)
 }
 
-fn one_run(conditions: &Conditions) -> Plan {
+fn plan_of(conditions: &Conditions) -> Plan {
     let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
     Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
+}
+
+/// Prints the result of several runs; a setting that was asked for and is not in force is a failure.
+fn print_repeats(
+    json: bool,
+    runs: &[RunView],
+    rule: &UntilInterval,
+    search: Option<&ModeSearch>,
+) -> Result<(), Failure> {
+    if json {
+        let mut document = report::repeats_json(runs, rule);
+        if let Some(search) = search {
+            document["mode_search"] = report::mode_search_json(search);
+        }
+        output::line(&format!("{document:#}"))?;
+    } else {
+        output::print(&report::repeats_text(runs, rule))?;
+    }
+    all_in_force(runs)
 }
 
 /// Prints the result; a setting that was asked for and is not in force is a failure.
@@ -230,8 +297,15 @@ fn print(json: bool, run: &RunView, search: Option<&ModeSearch>) -> Result<(), F
     } else {
         output::print(&report::single_text(run))?;
     }
-    match report::not_in_force(run) {
-        missed if missed.is_empty() => Ok(()),
-        missed => Err(Failure::Check(format!("not in force: {}", missed.join("; ")))),
+    all_in_force(std::slice::from_ref(run))
+}
+
+fn all_in_force(runs: &[RunView]) -> Result<(), Failure> {
+    let mut missed: Vec<String> = Vec::new();
+    for sentence in runs.iter().flat_map(report::not_in_force) {
+        if !missed.contains(&sentence) {
+            missed.push(sentence);
+        }
     }
+    if missed.is_empty() { Ok(()) } else { Err(Failure::Check(format!("not in force: {}", missed.join("; ")))) }
 }

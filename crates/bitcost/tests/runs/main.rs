@@ -40,6 +40,8 @@ fn main() {
         ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
         ("a_setting_that_is_not_in_force_fails_the_run", Host, one_run::not_in_force),
         ("the_fastest_modes_are_searched_and_what_was_found_is_told", Host, one_run::mode_search),
+        ("a_run_is_repeated_until_its_median_is_known_well_enough", Host, one_run::repeats),
+        ("a_study_with_a_stop_rule_ends_when_it_is_kept", Host, one_run::stop_rule),
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),

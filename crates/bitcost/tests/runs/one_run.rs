@@ -57,6 +57,46 @@ pub fn mode_search() {
     bench.assert_nothing_left();
 }
 
+/// The run is made again until its median is known well enough, or as often as is allowed; all runs are told.
+pub fn repeats() {
+    let bench = Bench::new();
+    // Any two runs are that near to each other, and no two are the same.
+    for (share, range, runs, reached) in [("100%", "2-9", 2..10, true), ("0.000001%", "2-3", 3..4, false)] {
+        let words = ["tcp", "-b", "50M", "--until-interval", share, "--repeats", range, "--json"];
+        let done = test(&bench, &[&words[..], &["--metric", "sender_thread_cpu_us_per_kib"]].concat());
+        done.assert_code(0);
+        let document: Value = serde_json::from_str(&done.stdout).unwrap();
+        let made = document["repeats"].as_array().unwrap().len();
+        assert!(runs.contains(&made) && document["runs"] == made, "{made} runs with {share}");
+        assert_eq!(document["until_interval"]["reached"], reached, "{}", document["until_interval"]);
+        let figure = &document["metrics"]["throughput_mbps"];
+        assert!(figure["low"].as_f64() <= figure["median"].as_f64(), "{figure}");
+        assert!(figure["median"].as_f64() <= figure["high"].as_f64(), "{figure}");
+    }
+    bench.assert_nothing_left();
+}
+
+/// A study with a stop rule ends when every cell is narrow enough, says so, and is complete.
+pub fn stop_rule() {
+    let bench = Bench::new();
+    let rule = "blocks = 2\nuntil_interval_pct = 100\nmax_blocks = 20\n";
+    bench.write("mine.toml", &crate::bench::SMALL.replacen("blocks = 3\n", rule, 1));
+    let done = bench.bitcost(&["run", "mine.toml"]);
+    done.assert_code(0);
+    assert!(done.stderr.contains("after 2 blocks: 95 % interval of the median of throughput_mbps"), "{}", done.stderr);
+    assert!(done.stdout.contains("stop rule: ") && done.stdout.contains("reached in every cell"), "{}", done.stdout);
+    let folder = bench.execution();
+    let document = bench.bitcost(&["show", "--json", folder.to_str().unwrap()]).json();
+    let blocks = document["blocks"].as_u64().unwrap();
+    assert!((2..20).contains(&blocks) && document["incomplete_runs"] == json!([]), "{blocks}");
+    let cells = document["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["runs"].as_u64() == Some(blocks)), "{cells:#?}");
+    // Resuming an execution that is done adds nothing but its own lines.
+    let again = bench.bitcost(&["run", "--resume", folder.to_str().unwrap()]);
+    again.assert_code(0);
+    assert_eq!(again.stdout, done.stdout);
+}
+
 /// The reader of the first line goes: the run ends without a word, and nothing stays behind.
 pub fn closed_output() {
     let bench = Bench::new();

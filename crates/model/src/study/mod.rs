@@ -173,6 +173,8 @@ pub struct Study {
     pub factors: Vec<Factor>,
     /// Randomised complete blocks to run.
     pub blocks: u32,
+    /// Blocks are added to these until it is kept; absent: the number of blocks is fixed.
+    pub until: Option<UntilInterval>,
     /// The document's own lengths.
     pub like_the_document: Option<DocumentLength>,
     /// How the result is laid out.
@@ -181,6 +183,17 @@ pub struct Study {
     pub expect: Option<Expect>,
     /// Every metric that the table and the author's figures name.
     pub named_metrics: Vec<NamedMetric>,
+}
+
+/// Go on until the 95 % interval of the median of a metric is narrow enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UntilInterval {
+    /// The metric.
+    pub metric: String,
+    /// The interval's width, upper less lower bound, in per cent of the median.
+    pub width_pct: f64,
+    /// Most blocks.
+    pub max_blocks: u32,
 }
 
 /// One combination of levels.

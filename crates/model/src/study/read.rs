@@ -5,7 +5,7 @@ use toml_edit::{Document, Value};
 use super::section::{Section, Source};
 use super::{
     Cell, DocumentLength, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Study,
-    StudyError, TableSpec, Topology, combine,
+    StudyError, TableSpec, Topology, UntilInterval, combine,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
@@ -22,6 +22,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let base = workload(&top)?;
     let factors = factors(&top, &base)?;
     let (blocks, like_the_document) = lengths(&top)?;
+    let until = until(&top, blocks)?;
     let lab = lab(&top)?;
     check_cells(source, &lab, &base, &factors)?;
     Ok(Study {
@@ -32,6 +33,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         lab,
         base,
         blocks,
+        until,
         like_the_document,
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
@@ -160,7 +162,7 @@ fn label(value: &Value) -> Option<Label> {
 
 fn lengths(top: &Section) -> Result<(u32, Option<DocumentLength>), StudyError> {
     let Some(section) = top.section("run")? else { return Ok((5, None)) };
-    section.only(&["blocks", "like_the_document"])?;
+    section.only(&["blocks", "like_the_document", "until_interval_pct", "until_metric", "max_blocks"])?;
     let blocks = section.whole("blocks", 1..100_001)?.unwrap_or(5);
     let Some(document) = section.section("like_the_document")? else { return Ok((blocks, None)) };
     document.only(&["blocks", "duration_s"])?;
@@ -172,6 +174,32 @@ fn lengths(top: &Section) -> Result<(u32, Option<DocumentLength>), StudyError> {
             duration_ms: document.whole("duration_s", 1..3601)?.ok_or_else(|| missing("duration_s"))? * 1000,
         }),
     ))
+}
+
+/// Most blocks of a study that goes on until an interval is narrow enough and does not say how many.
+const MAX_BLOCKS: u32 = 30;
+
+fn until(top: &Section, blocks: u32) -> Result<Option<UntilInterval>, StudyError> {
+    let Some(section) = top.section("run")? else { return Ok(None) };
+    let percent = |value: &Value| {
+        let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64))?;
+        (number > 0.0 && number <= 100.0).then_some(number)
+    };
+    let Some(width_pct) = section.typed("until_interval_pct", "a number over 0, up to 100", percent)? else {
+        for key in ["until_metric", "max_blocks"] {
+            if section.value(key)?.is_some() {
+                return Err(section.error_at(key, format!("`{key}` goes with `until_interval_pct`, which is missing")));
+            }
+        }
+        return Ok(None);
+    };
+    let metric = section.text("until_metric")?.unwrap_or_else(|| "throughput_mbps".to_owned());
+    let max_blocks = section.whole("max_blocks", 1..100_001)?.unwrap_or(MAX_BLOCKS.max(blocks));
+    if max_blocks < blocks {
+        let message = format!("`max_blocks` is {max_blocks}; allowed: {blocks} (`blocks`) and more");
+        return Err(section.error_at("max_blocks", message));
+    }
+    Ok(Some(UntilInterval { metric, width_pct, max_blocks }))
 }
 
 fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
@@ -205,6 +233,9 @@ fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, 
     if let Some(table) = top.section("table")? {
         let list = table.value("metrics")?.and_then(Value::as_array);
         list.into_iter().flatten().for_each(|value| add(value.as_str().unwrap_or_default(), value.span()));
+    }
+    if let Some(value) = top.section("run")?.map(|run| run.value("until_metric")).transpose()?.flatten() {
+        add(value.as_str().unwrap_or_default(), value.span());
     }
     let Some(expect) = top.section("expect")? else { return Ok(found) };
     for section in expect.sections("cell")?.iter().chain(&expect.sections("improvement")?) {
