@@ -1,24 +1,62 @@
-//! Who puts the host back when this agent cannot: nobody in a lab, which goes away with its processes.
+//! Who puts the host back when this agent cannot: a keeper, or nobody in a lab, which goes away with its processes.
 
-use host::{Journal, NoJournal};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// How the host is kept.
-#[derive(Clone, Debug, Default)]
-pub struct Keeping {}
+use host::{Journal, Keeper, NoJournal};
+
+/// How the host is kept. Clones share one keeper.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// The folder of journals; absent in a lab.
+    folder: Option<PathBuf>,
+    keeper: Arc<Mutex<Option<Keeper>>>,
+}
 
 impl Keeping {
     /// For a host that is gone with its processes.
     pub fn lab() -> Keeping {
-        Keeping {}
+        Keeping { folder: None, keeper: Arc::default() }
+    }
+
+    /// For a host that stays: what is changed is written down in this folder.
+    pub fn journal_in(folder: PathBuf) -> Keeping {
+        Keeping { folder: Some(folder), keeper: Arc::default() }
     }
 
     /// Whether this is a host of a lab.
     pub fn is_lab(&self) -> bool {
-        true
+        self.folder.is_none()
     }
 
-    /// Where the changes of one run are written down.
+    /// Where the changes of one run are written down. A keeper is started for the first one.
+    ///
+    /// # Errors
+    /// When the host is held by another bitcost, or an earlier run left it changed.
     pub fn journal(&self) -> Result<Box<dyn Journal>, String> {
-        Ok(Box::new(NoJournal))
+        let Some(folder) = &self.folder else { return Ok(Box::new(NoJournal)) };
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if keeper.is_none() {
+            let started = Keeper::start(Path::new("/proc/self/exe"), folder);
+            *keeper = Some(started.map_err(|error| error.to_string())?);
+        }
+        match keeper.as_ref() {
+            Some(keeper) if keeper.pending() == 0 => Ok(keeper.journal()),
+            _ => Err("an earlier run could not put this host back; see bitcost host show".to_owned()),
+        }
+    }
+
+    /// Whether the keeper has ended though nobody told it to: the host must be put back at once.
+    pub fn is_lost(&self) -> bool {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        keeper.as_ref().is_some_and(Keeper::is_lost)
+    }
+
+    /// After the keeper was lost and the host was put back: clears what it wrote.
+    pub fn take_over(&self) {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(keeper) = keeper {
+            keeper.take_over();
+        }
     }
 }

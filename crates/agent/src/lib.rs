@@ -19,6 +19,7 @@ mod worker;
 
 use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use sys::clock::monotonic_ns;
 use wire::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
@@ -30,6 +31,9 @@ use crate::watch::Command;
 
 /// Version of this program, as the other side is told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How often the keeper is looked after.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Why an agent ended otherwise than by the end of its input.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +52,9 @@ pub enum AgentError {
     /// Nothing came for the length of the lease.
     #[error("nothing heard from the controller for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
     LeaseLost,
+    /// The process that would put the host back has ended.
+    #[error("the keeper of this host's settings has ended; traffic stopped and host restored")]
+    KeeperLost,
 }
 
 /// Serves one controller until its input ends.
@@ -64,7 +71,12 @@ pub fn serve(
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
     let mut run = None;
     loop {
-        let left = lease.left(monotonic_ns()).ok_or(AgentError::LeaseLost)?;
+        let left = lease.left(monotonic_ns()).ok_or(AgentError::LeaseLost)?.min(LOOK);
+        if keeping.is_lost() {
+            drop(run.take());
+            keeping.take_over();
+            return Err(AgentError::KeeperLost);
+        }
         match inbox.recv_timeout(left) {
             Ok(Ok(message)) => {
                 lease.renew(monotonic_ns());

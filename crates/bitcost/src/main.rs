@@ -24,6 +24,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
         return lab::holder::main();
     }
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == host::KEEPER_VERB) {
+        return verbs::host::keeper();
+    }
     match verbs::run(Cli::parse().verb) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

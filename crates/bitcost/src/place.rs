@@ -14,6 +14,7 @@ use model::record::Role;
 use model::study::{self, LabSpec, Napi};
 
 use crate::failure::Failure;
+use crate::verbs::host;
 
 /// A lab that stands and the ways to its hosts.
 pub struct Place {
@@ -60,6 +61,7 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
         Napi::Threaded => lab::Napi::Threaded,
         Napi::Inline => lab::Napi::Inline,
     };
+    host::check_is_as_found()?;
     let program = PathBuf::from("/proc/self/exe");
     let topology = match spec.topology {
         study::Topology::Wire => Topology::wire(spec.mtu_bytes, napi),
@@ -114,7 +116,7 @@ fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failur
     let lab = lab.clone();
     let command = move || {
         let mut command = Command::new("/proc/self/exe");
-        command.arg("agent");
+        command.args(["agent", "--in-lab"]);
         lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };

@@ -10,6 +10,9 @@
 //! | knob | what a knob is |
 //! | change | one change: made, and taken back |
 //! | held | the changes of one run |
+//! | journal | what was changed and not put back yet, on disk |
+//! | keeper | the process that holds the journal and outlives its agent |
+//! | recovery | journals that nobody holds any more |
 //! | channels and coalesce (tuning), governor, mtu, offload, qdisc, sysctl | the knobs |
 //! | stress | threads that keep CPUs busy; no knob, since nothing is left of them |
 //! | describe | the facts of a device |
@@ -20,10 +23,13 @@ mod device;
 mod error;
 mod governor;
 mod held;
+pub mod journal;
+pub mod keeper;
 mod knob;
 mod mtu;
 mod offload;
 mod qdisc;
+pub mod recovery;
 mod stress;
 mod sysctl;
 mod tuning;
@@ -34,6 +40,7 @@ pub use device::check as check_device;
 pub use error::HostError;
 pub use governor::Governor;
 pub use held::{Held, InForce, Journal, NoJournal};
+pub use keeper::{KEEPER_VERB, Keeper};
 pub use knob::{Knob, Mismatch, Scope, VALUE, Values, single};
 pub use mtu::Mtu;
 pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};

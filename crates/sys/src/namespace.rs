@@ -86,6 +86,25 @@ pub fn current(kind: Kind) -> io::Result<OwnedFd> {
     Ok(fs::File::open(path)?.into())
 }
 
+/// The number of the caller's network namespace, which no other has until the next boot (`SO_NETNS_COOKIE`).
+///
+/// Errors: `ENOPROTOOPT` before Linux 5.14.
+pub fn network_cookie() -> io::Result<u64> {
+    use std::os::fd::AsRawFd;
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    let mut cookie = 0u64;
+    let mut length = size_of_val(&cookie) as libc::socklen_t;
+    // SAFETY: the socket is open; the pointers describe `cookie` and its length, and outlive the call.
+    let outcome = unsafe {
+        let value = (&raw mut cookie).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_NETNS_COOKIE, value, &raw mut length)
+    };
+    if outcome == 0 { Ok(cookie) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Of asm-generic/socket.h.
+const SO_NETNS_COOKIE: libc::c_int = 71;
+
 /// A sysfs that shows the network namespace in which it was mounted, attached to no directory.
 ///
 /// `/sys` shows the devices of the namespace of its mount, not of the caller. This one goes away

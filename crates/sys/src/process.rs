@@ -52,6 +52,25 @@ pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Resul
     }
 }
 
+/// A file that becomes readable when the process with this id has ended (pidfd_open(2), Linux 5.3).
+///
+/// Errors: `ESRCH` when there is no such process.
+pub fn watch(pid: u32) -> io::Result<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
+}
+
+/// Waits until one of two files has something to read or has ended (poll(2)); without a limit.
+pub fn wait_either(first: impl AsFd, second: impl AsFd) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let mut files = [PollFd::new(&first, PollFlags::IN), PollFd::new(&second, PollFlags::IN)];
+    match poll(&mut files, None) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The namespaces that a program is started in.
 #[derive(Debug)]
 pub struct NamespaceEntry {

@@ -1,6 +1,7 @@
 //! The verbs: one file each, and one row in [`Verb`] and [`run`].
 
 mod agent;
+pub mod host;
 mod plan;
 mod repeats;
 mod run;
@@ -26,7 +27,10 @@ pub enum Verb {
     /// Make one run, in the embedded lab, and print what it cost
     Test(Box<test::Arguments>),
     /// Play one end of each run for a controller on standard input and output
-    Agent,
+    Agent(agent::Arguments),
+    /// Show this host's settings, or put back what a run that was cut off left changed
+    #[command(subcommand)]
+    Host(host::Action),
 }
 
 /// Does what the verb says.
@@ -40,6 +44,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Studies(arguments) => studies::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),
-        Verb::Agent => agent::run(),
+        Verb::Agent(arguments) => agent::run(&arguments),
+        Verb::Host(action) => host::run(&action),
     }
 }

@@ -1,0 +1,126 @@
+//! `bitcost host`: this host's settings shown, and put back after a run that was cut off.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use host::recovery::{Found, Recovered, found, obstacle, recover};
+use host::{KNOBS, Knob, Outcome, journal};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What to do.
+#[derive(clap::Subcommand)]
+pub enum Action {
+    /// Print every setting's present value, and what is journalled
+    Show {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put back what the journal says, unless somebody else changed it meanwhile
+    Restore,
+}
+
+/// Does what the action says.
+pub fn run(action: &Action) -> Result<(), Failure> {
+    match action {
+        Action::Show { json: true } => output::line(&format!("{:#}", document())),
+        Action::Show { json: false } => output::print(&text()),
+        Action::Restore => restore(),
+    }
+}
+
+/// Refuses a run on a host that an earlier one left changed.
+///
+/// # Errors
+/// Environment; the message names the command that puts the host back.
+pub fn check_is_as_found() -> Result<(), Failure> {
+    obstacle(&journal::folder()).map_or(Ok(()), |reason| Err(Failure::Environment(reason)))
+}
+
+/// Runs the keeper: no signal that can be caught ends it before its agent does.
+pub fn keeper() -> ExitCode {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+    for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE] {
+        // A signal that stays as it was still finds the host put back by the agent.
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+    host::keeper::main()
+}
+
+/// Every knob with its subjects and their values; `None` where it cannot be read.
+fn observed() -> impl Iterator<Item = (&'static dyn Knob, String, Option<host::Values>)> {
+    let of_knob = |knob: &'static dyn Knob| {
+        knob.subjects().into_iter().map(move |subject| {
+            let values = knob.observe(&subject).ok();
+            (knob, subject, values)
+        })
+    };
+    KNOBS.iter().flat_map(move |knob| of_knob(*knob))
+}
+
+fn document() -> Value {
+    let mut settings = serde_json::Map::new();
+    for (knob, subject, values) in observed() {
+        let of_knob = settings.entry(knob.name()).or_insert_with(|| json!({}));
+        of_knob[subject] = json!(values);
+    }
+    let journals = found(&journal::folder()).into_iter().map(|found| {
+        let Found { path, is_held, contents } = found;
+        json!({
+            "path": path,
+            "held": is_held,
+            "header": contents.header,
+            "pending": contents.pending,
+            "unread": contents.unread,
+        })
+    });
+    json!({ "settings": settings, "journals": journals.collect::<Vec<_>>() })
+}
+
+fn text() -> String {
+    let mut text = String::new();
+    for (knob, subject, values) in observed() {
+        let values = values.unwrap_or_default();
+        let shown = values.iter().filter(|(name, value)| *name != "options" && !value.ends_with("[fixed]"));
+        let shown: Vec<String> = shown
+            .map(|(name, value)| if name == host::VALUE { value.clone() } else { format!("{name}={value}") })
+            .collect();
+        text += &format!("{:<10} {subject}: {}\n", knob.name(), shown.join(" "));
+    }
+    for found in found(&journal::folder()) {
+        let state = if found.is_held { "held by a run" } else { "left by a run that was cut off" };
+        text += &format!("journal {} ({state}):\n", found.path.display());
+        for change in &found.contents.pending {
+            let changes: Vec<String> = change.asked.iter().map(|(name, asked)| sentence(change, name, asked)).collect();
+            text += &format!("  {} of {}: {}\n", change.knob, change.subject, changes.join(", "));
+        }
+        found.contents.unread.iter().for_each(|unread| text += &format!("  {unread}\n"));
+    }
+    let report = std::fs::read_to_string(host::keeper::report_path(&journal::folder())).unwrap_or_default();
+    report.lines().for_each(|line| text += &format!("reported by a keeper: {line}\n"));
+    text
+}
+
+fn sentence(change: &host::Change, name: &str, asked: &str) -> String {
+    let before = change.before.get(name).map_or("none", String::as_str);
+    format!("{name} {before} → {asked}")
+}
+
+fn restore() -> Result<(), Failure> {
+    let recovered = recover(&journal::folder());
+    if recovered.is_empty() {
+        return output::line("nothing to put back");
+    }
+    let mut is_settled = true;
+    for Recovered { path, outcomes, problems } in recovered {
+        for line in outcomes.iter().map(Outcome::to_string).chain(problems.iter().cloned()) {
+            output::line(&format!("{}: {line}", path.display()))?;
+        }
+        is_settled &= outcomes.iter().all(Outcome::is_settled) && !path.exists();
+    }
+    if is_settled { Ok(()) } else { Err(Failure::Check("not everything could be put back; see above".to_owned())) }
+}

@@ -1,0 +1,366 @@
+//! A host under control: whatever dies, its settings come back. In a private network, with the real agent and keeper.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use host::{KNOBS, Values};
+use model::conditions::Conditions;
+use model::knobs;
+use model::record::Role;
+use netlink::{Rtnl, VethPair};
+use rustix::process::{Pid, Signal, kill_process};
+use testkit::process::{Family, eventually};
+use wire::{Decoder, FromAgent, PROTOCOL, Part, Prepare, ToAgent, encode};
+
+/// How soon a host is as before after a death.
+const BACK: Duration = Duration::from_secs(6);
+/// How long an answer may take on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Deaths at random times.
+const KILLS: u64 = 40;
+
+fn main() {
+    testkit::main(vec![
+        ("what_is_changed_is_journalled_shown_and_taken_back", taken_back),
+        ("a_killed_agent_or_controller_leaves_the_host_as_before", killed_after_applying),
+        ("deaths_at_random_times_leave_the_host_as_before", killed_at_random),
+        ("a_killed_keeper_ends_the_run_and_the_host_is_as_before", killed_keeper),
+        ("agent_and_keeper_killed_together_leave_a_journal_that_restores", killed_both),
+        ("a_foreign_change_is_left_by_the_keeper", foreign_change),
+        ("a_host_that_is_held_is_refused", held),
+        ("a_journal_cut_short_restores_what_is_whole", cut_short),
+    ]);
+}
+
+/// A veth, a state folder, and the processes started.
+struct Bench {
+    folder: tempfile::TempDir,
+    family: Family,
+    before: Vec<(String, Values)>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let mut rtnl = Rtnl::open().unwrap();
+        let pair = VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 3000 };
+        rtnl.create_veth(&pair).unwrap();
+        for name in ["a0", "b0"] {
+            let index = rtnl.link(name).unwrap().index;
+            rtnl.set_up(index, true).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        Bench { folder, family: Family::new(), before: observed() }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+        command.args(words).env("BITCOST_STATE_DIR", self.folder.path().join("state"));
+        self.family.adopt(&mut command);
+        command
+    }
+
+    fn bitcost(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn journals(&self) -> Vec<PathBuf> {
+        host::journal::all(&self.folder.path().join("state"))
+    }
+
+    /// Every value is as before, nothing is journalled, no process is left.
+    fn assert_as_before(&self, what: &str) {
+        eventually(BACK, &format!("{what}: no process is left"), || self.family.members().is_empty().then_some(()));
+        assert_eq!(observed(), self.before, "{what}");
+        assert_eq!(self.journals(), Vec::<PathBuf>::new(), "{what}");
+    }
+}
+
+/// Every value of every knob of this network, and what other programs print of the device.
+fn observed() -> Vec<(String, Values)> {
+    let of_knob = |knob: &'static dyn host::Knob| {
+        knob.subjects()
+            .into_iter()
+            .filter_map(move |subject| Some((format!("{} {subject}", knob.name()), knob.observe(&subject).ok()?)))
+    };
+    let mut all: Vec<(String, Values)> = KNOBS.iter().flat_map(|knob| of_knob(*knob)).collect();
+    for words in
+        [&["ethtool", "-k", "a0"][..], &["tc", "qdisc", "show", "dev", "a0"], &["ip", "-o", "link", "show", "a0"]]
+    {
+        if let Ok(output) = Command::new(words[0]).args(&words[1..]).output() {
+            all.push((words.join(" "), host::single(String::from_utf8_lossy(&output.stdout))));
+        }
+    }
+    all
+}
+
+/// An agent that this test controls.
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<FromAgent>,
+}
+
+impl Agent {
+    fn start(bench: &Bench) -> Agent {
+        let mut command = bench.command(&["agent"]);
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut child = spawned.unwrap();
+        let (tell, output) = channel();
+        let mut pipe = child.stdout.take().unwrap();
+        std::thread::spawn(move || {
+            let (mut decoder, mut bytes) = (Decoder::default(), [0; 4096]);
+            while let Ok(length @ 1..) = pipe.read(&mut bytes) {
+                decoder.push(&bytes[..length]);
+                while let Ok(Some(message)) = decoder.take() {
+                    let _ = tell.send(message);
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let mut agent = Agent { child, input, output };
+        agent.send(&ToAgent::Hello { protocol: PROTOCOL, version: "test".to_owned() });
+        agent.until("hello", |message| matches!(message, FromAgent::Hello { .. }));
+        agent
+    }
+
+    /// An agent that was killed hears nothing.
+    fn send(&mut self, message: &ToAgent) {
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(&encode(message).unwrap());
+        }
+    }
+
+    fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
+        loop {
+            let message = self.output.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{what}: {error}"));
+            if wanted(&message) {
+                return message;
+            }
+        }
+    }
+
+    /// Asks for a run with many settings; the agent waits for its peer once they are in force.
+    fn prepare(&mut self) {
+        let mut conditions = Conditions::default();
+        conditions.ask(&knobs::MTU, "1400");
+        conditions.ask(&knobs::OFFLOADS, "off");
+        conditions.ask(&knobs::QDISC, "tbf rate 100M");
+        conditions.ask(&knobs::SYSCTL, "net.ipv4.tcp_rmem=4096 65536 524288, net.ipv4.tcp_sack=0");
+        let part = Part { role: Role::Receiver, conditions, listen_on: Some([127, 0, 0, 1].into()) };
+        let prepare = Prepare { run: 0, device: "a0".to_owned(), cpus: Vec::new(), token: [7; 16], parts: vec![part] };
+        self.send(&ToAgent::Prepare(Box::new(prepare)));
+    }
+
+    fn applied(&mut self) {
+        self.prepare();
+        match self
+            .until("listening", |message| matches!(message, FromAgent::Listening { .. } | FromAgent::Failed { .. }))
+        {
+            FromAgent::Failed { reason } => panic!("{reason}"),
+            _ => assert_ne!(fs::read_to_string("/proc/sys/net/ipv4/tcp_sack").unwrap().trim(), "1"),
+        }
+    }
+
+    fn refusal(&mut self) -> String {
+        self.prepare();
+        match self.until("refusal", |message| matches!(message, FromAgent::Failed { .. })) {
+            FromAgent::Failed { reason } => reason,
+            _ => String::new(),
+        }
+    }
+
+    /// The controller dies: nothing is sent any more.
+    fn let_go(&mut self) {
+        self.input = None;
+    }
+
+    fn kill(&self) {
+        kill(self.child.id());
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
+
+fn kill(pid: u32) {
+    let pid = Pid::from_raw(pid as i32).unwrap();
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// The keepers that were started here.
+fn keepers(bench: &Bench) -> Vec<u32> {
+    bench.family.members_with("host-keeper", "a0")
+}
+
+fn taken_back() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
+    for wanted in ["held by a run", "mtu_bytes of a0: value 3000 → 1400", "qdisc of a0", "net.ipv4.tcp_rmem"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&bench.bitcost(&["host", "show", "--json"]).stdout).unwrap();
+    assert_eq!(json["settings"]["mtu_bytes"]["a0"]["value"], "1400");
+    assert_eq!(json["journals"][0]["pending"].as_array().map(Vec::len), Some(5));
+    let restore = bench.bitcost(&["host", "restore"]);
+    assert!(String::from_utf8_lossy(&restore.stdout).contains("held by bitcost with process"), "{restore:?}");
+    agent.send(&ToAgent::Stop);
+    agent.until("stopped", |message| matches!(message, FromAgent::Stopped));
+    assert_eq!(observed(), bench.before);
+    agent.applied();
+    agent.let_go();
+    bench.assert_as_before("the controller let go");
+}
+
+fn killed_after_applying() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    agent.kill();
+    bench.assert_as_before("agent killed");
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    agent.let_go();
+    agent.kill();
+    bench.assert_as_before("controller and agent killed");
+}
+
+/// A small generator; the seed is the number of the death.
+fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |most| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % most
+    }
+}
+
+fn killed_at_random() {
+    let bench = Bench::new();
+    for seed in 0..KILLS {
+        let mut random = random(seed + 1);
+        let mut agent = Agent::start(&bench);
+        // Half of them while settings are made, half while they are taken back.
+        if random(2) == 0 {
+            agent.prepare();
+        } else {
+            agent.applied();
+            agent.send(&ToAgent::Stop);
+        }
+        std::thread::sleep(Duration::from_micros(random(30_000)));
+        match random(3) {
+            0 => agent.kill(),
+            1 => agent.let_go(),
+            _ => {
+                agent.let_go();
+                std::thread::sleep(Duration::from_micros(random(2_000)));
+                agent.kill();
+            }
+        }
+        drop(agent);
+        bench.assert_as_before(&format!("seed {seed}"));
+    }
+}
+
+fn killed_keeper() {
+    let bench = Bench::new();
+    for seed in 0..4 {
+        let mut agent = Agent::start(&bench);
+        agent.applied();
+        keepers(&bench).into_iter().for_each(kill);
+        let status = agent.child.wait().unwrap();
+        assert_eq!(status.code(), Some(3), "seed {seed}");
+        drop(agent);
+        bench.assert_as_before("keeper killed");
+    }
+}
+
+fn killed_both() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    // Neither may act on the other's death.
+    let keeper = Pid::from_raw(keepers(&bench)[0] as i32).unwrap();
+    kill_process(keeper, Signal::STOP).unwrap();
+    agent.kill();
+    kill_process(keeper, Signal::KILL).unwrap();
+    drop(agent);
+    eventually(BACK, "both are gone", || bench.family.members().is_empty().then_some(()));
+    assert_ne!(observed(), bench.before);
+    assert_eq!(bench.journals().len(), 1);
+    let mut agent = Agent::start(&bench);
+    let refusal = agent.refusal();
+    assert!(refusal.contains("bitcost host restore"), "{refusal}");
+    drop(agent);
+    for words in [&["test", "tcp", "-t", "100ms"][..], &["run", "not-all-mbits"]] {
+        let refused = bench.bitcost(words);
+        assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("bitcost host restore"), "{refused:?}");
+    }
+    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
+    assert!(shown.contains("left by a run that was cut off"), "{shown}");
+    let restored = bench.bitcost(&["host", "restore"]);
+    assert_eq!(restored.status.code(), Some(0), "{restored:?}");
+    bench.assert_as_before("restored by hand");
+}
+
+fn foreign_change() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.set_mtu(index, 2000).unwrap();
+    agent.kill();
+    drop(agent);
+    eventually(BACK, "no process is left", || bench.family.members().is_empty().then_some(()));
+    assert_eq!(rtnl.link("a0").unwrap().mtu_bytes, 2000);
+    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
+    assert!(shown.contains("changed by somebody else and is left at 2000 (before: 3000)"), "{shown}");
+    rtnl.set_mtu(index, 3000).unwrap();
+    bench.assert_as_before("but for the foreign MTU");
+}
+
+fn held() {
+    let bench = Bench::new();
+    let mut first = Agent::start(&bench);
+    first.applied();
+    let mut second = Agent::start(&bench);
+    let refusal = second.refusal();
+    let wanted = format!("held by bitcost with process {}, since", first.child.id());
+    assert!(refusal.contains(&wanted), "{refusal}");
+    drop((second, first));
+    bench.assert_as_before("both ended");
+}
+
+fn cut_short() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    let journal = bench.journals().remove(0);
+    let text = fs::read_to_string(&journal).unwrap();
+    agent.let_go();
+    drop(agent);
+    bench.assert_as_before("ended");
+    // The first change as it was made, and the half of another.
+    Rtnl::open().and_then(|mut rtnl| rtnl.link("a0")).unwrap();
+    fs::write("/proc/sys/net/ipv4/tcp_rmem", "4096 65536 524288").unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = format!("{}\n{}\n{}\n{}", lines[0], lines[1], lines[2], &lines[3][..lines[3].len() / 2]);
+    fs::write(&journal, cut).unwrap();
+    let restored = bench.bitcost(&["host", "restore"]);
+    let said = String::from_utf8_lossy(&restored.stdout).into_owned();
+    assert!(said.contains("line 4 is cut short"), "{said}");
+    assert!(said.contains("sysctl of net.ipv4.tcp_rmem: as before"), "{said}");
+    bench.assert_as_before("what is whole is restored");
+}
