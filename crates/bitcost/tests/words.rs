@@ -88,6 +88,18 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     ("levels = [1024, 8192]", "levels = [1024, 8192, 1024]", &["level `1024`", "appears twice", "each level once"]),
     ("levels = [1024, 8192]", "levels = [1024, 65508]", &["message size 65508", "UDP limit", "allowed: 1 to 65507"]),
     ("levels = [1024, 8192]", "levels = [1024, 8845]", &["MSS of 8845", "does not fit the MTU of 8896", "88 to 8844"]),
+    ("levels = [1024, 8192]", "levels = [1024, \"1024\", 8192]", &["level `1024`", "appears twice", "each level once"]),
+    (
+        "{ label = \"TCP on\"",
+        "{ label = \"TCP on\", mss = 9000, workload = \"tcp_stream\" }, { label = \"TCP\"",
+        &["cell 1024 · TCP on: an MSS of 9000", "does not fit the MTU of 8896"],
+    ),
+    (
+        "{ label = \"UDP\"",
+        "{ message_size_bytes = 99, label = \"UDP\"",
+        &["level `UDP` of factor `transport` sets `message_size_bytes`", "factor `message_size_bytes` sets too"],
+    ),
+    ("columns = ", "columns = \"message_size_bytes\" #", &["factor `message_size_bytes` is in the rows already"]),
     ("mtu_bytes = 8896", "mtu_bytes = 70000", &["`mtu_bytes` is 70000", "allowed: a whole number from 576 to 65535"]),
     ("napi = \"threaded\"", "napi = \"thread\"", &["`napi` is \"thread\"", "\"threaded\" or \"inline\""]),
     ("rows = ", "rows = \"mesage_size\" #", &["unknown factor `mesage_size`", "did you mean `message_size_bytes`?"]),

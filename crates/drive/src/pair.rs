@@ -31,8 +31,10 @@ pub enum WaitError {
 
 /// The two agents.
 pub struct Pair {
-    ends: Ends,
+    /// Before `ends`, and so dropped before it: the place of the ends, which `ends` may hold, must outlast the agents,
+    /// who restore their hosts when they end.
     links: [Option<Link>; 2],
+    ends: Ends,
     inbox: Receiver<Incoming>,
     outbox: Sender<Incoming>,
     generation: u32,
@@ -52,7 +54,7 @@ impl Pair {
     pub fn open(ends: Ends, stop: &AtomicBool) -> Result<Pair, DriveError> {
         let (outbox, inbox) = mpsc::channel();
         let now = Instant::now();
-        let mut pair = Pair { ends, links: [None, None], inbox, outbox, generation: 0, renewed: now, epoch: now };
+        let mut pair = Pair { links: [None, None], ends, inbox, outbox, generation: 0, renewed: now, epoch: now };
         pair.start(Role::Sender, stop)?;
         pair.start(Role::Receiver, stop)?;
         Ok(pair)
@@ -116,6 +118,8 @@ impl Pair {
             }
         }
         for role in roles {
+            // Where no agent could be started any more the place itself is gone, and no run has a chance.
+            (self.ends.way(role).command)().map_err(|reason| self.agent_error(role, reason))?;
             if self.links[slot(role)].is_none() {
                 self.start(role, stop)?;
             }

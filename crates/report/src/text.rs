@@ -112,7 +112,7 @@ fn runs_per_cell(summary: &Summary) -> String {
     let counts = || summary.cells.iter().map(|cell| cell.runs);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     if least == most {
-        return format!("{most} {} per cell", if most == 1 { "run" } else { "runs" });
+        return format!("{} per cell", runs(most));
     }
     let less: Vec<String> = summary
         .cells
@@ -120,7 +120,7 @@ fn runs_per_cell(summary: &Summary) -> String {
         .filter(|cell| cell.runs < most)
         .map(|cell| format!("{}: {}", cell.name(), cell.runs))
         .collect();
-    format!("{most} runs per cell, but {}", less.join("; "))
+    format!("{} per cell, but {}", runs(most), less.join("; "))
 }
 
 fn foot(page: &mut Page, summary: &Summary, missing: &Tally<(String, String)>) {

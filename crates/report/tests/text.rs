@@ -234,3 +234,12 @@ fn a_sender_that_never_ran_is_left_out_with_the_reason() {
     let reason = "(0 bytes sent): other programs kept the sender's thread off its CPU";
     assert!(words.contains(&format!("nothing received in the measured window {reason}")), "{text}");
 }
+
+#[test]
+fn tables_fold_where_the_page_is_narrow() {
+    let events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+    let narrow = report::TextOptions { width: 50, ..report::TextOptions::default() };
+    let text = report::text(&summary(&events), narrow);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 10 && rows.iter().all(|row| row.chars().count() <= 50), "{text}");
+}

@@ -1,6 +1,6 @@
 //! Writing a log: whole lines, to the disk when a run has its result.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,11 @@ impl Writer {
     }
 
     fn lock(&self) -> Result<(), StoreError> {
-        self.file.try_lock().map_err(|_| StoreError::InUse(self.folder.join(LOG_NAME)))
+        let path = self.folder.join(LOG_NAME);
+        self.file.try_lock().map_err(|refused| match refused {
+            TryLockError::WouldBlock => StoreError::InUse(path),
+            TryLockError::Error(error) => StoreError::CannotWrite { path, error },
+        })
     }
 
     /// The execution's folder.

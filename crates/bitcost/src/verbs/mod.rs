@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// Every verb.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Run a study, in the embedded lab unless hosts are named, and print its table
+    /// Run a study in the embedded lab, and print its table
     Run(run::Arguments),
     /// Print every run of a study in its order, and how long it will all take; touch nothing
     Plan(plan::Arguments),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use drive::Ending;
+use drive::{Ending, Session};
 use live::View;
 use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
@@ -34,7 +34,7 @@ pub struct Order {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "blocks")]
     budget: Option<Duration>,
     /// The document's own durations and counts
-    #[arg(long, alias = "like-the-paper", conflicts_with_all = ["blocks", "duration", "budget"])]
+    #[arg(long, visible_alias = "like-the-paper", conflicts_with_all = ["blocks", "duration", "budget"])]
     like_the_document: bool,
     /// The seed of the order; the same seed gives the same order on any machine
     #[arg(long, value_name = "N")]
@@ -117,17 +117,22 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     eprintln!("again: bitcost show {}", folder.display());
     match ending {
         Ending::Interrupted => {
-            eprintln!("go on: bitcost run --resume {}", folder.display());
+            say_how_to_go_on(&folder);
             Err(Failure::Interrupted)
         }
         Ending::Complete => check(&summary),
     }
 }
 
+fn say_how_to_go_on(folder: &Path) {
+    eprintln!("go on: bitcost run --resume {}", folder.display());
+}
+
 /// An execution whose every run has its place in a cell is a success.
 fn check(summary: &Summary) -> Result<(), Failure> {
     match summary.excluded.len() {
         0 => Ok(()),
+        1 => Err(Failure::Check("1 run was left out; the reason stands above".into())),
         left_out => Err(Failure::Check(format!("{left_out} runs were left out; the reasons stand above"))),
     }
 }
@@ -166,9 +171,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     })?;
     output.emit(Event::Planned { plan: plan.clone() })?;
     output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus, notes })?;
-    let mut enough = enough(&study, output.writer.folder());
-    let ending = session.execute_until(&plan, &BTreeSet::new(), &mut |event| output.take(event), &mut enough)?;
-    Ok((output.close(), ending))
+    output.execute(&mut session, &study, &plan, &BTreeSet::new())
 }
 
 /// What the study's stop rule says to the blocks that are in the log: enough, once there are as many as the study has at
@@ -213,9 +216,7 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
     if before.is_none() {
         output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus: true, notes })?;
     }
-    let mut enough = enough(&study, output.writer.folder());
-    let ending = session.execute_until(&plan, &done, &mut |event| output.take(event), &mut enough)?;
-    Ok((output.close(), ending))
+    output.execute(&mut session, &study, &plan, &done)
 }
 
 /// What cannot be had in the study's lab is said before anything is made.
@@ -291,6 +292,23 @@ impl Output {
         Output { writer, view: View::new(std::io::stderr().is_terminal()) }
     }
 
+    /// Executes what is not in `done`; also where that breaks off it says how to go on.
+    fn execute(
+        mut self,
+        session: &mut Session,
+        study: &Study,
+        plan: &Plan,
+        done: &BTreeSet<u32>,
+    ) -> Result<(PathBuf, Ending), Failure> {
+        let folder = self.writer.folder().to_owned();
+        let ending = session.execute_until(plan, done, &mut |event| self.take(event), &mut enough(study, &folder));
+        self.view.end();
+        if ending.is_err() {
+            say_how_to_go_on(&folder);
+        }
+        Ok((folder, ending?))
+    }
+
     fn emit(&mut self, event: Event) -> Result<(), Failure> {
         self.writer.append(&event)?;
         self.view.show(&event);
@@ -301,10 +319,5 @@ impl Output {
         self.writer.append(&event).map_err(|error| error.to_string())?;
         self.view.show(&event);
         Ok(())
-    }
-
-    fn close(self) -> PathBuf {
-        self.view.end();
-        self.writer.folder().to_owned()
     }
 }

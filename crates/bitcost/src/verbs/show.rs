@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
-use report::Summary;
+use report::{Summary, TextOptions};
 use store::Log;
 
 use crate::failure::Failure;
 use crate::output;
+
+/// In fewer columns a table has no room for a number.
+const LEAST_COLUMNS: u16 = 40;
 
 /// Which execution.
 #[derive(clap::Args)]
@@ -38,9 +41,12 @@ pub fn report_cut(log: &Log) {
 
 /// Prints a result on standard output.
 pub fn print(summary: &Summary, json: bool) -> Result<(), Failure> {
-    if json {
-        output::print(&report::json_text(summary))
-    } else {
-        output::print(&report::text(summary, report::TextOptions::default()))
-    }
+    if json { output::print(&report::json_text(summary)) } else { output::print(&report::text(summary, look())) }
+}
+
+/// Tables fold in a terminal that is narrower than usual; headings are bold in one that can, unless `NO_COLOR` is set.
+fn look() -> TextOptions {
+    let usual = TextOptions::default().width;
+    let columns = console::Term::stdout().size_checked().map_or(usual, |(_, columns)| columns);
+    TextOptions { colour: console::colors_enabled(), width: columns.clamp(LEAST_COLUMNS, usual) }
 }

@@ -50,6 +50,23 @@ pub fn killed() {
     }
 }
 
+pub fn lab_gone() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let running = bench.start(&["run", "small.toml", "--seed", "1", "--blocks", "2"]);
+    bench.wait_for_run(1);
+    let holders = bench.family.members_with("lab-holder", "lo");
+    assert_eq!(holders.len(), 1, "{holders:?}");
+    signal(holders[0], Signal::KILL);
+    let done = running.finish(PATIENCE);
+    bench.assert_nothing_left();
+    done.assert_code(3);
+    assert!(done.stderr.contains("the lab is gone"), "{}", done.stderr);
+    assert!(done.stderr.contains("go on: bitcost run --resume bitcost-runs/"), "{}", done.stderr);
+    assert_eq!(failed(&bench.log()).len(), 1, "no run is tried without a lab");
+    assert_eq!(runs_per_cell(&bench.resume()), [2, 2]);
+}
+
 /// The executions hang beside each other, since each waits for deadlines.
 pub fn hanging() {
     let cases = [(SMALL.to_owned(), SENDER), (small_udp(), RECEIVER), (SMALL.to_owned(), RECEIVER)];

@@ -40,7 +40,8 @@ fn runs_in_order(bench: &Bench) -> Vec<u32> {
 }
 
 pub fn interrupted() {
-    for (stop, study) in [(Signal::INT, SMALL), (Signal::TERM, &small_udp())] {
+    let with_knobs = SMALL.replace("[workload]\n", "[workload]\noffloads = \"off\"\n");
+    for (stop, study) in [(Signal::INT, &with_knobs), (Signal::TERM, &small_udp())] {
         let bench = Bench::new();
         bench.write("small.toml", study);
         let running = bench.start(&["run", "small.toml", "--seed", "1"]);
@@ -52,6 +53,11 @@ pub fn interrupted() {
         assert!(done.stdout.contains("Throughput (Mbit/s"), "{}", done.stdout);
         assert!(done.stdout.contains("missing: 5 runs of 6 planned"), "{}", done.stdout);
         assert!(done.stderr.contains("--resume bitcost-runs/"), "{}", done.stderr);
+        assert!(
+            !done.stderr.contains("agent"),
+            "the agents restore their hosts while these are there: {}",
+            done.stderr
+        );
         check_log(&bench, &done.stdout);
         assert_eq!(runs_per_cell(&bench.resume()), [3, 3]);
         bench.assert_nothing_left();

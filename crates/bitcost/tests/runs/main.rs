@@ -38,6 +38,7 @@ fn main() {
         ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),
         ("a_killed_agent_costs_its_run_alone", Host, agents::killed),
         ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
+        ("a_lab_that_is_gone_ends_the_execution", Host, agents::lab_gone),
         ("a_setting_that_is_not_in_force_fails_the_run", Host, one_run::not_in_force),
         ("the_fastest_modes_are_searched_and_what_was_found_is_told", Host, one_run::mode_search),
         ("a_run_is_repeated_until_its_median_is_known_well_enough", Host, one_run::repeats),

@@ -96,12 +96,31 @@ fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> 
             return Err(section.error_at("name", format!("factor `{name}` appears twice; allowed: each name once")));
         }
         let levels = levels(&section, &name, base)?;
+        set_once(section.source, &factors, &name, &levels)?;
         factors.push(Factor { name, levels });
     }
     if factors.is_empty() {
         return Err(top.error("a study needs at least one [[factor]] with a name and levels"));
     }
     Ok(factors)
+}
+
+/// Of two factors that set the same thing one would have no effect.
+fn set_once(source: Source, before: &[Factor], name: &str, levels: &[Level]) -> Result<(), StudyError> {
+    for level in levels {
+        for (setting, _) in &level.settings {
+            let sets =
+                |factor: &&Factor| factor.levels.iter().flat_map(|l| &l.settings).any(|(known, _)| known == setting);
+            if let Some(other) = before.iter().find(sets) {
+                let message = format!(
+                    "level `{}` of factor `{name}` sets `{setting}`, which factor `{}` sets too; allowed: each setting in one factor",
+                    level.label, other.name
+                );
+                return Err(StudyError { file: source.file.to_owned(), line: level.line, message });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Level>, StudyError> {
@@ -116,7 +135,7 @@ fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Leve
     let mut levels: Vec<Level> = Vec::new();
     for value in array.iter() {
         let level = level(section.source, factor, value, base)?;
-        if levels.iter().any(|other| other.label == level.label) {
+        if levels.iter().any(|other| other.label.to_string() == level.label.to_string()) {
             let message =
                 format!("level `{}` of factor `{factor}` appears twice; allowed: each level once", level.label);
             return Err(section.source.error(value.span(), message));
@@ -217,6 +236,10 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
     let columns = section.text("columns")?;
     if let Some(columns) = &columns {
         known_factor(&section, "columns", columns, factors)?;
+        if *columns == rows {
+            let message = format!("factor `{columns}` is in the rows already; allowed: another factor, or no columns");
+            return Err(section.error_at("columns", message));
+        }
     }
     let words = |value: &Value| {
         value.as_array()?.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
@@ -309,14 +332,26 @@ fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, 
     Ok(cell)
 }
 
-/// Each cell must be possible on the lab's link; the error points at the level that set the size.
+/// Each cell must be possible on the lab's link; the error points at the level without which it would be.
 fn check_cells(source: Source, lab: &LabSpec, base: &Conditions, factors: &[Factor]) -> Result<(), StudyError> {
-    for cell in combine(base, factors) {
-        let Err(message) = cell.conditions.check(lab.mtu_bytes) else { continue };
-        let message = format!("cell {}: {message}", cell.name());
-        return Err(StudyError { file: source.file.to_owned(), line: size_line(factors, &cell), message });
-    }
-    Ok(())
+    let cells = combine(base, factors);
+    let check = |cell: &Cell| cell.conditions.check(lab.mtu_bytes);
+    let Some((cell, message)) = cells.iter().find_map(|cell| Some((cell, check(cell).err()?))) else { return Ok(()) };
+    let possible: Vec<&Cell> = cells.iter().filter(|cell| check(cell).is_ok()).collect();
+    let line = blamed_line(factors, cell, &possible).unwrap_or_else(|| size_line(factors, cell));
+    let message = format!("cell {}: {message}", cell.name());
+    Err(StudyError { file: source.file.to_owned(), line, message })
+}
+
+/// The line of the first of the cell's levels in whose place another makes the cell one of the `possible`.
+fn blamed_line(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> {
+    let differs_in = |index: usize, other: &Cell| {
+        let mut pairs = cell.levels.iter().zip(&other.levels).enumerate();
+        pairs.all(|(at, (own, other))| (own == other) == (at != index))
+    };
+    let index = (0..factors.len()).find(|index| possible.iter().any(|other| differs_in(*index, other)))?;
+    let (_, label) = &cell.levels[index];
+    factors[index].levels.iter().find(|level| level.label == *label).map(|level| level.line)
 }
 
 fn size_line(factors: &[Factor], cell: &Cell) -> usize {
