@@ -8,6 +8,7 @@ use std::fmt;
 
 use model::record::{Role, ThreadKind};
 
+use crate::counting;
 use crate::cpu::{self, CpuSpan};
 use crate::view::RunView;
 
@@ -119,8 +120,16 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
     match by_napi_thread(run) {
         Some(attribution) => Ok(attribution),
         None if threads_are_hidden(run) => Err(Unattributed(HIDDEN_THREADS.into())),
-        None => by_softirq_ticks(run).map_err(|reason| Unattributed(reason.into())),
+        None => undisturbed(run).and_then(|()| by_softirq_ticks(run).map_err(|reason| Unattributed(reason.into()))),
     }
+}
+
+/// Ticks do not tell the run's own time from that of other programs.
+fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
+    let Some(other) = counting::disturbance_pct(run) else { return Ok(()) };
+    Err(Unattributed(format!(
+        "something else took {other:.0} % of the CPUs' time, and ticks do not tell it from the run's own; measure on an idle machine"
+    )))
 }
 
 /// A veth uses NAPI only while GRO is on; without it everything is received in soft interrupts.

@@ -65,8 +65,15 @@ fn check_cells(document: &Value) {
     assert_eq!(runs_per_cell(document), [1; 6]);
     for cell in cells {
         assert!(cell["levels"]["message_size_bytes"].is_u64() && cell["levels"]["transport"].is_string(), "{cell}");
-        for metric in ["throughput_mbps", "send_service_demand_us_per_kib", "receive_service_demand_us_per_kib"] {
-            assert!(cell[metric]["median"].as_f64().is_some_and(|value| value > 0.0), "{metric}: {cell:#}");
+        let figure = |metric: &str| cell[metric]["median"].as_f64();
+        // Where ticks tell the ends apart, a busy machine leaves no service demand.
+        let may_lack = figure("other_cpu_pct").is_some_and(|other| other > 10.0);
+        for (metric, may_lack) in [
+            ("throughput_mbps", false),
+            ("send_service_demand_us_per_kib", may_lack),
+            ("receive_service_demand_us_per_kib", may_lack),
+        ] {
+            assert!(figure(metric).map_or(may_lack, |value| value > 0.0), "{metric}: {cell:#}");
         }
     }
     assert_eq!(document["excluded"], Value::Array(Vec::new()));
