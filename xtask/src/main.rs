@@ -19,6 +19,9 @@ enum Verb {
     BenchPeers(bench_peers::Arguments),
     /// Compare the engine's own ways to wait for a stream, interleaved on one path
     BenchDefaults(bench_peers::variants::Arguments),
+    /// Turn a device's offloads off, and read them back
+    #[command(hide = true)]
+    OffloadsOff { device: String },
 }
 
 fn main() -> ExitCode {
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     }
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
+        Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };
     match result {

@@ -74,6 +74,31 @@ pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<I
     Some(Interval::new(value, resampled.collect()))
 }
 
+/// Values, each with its block.
+pub type Side<'a> = &'a [(u32, f64)];
+
+/// The geometric mean of several ratios of medians, with its 95 % bootstrap interval. Each pair's blocks are drawn again
+/// by themselves, as in [`ratio_interval`]. Absent where a pair has no ratio; without bounds where a side has one value only.
+pub fn geometric_interval(pairs: &[(Side, Side)], seed: u64) -> Option<Interval> {
+    if pairs.is_empty() || pairs.iter().flat_map(|(a, b)| a.iter().chain(*b)).any(|(_, value)| !value.is_finite()) {
+        return None;
+    }
+    let sets: Vec<Vec<Block>> = pairs.iter().map(|(a, b)| by_block(a, b)).collect();
+    let mut sides = (Vec::new(), Vec::new());
+    let mut mean = |choose: &mut dyn FnMut(usize) -> Vec<usize>| {
+        let logs = sets.iter().map(|blocks| Some(ratio_of(blocks, &choose(blocks.len()), &mut sides)?.ln()));
+        logs.sum::<Option<f64>>().map(|sum| (sum / pairs.len() as f64).exp()).filter(|mean| mean.is_finite())
+    };
+    let value = mean(&mut |count| (0..count).collect())?;
+    if pairs.iter().any(|(a, b)| a.len() == 1 || b.len() == 1) || sets.iter().any(|blocks| blocks.len() == 1) {
+        return Some(Interval { value, low: None, high: None });
+    }
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    let mut draw = |count: usize| (0..count).map(|_| below(&mut generator, count)).collect();
+    let resampled: Vec<f64> = (0..RESAMPLES).filter_map(|_| mean(&mut draw)).collect();
+    Some(Interval::new(value, resampled))
+}
+
 /// The values of both sides in one block.
 type Block = (Vec<f64>, Vec<f64>);
 
@@ -134,6 +159,21 @@ mod tests {
         let elsewhere: Vec<(u32, f64)> = a.iter().map(|(block, value)| (block + 100, *value)).collect();
         let unpaired = ratio_interval(&elsewhere, &b, 3).unwrap();
         assert!(unpaired.high.unwrap() - unpaired.low.unwrap() > 0.5, "{unpaired:?}");
+    }
+
+    #[test]
+    fn a_geometric_mean_is_of_the_ratios() {
+        let one: Vec<(u32, f64)> = (0..5).map(|block| (block, 1.0 + f64::from(block))).collect();
+        let times = |factor: f64| one.iter().map(|(block, value)| (*block, value * factor)).collect::<Vec<_>>();
+        let (two, eight) = (times(2.0), times(8.0));
+        let found = geometric_interval(&[(&two, &one), (&eight, &one)], 1).unwrap();
+        for value in [Some(found.value), found.low, found.high] {
+            assert!((value.unwrap() - 4.0).abs() < 1e-9, "{found:?}");
+        }
+        assert_eq!(geometric_interval(&[], 1), None);
+        assert_eq!(geometric_interval(&[(&two, &one), (&two, &[])], 1), None);
+        let single = geometric_interval(&[(&two[..1], &one[..1])], 1).unwrap();
+        assert_eq!((single.value, single.low), (2.0, None));
     }
 
     #[test]

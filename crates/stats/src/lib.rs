@@ -3,5 +3,5 @@
 mod bootstrap;
 mod quantile;
 
-pub use bootstrap::{Interval, RESAMPLES, median_interval, ratio_interval};
+pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
 pub use quantile::{median, quantile};

@@ -1,4 +1,4 @@
-//! What is compared: transport, size, and the path's MTU.
+//! What is compared: transport, size, rate, and the path's MTU.
 
 /// What moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Case {
     pub size: u32,
     /// MTU of the path, in bytes.
     pub mtu_bytes: u32,
+    /// Bit/s of user data to keep to; absent: as fast as it goes.
+    pub rate_bps: Option<u64>,
 }
 
 impl Case {
@@ -36,7 +38,17 @@ impl Case {
             Traffic::UdpRr => "udp-rr",
             Traffic::Crr => "crr",
         };
-        format!("{traffic}/{}", self.size)
+        format!("{}{traffic}/{}", if self.rate_bps.is_some() { "paced-" } else { "" }, self.size)
+    }
+
+    /// Messages per second that are asked for.
+    pub fn asked_per_second(&self) -> Option<f64> {
+        self.rate_bps.map(|rate_bps| rate_bps as f64 / 8.0 / f64::from(self.size))
+    }
+
+    /// What CPU time is divided by, of one message or transaction: KiB of a stream, else 1.
+    pub fn cpu_units(&self) -> f64 {
+        if self.is_stream() { f64::from(self.size) / 1024.0 } else { 1.0 }
     }
 
     /// True where messages flow one way.
@@ -46,18 +58,52 @@ impl Case {
 }
 
 const TCP_SIZES: [u32; 6] = [64, 1024, 8192, 65_536, 131_072, 1_048_576];
-const TCP_SIZES_QUICK: [u32; 4] = [64, 1024, 8192, 131_072];
 const UDP_SIZES: [u32; 6] = [1, 64, 256, 1024, 1472, 8192];
-const UDP_SIZES_QUICK: [u32; 3] = [64, 1024, 8192];
+const TRANSACTIONS: [Traffic; 3] = [Traffic::Rr, Traffic::UdpRr, Traffic::Crr];
+const PACED_SIZES: [u32; 2] = [1024, 8192];
+const PACED_BPS: u64 = 1_000_000_000;
 
-/// Every case, or those whose name begins as asked.
-pub fn all(quick: bool, only: Option<&str>) -> Vec<Case> {
-    let case = |traffic, size, mtu_bytes| Case { traffic, size, mtu_bytes };
-    let tcp: &[u32] = if quick { &TCP_SIZES_QUICK } else { &TCP_SIZES };
-    let udp: &[u32] = if quick { &UDP_SIZES_QUICK } else { &UDP_SIZES };
-    let mut cases: Vec<Case> = tcp.iter().map(|size| case(Traffic::Tcp, *size, 1500)).collect();
-    cases.extend(udp.iter().map(|size| case(Traffic::Udp, *size, if *size > 1472 { 9000 } else { 1500 })));
-    cases.extend([Traffic::Rr, Traffic::UdpRr, Traffic::Crr].map(|traffic| case(traffic, 1, 1500)));
+/// How many of the cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All.
+    All,
+    /// Those with targets of their own and some sizes between: for a quick run.
+    Quick,
+    /// A few of each kind, without pacing: for a second place.
+    Few,
+}
+
+impl Extent {
+    fn tcp(self) -> &'static [u32] {
+        match self {
+            Extent::All => &TCP_SIZES,
+            Extent::Quick => &[64, 1024, 8192, 131_072],
+            Extent::Few => &[64, 8192, 131_072],
+        }
+    }
+
+    fn udp(self) -> &'static [u32] {
+        if self == Extent::All { &UDP_SIZES } else { &[64, 1472] }
+    }
+
+    fn paced(self) -> &'static [u32] {
+        if self == Extent::Few { &[] } else { &PACED_SIZES }
+    }
+}
+
+/// Every case of an extent, or those whose name begins as asked.
+pub fn all(extent: Extent, only: Option<&str>) -> Vec<Case> {
+    let case = |traffic, size: u32, mtu_bytes| Case { traffic, size, mtu_bytes, rate_bps: None };
+    let datagram = |size: u32| case(Traffic::Udp, size, if size > 1472 { 9000 } else { 1500 });
+    let mut cases: Vec<Case> = extent.tcp().iter().map(|size| case(Traffic::Tcp, *size, 1500)).collect();
+    cases.extend(extent.udp().iter().map(|size| datagram(*size)));
+    cases.extend(TRANSACTIONS.map(|traffic| case(traffic, 1, 1500)));
+    for size in extent.paced() {
+        cases.extend(
+            [datagram(*size), case(Traffic::Tcp, *size, 1500)].map(|case| Case { rate_bps: Some(PACED_BPS), ..case }),
+        );
+    }
     cases.retain(|case| only.is_none_or(|only| case.name().starts_with(only)));
     cases
 }

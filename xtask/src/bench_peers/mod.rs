@@ -1,25 +1,41 @@
-//! `cargo xtask bench-peers`: every generator on one path, one after the other in random order, as ratios.
+//! `cargo xtask bench-peers`: every generator on one path, one after the other in an order that turns from round to round, as ratios.
 
 mod cases;
+mod contenders;
 mod field;
+mod flavours;
+mod install;
+mod load;
 mod ours;
 mod peers;
+mod results;
 mod table;
+mod targets;
 pub mod variants;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use host::{Knob, Offloads, Values};
 
-use cases::Case;
-use field::Field;
+use cases::{Case, Extent};
+use field::{Field, Setup};
+use load::Disturbed;
 use peers::Rival;
+use results::{Compared, Entry, Series};
+use targets::Verdict;
+
+/// Length of a paced run, in seconds, and most rounds of it: a rate is steadier than a maximum.
+const PACED: (f64, u32) = (5.0, 3);
+
+/// The same of a quick comparison.
+const PACED_QUICK: (f64, u32) = (2.0, 1);
 
 /// What to compare and how long.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Fewer sizes and shorter rounds: under 4 minutes
+    /// Fewer sizes and shorter rounds, two CPUs with offloads on only: under 4 minutes
     #[arg(long)]
     quick: bool,
     /// Rounds; in each, every generator runs every case once
@@ -31,9 +47,18 @@ pub struct Arguments {
     /// Cases whose name begins with this only, such as tcp or udp/64
     #[arg(long)]
     only: Option<String>,
-    /// Both ends on one CPU
+    /// Every case with both ends on one CPU, and nothing else
     #[arg(long)]
     one_cpu: bool,
+    /// Every case with offloads as said, and nothing else
+    #[arg(long, value_parser = ["on", "off"])]
+    offloads: Option<String>,
+    /// Install missing peers even if that means to enable Debian's component non-free (as root)
+    #[arg(long)]
+    install: bool,
+    /// Write everything to this file too, as Markdown
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
     /// Exit 1 when a target is missed
     #[arg(long)]
     check: bool,
@@ -44,80 +69,147 @@ pub struct Arguments {
 pub struct Figure {
     /// Messages or transactions per second, at the sender.
     pub per_second: f64,
-    /// CPU time of the whole machine per KiB of user data, in µs; absent where it could not be read.
-    pub cpu_us_per_kib: Option<f64>,
+    /// CPU time of the whole machine per KiB of user data, or per transaction, in µs; absent where it could not be read.
+    pub cpu: Option<f64>,
+    /// CPU time of pacing itself, in % of a CPU.
+    pub pacing_cpu_pct: Option<f64>,
+    /// Share of the CPUs' time that the hypervisor took.
+    pub stolen: f64,
 }
 
-/// All figures of one generator in one case, with the round as the block.
-#[derive(Clone, Debug, Default)]
-pub struct Series {
-    /// Round and rate.
-    pub rates: Vec<(u32, f64)>,
-    /// Round and CPU time per KiB.
-    pub cpu: Vec<(u32, f64)>,
-}
-
-impl Series {
-    fn add(&mut self, round: u32, figure: Figure) {
-        self.rates.push((round, figure.per_second));
-        self.cpu.extend(figure.cpu_us_per_kib.map(|cpu| (round, cpu)));
-    }
+/// What makes a comparison.
+struct Bench {
+    bitcost: PathBuf,
+    rivals: Vec<Rival>,
+    rounds: u32,
+    seconds: f64,
+    paced: (f64, u32),
+    runs: u32,
+    disturbed: Vec<Disturbed>,
 }
 
 /// Runs the comparison; false when `--check` found a target missed.
 ///
 /// # Errors
-/// When a peer cannot be had or the lab cannot be built.
+/// When a peer cannot be had, the lab cannot be built, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let bitcost = built("bitcost")?;
-    let rivals = peers::all(&c_loop()?)?;
-    let cases = cases::all(arguments.quick, arguments.only.as_deref());
-    if cases.is_empty() {
-        bail!("no case begins with {:?}", arguments.only);
-    }
-    let rounds = arguments.rounds.unwrap_or(if arguments.quick { 3 } else { 7 });
-    let seconds = arguments.seconds.unwrap_or(if arguments.quick { 0.5 } else { 1.0 });
-    println!("{}", table::head(&rivals, rounds, seconds, arguments.one_cpu));
-    let mut missed = Vec::new();
-    for case in &cases {
-        let field = Field::build(case.mtu_bytes, arguments.one_cpu)?;
-        let series = compare(case, &field, &bitcost, &rivals, rounds, seconds)?;
-        println!("{}", table::row(case, &series));
-        missed.extend(table::missed(case, &series));
-    }
-    for target in &missed {
-        println!("missed: {target}");
-    }
-    Ok(missed.is_empty() || !arguments.check)
-}
-
-/// Every generator of a case in every round, in an order that turns from round to round. Ours is first in the result.
-fn compare(
-    case: &Case,
-    field: &Field,
-    bitcost: &Path,
-    rivals: &[Rival],
-    rounds: u32,
-    seconds: f64,
-) -> Result<Vec<(String, Series)>> {
-    let fit: Vec<&Rival> = rivals.iter().filter(|rival| rival.can(case)).collect();
-    let names = std::iter::once("bitcost").chain(fit.iter().map(|rival| rival.name));
-    let mut series: Vec<(String, Series)> = names.map(|name| (name.to_owned(), Series::default())).collect();
-    for round in 0..rounds {
-        for turn in 0..series.len() {
-            let index = (turn + round as usize) % series.len();
-            let figure = match index.checked_sub(1).map(|rival| fit[rival]) {
-                None => ours::measure(case, field, bitcost, seconds),
-                Some(rival) => peers::measure(rival, case, field, seconds),
-            };
-            let (name, series) = &mut series[index];
-            match figure {
-                Ok(figure) => series.add(round, figure),
-                Err(error) => eprintln!("{} {name}, round {}: {error:#}", case.name(), round + 1),
-            }
+    install::install(arguments.install || std::env::var_os("CI").is_some())?;
+    let quick = arguments.quick;
+    let mut bench = Bench {
+        bitcost: built("bitcost")?,
+        rivals: peers::all(&c_loop()?),
+        rounds: arguments.rounds.unwrap_or(if quick { 3 } else { 7 }),
+        seconds: arguments.seconds.unwrap_or(if quick { 0.5 } else { 1.0 }),
+        paced: if quick { PACED_QUICK } else { PACED },
+        runs: 0,
+        disturbed: Vec::new(),
+    };
+    let setups = setups(arguments);
+    let head = table::head(&table::Head {
+        rivals: &bench.rivals,
+        rounds: bench.rounds,
+        seconds: bench.seconds,
+        setups: describe(&setups),
+    });
+    println!("{}", head.join("\n"));
+    let mut all = Vec::new();
+    for (setup, extent) in &setups {
+        println!("\n== {} ==", setup.says());
+        for case in cases::all(*extent, arguments.only.as_deref()) {
+            let compared = bench.compare(case, *setup)?;
+            println!("{}", table::plain(&compared));
+            all.push(compared);
         }
     }
-    Ok(series)
+    if all.is_empty() {
+        bail!("no case begins with {:?}", arguments.only.as_deref().unwrap_or_default());
+    }
+    let findings = targets::judge(&all);
+    let disturbances = table::disturbances(&bench.disturbed, bench.runs);
+    println!("\n{}\n\n{}", table::targets(&findings).join("\n"), disturbances.join("\n"));
+    if let Some(file) = &arguments.write {
+        let text = table::markdown(&head, &all, &findings, &disturbances);
+        std::fs::write(file, text).with_context(|| format!("write {}", file.display()))?;
+    }
+    let missed = findings.iter().any(|finding| finding.verdict == Verdict::Missed);
+    Ok(!(missed && arguments.check))
+}
+
+/// Where to run which cases.
+fn setups(arguments: &Arguments) -> Vec<(Setup, Extent)> {
+    let extent = if arguments.quick { Extent::Quick } else { Extent::All };
+    if arguments.one_cpu || arguments.offloads.is_some() || arguments.quick {
+        let offloads_off = arguments.offloads.as_deref() == Some("off");
+        return vec![(Setup { one_cpu: arguments.one_cpu, offloads_off }, extent)];
+    }
+    let usual = Setup::default();
+    vec![
+        (usual, extent),
+        (Setup { one_cpu: true, ..usual }, Extent::Few),
+        (Setup { offloads_off: true, ..usual }, Extent::Few),
+    ]
+}
+
+fn describe(setups: &[(Setup, Extent)]) -> String {
+    let one = |(setup, extent): &(Setup, Extent)| {
+        let cases = match extent {
+            Extent::All => "all cases",
+            Extent::Quick => "the quick cases",
+            Extent::Few => "a few cases",
+        };
+        format!("{cases} with {}", setup.says())
+    };
+    setups.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+impl Bench {
+    /// Every contender of a case in every round.
+    fn compare(&mut self, case: Case, setup: Setup) -> Result<Compared> {
+        let field = Field::build(case.mtu_bytes, setup)?;
+        let (seconds, rounds) = match case.rate_bps {
+            Some(_) => (self.paced.0, self.rounds.min(self.paced.1)),
+            None => (self.seconds, self.rounds),
+        };
+        let contenders = contenders::of(&case, setup, &self.rivals);
+        let entry = |contender: &contenders::Contender| Entry {
+            name: contender.name(),
+            counterpart: contender.counterpart(&contenders),
+            series: Series::default(),
+        };
+        let mut entries: Vec<Entry> = contenders.iter().map(entry).collect();
+        for round in 0..rounds {
+            for turn in 0..entries.len() {
+                let index = (turn + round as usize) % entries.len();
+                let before = load::disturbance();
+                let figure = contenders[index].measure(&case, &field, &self.bitcost, seconds);
+                let run = format!("{}, {}", case.name(), entries[index].name);
+                self.runs += 1;
+                let stolen = figure.as_ref().ok().and_then(|figure| load::theft(figure.stolen));
+                let what = before.into_iter().chain(stolen);
+                self.disturbed.extend(what.map(|what| Disturbed { run: run.clone(), round, what }));
+                match figure {
+                    Ok(figure) => entries[index].series.add(round, figure),
+                    Err(error) => eprintln!("{run}, round {}: {error:#}", round + 1),
+                }
+            }
+        }
+        Ok(Compared { setup, case, entries })
+    }
+}
+
+/// Turns the offloads of a device in this network namespace off.
+///
+/// # Errors
+/// When one of them is still on.
+pub fn offloads_off(device: &str) -> Result<()> {
+    let before = Offloads.observe(device)?;
+    let wish = Values::from([(host::SET.to_owned(), "off".to_owned())]);
+    let asked = Offloads.plan(device, &before, &wish)?;
+    Offloads.write(device, &before, &asked)?;
+    let now = Offloads.observe(device)?;
+    let is_still_on = |name: &&String| now.get(*name).is_some_and(|word| host::is_on(word));
+    let wrong: Vec<&str> = asked.keys().filter(is_still_on).map(String::as_str).collect();
+    if wrong.is_empty() { Ok(()) } else { bail!("{device}: still on: {}", wrong.join(", ")) }
 }
 
 /// A program of this workspace, built in release mode beside this one.

@@ -12,22 +12,18 @@ use lab::Lab;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
 use model::plan::{Plan, PlannedRun};
-use model::record::EndRecord;
+use model::record::{EndRecord, FlowRecord};
 use model::study::Cell;
 
 use super::Figure;
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER};
+use super::load::Load;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// One run with the engine's defaults, by agents started for it.
-pub fn measure(case: &Case, field: &Field, bitcost: &Path, seconds: f64) -> Result<Figure> {
-    measure_with(case, field, bitcost, seconds, |_| {})
-}
-
-/// One run with something changed.
-pub fn measure_with(
+/// One run, with something changed from the engine's defaults, by agents started for it.
+pub fn measure(
     case: &Case,
     field: &Field,
     bitcost: &Path,
@@ -37,6 +33,7 @@ pub fn measure_with(
     let mut conditions = Conditions {
         workload: workload(case.traffic)?,
         message_size_bytes: case.size,
+        rate_bps: case.rate_bps,
         warmup_ms: 50,
         duration_ms: (seconds * 1000.0) as u32,
         ..Conditions::default()
@@ -55,20 +52,20 @@ pub fn measure_with(
         Ok(())
     })?;
     let sender = outcome.map_err(|reason| anyhow!(reason))?;
-    Ok(figure(&sender))
+    Ok(figure(case, &sender))
 }
 
-fn figure(sender: &EndRecord) -> Figure {
-    let measured = sender.counts.measured;
-    let kib = measured.bytes as f64 / 1024.0;
-    let busy = super::peers::busy_seconds(
-        sender.samples.first().map_or(&[], |sample| &sample.cpus),
-        sender.samples.last().map_or(&[], |sample| &sample.cpus),
-        sender.window_seconds(),
-    );
+fn figure(case: &Case, sender: &EndRecord) -> Figure {
+    let per_second = sender.counts.measured.messages as f64 / sender.window_seconds();
+    let load = sender.samples.first().zip(sender.samples.last()).and_then(|(first, last)| {
+        Load::between(&first.cpus, &last.cpus, last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9)
+    });
+    let pacing = FlowRecord::sum(&sender.flows).pacing.filter(|pacing| pacing.elapsed_ns > 0);
     Figure {
-        per_second: measured.messages as f64 / sender.window_seconds(),
-        cpu_us_per_kib: busy.map(|busy| busy * 1e6 / kib),
+        per_second,
+        cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
+        pacing_cpu_pct: pacing.map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),
+        stolen: load.map_or(0.0, |load| load.stolen),
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use model::record::CpuTicks;
+use anyhow::{Context, Result};
 use probe::cpu::CpuProbe;
 
 use super::Figure;
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER, Server, output_of};
+use super::flavours;
+use super::load::Load;
 
 /// A generator.
 pub struct Rival {
@@ -23,13 +24,29 @@ pub struct Rival {
     client: fn(&Rival, &Case, &str, f64) -> Option<Vec<String>>,
     /// Messages or transactions per second, from what the client printed.
     rate: fn(&Case, &str) -> Option<f64>,
+    /// True where it counts whole seconds only.
+    whole_seconds: bool,
+    /// True where a receiver takes a message a call, so that it is compared with what does the same.
+    pub by_message: bool,
 }
 
 const PORT: &str = "5999";
 
-/// Every rival, installed where it was missing.
-pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
-    let rivals = vec![
+/// Until a server that was started listens.
+const SERVER_SETTLES: Duration = Duration::from_millis(120);
+
+/// Until a client that was started sends, with room to spare.
+const CLIENT_SETTLES: Duration = Duration::from_millis(150);
+
+/// So long before its end nothing has begun to end yet.
+const BEFORE_ITS_END: Duration = Duration::from_millis(50);
+
+/// How long after its time a client may end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Every rival.
+pub fn all(c_loop: &Path) -> Vec<Rival> {
+    vec![
         Rival {
             name: "C loop",
             program: c_loop.to_owned(),
@@ -37,6 +54,8 @@ pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
             server: loop_server,
             client: loop_client,
             rate: loop_rate,
+            whole_seconds: false,
+            by_message: true,
         },
         Rival {
             name: "netperf",
@@ -45,6 +64,8 @@ pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
             server: netserver,
             client: netperf,
             rate: netperf_rate,
+            whole_seconds: true,
+            by_message: true,
         },
         Rival {
             name: "iperf3",
@@ -53,6 +74,18 @@ pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
             server: iperf3_server,
             client: iperf3,
             rate: iperf3_rate,
+            whole_seconds: true,
+            by_message: false,
+        },
+        Rival {
+            name: "iperf3 -Z",
+            program: "iperf3".into(),
+            version: &["--version"],
+            server: iperf3_server,
+            client: iperf3_sendfile,
+            rate: iperf3_rate,
+            whole_seconds: true,
+            by_message: false,
         },
         Rival {
             name: "nuttcp",
@@ -61,6 +94,8 @@ pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
             server: nuttcp_server,
             client: nuttcp,
             rate: nuttcp_rate,
+            whole_seconds: true,
+            by_message: false,
         },
         Rival {
             name: "iperf2",
@@ -69,43 +104,16 @@ pub fn all(c_loop: &Path) -> Result<Vec<Rival>> {
             server: iperf2_server,
             client: iperf2,
             rate: iperf2_rate,
+            whole_seconds: true,
+            by_message: false,
         },
-    ];
-    install()?;
-    Ok(rivals)
-}
-
-/// Debian's packages; netperf is in non-free.
-fn install() -> Result<()> {
-    let packages = [
-        ("netperf", "netperf"),
-        ("iperf3", "iperf3"),
-        ("nuttcp", "nuttcp"),
-        ("iperf", "iperf"),
-        ("taskset", "util-linux"),
-    ];
-    let missing: Vec<&str> =
-        packages.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let hint = format!("install them: apt-get install {} (netperf: Debian's component non-free)", missing.join(" "));
-    if sys::process::effective_uid() != 0 {
-        bail!("missing: {}; {hint}", missing.join(", "));
-    }
-    let status = Command::new("apt-get").args(["install", "-y"]).args(&missing).status().context(hint.clone())?;
-    if status.success() { Ok(()) } else { bail!("apt-get could not install {}; {hint}", missing.join(", ")) }
-}
-
-fn is_there(program: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    ]
 }
 
 impl Rival {
     /// True where it has this kind of traffic.
     pub fn can(&self, case: &Case) -> bool {
-        (self.client)(self, case, "10.0.0.2", 1.0).is_some()
+        case.rate_bps.is_none() && (self.client)(self, case, "10.0.0.2", 1.0).is_some()
     }
 
     /// Its version, as it prints it.
@@ -123,30 +131,35 @@ impl Rival {
     }
 }
 
-/// One run of a rival, with the machine's busy time around it. Most peers count whole seconds only.
+/// One run of a rival. Most peers count whole seconds only.
+///
+/// CPU time is that of a stretch within the run, so that starting and stopping programs does not weigh in.
 pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Result<Figure> {
-    let seconds = seconds.ceil();
+    let seconds = if rival.whole_seconds { seconds.ceil() } else { seconds };
     let _server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
-    std::thread::sleep(Duration::from_millis(120));
+    std::thread::sleep(SERVER_SETTLES);
     let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds).context("not this traffic")?;
     let mut cpus = CpuProbe::open();
-    let (before, begin) = (cpus.read(), Instant::now());
-    let text = output_of(field.start(SENDER, &words)?, Duration::from_secs_f64(seconds + 10.0))?;
-    let (after, took) = (cpus.read(), begin.elapsed().as_secs_f64());
+    let length = Duration::from_secs_f64(seconds);
+    let begin = Instant::now();
+    let client = field.start(SENDER, &words)?;
+    sleep_until(begin + length.min(CLIENT_SETTLES));
+    let (first, first_at) = (cpus.read(), Instant::now());
+    sleep_until(begin + length.saturating_sub(BEFORE_ITS_END).max(CLIENT_SETTLES));
+    let (last, last_at) = (cpus.read(), Instant::now());
+    let text = output_of(client, begin + length + PATIENCE)?;
     let per_second = (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
-    let kib = per_second * seconds * f64::from(case.size) / 1024.0;
-    let cpu_us_per_kib = busy_seconds(&before, &after, took).map(|busy| busy * 1e6 / kib);
-    Ok(Figure { per_second, cpu_us_per_kib })
+    let load = Load::between(&first, &last, (last_at - first_at).as_secs_f64());
+    Ok(Figure {
+        per_second,
+        cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
+        pacing_cpu_pct: None,
+        stolen: load.map_or(0.0, |load| load.stolen),
+    })
 }
 
-/// CPU seconds of the whole machine between two readings: wall clock less idle.
-pub fn busy_seconds(before: &[CpuTicks], after: &[CpuTicks], seconds: f64) -> Option<f64> {
-    let per_second = probe::cpu::ticks_per_second() as f64;
-    let busy = |(before, after): (&CpuTicks, &CpuTicks)| {
-        let idle = (after.idle + after.iowait - before.idle - before.iowait) as f64 / per_second;
-        (seconds - idle).clamp(0.0, seconds)
-    };
-    (!before.is_empty()).then(|| before.iter().zip(after).map(busy).sum())
+fn sleep_until(moment: Instant) {
+    std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
 fn transport(case: &Case) -> &'static str {
@@ -213,6 +226,13 @@ fn iperf3(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<St
         _ => return None,
     }
     Some(rival.words(&words))
+}
+
+/// `-Z`: from a file, which is iperf3's fastest way.
+fn iperf3_sendfile(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
+    let mut words = iperf3(rival, case, host, seconds)?;
+    words.push("-Z".to_owned());
+    flavours::is_fast_tcp(case).then_some(words)
 }
 
 fn iperf3_rate(case: &Case, text: &str) -> Option<f64> {

@@ -1,91 +1,146 @@
-//! The result: ratios to each rival with their intervals, and the targets that were missed.
+//! The result for people: what was compared, each case with its ratios, and the targets; plain or in Markdown.
 
 use std::fmt::Write;
 
-use stats::{Interval, median, ratio_interval};
+use stats::median;
 
-use super::Series;
-use super::cases::{Case, Traffic};
 use super::field::CONGESTION_CONTROL;
+use super::flavours::FLAVOURS;
+use super::load::Disturbed;
 use super::peers::Rival;
+use super::results::{Compared, Entry, shown};
+use super::targets::{Finding, Verdict};
 
-const SEED: u64 = 1;
-
-/// What was compared, where, and how.
-pub fn head(rivals: &[Rival], rounds: u32, seconds: f64, one_cpu: bool) -> String {
-    let host = probe::host::describe();
-    let place = if one_cpu { "both ends on one CPU" } else { "each end on a CPU of its own" };
-    let mut text = format!(
-        "Linux {}, {}, {} CPUs\nbare veth pair, {CONGESTION_CONTROL}, {place}; {rounds} rounds of {seconds} s, interleaved\n",
-        host.kernel,
-        host.cpu_model.unwrap_or_default(),
-        host.cpus.len()
-    );
-    for rival in rivals {
-        let _ = writeln!(text, "{}: {}", rival.name, rival.version());
-    }
-    text += "rate: messages or transactions per second at the sender; CPU: µs per KiB, whole machine (wall clock less idle)\n";
-    text += "ratio: ours ÷ theirs, of medians, with its 95 % bootstrap interval over rounds";
-    text
+/// What the head says.
+pub struct Head<'a> {
+    /// The rivals.
+    pub rivals: &'a [Rival],
+    /// Rounds of each case that is not paced.
+    pub rounds: u32,
+    /// Length of a run, in seconds.
+    pub seconds: f64,
+    /// What is run where.
+    pub setups: String,
 }
 
-/// One case: each generator's median, and ours to it.
-pub fn row(case: &Case, series: &[(String, Series)]) -> String {
-    let mut text = format!(
-        "\n{:<12} {:>12} {:>10}  {:<22} {:<22}\n",
-        case.name(),
-        "rate 1/s",
-        "CPU",
-        "rate, ours ÷ theirs",
-        "CPU, ours ÷ theirs"
+/// What was compared, where, and how: a line each.
+pub fn head(head: &Head) -> Vec<String> {
+    let host = probe::host::describe();
+    let mut lines = vec![
+        format!("Linux {}, {}, {} CPUs", host.kernel, host.cpu_model.unwrap_or_default(), host.cpus.len()),
+        format!("bare veth pair, {CONGESTION_CONTROL} for all; {}", head.setups),
+        format!(
+            "{} rounds of {} s, interleaved (peers that count whole seconds: {} s; paced runs: see the targets)",
+            head.rounds,
+            head.seconds,
+            head.seconds.ceil()
+        ),
+    ];
+    lines.extend(FLAVOURS.iter().map(|flavour| format!("{}: {}", flavour.name, flavour.about)));
+    lines.extend(head.rivals.iter().map(|rival| format!("{}: {}", rival.name, rival.version())));
+    lines.extend(
+        [
+            "rate: messages or transactions per second at the sender; CPU: µs per KiB, or per transaction, of the whole machine (wall clock less idle, within the run)",
+            "ratio: ours ÷ theirs, of medians, with its 95 % bootstrap interval over rounds",
+            "ours: for the C loop and netperf in TCP streams \"bitcost, one message\", which makes the same calls; else \"bitcost\"",
+        ]
+        .map(str::to_owned),
     );
-    let Some((_, ours)) = series.first() else { return text };
-    for (name, theirs) in series {
-        let is_ours = std::ptr::eq(theirs, ours);
-        let ratio = |ours: &[(u32, f64)], theirs: &[(u32, f64)]| {
-            if is_ours { String::new() } else { ratio_interval(ours, theirs, SEED).map(shown).unwrap_or_default() }
-        };
-        let _ = writeln!(
-            text,
-            "  {name:<10} {:>12} {:>10}  {:<22} {:<22}",
-            middle(&theirs.rates).map_or("-".into(), |rate| format!("{rate:.0}")),
-            middle(&theirs.cpu).map_or("-".into(), |cpu| format!("{cpu:.3}")),
-            ratio(&ours.rates, &theirs.rates),
-            ratio(&ours.cpu, &theirs.cpu),
-        );
-    }
-    text.trim_end().to_owned()
+    lines
+}
+
+/// The words of one contender's row.
+fn words(compared: &Compared, entry: &Entry) -> [String; 5] {
+    let is_it = entry.name == entry.counterpart;
+    let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == entry.name);
+    // Another of ours stands above the default, a rival below ours.
+    let (a, b) = if is_ours { (entry.name, entry.counterpart) } else { (entry.counterpart, entry.name) };
+    let ratio = |interval: Option<stats::Interval>| match interval {
+        Some(interval) if !is_it => shown(interval),
+        _ => String::new(),
+    };
+    [
+        entry.name.to_owned(),
+        middle(&entry.series.rates).map_or("-".into(), |rate| format!("{rate:.0}")),
+        middle(&entry.series.cpu).map_or("-".into(), |cpu| format!("{cpu:.3}")),
+        ratio(compared.rate_ratio(a, b)),
+        ratio(compared.cpu_ratio(a, b)),
+    ]
 }
 
 fn middle(values: &[(u32, f64)]) -> Option<f64> {
     median(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
 }
 
-fn shown(ratio: Interval) -> String {
-    match (ratio.low, ratio.high) {
-        (Some(low), Some(high)) => format!("{:.2} [{low:.2}, {high:.2}]", ratio.value),
-        _ => format!("{:.2}", ratio.value),
+/// One case: each contender's median, ours to each rival, and our other ways to our default.
+pub fn plain(compared: &Compared) -> String {
+    let [rate, cpu] = ["rate, ours ÷ theirs", "CPU, ours ÷ theirs"];
+    let mut text = format!("\n{:<22} {:>12} {:>10}  {rate:<24} {cpu:<24}\n", compared.case.name(), "rate 1/s", "CPU");
+    for entry in &compared.entries {
+        let [name, rate, cpu, rates, cpus] = words(compared, entry);
+        let _ = writeln!(text, "  {name:<20} {rate:>12} {cpu:>10}  {rates:<24} {cpus:<24}");
     }
+    text.trim_end().to_owned()
 }
 
-/// The least ratio of rates that ours should have to a rival in one case.
-fn target(case: &Case, rival: &str) -> Option<f64> {
-    match (rival, case.traffic) {
-        ("C loop", _) => Some(0.99),
-        ("netperf", _) => Some(1.0),
-        (_, Traffic::Tcp | Traffic::Udp) => Some(0.97),
-        _ => None,
+/// Targets by verdict, those not met each in a line of its own.
+pub fn targets(findings: &[Finding]) -> Vec<String> {
+    let of = |verdict| findings.iter().filter(move |finding| finding.verdict == verdict);
+    let mut lines = vec![format!(
+        "targets: {} met, {} missed, {} cannot be told (the value is off, its interval reaches the bound)",
+        of(Verdict::Met).count(),
+        of(Verdict::Missed).count(),
+        of(Verdict::CannotTell).count()
+    )];
+    for verdict in [Verdict::Missed, Verdict::CannotTell] {
+        lines.extend(of(verdict).map(|finding| {
+            let Finding { target, case, found, .. } = finding;
+            format!("{}: {case}: {} is {}, wanted {}", verdict.says(), target.says, shown(*found), target.wanted.says())
+        }));
     }
+    lines
 }
 
-/// The targets that this case misses, by the ratio itself.
-pub fn missed(case: &Case, series: &[(String, Series)]) -> Vec<String> {
-    let Some((_, ours)) = series.first() else { return Vec::new() };
-    let check = |(name, theirs): &(String, Series)| {
-        let wanted = target(case, name)?;
-        let ratio = ratio_interval(&ours.rates, &theirs.rates, SEED)?;
-        let short = ratio.value < wanted;
-        short.then(|| format!("{}: rate {} of {name}'s, wanted at least {wanted:.2}", case.name(), shown(ratio)))
-    };
-    series.iter().skip(1).filter_map(check).collect()
+/// What disturbed which runs.
+pub fn disturbances(disturbed: &[Disturbed], runs: u32) -> Vec<String> {
+    let mut lines = vec![format!("disturbed by other programs or the hypervisor: {} of {runs} runs", disturbed.len())];
+    lines.extend(disturbed.iter().map(Disturbed::says));
+    lines
+}
+
+/// Everything as Markdown, with the date and the command.
+pub fn markdown(head: &[String], all: &[Compared], findings: &[Finding], disturbances: &[String]) -> String {
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let mut text =
+        format!("# bitcost and its peers\n\nWritten by `cargo xtask {}` on {}.\n\n", command.join(" "), date());
+    head.iter().for_each(|line| _ = writeln!(text, "- {line}"));
+    text += "\n## Targets\n\nMissed: the value is off, and so is its whole interval. Cannot tell: the value is off, its interval reaches the bound.\n\n";
+    text += "| target | case | wanted | found | verdict |\n|---|---|---|---|---|\n";
+    for Finding { target, case, found, verdict } in findings {
+        let (wanted, found, verdict) = (target.wanted.says(), shown(*found), verdict.says());
+        let _ = writeln!(text, "| {} | {case} | {wanted} | {found} | {verdict} |", target.says);
+    }
+    let mut setup = None;
+    for compared in all {
+        if setup.replace(compared.setup) != Some(compared.setup) {
+            let _ = writeln!(text, "\n## Figures: {}", compared.setup.says());
+        }
+        let _ = writeln!(
+            text,
+            "\n### {}\n\n| | rate 1/s | CPU | rate, ours ÷ theirs | CPU, ours ÷ theirs |\n|---|--:|--:|---|---|",
+            compared.case.name()
+        );
+        for entry in &compared.entries {
+            let _ = writeln!(text, "| {} |", words(compared, entry).join(" | "));
+        }
+    }
+    text += "\n## Disturbances\n\n";
+    disturbances.iter().for_each(|line| _ = writeln!(text, "- {line}"));
+    text
+}
+
+/// The present day and minute.
+fn date() -> String {
+    let output = std::process::Command::new("date").arg("+%Y-%m-%d %H:%M %Z").output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
 }

@@ -3,9 +3,10 @@
 use anyhow::Result;
 use model::conditions::{Conditions, ReceiveSize, Waiting};
 
-use super::cases::{self, Case, Traffic};
-use super::field::Field;
-use super::{Series, built, ours, table};
+use super::cases::{self, Case, Extent, Traffic};
+use super::field::{Field, Setup};
+use super::results::{Compared, Entry, Series};
+use super::{built, ours, table};
 
 /// What to compare and how long.
 #[derive(clap::Args)]
@@ -51,32 +52,29 @@ fn wait_for(conditions: &mut Conditions, low_water: u32, room: u32) {
 /// When the lab cannot be built.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let bitcost = built("bitcost")?;
-    for case in cases::all(false, Some(&arguments.only)).iter().filter(|case| case.is_stream()) {
-        let field = Field::build(case.mtu_bytes, arguments.one_cpu)?;
-        let series = compare(case, &field, &bitcost, arguments)?;
-        println!("{}", table::row(case, &series));
+    let setup = Setup { one_cpu: arguments.one_cpu, ..Setup::default() };
+    let flat_out = |case: &Case| case.is_stream() && case.rate_bps.is_none();
+    for case in cases::all(Extent::All, Some(&arguments.only)).into_iter().filter(flat_out) {
+        let field = Field::build(case.mtu_bytes, setup)?;
+        let entries = compare(&case, &field, &bitcost, arguments);
+        println!("{}", table::plain(&Compared { setup, case, entries }));
     }
     Ok(())
 }
 
-fn compare(
-    case: &Case,
-    field: &Field,
-    bitcost: &std::path::Path,
-    arguments: &Arguments,
-) -> Result<Vec<(String, Series)>> {
+fn compare(case: &Case, field: &Field, bitcost: &std::path::Path, arguments: &Arguments) -> Vec<Entry> {
     let fit: Vec<&Variant> =
         VARIANTS.iter().filter(|(name, _)| case.traffic == Traffic::Tcp || !name.contains("K/")).collect();
-    let mut series: Vec<(String, Series)> =
-        fit.iter().map(|(name, _)| ((*name).to_owned(), Series::default())).collect();
+    let entry = |(name, _): &&Variant| Entry { name, counterpart: VARIANTS[0].0, series: Series::default() };
+    let mut entries: Vec<Entry> = fit.iter().map(entry).collect();
     for round in 0..arguments.rounds {
         for turn in 0..fit.len() {
             let index = (turn + round as usize) % fit.len();
-            match ours::measure_with(case, field, bitcost, arguments.seconds, fit[index].1) {
-                Ok(figure) => series[index].1.add(round, figure),
+            match ours::measure(case, field, bitcost, arguments.seconds, fit[index].1) {
+                Ok(figure) => entries[index].series.add(round, figure),
                 Err(error) => eprintln!("{} {}, round {}: {error:#}", case.name(), fit[index].0, round + 1),
             }
         }
     }
-    Ok(series)
+    entries
 }

@@ -1,0 +1,51 @@
+//! Who takes part in a case: ours and the rivals.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::Figure;
+use super::cases::Case;
+use super::field::{Field, Setup};
+use super::flavours::{BY_MESSAGE, DEFAULT, FLAVOURS, Flavour};
+use super::peers::Rival;
+use super::{ours, peers};
+
+/// One who takes part.
+pub enum Contender<'a> {
+    /// bitcost, in one of its ways.
+    Ours(&'static Flavour),
+    /// A peer.
+    Rival(&'a Rival),
+}
+
+/// Everybody who takes part in a case, ours first.
+pub fn of<'a>(case: &Case, setup: Setup, rivals: &'a [Rival]) -> Vec<Contender<'a>> {
+    let ours = FLAVOURS.iter().filter(|flavour| flavour.can(case, setup)).map(Contender::Ours);
+    ours.chain(rivals.iter().filter(|rival| rival.can(case)).map(Contender::Rival)).collect()
+}
+
+impl Contender<'_> {
+    /// Its name in the table.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Contender::Ours(flavour) => flavour.name,
+            Contender::Rival(rival) => rival.name,
+        }
+    }
+
+    /// The name of ours that it is compared with, among those that take part in the case.
+    pub fn counterpart(&self, all: &[Contender]) -> &'static str {
+        let by_message = matches!(self, Contender::Rival(rival) if rival.by_message);
+        let is_there = all.iter().any(|contender| contender.name() == BY_MESSAGE);
+        if by_message && is_there { BY_MESSAGE } else { DEFAULT }
+    }
+
+    /// One run.
+    pub fn measure(&self, case: &Case, field: &Field, bitcost: &Path, seconds: f64) -> Result<Figure> {
+        match self {
+            Contender::Ours(flavour) => ours::measure(case, field, bitcost, seconds, flavour.change),
+            Contender::Rival(rival) => peers::measure(rival, case, field, seconds),
+        }
+    }
+}

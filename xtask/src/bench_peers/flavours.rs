@@ -1,0 +1,90 @@
+//! Ours: the ways in which bitcost takes part, one row each.
+
+use model::conditions::{Conditions, ReceiveSize, Waiting};
+use model::modes::Mode;
+
+use super::cases::{Case, Traffic};
+use super::field::Setup;
+
+/// With the engine's defaults.
+pub const DEFAULT: &str = "bitcost";
+/// A TCP receiver that takes a message a call and wakes for every byte, as the C loop and netperf do.
+pub const BY_MESSAGE: &str = "bitcost, one message";
+/// The fast modes.
+pub const FAST: &str = "bitcost, fast";
+/// Both ends of a transaction call again and again instead of sleeping.
+pub const SPINNING: &str = "bitcost, spinning";
+/// Every transaction's time is recorded.
+pub const TIMED: &str = "bitcost, timed";
+
+/// The message size of the fast modes' TCP case.
+const FAST_TCP: u32 = 131_072;
+/// Those of UDP.
+const FAST_UDP: [u32; 2] = [64, 1472];
+
+/// A way to take part.
+pub struct Flavour {
+    /// Its name in the table.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub about: &'static str,
+    fits: fn(&Case, Setup) -> bool,
+    /// What it changes in the engine's defaults.
+    pub change: fn(&mut Conditions),
+}
+
+/// Every flavour.
+pub const FLAVOURS: &[Flavour] = &[
+    Flavour { name: DEFAULT, about: "the engine's defaults", fits: |_, _| true, change: |_| {} },
+    Flavour {
+        name: BY_MESSAGE,
+        about: "a receive call takes a message, low-water mark of 1 byte",
+        fits: |case, _| case.traffic == Traffic::Tcp && case.rate_bps.is_none(),
+        change: |conditions| {
+            conditions.receive_size_bytes = ReceiveSize::Message;
+            conditions.receive_low_water_bytes = Some(1);
+        },
+    },
+    Flavour {
+        name: FAST,
+        about: "UDP: gso and gro; TCP: splice and truncate",
+        fits: |case, _| is_fast_tcp(case) || is_fast_udp(case),
+        change: |conditions| {
+            let udp = conditions.workload.is_datagram();
+            conditions.send_mode = if udp { Mode::Gso } else { Mode::Splice };
+            conditions.receive_mode = if udp { Mode::Gro } else { Mode::Truncate };
+        },
+    },
+    Flavour {
+        name: SPINNING,
+        about: "both ends call again and again instead of sleeping",
+        fits: |case, setup| is_rr(case) && !setup.one_cpu,
+        change: |conditions| conditions.waiting = Waiting::Spin,
+    },
+    Flavour {
+        name: TIMED,
+        about: "every transaction's time goes into a histogram",
+        fits: |case, _| is_rr(case),
+        change: |conditions| conditions.latency = true,
+    },
+];
+
+impl Flavour {
+    /// True where it takes part.
+    pub fn can(&self, case: &Case, setup: Setup) -> bool {
+        (self.fits)(case, setup)
+    }
+}
+
+/// True for the case of TCP's fast modes.
+pub fn is_fast_tcp(case: &Case) -> bool {
+    case.traffic == Traffic::Tcp && case.size == FAST_TCP && case.rate_bps.is_none()
+}
+
+fn is_fast_udp(case: &Case) -> bool {
+    case.traffic == Traffic::Udp && FAST_UDP.contains(&case.size) && case.rate_bps.is_none()
+}
+
+fn is_rr(case: &Case) -> bool {
+    matches!(case.traffic, Traffic::Rr | Traffic::UdpRr)
+}
