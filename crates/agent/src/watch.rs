@@ -299,8 +299,11 @@ impl<'a> Crew<'a> {
         let deadline = Instant::now() + LAST_WORDS;
         while !(0..self.teams.len()).all(|part| !of(part) || self.has_ended(part)) {
             if !self.hear(deadline)? {
+                let late = (0..self.teams.len()).filter(|part| of(*part) && !self.has_ended(*part));
+                let still = late.map(|part| self.teams[part].moved.1.elapsed()).max().unwrap_or_default();
                 return Err(format!(
-                    "the traffic did not end within {LAST_WORDS:?} after the window: the other end takes nothing"
+                    "the traffic did not end within {LAST_WORDS:?} after the window, and nothing was seen to move for {:.1} s: the other end takes nothing, or the path between them is dead",
+                    still.as_secs_f64()
                 ));
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use metrics::{METRICS, Metric, PartRun, RunView, attribute, parts};
-use model::conditions::{Conditions, Direction};
+use model::conditions::{Conditions, Direction, Workload};
 use model::modes;
 use model::record::{EndRecord, FlowRecord, InForce, Role};
 use serde_json::{Map, Value, json};
@@ -126,9 +126,7 @@ fn known(run: &RunView, names: &'static [&'static str]) -> impl Iterator<Item = 
 pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
     if run.is_alone() {
-        if run.conditions.direction != Direction::Forward {
-            let _ = writeln!(text, "{}", heading(run.conditions));
-        }
+        let _ = writeln!(text, "{}", heading(run.conditions));
         part(&mut text, run);
     } else {
         for of in parts(run) {
@@ -157,13 +155,29 @@ pub fn single_text(run: &RunView) -> String {
     text
 }
 
-/// `← tcp_rr: to the host called sender`
+/// `← tcp_rr: to the host called sender, requests of 1 byte, responses of 1 byte`
 fn heading(conditions: &Conditions) -> String {
     let to = match conditions.direction {
         Direction::Reverse => "to the host called sender",
         Direction::Forward | Direction::Both => "from the host called sender",
     };
-    format!("{}: {to}", conditions.phrase())
+    format!("{}: {to}{}", conditions.phrase(), sizes(conditions))
+}
+
+/// What a message or a transaction carries.
+fn sizes(conditions: &Conditions) -> String {
+    let bytes = |count: u32| format!("{count} {}", if count == 1 { "byte" } else { "bytes" });
+    if !conditions.workload.is_transactional() {
+        return match conditions.message_sizes {
+            None => format!(", messages of {}", bytes(conditions.message_size_bytes)),
+            Some(_) => ", messages of several sizes".to_owned(),
+        };
+    }
+    if conditions.workload == Workload::TcpConnect {
+        return String::new();
+    }
+    let [request, response] = [conditions.request_size_bytes, conditions.response_size_bytes].map(bytes);
+    format!(", requests of {request}, responses of {response}")
 }
 
 /// The figures of one workload, its threads and its modes.

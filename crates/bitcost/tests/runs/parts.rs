@@ -210,9 +210,12 @@ pub fn told() {
         ["test", "tcp", "--both", "--beside", "rr direction=reverse request-size=64", "-t", "1100ms", "-O", "100ms"];
     let done = bench.bitcost(&words);
     done.assert_code(0);
-    for line in
-        ["    1 s  ← tcp_stream sender", "← tcp_rr: to the host called sender", "all parts", "Throughput of all parts"]
-    {
+    for line in [
+        "    1 s  ← tcp_stream sender",
+        "← tcp_rr: to the host called sender, requests of 64 bytes, responses of 1 byte",
+        "all parts",
+        "Throughput of all parts",
+    ] {
         assert!(done.stdout.lines().any(|said| said.starts_with(line)), "{line}: {}", done.stdout);
     }
     let done = bench.bitcost(&[&words[..], &["--json"]].concat());
