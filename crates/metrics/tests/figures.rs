@@ -161,8 +161,8 @@ fn napi_threads_in_use_tell_the_ends_apart() {
 #[test]
 fn idle_napi_threads_leave_the_split_to_the_ticks() {
     let mut run = Run::udp();
-    for role in [Role::Sender, Role::Receiver] {
-        run.threads(role, ThreadKind::Traffic, 600_000_000);
+    for (role, run_ns) in [(Role::Sender, 1_450_000_000), (Role::Receiver, 950_000_000)] {
+        run.threads(role, ThreadKind::Traffic, run_ns);
         run.threads(role, ThreadKind::Napi, 30_000_000);
     }
     let attribution = attribute(&run.view()).unwrap();
@@ -172,6 +172,18 @@ fn idle_napi_threads_leave_the_split_to_the_ticks() {
     assert_close(Some(attribution.receiver.cpu_seconds()), 1.0 * 0.5 + 1.5 * 0.2);
     let variance: f64 = 1.5 * 1.5 * 0.2 * 0.8 / 150.0 + 0.25 / 100.0;
     assert_close(run.figure("send_attribution_error_pct"), 100.0 * variance.sqrt() / 1.7);
+}
+
+#[test]
+fn ticks_of_a_disturbed_run_are_blamed_on_nobody() {
+    let mut run = Run::udp();
+    // The CPUs were busy for 2.5 s, the run's own threads for 1.2 s: something else took 32 % of 4 s.
+    run.threads(Role::Sender, ThreadKind::Traffic, 600_000_000);
+    run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
+    let reason = attribute(&run.view()).unwrap_err().to_string();
+    assert!(reason.contains("something else took"), "{reason}");
+    assert_eq!(run.figure("send_service_demand_us_per_kib"), None);
+    assert!(run.figure("throughput_mbps").is_some());
 }
 
 /// As before Linux 6.8: the interface receives in kernel threads, and nobody knows which.
