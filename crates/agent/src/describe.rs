@@ -1,6 +1,9 @@
-//! What this host and its interface are.
+//! What this host and its interface are, and which interface leads to an address.
+
+use std::net::IpAddr;
 
 use model::machine::{DeviceDescription, HostDescription};
+use wire::Route;
 
 /// The host as it stands.
 ///
@@ -18,6 +21,21 @@ pub fn host(device: &str) -> Result<HostDescription, String> {
         napi_threaded: napi_threads(device).map(|threads| !threads.is_empty()),
     };
     Ok(description)
+}
+
+/// The way from this host to an address.
+///
+/// # Errors
+/// A sentence when there is none.
+pub fn route(to: IpAddr) -> Result<Route, String> {
+    let say = |error: netlink::Error| error.to_string();
+    let mut rtnl = netlink::Rtnl::open().map_err(say)?;
+    let route = rtnl.route(to).map_err(say)?;
+    let links = rtnl.links().map_err(say)?;
+    let leads = |link: &netlink::Link| if route.is_local { link.is_loopback() } else { link.index == route.link };
+    let device = links.into_iter().find(leads).map(|link| link.name);
+    let device = device.ok_or_else(|| format!("find the route to {to}: its interface is gone"))?;
+    Ok(Route { device, source: route.source, is_local: route.is_local })
 }
 
 /// The kernel threads that handle what `device` received; absent where the kernel does not tell.

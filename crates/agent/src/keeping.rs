@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use host::recovery::obstacle;
 use host::{Journal, Keeper, NoJournal};
 
 /// How the host is kept. Clones share one keeper.
@@ -29,14 +30,19 @@ impl Keeping {
         self.folder.is_none()
     }
 
-    /// Where the changes of one run are written down. A keeper is started for the first one.
+    /// Where the changes of one run are written down. A keeper, who holds the host, is started for the first run that
+    /// `changes` anything.
     ///
     /// # Errors
     /// When the host is held by another bitcost, or an earlier run left it changed.
-    pub fn journal(&self) -> Result<Box<dyn Journal>, String> {
+    pub fn journal(&self, changes: bool) -> Result<Box<dyn Journal>, String> {
         let Some(folder) = &self.folder else { return Ok(Box::new(NoJournal)) };
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         if keeper.is_none() {
+            obstacle(folder).map_or(Ok(()), Err)?;
+            if !changes {
+                return Ok(Box::new(NoJournal));
+            }
             let started = Keeper::start(Path::new("/proc/self/exe"), folder);
             *keeper = Some(started.map_err(|error| error.to_string())?);
         }

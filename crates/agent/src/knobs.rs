@@ -28,9 +28,10 @@ impl Knobs {
         let say = |error: host::HostError| error.to_string();
         host::check_device(device).map_err(say)?;
         let offloads = offloads_of(device, Values::new())?;
-        let held = Held::new(keeping.journal()?);
+        let wishes = wishes(device, role, conditions)?;
+        let held = Held::new(keeping.journal(!wishes.is_empty())?);
         let mut knobs = Knobs { held, stress: Vec::new(), in_force: Vec::new(), offloads };
-        for (knob, subject, wish) in wishes(device, role, conditions)? {
+        for (knob, subject, wish) in wishes {
             if knob.scope(&subject) == Scope::Machine && keeping.is_lab() {
                 return Err(format!(
                     "cannot set {} {subject}: it is one value for the whole machine, not of the lab; it can be set on real hosts",

@@ -125,6 +125,10 @@ fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>, keeping: &Ke
             Ok(host) => outbox.send(&FromAgent::Host(Box::new(host))),
             Err(reason) => outbox.send(&FromAgent::Failed { reason }),
         },
+        ToAgent::Route { to } => match describe::route(to) {
+            Ok(route) => outbox.send(&FromAgent::Route(route)),
+            Err(reason) => outbox.send(&FromAgent::Failed { reason }),
+        },
         ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
         ToAgent::Prepare(prepare) => {
             *run = None;

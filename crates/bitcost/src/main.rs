@@ -1,6 +1,7 @@
 //! `bitcost`: what a Mbit/s costs, and what limits it.
 
 mod failure;
+mod hosts;
 mod mode_search;
 mod output;
 mod place;

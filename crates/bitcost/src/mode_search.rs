@@ -10,15 +10,16 @@ use model::mode_search::{ModeSearch, Try};
 use model::plan::Plan;
 
 use crate::failure::Failure;
+use crate::place::Facts;
 
 /// Tries every candidate, then the best ones again.
 ///
 /// # Errors
 /// Check, when not one pair could be measured; else those of the session.
-pub fn search(session: &mut Session, search: &mut ModeSearch, napi_threaded: bool) -> Result<(), Failure> {
-    play(session, search, &search.first_round(), napi_threaded)?;
+pub fn search(session: &mut Session, search: &mut ModeSearch, facts: Facts) -> Result<(), Failure> {
+    play(session, search, &search.first_round(), facts)?;
     for round in search.later_rounds() {
-        play(session, search, &round, napi_threaded)?;
+        play(session, search, &round, facts)?;
     }
     if search.chosen().is_some() {
         return Ok(());
@@ -29,14 +30,13 @@ pub fn search(session: &mut Session, search: &mut ModeSearch, napi_threaded: boo
     Err(Failure::Check(format!("--mode auto found no pair of modes that works here: {}", reasons.join("; "))))
 }
 
-fn play(session: &mut Session, search: &mut ModeSearch, plan: &Plan, napi_threaded: bool) -> Result<(), Failure> {
+fn play(session: &mut Session, search: &mut ModeSearch, plan: &Plan, facts: Facts) -> Result<(), Failure> {
     let mut take = |event: Event| {
         match event {
             Event::RunEnded { run, sender, receiver, .. } => {
                 let Some(planned) = plan.runs.iter().find(|planned| planned.index == run) else { return Ok(()) };
                 let conditions: &Conditions = &plan.cells[planned.cell].conditions;
-                let view =
-                    RunView { sender: &sender, receiver: &receiver, conditions, shared_cpus: true, napi_threaded };
+                let view = facts.view(&sender, &receiver, conditions);
                 let candidate = &mut search.candidates[run as usize];
                 match outcome(&view) {
                     Ok(outcome) => candidate.tries.push(outcome),

@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{DriveError, Ends, Session, Way};
 use lab::{Lab, LabError, NapiState, Topology};
+use metrics::RunView;
 use model::conditions::Conditions;
 use model::event::EndDescription;
-use model::record::Role;
+use model::record::{EndRecord, Role};
 use model::study::{self, LabSpec, Napi};
 
 use crate::failure::Failure;
@@ -34,6 +35,31 @@ pub struct Prepared<'a> {
     pub ends: Vec<EndDescription>,
     /// As [`Place::notes`].
     pub notes: Vec<String>,
+    /// Whether both ends run on the CPUs of one machine.
+    pub shared_cpus: bool,
+}
+
+/// What a view of a run must know of its place.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    shared_cpus: bool,
+    napi_threaded: bool,
+}
+
+impl Facts {
+    /// A run as its formulas see it.
+    pub fn view<'a>(self, sender: &'a EndRecord, receiver: &'a EndRecord, conditions: &'a Conditions) -> RunView<'a> {
+        let Facts { shared_cpus, napi_threaded } = self;
+        RunView { sender, receiver, conditions, shared_cpus, napi_threaded }
+    }
+}
+
+impl Prepared<'_> {
+    /// What a view of a run must know.
+    pub fn facts(&self) -> Facts {
+        let napi_threaded = self.ends.last().and_then(|end| end.host.device.napi_threaded) == Some(true);
+        Facts { shared_cpus: self.shared_cpus, napi_threaded }
+    }
 }
 
 impl Place {
@@ -48,7 +74,7 @@ impl Place {
         for (end, threaded) in ends.iter_mut().zip(self.napi_threaded) {
             end.host.device.napi_threaded.get_or_insert(threaded);
         }
-        Ok(Prepared { session, ends, notes: self.notes })
+        Ok(Prepared { session, ends, notes: self.notes, shared_cpus: true })
     }
 }
 
@@ -68,7 +94,7 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
         study::Topology::Pair => Topology::pair(spec.mtu_bytes, napi),
     };
     let lab = Arc::new(Lab::up(&program, &topology)?);
-    let cpus = apart(&sys::thread::allowed_cpus().unwrap_or_default(), siblings);
+    let cpus = cpus_apart();
     let (sender_cpus, receiver_cpus) = match cpus {
         Some((sender, receiver)) => (vec![sender], vec![receiver]),
         None => (Vec::new(), Vec::new()),
@@ -80,8 +106,7 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
         }
     }
     if cpus.is_none() {
-        notes
-            .push("only one CPU may be used: both ends share it, and the cost of each cannot be told apart".to_owned());
+        notes.push(ONE_CPU.to_owned());
     }
     let threaded = |name: &str| Ok::<bool, LabError>(matches!(lab.host(name)?.napi, NapiState::Threaded { .. }));
     let napi_threaded = [threaded("h1")?, threaded("h2")?];
@@ -120,7 +145,15 @@ fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failur
         lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way { place: format!("netns:{name}"), command: Box::new(command), device, addresses, cpus })
+    Ok(Way { place: format!("netns:{name}"), command: Box::new(command), device, addresses, cpus, explain: None })
+}
+
+/// What is said where both ends share the only CPU.
+pub const ONE_CPU: &str = "only one CPU may be used: both ends share it, and the cost of each cannot be told apart";
+
+/// One CPU for each end on this machine.
+pub fn cpus_apart() -> Option<(u32, u32)> {
+    apart(&sys::thread::allowed_cpus().unwrap_or_default(), siblings)
 }
 
 /// One CPU for each end: on different cores where there are two, else two threads of one core.

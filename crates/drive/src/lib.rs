@@ -10,11 +10,13 @@ mod run;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::event::{EndDescription, Event, FailureKind};
 use model::plan::Plan;
 use model::record::Role;
+use wire::Route;
 
 use crate::pair::Pair;
 use crate::run::RunError;
@@ -31,7 +33,12 @@ pub struct Way {
     pub addresses: Vec<IpAddr>,
     /// CPUs for the traffic's thread; empty: any.
     pub cpus: Vec<u32>,
+    /// How a command that ended is told; absent: by its exit status alone, and it shares this program's standard error.
+    pub explain: Option<Explain>,
 }
+
+/// Tells how a command ended, from its exit code (absent after a signal) and the end of what it wrote to standard error.
+pub type Explain = Rc<dyn Fn(Option<i32>, &str) -> String>;
 
 /// Both ways.
 pub struct Ends {
@@ -96,6 +103,19 @@ impl<'a> Session<'a> {
     /// When an agent cannot be started or speaks another version.
     pub fn open(ends: Ends, stop: &'a AtomicBool) -> Result<Session<'a>, DriveError> {
         Ok(Session { pair: Pair::open(ends, stop)?, stop })
+    }
+
+    /// The way to the host of one end: its device, addresses and CPUs may still be set.
+    pub fn way(&mut self, role: Role) -> &mut Way {
+        self.pair.way(role)
+    }
+
+    /// How the host of one end would send to an address.
+    ///
+    /// # Errors
+    /// When it has no route there.
+    pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, DriveError> {
+        self.pair.route(role, to, self.stop)
     }
 
     /// What both ends are.

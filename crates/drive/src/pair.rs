@@ -1,12 +1,13 @@
 //! Both agents together: waiting for either while both are told that their controller lives.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use model::event::EndDescription;
 use model::record::{Role, Sample};
-use wire::{FromAgent, Lease, PROTOCOL, ToAgent};
+use wire::{FromAgent, Lease, PROTOCOL, Route, ToAgent};
 
 use crate::link::{Incoming, Link, OUTPUT_ENDED};
 use crate::{DriveError, Ends, Way};
@@ -104,6 +105,16 @@ impl Pair {
         });
         let host = self.agent_result(role, host)?;
         Ok(EndDescription { role, place: self.ends.way(role).place.clone(), host })
+    }
+
+    /// How one end's host would send to an address.
+    pub fn route(&mut self, role: Role, to: IpAddr, stop: &AtomicBool) -> Result<Route, DriveError> {
+        self.send(role, &ToAgent::Route { to });
+        let route = self.wait(role, ANSWER, "a route", stop, |message| match message {
+            FromAgent::Route(route) => Some(route),
+            _ => None,
+        });
+        self.agent_result(role, route)
     }
 
     /// Brings both agents to rest after a failed run; one that is gone or does not come to rest is replaced.

@@ -30,6 +30,10 @@ pub struct HostDescription {
     pub architecture: String,
     /// Host name.
     pub host_name: String,
+    /// The kernel's present boot (`/proc/sys/kernel/random/boot_id`), which namespaces of one machine share; absent where
+    /// it is not told.
+    #[serde(default)]
+    pub boot_id: Option<String>,
     /// CPU model as the kernel names it; absent where it does not.
     pub cpu_model: Option<String>,
     /// Online CPUs by number.
@@ -49,6 +53,11 @@ pub struct HostDescription {
 }
 
 impl HostDescription {
+    /// Whether both hosts are surely different machines, as their boots tell.
+    pub fn is_apart_from(&self, other: &HostDescription) -> bool {
+        self.boot_id.is_some() && other.boot_id.is_some() && self.boot_id != other.boot_id
+    }
+
     /// What differs from another description, one sentence per difference, the other first.
     pub fn differences(&self, other: &HostDescription) -> Vec<String> {
         let mut found = Vec::new();
@@ -97,6 +106,15 @@ fn compare_maps<T: PartialEq + std::fmt::Display>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_are_apart_only_when_both_say_so() {
+        let of =
+            |boot: Option<&str>| HostDescription { boot_id: boot.map(str::to_owned), ..HostDescription::default() };
+        assert!(of(Some("a")).is_apart_from(&of(Some("b"))));
+        assert!(!of(Some("a")).is_apart_from(&of(Some("a"))));
+        assert!(!of(Some("a")).is_apart_from(&of(None)));
+    }
 
     #[test]
     fn a_changed_sysctl_and_kernel_are_named() {

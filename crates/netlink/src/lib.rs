@@ -10,6 +10,7 @@ mod generic;
 mod message;
 mod netdev;
 mod qdisc;
+mod route;
 mod rtnl;
 mod tuning;
 
@@ -17,5 +18,6 @@ pub use error::Error;
 pub use ethtool::{Ethtool, Feature, Features, SetReply};
 pub use netdev::{Napi, Netdev};
 pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, discipline};
+pub use route::Route;
 pub use rtnl::{IFF_UP, Link, Netns, Rtnl, VethPair};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -29,11 +29,14 @@ const VETH_INFO_PEER: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
-const AF_INET: u8 = 2;
-const AF_INET6: u8 = 10;
+pub(crate) const AF_INET: u8 = 2;
+pub(crate) const AF_INET6: u8 = 10;
 
 /// The flag of [`Link::flags`] that says that the link is up.
 pub const IFF_UP: u32 = 0x1;
+
+/// The flag of [`Link::flags`] of loopback.
+const IFF_LOOPBACK: u32 = 0x8;
 
 /// A network namespace to put a device into.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +83,11 @@ impl Link {
     /// Whether the link is set up (not whether it has a carrier).
     pub fn is_up(&self) -> bool {
         self.flags & IFF_UP != 0
+    }
+
+    /// Whether the link is loopback.
+    pub fn is_loopback(&self) -> bool {
+        self.flags & IFF_LOOPBACK != 0
     }
 }
 

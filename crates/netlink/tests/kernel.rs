@@ -1,10 +1,11 @@
 //! The netlink verbs against the running kernel, each in a private network namespace.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::process::Command;
 
-use netlink::{Ethtool, Netdev, Netns, Rtnl, VethPair};
+use netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
 use sys::namespace::{Kind, current, enter, unshare};
 
 fn main() {
@@ -12,6 +13,7 @@ fn main() {
         ("a_veth_pair_reads_back", a_veth_pair_reads_back),
         ("a_peer_goes_to_another_namespace", a_peer_goes_to_another_namespace),
         ("addresses_work_at_once", addresses_work_at_once),
+        ("routes_are_told", routes_are_told),
         ("qdiscs_are_listed", qdiscs_are_listed),
         ("a_queue_takes_the_place_of_the_root_qdisc", a_queue_takes_the_place_of_the_root_qdisc),
         ("features_are_those_of_ethtool", features_are_those_of_ethtool),
@@ -45,6 +47,25 @@ fn a_veth_pair_reads_back() {
     assert_eq!(names, ["a0", "b0", "lo"]);
     rtnl.delete_link(a.index).unwrap();
     assert!(rtnl.link("b0").unwrap_err().is_no_device());
+}
+
+fn routes_are_told() {
+    let mut rtnl = Rtnl::open().unwrap();
+    pair(&mut rtnl, 1500, None);
+    let a = rtnl.link("a0").unwrap().index;
+    assert!(rtnl.link("lo").unwrap().is_loopback() && !rtnl.link("a0").unwrap().is_loopback());
+    for link in ["a0", "b0"].map(|name| rtnl.link(name).unwrap().index) {
+        rtnl.set_up(link, true).unwrap();
+    }
+    for (own, other, prefix) in [("10.9.0.1", "10.9.0.2", 24), ("fd09::1", "fd09::2", 64)] {
+        let [own, other]: [IpAddr; 2] = [own.parse().unwrap(), other.parse().unwrap()];
+        rtnl.add_address(a, own, prefix).unwrap();
+        assert_eq!(rtnl.route(other).unwrap(), Route { link: a, source: own, is_local: false });
+        let home = rtnl.route(own).unwrap();
+        assert_eq!((home.source, home.is_local), (own, true));
+    }
+    let error = rtnl.route("192.0.2.1".parse().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("find the route to 192.0.2.1"), "{error}");
 }
 
 fn a_peer_goes_to_another_namespace() {

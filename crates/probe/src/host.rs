@@ -62,6 +62,7 @@ pub fn describe() -> HostDescription {
         kernel: format!("{} {}", word(name.release()), word(name.version())),
         architecture: word(name.machine()),
         host_name: word(name.nodename()),
+        boot_id: boot_id(),
         cpu_model: cpu_model(&cpu_info),
         governor: governor(&cpus),
         cpus,
@@ -83,6 +84,11 @@ pub fn sysctls() -> BTreeMap<String, String> {
 pub fn sysctl(name: &str) -> Option<String> {
     let text = read::text(&format!("/proc/sys/{}", name.replace('.', "/")))?;
     Some(text.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The present boot; absent where the kernel does not tell.
+pub fn boot_id() -> Option<String> {
+    read::text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
 fn cpus() -> Vec<u32> {

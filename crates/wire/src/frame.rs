@@ -6,14 +6,23 @@ use serde::de::DeserializeOwned;
 /// The longest frame that is taken, in bytes: an hour of samples of a large host.
 pub const FRAME_BYTES_MAX: usize = 256 << 20;
 
+/// The longest first frame that is taken, in bytes: a greeting is short, and what is longer is another program's words.
+const GREETING_BYTES_MAX: usize = 64 << 10;
+
+/// How much of foreign bytes is shown.
+const SHOWN_BYTES: usize = 60;
+
 /// Why bytes are not a message. The stream cannot be used any further.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than [`FRAME_BYTES_MAX`]: most likely not our protocol at all.
-    #[error(
-        "a frame of {0} bytes; at most {FRAME_BYTES_MAX} are taken. The other side does not speak bitcost's control protocol (a login message, perhaps)"
-    )]
+    /// Longer than [`FRAME_BYTES_MAX`].
+    #[error("a frame of {0} bytes; at most {FRAME_BYTES_MAX} are taken")]
     TooLong(usize),
+    /// The first bytes are no greeting.
+    #[error(
+        "the other side does not speak bitcost's control protocol, it begins with {0:?} (a login message, perhaps: let the shell's start-up files there print nothing where there is no terminal)"
+    )]
+    Foreign(String),
     /// Not a message of this version.
     #[error("not a control message of this version of bitcost: {0}")]
     NotAMessage(#[from] serde_json::Error),
@@ -38,6 +47,8 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
+    /// Whether a whole message has come.
+    is_greeted: bool,
 }
 
 impl Decoder {
@@ -53,11 +64,16 @@ impl Decoder {
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let Some(head) = self.bytes.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*head) as usize;
+        if !self.is_greeted && length > GREETING_BYTES_MAX {
+            let shown = &self.bytes[..self.bytes.len().min(SHOWN_BYTES)];
+            return Err(FrameError::Foreign(String::from_utf8_lossy(shown).into_owned()));
+        }
         if length > FRAME_BYTES_MAX {
             return Err(FrameError::TooLong(length));
         }
         let Some(text) = self.bytes.get(4..4 + length) else { return Ok(None) };
         let message = serde_json::from_slice(text)?;
+        self.is_greeted = true;
         self.bytes.drain(..4 + length);
         Ok(Some(message))
     }
@@ -90,9 +106,11 @@ mod tests {
 
     #[test]
     fn a_login_message_is_named_as_foreign() {
-        let mut decoder = Decoder::default();
-        decoder.push(b"Welcome to Ubuntu 24.04");
-        let error = decoder.take::<Vec<String>>().expect_err("foreign").to_string();
-        assert!(error.contains("does not speak"), "{error}");
+        for message in ["Welcome to Ubuntu 24.04", "\n\nLast login: today"] {
+            let mut decoder = Decoder::default();
+            decoder.push(message.as_bytes());
+            let error = decoder.take::<Vec<String>>().expect_err("foreign").to_string();
+            assert!(error.contains("does not speak") && error.contains(&format!("{message:?}")), "{error}");
+        }
     }
 }

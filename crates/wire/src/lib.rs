@@ -10,7 +10,7 @@ mod message;
 
 pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, encode};
 pub use lease::Lease;
-pub use message::{Addresses, FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token};
+pub use message::{Addresses, FromAgent, Part, Prepare, Route, SentCounts, Start, ToAgent, Token};
 
 /// Version of the protocol; raised with every change that the other side must know of.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;

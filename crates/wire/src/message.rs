@@ -55,6 +55,17 @@ pub struct Start {
     pub stop_ns: u64,
 }
 
+/// The way from a host to an address, as its kernel chooses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// The interface; loopback for an address of the host itself.
+    pub device: String,
+    /// The host's own address on that way.
+    pub source: IpAddr,
+    /// Whether the address is one of the host itself.
+    pub is_local: bool,
+}
+
 /// From the controller. Any message renews the agent's lease.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "to_agent", rename_all = "snake_case")]
@@ -70,6 +81,11 @@ pub enum ToAgent {
     Describe {
         /// The interface towards the peer.
         device: String,
+    },
+    /// Asks for [`FromAgent::Route`].
+    Route {
+        /// An address, such as the other end's.
+        to: IpAddr,
     },
     /// Asks for [`FromAgent::Clock`].
     Clock,
@@ -106,6 +122,8 @@ pub enum FromAgent {
     },
     /// What the host is.
     Host(Box<HostDescription>),
+    /// The way to an address.
+    Route(Route),
     /// The host's monotonic clock.
     Clock {
         /// Now.

@@ -93,7 +93,14 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
         lab.command_in(host, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way { place: format!("netns:{host}"), command: Box::new(command), device, addresses, cpus: vec![cpu] })
+    Ok(Way {
+        place: format!("netns:{host}"),
+        command: Box::new(command),
+        device,
+        addresses,
+        cpus: vec![cpu],
+        explain: None,
+    })
 }
 
 fn one_run(conditions: Conditions) -> Plan {

@@ -24,7 +24,7 @@ pub enum Verb {
     Studies(studies::Arguments),
     /// Print the table of an execution again, from its log alone
     Show(show::Arguments),
-    /// Make one run, in the embedded lab, and print what it cost
+    /// Make one run, in the embedded lab or between hosts, and print what it cost
     Test(Box<test::Arguments>),
     /// Play one end of each run for a controller on standard input and output
     Agent(agent::Arguments),

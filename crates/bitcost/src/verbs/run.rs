@@ -156,11 +156,10 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let plan = Plan::new(&study, seed, lengths);
     plan.cells.iter().try_for_each(|cell| place::check_cpus(&cell.conditions))?;
     check_in_lab(&study, &plan)?;
-    let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
+    let Prepared { mut session, ends, notes, shared_cpus } = place::embedded(&study.lab)?.prepare(stop)?;
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
     let mut output = Output::new(writer);
-    let shared_cpus = true;
     output.emit(Event::ExecutionBegan {
         format: FORMAT,
         bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -200,7 +199,7 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
     }
     let writer = Writer::resume(&log)?;
     check_in_lab(&study, &plan)?;
-    let Prepared { mut session, ends, notes } = place::embedded(&study.lab)?.prepare(stop)?;
+    let Prepared { mut session, ends, notes, shared_cpus } = place::embedded(&study.lab)?.prepare(stop)?;
     let before = log.events.iter().find_map(|event| match event {
         Event::Prepared { ends, .. } => Some(ends),
         _ => None,
@@ -214,7 +213,7 @@ fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
-        output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus: true, notes })?;
+        output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus, notes })?;
     }
     output.execute(&mut session, &study, &plan, &done)
 }

@@ -1,13 +1,14 @@
 //! `bitcost test`: one run from the command line, as netperf and iperf3 are used every day.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use drive::Session;
 use live::Seconds;
 use metrics::RunView;
 use model::conditions::{Conditions, Direction, Workload};
-use model::event::Event;
+use model::event::{EndDescription, Event};
 use model::mode_search::{ModeSearch, Named};
 use model::modes::Mode;
 use model::place::IpVersion;
@@ -15,11 +16,13 @@ use model::plan::{Plan, PlannedRun};
 use model::record::EndRecord;
 use model::settings::{Kind, SETTINGS, Setting};
 use model::study::{Cell, LabSpec, Napi, Topology, UntilInterval};
+use serde_json::Value;
 
 use super::repeats::Repeats;
 use super::run::{new_seed, stop_on_signals};
 use crate::failure::Failure;
-use crate::place::{self, Prepared};
+use crate::hosts::Hosts;
+use crate::place::{self, Facts, Prepared};
 use crate::{mode_search, output};
 
 /// Which run.
@@ -46,11 +49,13 @@ pub struct Arguments {
     /// Both ways at once: --direction both
     #[arg(long, visible_alias = "bidir", conflicts_with = "direction")]
     both: bool,
+    #[command(flatten)]
+    hosts: Hosts,
     /// MTU of the embedded lab's links, in bytes
-    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    #[arg(long, default_value_t = 1500, conflicts_with_all = ["sender", "receiver"], value_parser = clap::value_parser!(u32).range(576..=65_535))]
     mtu: u32,
     /// What lies between the hosts of the embedded lab
-    #[arg(long, default_value = "wire", value_parser = ["wire", "pair"])]
+    #[arg(long, default_value = "wire", conflicts_with_all = ["sender", "receiver"], value_parser = ["wire", "pair"])]
     topology: String,
     #[command(flatten)]
     repeats: Repeats,
@@ -124,42 +129,75 @@ impl FromArgMatches for Settings {
 
 /// Makes the run and prints its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let mut conditions = conditions(arguments)?;
-    place::check_cpus(&conditions)?;
-    let rule = arguments.repeats.rule(&conditions)?;
-    let mut search = search(arguments, &conditions)?;
     let stop = stop_on_signals()?;
-    let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
-    let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
-    place.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    let Prepared { mut session, ends, .. } = place.prepare(&stop)?;
-    let napi_threaded = ends.last().and_then(|end| end.host.device.napi_threaded) == Some(true);
+    let asked = conditions(arguments, if arguments.hosts.are_named() { u32::from(u16::MAX) } else { arguments.mtu })?;
+    arguments.repeats.rule(&asked)?;
+    search(arguments, &asked, arguments.mtu)?;
+    let prepared = prepare(arguments, &asked, &stop)?;
+    prepared.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    let facts = prepared.facts();
+    let Prepared { mut session, ends, .. } = prepared;
+    // What fits the interfaces of named hosts is known only now.
+    let mtu = ends.iter().map(|end| end.host.device.mtu_bytes).min().unwrap_or(arguments.mtu);
+    let mut conditions = conditions(arguments, mtu)?;
+    let rule = arguments.repeats.rule(&conditions)?;
+    let mut search = search(arguments, &conditions, mtu)?;
     if let Some(search) = &mut search {
         eprintln!("trying {} pairs of modes", search.candidates.len());
-        mode_search::search(&mut session, search, napi_threaded)?;
+        mode_search::search(&mut session, search, facts)?;
         let taken = search.chosen().map(|pair| (pair.send_mode, pair.receive_mode)).unwrap_or_default();
         (conditions.send_mode, conditions.receive_mode) = taken;
         let found = report::mode_search_text(search);
         if arguments.json { eprint!("{found}") } else { output::print(&found)? }
     }
+    let told = Told { search: search.as_ref(), ends: arguments.hosts.are_named().then_some(&ends[..]) };
     let Some((least, rule)) = rule else {
-        let pair = one_run(&mut session, &conditions, arguments.json)?;
-        return print(arguments.json, &view(&pair, &conditions, napi_threaded), search.as_ref());
+        let (sender, receiver) = one_run(&mut session, &conditions, arguments.json)?;
+        return print(arguments.json, &facts.view(&sender, &receiver, &conditions), &told);
     };
-    let pairs = repeat(&mut session, &conditions, napi_threaded, least, &rule, arguments.json)?;
-    let runs: Vec<RunView> = pairs.iter().map(|pair| view(pair, &conditions, napi_threaded)).collect();
-    print_repeats(arguments.json, &runs, &rule, search.as_ref())
+    let pairs = repeat(&mut session, &conditions, facts, least, &rule, arguments.json)?;
+    print_repeats(arguments.json, &views(&pairs, &conditions, facts), &rule, &told)
 }
 
-fn view<'a>((sender, receiver): &'a Pair, conditions: &'a Conditions, napi_threaded: bool) -> RunView<'a> {
-    RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded }
+/// Starts the agents: on the hosts that were named, else in the embedded lab.
+fn prepare<'a>(arguments: &Arguments, conditions: &Conditions, stop: &'a AtomicBool) -> Result<Prepared<'a>, Failure> {
+    if arguments.hosts.are_named() {
+        return arguments.hosts.prepare(&conditions.places, stop);
+    }
+    place::check_cpus(conditions)?;
+    conditions.check_in_lab(arguments.mtu).map_err(Failure::Usage)?;
+    let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
+    let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
+    Ok(place.prepare(stop)?)
+}
+
+fn views<'a>(pairs: &'a [Pair], conditions: &'a Conditions, facts: Facts) -> Vec<RunView<'a>> {
+    pairs.iter().map(|(sender, receiver)| facts.view(sender, receiver, conditions)).collect()
+}
+
+/// What is told beside the result.
+struct Told<'a> {
+    search: Option<&'a ModeSearch>,
+    /// The hosts that were named.
+    ends: Option<&'a [EndDescription]>,
+}
+
+impl Told<'_> {
+    fn add_to(&self, document: &mut Value) {
+        if let Some(search) = self.search {
+            document["mode_search"] = report::mode_search_json(search);
+        }
+        if let Some(ends) = self.ends {
+            document["ends"] = serde_json::json!(ends);
+        }
+    }
 }
 
 /// Makes the run again until the rule is kept, or as often as it allows.
 fn repeat(
     session: &mut Session,
     conditions: &Conditions,
-    napi_threaded: bool,
+    facts: Facts,
     least: u32,
     rule: &UntilInterval,
     json: bool,
@@ -167,7 +205,7 @@ fn repeat(
     let mut pairs: Vec<Pair> = Vec::new();
     loop {
         pairs.push(one_run(session, conditions, json)?);
-        let runs: Vec<RunView> = pairs.iter().map(|pair| view(pair, conditions, napi_threaded)).collect();
+        let runs = views(&pairs, conditions, facts);
         let made = runs.len() as u32;
         let width = report::width_over_runs_pct(&runs, &rule.metric);
         let shown = width.map_or("not known yet".to_owned(), |width| format!("{width:.1} % of it"));
@@ -213,7 +251,7 @@ fn one_run(session: &mut Session, conditions: &Conditions, json: bool) -> Result
 }
 
 /// The search for the fastest modes, where the run asks for one.
-fn search(arguments: &Arguments, conditions: &Conditions) -> Result<Option<ModeSearch>, Failure> {
+fn search(arguments: &Arguments, conditions: &Conditions, mtu: u32) -> Result<Option<ModeSearch>, Failure> {
     let named = |name: &str| arguments.settings.0.iter().any(|(setting, _)| setting.name == name);
     match arguments.mode.as_deref() {
         Some("auto") if conditions.workload.is_transactional() => {
@@ -221,7 +259,7 @@ fn search(arguments: &Arguments, conditions: &Conditions) -> Result<Option<ModeS
         }
         Some("auto") => {
             let named = Named { send_mode: named("send_mode"), receive_mode: named("receive_mode") };
-            Ok(Some(ModeSearch::new(conditions, named, arguments.mtu, new_seed()?)))
+            Ok(Some(ModeSearch::new(conditions, named, mtu, new_seed()?)))
         }
         Some(_) if (conditions.send_mode, conditions.receive_mode) != (Mode::Plain, Mode::Plain) => {
             Err(Failure::Usage(
@@ -232,12 +270,12 @@ fn search(arguments: &Arguments, conditions: &Conditions) -> Result<Option<ModeS
     }
 }
 
-fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
+fn conditions(arguments: &Arguments, mtu: u32) -> Result<Conditions, Failure> {
     let named = Workload::SHORT_NAMES.into_iter().find(|(name, _)| *name == arguments.test);
     let workload = named.map_or(Workload::TcpStream, |(_, workload)| workload);
     let mut conditions = Conditions::of(workload);
     if workload == Workload::UdpStream {
-        conditions.message_size_bytes = conditions.message_size_bytes.min(arguments.mtu - 28);
+        conditions.message_size_bytes = conditions.message_size_bytes.min(mtu.saturating_sub(28));
     }
     (conditions.latency, conditions.duration_ms) = (workload.is_transactional(), 10_000);
     conditions.direction = match (arguments.reverse, arguments.both) {
@@ -257,8 +295,7 @@ fn conditions(arguments: &Arguments) -> Result<Conditions, Failure> {
     if let Some((_, version)) = version.into_iter().find(|(asked, _)| *asked) {
         conditions.places.ip_version = Some(version);
     }
-    conditions.check(arguments.mtu).map_err(Failure::Usage)?;
-    conditions.check_in_lab(arguments.mtu).map_err(Failure::Usage)?;
+    conditions.check(mtu).map_err(Failure::Usage)?;
     Ok(conditions)
 }
 
@@ -268,17 +305,10 @@ fn plan_of(conditions: &Conditions) -> Plan {
 }
 
 /// Prints the result of several runs; a setting that was asked for and is not in force is a failure.
-fn print_repeats(
-    json: bool,
-    runs: &[RunView],
-    rule: &UntilInterval,
-    search: Option<&ModeSearch>,
-) -> Result<(), Failure> {
+fn print_repeats(json: bool, runs: &[RunView], rule: &UntilInterval, told: &Told) -> Result<(), Failure> {
     if json {
         let mut document = report::repeats_json(runs, rule);
-        if let Some(search) = search {
-            document["mode_search"] = report::mode_search_json(search);
-        }
+        told.add_to(&mut document);
         output::line(&format!("{document:#}"))?;
     } else {
         output::print(&report::repeats_text(runs, rule))?;
@@ -287,12 +317,10 @@ fn print_repeats(
 }
 
 /// Prints the result; a setting that was asked for and is not in force is a failure.
-fn print(json: bool, run: &RunView, search: Option<&ModeSearch>) -> Result<(), Failure> {
+fn print(json: bool, run: &RunView, told: &Told) -> Result<(), Failure> {
     if json {
         let mut document = report::single_json(run);
-        if let Some(search) = search {
-            document["mode_search"] = report::mode_search_json(search);
-        }
+        told.add_to(&mut document);
         output::line(&format!("{document:#}"))?;
     } else {
         output::print(&report::single_text(run))?;

@@ -8,6 +8,7 @@ mod bench;
 mod broken_off;
 mod cut;
 mod host;
+mod hosts;
 mod knobs;
 mod many;
 mod one_run;
@@ -15,7 +16,7 @@ mod parts;
 mod result;
 mod resume;
 
-use testkit::Place::Host;
+use testkit::Place::{Host, PrivateNetwork};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +47,9 @@ fn main() {
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
+        ("both_ends_may_be_this_machine", PrivateNetwork, hosts::local),
+        ("ssh_carries_the_agent_of_either_end", PrivateNetwork, hosts::by_ssh),
+        ("what_is_wrong_with_a_host_is_said_with_what_to_do", PrivateNetwork, hosts::wrong),
         ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
         ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),

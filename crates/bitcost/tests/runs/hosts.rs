@@ -1,0 +1,134 @@
+//! `bitcost test --receiver HOST --sender HOST`, with an ssh of our own earlier on the path than any other.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Done, PATIENCE, program};
+
+/// Takes what ssh is to be told, and nothing else. What it then does is in the host's name.
+const SSH: &str = r#"#!/bin/sh
+if [ "$1" = -G ]; then
+    [ $# = 2 ] || exit 98
+    case "$2" in nameless) echo "hostname no-such-name.invalid" ;; *) echo "user me"; echo "hostname 127.0.0.1" ;; esac
+    exit 0
+fi
+host=$6
+[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $host -- $8 agent" ] || { echo "told: $*" >&2; exit 99; }
+case "$host" in
+    me@web) exec "$8" agent ;;
+    unknown) echo "ssh: Could not resolve hostname unknown" >&2; exit 255 ;;
+    bare) exec sh -c "$8 agent" ;;
+    chatty) echo "Welcome to chatty"; exec "$8" agent ;;
+    old) printf '\000\000\000\065{"from_agent":"hello","protocol":1,"version":"0.0.1"}'; exec cat >/dev/null ;;
+    dead) echo "boom" >&2; exit 7 ;;
+esac
+exit 97
+"#;
+
+/// A folder with our ssh, and bitcost as the one on the far side.
+struct Hosts(Bench);
+
+impl Hosts {
+    fn new() -> Hosts {
+        let bench = Bench::new();
+        bench.write("ssh", SSH);
+        fs::set_permissions(bench.path().join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(program(), bench.path().join("far-bitcost")).unwrap();
+        Hosts(bench)
+    }
+
+    /// One short run.
+    fn test(&self, words: &[&str]) -> Done {
+        let folder = self.0.path().to_str().unwrap();
+        let path = format!("PATH={folder}:{}", std::env::var("PATH").unwrap_or_default());
+        let state = format!("BITCOST_STATE_DIR={folder}/state");
+        let program = program();
+        let before = [path.as_str(), &state, program.to_str().unwrap(), "test"];
+        let words = [&before[..], words, &["-t", "200ms", "-O", "50ms"]].concat();
+        let done = self.0.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
+        self.0.assert_nothing_left();
+        done
+    }
+
+    fn result(&self, words: &[&str]) -> Value {
+        let done = self.test(&[words, &["--json"]].concat());
+        done.assert_code(0);
+        done.json()
+    }
+}
+
+/// Place and interface of each end, and bytes that the receiver took.
+fn told(document: &Value) -> ([String; 2], [String; 2], u64) {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let [sender, receiver] = [0, 1].map(|end| &document["ends"][end]);
+    assert_eq!(sender["host"]["boot_id"], receiver["host"]["boot_id"]);
+    let bytes = document["receiver"]["counts"]["measured"]["bytes"].as_u64().unwrap();
+    let devices = [sender, receiver].map(|end| text(&end["host"]["device"]["name"]));
+    ([sender, receiver].map(|end| text(&end["place"])), devices, bytes)
+}
+
+fn lo() -> [String; 2] {
+    ["lo", "lo"].map(str::to_owned)
+}
+
+/// Both ends on this machine, over loopback of either version of IP; nothing of the host is held or changed.
+pub fn local() {
+    let hosts = Hosts::new();
+    for (words, version) in [(&["tcp"][..], "4"), (&["udp", "-6"], "6"), (&["rr", "-R"], "4")] {
+        let document = hosts.result(&[words, &["--receiver", "local"]].concat());
+        let (places, devices, bytes) = told(&document);
+        assert_eq!((places, devices), (["local", "local"].map(str::to_owned), lo()));
+        assert!(bytes > 0);
+        for end in ["sender", "receiver"] {
+            let rows = document[end]["in_force"].as_array().unwrap();
+            assert!(rows.iter().any(|row| row["name"] == "ip_version" && row["actual"] == version), "{rows:?}");
+            assert!(document[end]["offloads"]["asked"].as_object().unwrap().is_empty());
+        }
+    }
+    assert!(!hosts.0.path().join("state").exists(), "no journal without a change");
+}
+
+/// ssh is told what it must be, carries the agent, and plays either end.
+pub fn by_ssh() {
+    let hosts = Hosts::new();
+    for (role, place) in [("--receiver", ["local", "ssh:me@web"]), ("--sender", ["ssh:me@web", "local"])] {
+        let document = hosts.result(&["tcp", role, "ssh:me@web", "--remote-program", "./far-bitcost"]);
+        let (places, devices, bytes) = told(&document);
+        assert_eq!((places, devices), (place.map(str::to_owned), lo()));
+        assert!(bytes > 0);
+    }
+}
+
+/// What is wrong is said with what to do, before any traffic.
+pub fn wrong() {
+    let hosts = Hosts::new();
+    let far = ["--remote-program", "./far-bitcost"];
+    let not_there = ["--remote-program", "./not-there"];
+    let elsewhere = ["--receiver-address", "192.0.2.9"];
+    for (host, more, says) in [
+        ("unknown", &far[..], ["ssh has no connection to unknown", "Could not resolve hostname"]),
+        ("bare", &not_there, ["bare cannot start ./not-there", "--remote-program ./bitcost"]),
+        ("chatty", &far, ["begins with \"Welcome to chatty", "a login message"]),
+        ("old", &far, ["it is bitcost 0.0.1", "use the same bitcost on both hosts"]),
+        ("dead", &far, ["ended with exit status 7", "boom"]),
+        ("nameless", &far, ["no-such-name.invalid of nameless has no address", "--receiver-address ADDR"]),
+        ("local", &elsewhere, ["192.0.2.9", "route"]),
+    ] {
+        let done = hosts.test(&[&["tcp", "--receiver", host], more].concat());
+        assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{host}: {}", done.stderr);
+        says.iter().for_each(|what| assert!(done.stderr.contains(what), "{host}: {what}: {}", done.stderr));
+    }
+    for (words, says) in [
+        (["--receiver", "local", "--mtu", "9000"], "--mtu"),
+        (["--sender", "local", "--topology", "pair"], "--topology"),
+        (["--receiver=-oProxyCommand=x", "-t", "1s", "-4"], "no host; allowed: `local`"),
+        (["--receiver", "web", "--remote-program", "a;b"], "allowed: letters, digits"),
+    ] {
+        let done = hosts.test(&[&["tcp"], &words[..]].concat());
+        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{}", done.stderr);
+        assert!(done.stderr.contains(says), "{says}: {}", done.stderr);
+    }
+}

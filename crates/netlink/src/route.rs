@@ -1,0 +1,59 @@
+//! Where the kernel would send what is meant for an address (rtnetlink(7), `RTM_GETROUTE`).
+
+use std::net::IpAddr;
+
+use crate::error::Error;
+use crate::message::{Message, Reply, attribute, u32_at};
+use crate::rtnl::{AF_INET, AF_INET6, Rtnl};
+
+const RTM_NEWROUTE: u16 = 24;
+const RTM_GETROUTE: u16 = 26;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_PREFSRC: u16 = 7;
+/// Of `rtm_type`: the address is one of this host.
+const RTN_LOCAL: u8 = 2;
+
+/// The way that packets to one address take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Route {
+    /// The number of the link that they leave by. To an address of this host packets go by loopback, though for IPv6 the
+    /// kernel names the link that has the address.
+    pub link: u32,
+    /// The address that they come from where their socket is bound to none.
+    pub source: IpAddr,
+    /// Whether the address is one of this host.
+    pub is_local: bool,
+}
+
+impl Rtnl {
+    /// The route to an address. `ENETUNREACH` when there is none.
+    pub fn route(&mut self, to: IpAddr) -> Result<Route, Error> {
+        let (family, bytes) = match to {
+            IpAddr::V4(v4) => (AF_INET, v4.octets().to_vec()),
+            IpAddr::V6(v6) => (AF_INET6, v6.octets().to_vec()),
+        };
+        // `struct rtmsg`: family, length of the destination's prefix, and nothing else asked.
+        let mut header = [0; 12];
+        header[..2].copy_from_slice(&[family, bytes.len() as u8 * 8]);
+        let asked = format!("find the route to {to}");
+        let answer =
+            self.connection.request(&asked, Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes))?;
+        let detail = "no link or no source address in the answer";
+        answer.iter().find_map(read_route).ok_or(Error::Malformed { asked, detail })
+    }
+}
+
+fn read_route(reply: &Reply) -> Option<Route> {
+    if reply.kind != RTM_NEWROUTE {
+        return None;
+    }
+    let attributes = reply.payload.get(12..)?;
+    let source = attribute(attributes, RTA_PREFSRC)?;
+    let v4 = || <[u8; 4]>::try_from(source).map(IpAddr::from).ok();
+    Some(Route {
+        link: u32_at(attribute(attributes, RTA_OIF)?, 0)?,
+        source: v4().or_else(|| <[u8; 16]>::try_from(source).map(IpAddr::from).ok())?,
+        is_local: reply.payload[7] == RTN_LOCAL,
+    })
+}
