@@ -16,6 +16,7 @@ pub mod place;
 pub mod plan;
 pub mod record;
 pub mod settings;
+pub mod shaping;
 pub mod sizes;
 pub mod study;
 pub mod threads;
