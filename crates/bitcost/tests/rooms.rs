@@ -15,6 +15,7 @@ const WORLD: [&str; 5] = ["libc", "rustix", "signal-hook", "tempfile", "tokio"];
 /// A room and the crates of others that it must do without.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("host", &["tokio"]),
+    ("import", &WORLD),
     ("lab", &["tokio"]),
     ("metrics", &WORLD),
     ("model", &WORLD),
@@ -22,6 +23,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("probe", &["serde", "serde_json", "tokio"]),
     ("stats", &WORLD),
     ("sys", &["serde", "serde_json", "tokio"]),
+    ("theory", &WORLD),
     ("traffic", &["serde", "serde_json", "tokio"]),
     ("wire", &WORLD),
 ];

@@ -243,3 +243,39 @@ fn an_older_log_opens() {
     let plan = fs::read_to_string(Path::new(folder).join("events.jsonl")).unwrap();
     assert!(!plan.contains("\"flows\":") && !plan.contains("\"nodelay\":"), "it is older");
 }
+
+#[test]
+fn limits_show_their_arithmetic() {
+    let goodput = printed(&["limits", "goodput", "--rate", "2.5G", "--mtu", "1500"]);
+    assert!(goodput.contains("1448 ÷ 1538 = 94.15 %") && goodput.contains("= 2.354 Gbit/s"), "{goodput}");
+    let jumbo = printed(&["limits", "goodput", "--rate", "2.5G", "--mtu", "9000"]);
+    assert!(jumbo.contains("= 99.00 %") && jumbo.contains("= 2.475 Gbit/s"), "{jumbo}");
+    let pacing = printed(&["limits", "pacing", "--rate", "1G", "--message-size", "1024", "--udp"]);
+    assert!(pacing.contains("125000000 × 1066 ÷ 1024 = 130126953 byte/s"), "{pacing}");
+    let bdp = printed(&["limits", "bdp", "--rate", "1G", "--rtt", "20ms"]);
+    assert!(bdp.contains("= 2500000 B") && bdp.contains("2.384 MiB") && bdp.contains("2621440 B"), "{bdp}");
+    for question in ["goodput", "pacing", "bdp"] {
+        let words: &[&str] = match question {
+            "bdp" => &["limits", "bdp", "--rate", "1G", "--rtt", "20ms", "--json"],
+            "pacing" => &["limits", "pacing", "--rate", "1G", "-l", "1KiB", "--json"],
+            _ => &["limits", "goodput", "--rate", "1G", "-l", "20k", "--udp", "--json"],
+        };
+        let document: serde_json::Value = serde_json::from_str(&printed(words)).unwrap();
+        assert_eq!(document["rate_bps"], 1_000_000_000);
+    }
+}
+
+#[test]
+fn limits_that_cannot_be_are_refused_with_what_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (words, wanted) in [
+        (["limits", "goodput", "--rate", "1G", "--mtu", "40"], "allowed: 88 to 65535"),
+        (["limits", "goodput", "--rate", "fast", "--mtu", "1500"], "is not a rate"),
+        (["limits", "pacing", "--rate", "1G", "--message-size", "0"], "allowed: 1 to"),
+        (["limits", "bdp", "--rate", "1G", "--rtt", "20 parsecs"], "is not a duration"),
+    ] {
+        let (code, stdout, stderr) = bitcost(folder.path(), &words);
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{words:?}");
+        assert!(stderr.contains(wanted), "{stderr}");
+    }
+}

@@ -20,7 +20,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn new(value: f64, mut resampled: Vec<f64>) -> Interval {
+    pub(crate) fn new(value: f64, mut resampled: Vec<f64>) -> Interval {
         let low = quantile_in_place(&mut resampled, 0.025);
         let high = quantile_in_place(&mut resampled, 0.975);
         Interval { value, low, high }
@@ -126,7 +126,7 @@ fn ratio_of(blocks: &[Block], chosen: &[usize], sides: &mut Block) -> Option<f64
 }
 
 /// A number in `0..bound`, each equally likely (rejection of the incomplete last stretch).
-fn below(generator: &mut ChaCha8Rng, bound: usize) -> usize {
+pub(crate) fn below(generator: &mut ChaCha8Rng, bound: usize) -> usize {
     let bound = bound as u64;
     let limit = u64::MAX - u64::MAX % bound;
     loop {

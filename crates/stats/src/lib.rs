@@ -1,7 +1,11 @@
-//! Numbers in, estimates out: quantiles, and bootstrap intervals that are the same on every machine.
+//! Numbers in, estimates out: quantiles, lines, modes, and bootstrap intervals that are the same on every machine.
 
 mod bootstrap;
+mod line;
+mod modes;
 mod quantile;
 
 pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
+pub use line::{LackOfFit, LineFit, fit_line};
+pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};
 pub use quantile::{median, quantile};

@@ -2,6 +2,7 @@
 
 mod agent;
 pub mod host;
+mod limits;
 mod plan;
 mod repeats;
 mod run;
@@ -31,6 +32,9 @@ pub enum Verb {
     /// Show this host's settings, or put back what a run that was cut off left changed
     #[command(subcommand)]
     Host(host::Action),
+    /// Say what theory allows: goodput of a link, pacing rates, bandwidth-delay products
+    #[command(subcommand)]
+    Limits(limits::Question),
 }
 
 /// Does what the verb says.
@@ -46,5 +50,6 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Test(arguments) => test::run(&arguments),
         Verb::Agent(arguments) => agent::run(&arguments),
         Verb::Host(action) => host::run(&action),
+        Verb::Limits(question) => limits::run(&question),
     }
 }

@@ -1,0 +1,129 @@
+//! `bitcost limits`: what theory allows: goodput of a link, pacing rates, bandwidth-delay products.
+
+use std::time::Duration;
+
+use model::conditions::{Conditions, Workload};
+use model::place::{IpVersion, Places};
+use model::units::{parse_bytes, parse_duration, parse_rate};
+use serde_json::Value;
+use theory::{Bdp, Framing, Goodput, Pacing, Transport};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Which limit.
+#[derive(clap::Subcommand)]
+pub enum Question {
+    /// How much user data a link carries at most, with the header arithmetic and the curve over message sizes
+    Goodput(GoodputArguments),
+    /// The rate that a pacing queue must be told, so that this rate of user data results
+    Pacing(PacingArguments),
+    /// Rate × delay, and buffers in multiples of it
+    Bdp(BdpArguments),
+}
+
+/// What every question has.
+#[derive(clap::Args)]
+pub struct Path {
+    /// Rate in bit/s, such as 2.5G: of the link; of the user data where pacing is asked for
+    #[arg(long, value_parser = parse_rate)]
+    rate: u64,
+    /// Largest IP packet, in bytes
+    #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = bytes)]
+    mtu: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// The packets of a link.
+#[derive(clap::Args)]
+pub struct GoodputArguments {
+    #[command(flatten)]
+    path: Path,
+    /// Frames with an IEEE 802.1Q tag
+    #[arg(long)]
+    vlan: bool,
+    /// IPv6
+    #[arg(long)]
+    ipv6: bool,
+    /// TCP without timestamps
+    #[arg(long, conflicts_with = "udp")]
+    no_timestamps: bool,
+    /// UDP instead of TCP
+    #[arg(long)]
+    udp: bool,
+    /// Tell messages of this size by themselves
+    #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
+    message_size: Option<u32>,
+}
+
+/// Messages at a rate.
+#[derive(clap::Args)]
+pub struct PacingArguments {
+    #[command(flatten)]
+    path: Path,
+    /// Bytes of a message
+    #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
+    message_size: u32,
+    /// UDP instead of TCP
+    #[arg(long)]
+    udp: bool,
+    /// IPv6
+    #[arg(long)]
+    ipv6: bool,
+}
+
+/// A path.
+#[derive(clap::Args)]
+pub struct BdpArguments {
+    #[command(flatten)]
+    path: Path,
+    /// Round-trip time, such as 20ms
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    rtt: Duration,
+}
+
+fn bytes(text: &str) -> Result<u32, String> {
+    u32::try_from(parse_bytes(text)?).map_err(|_| format!("`{text}` is too much; allowed: up to 4 GiB"))
+}
+
+/// Prints the answer.
+pub fn run(question: &Question) -> Result<(), Failure> {
+    match question {
+        Question::Goodput(arguments) => {
+            let goodput = goodput(arguments);
+            goodput.check().map_err(Failure::Usage)?;
+            print(arguments.path.json, || goodput.text(), || goodput.json())
+        }
+        Question::Pacing(arguments) => {
+            let pacing = pacing(arguments).map_err(Failure::Usage)?;
+            print(arguments.path.json, || pacing.text(), || pacing.json())
+        }
+        Question::Bdp(BdpArguments { path, rtt }) => {
+            let bdp = Bdp { rate_bps: path.rate, rtt: *rtt, mtu_bytes: path.mtu };
+            bdp.check().map_err(Failure::Usage)?;
+            print(path.json, || bdp.text(), || bdp.json())
+        }
+    }
+}
+
+fn goodput(arguments: &GoodputArguments) -> Goodput {
+    let GoodputArguments { path, vlan, ipv6, no_timestamps, udp, message_size } = arguments;
+    let transport = if *udp { Transport::Udp } else { Transport::Tcp { timestamps: !no_timestamps } };
+    let ip = if *ipv6 { IpVersion::V6 } else { IpVersion::V4 };
+    let framing = Framing { ip, transport, vlan: *vlan, mtu_bytes: path.mtu };
+    Goodput { framing, rate_bps: path.rate, message_size_bytes: *message_size }
+}
+
+fn pacing(arguments: &PacingArguments) -> Result<Pacing, String> {
+    let PacingArguments { path, message_size, udp, ipv6 } = arguments;
+    let workload = if *udp { Workload::UdpStream } else { Workload::TcpStream };
+    let places = Places { ip_version: ipv6.then_some(IpVersion::V6), ..Places::default() };
+    let conditions = Conditions { message_size_bytes: *message_size, places, ..Conditions::of(workload) };
+    Pacing::new(conditions, path.rate, path.mtu)
+}
+
+fn print(json: bool, text: impl FnOnce() -> String, document: impl FnOnce() -> Value) -> Result<(), Failure> {
+    if json { output::line(&format!("{:#}", document())) } else { output::print(&text()) }
+}

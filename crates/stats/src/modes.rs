@@ -1,0 +1,144 @@
+//! Do values fall into two modes, and which other quantity tells them apart?
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+/// Samples of a normal distribution that the values are compared with.
+const COMPARED: usize = 1000;
+
+/// Least number of values of which modes can be told.
+pub const MODES_FROM: usize = 6;
+
+/// Least values of a mode: a single one that lies apart is an outlier.
+const MODE_MIN: usize = 2;
+
+/// From this distance of the means on, in standard deviations within the modes, there is a valley between
+/// them (Ashman et al. 1994 ask for 2; halves of a uniform distribution have 3.5, halves of a normal one 2.7).
+const SEPARATION_MIN: f64 = 4.0;
+
+/// How often a normal distribution may look as divided as the values.
+const CHANCE_MAX: f64 = 0.01;
+
+/// Values in two modes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoModes {
+    /// Which values are in the lower mode.
+    pub low: Vec<usize>,
+    /// Which are in the higher.
+    pub high: Vec<usize>,
+    /// Mean of the lower mode.
+    pub low_mean: f64,
+    /// Mean of the higher.
+    pub high_mean: f64,
+    /// Distance of the means in standard deviations within the modes.
+    pub separation: f64,
+    /// How often as many values of one normal distribution divide as well.
+    pub chance: f64,
+}
+
+/// How a quantity lies in two modes that it keeps apart: its range in each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Apart {
+    /// Least and greatest value in the lower mode.
+    pub low: (f64, f64),
+    /// Least and greatest value in the higher mode.
+    pub high: (f64, f64),
+}
+
+/// The values' two modes; absent where they have one, where there are too few to tell, or one is not a number.
+pub fn two_modes(values: &[f64], seed: u64) -> Option<TwoModes> {
+    if values.len() < MODES_FROM || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let sorted: Vec<f64> = order.iter().map(|index| values[*index]).collect();
+    let (cut, share) = best_cut(&sorted)?;
+    let (low, high) = sorted.split_at(cut);
+    let (low_mean, high_mean) = (mean(low), mean(high));
+    let within = ((squares(low) + squares(high)) / (sorted.len() - 2) as f64).sqrt();
+    let separation = (high_mean - low_mean) / within.max(f64::MIN_POSITIVE);
+    let chance = chance(sorted.len(), share, seed);
+    let (low, high) = (order[..cut].to_vec(), order[cut..].to_vec());
+    let modes = TwoModes { low, high, low_mean, high_mean, separation, chance };
+    (separation > SEPARATION_MIN && chance < CHANCE_MAX).then_some(modes)
+}
+
+/// Where a quantity lies in both modes; absent where the ranges meet.
+pub fn apart(quantity: &[f64], modes: &TwoModes) -> Option<Apart> {
+    let range = |side: &[usize]| {
+        let values = side.iter().map(|index| quantity.get(*index).copied().filter(|value| value.is_finite()));
+        let values: Vec<f64> = values.collect::<Option<_>>()?;
+        let (least, greatest) =
+            (values.iter().copied().min_by(f64::total_cmp)?, values.into_iter().max_by(f64::total_cmp)?);
+        Some((least, greatest))
+    };
+    let (low, high) = (range(&modes.low)?, range(&modes.high)?);
+    (low.1 < high.0 || high.1 < low.0).then_some(Apart { low, high })
+}
+
+/// The cut of sorted values that leaves the least spread within both sides, and the share of the spread that is between them.
+fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
+    let all = squares(sorted);
+    if all <= 0.0 {
+        return None;
+    }
+    let cuts = MODE_MIN..=sorted.len() - MODE_MIN;
+    let share = |cut: usize| 1.0 - (squares(&sorted[..cut]) + squares(&sorted[cut..])) / all;
+    cuts.map(|cut| (cut, share(cut))).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// How often as many values of a normal distribution have a cut with as large a share between its sides.
+fn chance(count: usize, share: f64, seed: u64) -> f64 {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    let as_large = |generator: &mut ChaCha8Rng| {
+        let mut sample: Vec<f64> = (0..count).map(|_| normal(generator)).collect();
+        sample.sort_by(f64::total_cmp);
+        best_cut(&sample).is_some_and(|(_, found)| found >= share)
+    };
+    (0..COMPARED).filter(|_| as_large(&mut generator)).count() as f64 / COMPARED as f64
+}
+
+/// A value of the standard normal distribution (Box and Muller 1958).
+fn normal(generator: &mut ChaCha8Rng) -> f64 {
+    let mut unit = || (generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+    let (radius, angle) = ((-2.0 * (1.0 - unit()).ln()).sqrt(), std::f64::consts::TAU * unit());
+    radius * angle.cos()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sum of squared distances from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_heaps_are_two_modes() {
+        let values = [21.1, 24.7, 24.8, 24.7, 21.0, 24.4, 21.0, 24.6, 20.9, 24.8];
+        let modes = two_modes(&values, 1).expect("two modes");
+        assert_eq!(modes.low.iter().copied().collect::<std::collections::BTreeSet<_>>(), [0, 4, 6, 8].into());
+        let peak = [100.0, 53.5, 57.1, 99.8, 100.0, 96.7, 100.0, 99.7, 100.0, 65.2];
+        assert_eq!(apart(&peak, &modes), Some(Apart { low: (100.0, 100.0), high: (53.5, 99.8) }));
+        assert_eq!(apart(&[1.0; 10], &modes), None);
+        assert_eq!(apart(&[1.0], &modes), None);
+    }
+
+    #[test]
+    fn one_heap_an_outlier_and_a_slope_are_not() {
+        let slope: Vec<f64> = (0..40).map(f64::from).collect();
+        let outlier = [10.0, 10.1, 9.9, 10.05, 9.95, 10.0, 30.0];
+        let mut generator = ChaCha8Rng::seed_from_u64(5);
+        let heap: Vec<f64> = (0..30).map(|_| 10.0 + normal(&mut generator)).collect();
+        for values in [&slope[..], &outlier, &heap, &[1.0; 8], &[1.0, 9.0, 1.0, 9.0]] {
+            assert_eq!(two_modes(values, 1), None, "{values:?}");
+        }
+    }
+}
