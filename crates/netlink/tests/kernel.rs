@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
 use sys::namespace::{Kind, current, enter, unshare};
@@ -61,8 +62,13 @@ fn routes_are_told() {
         let [own, other]: [IpAddr; 2] = [own.parse().unwrap(), other.parse().unwrap()];
         rtnl.add_address(a, own, prefix).unwrap();
         assert_eq!(rtnl.route(other).unwrap(), Route { link: a, source: own, is_local: false });
-        let home = rtnl.route(own).unwrap();
-        assert_eq!((home.source, home.is_local), (own, true));
+        // The kernel makes the local route of an IPv6 address in a work queue of its own.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !rtnl.route(own).unwrap().is_local {
+            assert!(Instant::now() < deadline, "{own} does not become local");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(rtnl.route(own).unwrap().source, own);
     }
     let error = rtnl.route("192.0.2.1".parse().unwrap()).unwrap_err();
     assert!(error.to_string().contains("find the route to 192.0.2.1"), "{error}");
