@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use model::conditions::Workload;
 use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
+use probe::{Node, Socket};
 use traffic::{Control, Flow, Phase, Sent};
 use wire::{FromAgent, Prepare, SentCounts};
 
@@ -16,6 +17,7 @@ use crate::keeping::Keeping;
 use crate::knobs::Knobs;
 use crate::meeting::{self, Flows};
 use crate::outbox::Outbox;
+use crate::sampler::Sampler;
 use crate::seat::{self, Seat};
 use crate::self_cost;
 use crate::watch::{Command, Crew, Note, Watched};
@@ -63,10 +65,10 @@ pub struct Run {
 
 impl Run {
     /// Makes the end ready in a thread of its own, which reports by itself.
-    pub fn begin(prepare: Prepare, outbox: Outbox, keeping: Keeping) -> Run {
+    pub fn begin(prepare: Prepare, outbox: Outbox, keeping: Keeping, between: Vec<Node>) -> Run {
         let (out, notes) = mpsc::channel();
         let brake = Brake::new(&prepare);
-        let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox, keeping };
+        let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox, keeping, between };
         let thread = std::thread::spawn(move || end.play());
         Run { notes: out, brake, thread: Some(thread) }
     }
@@ -96,6 +98,7 @@ struct End {
     brake: Brake,
     outbox: Outbox,
     keeping: Keeping,
+    between: Vec<Node>,
 }
 
 impl End {
@@ -147,18 +150,22 @@ impl End {
         if first.conditions.is_bounded() {
             crew.enter(Phase::Measured);
         }
-        let connections = self.connections(&flows);
+        let sockets = self.sockets(&flows);
         crew.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
-        let watched = crew.watch(start, &self.prepare, connections, &self.outbox)?;
+        let probes = first.conditions.probes;
+        let sampler = Sampler::open(probes, &self.prepare.device, &crew.threads(), sockets, &self.between);
+        let watched = crew.watch(start, &self.prepare, sampler, &self.outbox)?;
         Ok(EndRecord { self_cost, ..self.finish(crew, watched, in_force, knobs)? })
     }
 
-    /// Second handles of the connections whose `TCP_INFO` is sampled, of each part: those of workloads with one
-    /// for each flow.
-    fn connections(&self, flows: &[Flows]) -> Vec<Vec<OwnedFd>> {
+    /// Second handles of the flows' sockets, of each part. Workloads that make a connection for each transaction have
+    /// none that stays.
+    fn sockets(&self, flows: &[Flows]) -> Vec<Vec<Socket>> {
         let of_part = |(part, flows): (&wire::Part, &Flows)| {
-            let has_one = matches!(part.conditions.workload, Workload::TcpStream | Workload::TcpRr);
-            flows.iter().filter(|_| has_one).filter_map(|flow| flow.handle().ok()).collect()
+            let is_connection = matches!(part.conditions.workload, Workload::TcpStream | Workload::TcpRr);
+            let stays = is_connection || part.conditions.workload.is_datagram();
+            let handles = flows.iter().filter(|_| stays).filter_map(|flow| flow.handle().ok());
+            handles.map(|handle| Socket { handle, is_connection }).collect()
         };
         self.prepare.parts.iter().zip(flows).map(of_part).collect()
     }
@@ -171,6 +178,10 @@ impl End {
         mut in_force: Vec<Vec<InForce>>,
         knobs: &Knobs,
     ) -> Result<EndRecord, String> {
+        if let Some((first, in_force)) = self.prepare.parts.first().zip(in_force.first_mut()) {
+            let word = Some(first.conditions.probes.name().to_owned());
+            in_force.push(InForce { name: "probes".into(), asked: word.clone(), actual: word });
+        }
         for (index, (part, in_force)) in self.prepare.parts.iter().zip(&mut in_force).enumerate() {
             let seats: Vec<&Seat> = watched.seats.iter().filter(|(of, _)| *of == index).map(|(_, seat)| seat).collect();
             in_force.extend(seat::in_force(part, &seats));

@@ -28,6 +28,7 @@ use crate::end::Run;
 pub use crate::keeping::Keeping;
 use crate::outbox::Outbox;
 use crate::watch::Command;
+pub use probe::Node;
 
 /// Version of this program, as the other side is told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -57,7 +58,7 @@ pub enum AgentError {
     KeeperLost,
 }
 
-/// Serves one controller until its input ends.
+/// Serves one controller until its input ends. This agent reads the counters of what lies `between` the ends, too.
 ///
 /// # Errors
 /// When the controller falls silent or says what cannot be understood. The host is restored then too.
@@ -65,6 +66,7 @@ pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     keeping: &Keeping,
+    between: &[Node],
 ) -> Result<(), AgentError> {
     let inbox = read_messages(input);
     let outbox = Outbox::new(output);
@@ -80,7 +82,7 @@ pub fn serve(
         match inbox.recv_timeout(left) {
             Ok(Ok(message)) => {
                 lease.renew(monotonic_ns());
-                answer(message, &outbox, &mut run, keeping)?;
+                answer(message, &outbox, &mut run, keeping, between)?;
             }
             Ok(Err(reason)) => return Err(AgentError::NotAMessage(reason)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -113,7 +115,13 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
 }
 
 /// Dropping the old run ends it, and restores what it set.
-fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>, keeping: &Keeping) -> Result<(), AgentError> {
+fn answer(
+    message: ToAgent,
+    outbox: &Outbox,
+    run: &mut Option<Run>,
+    keeping: &Keeping,
+    between: &[Node],
+) -> Result<(), AgentError> {
     match message {
         ToAgent::Hello { protocol, .. } => {
             outbox.send(&FromAgent::Hello { protocol: PROTOCOL, version: VERSION.to_owned() });
@@ -132,7 +140,7 @@ fn answer(message: ToAgent, outbox: &Outbox, run: &mut Option<Run>, keeping: &Ke
         ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
         ToAgent::Prepare(prepare) => {
             *run = None;
-            *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone()));
+            *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.to_vec()));
         }
         ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
         ToAgent::Meet { addresses } => tell(run, outbox, Command::Meet(addresses)),

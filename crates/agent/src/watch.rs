@@ -1,6 +1,5 @@
 //! The traffic's threads, and the thread that marks the window's edges and samples the counters.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use wire::{Addresses, FromAgent, Prepare, SentCounts, Start};
 
 use crate::crowd::named;
 use crate::outbox::Outbox;
-use crate::sampler::Sampler;
+use crate::sampler::{Sampler, counted};
 use crate::seat::{Seat, Wish};
 use crate::worker::{Began, Worker};
 
@@ -20,7 +19,7 @@ use crate::worker::{Began, Worker};
 const CADENCE_NS: u64 = 100_000_000;
 
 /// One in this many samples is told to the controller while the run goes on.
-const TELL_EVERY: usize = 5;
+const TELL_EVERY: u64 = 5;
 
 /// How long after the window a loop may take to come to its end.
 const LAST_WORDS: Duration = Duration::from_secs(6);
@@ -200,38 +199,44 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
+    /// The threads of the traffic, each with the part that it belongs to.
+    pub fn threads(&self) -> Vec<(usize, i32)> {
+        self.began.iter().map(|began| (began.part, began.thread_id)).collect()
+    }
+
     /// Marks the window's edges at their times and samples the counters between them. The window of a run
     /// that is bounded by a count ends when the flows of its first part do.
     pub fn watch(
         &mut self,
         start: Start,
         prepare: &Prepare,
-        connections: Vec<Vec<OwnedFd>>,
+        mut sampler: Sampler,
         outbox: &Outbox,
     ) -> Result<Watched, String> {
         let bounded = prepare.parts.first().is_some_and(|part| part.conditions.is_bounded());
-        let threads: Vec<(usize, i32)> = self.began.iter().map(|began| (began.part, began.thread_id)).collect();
-        let mut sampler = Sampler::open(&prepare.device, &threads, connections);
         self.wait_until(start.window_begin_ns, bounded)?;
         self.enter(Phase::Measured);
         let mut samples = vec![sampler.read(self.counts())];
         let window_begin_ns = samples[0].at_ns;
-        tell(outbox, &samples);
-        for next_ns in (1..).map(|tick| window_begin_ns + tick * CADENCE_NS) {
+        samples.iter().for_each(|sample| tell(outbox, sample.clone()));
+        for tick in 1.. {
+            let next_ns = window_begin_ns + tick * CADENCE_NS;
             if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
                 break;
             }
-            samples.push(sampler.read_between(self.counts()));
+            let counts = self.counts();
+            let read = sampler.read_between(counts.clone());
             self.check_stall(prepare)?;
-            if samples.len() % TELL_EVERY == 1 {
-                tell(outbox, &samples);
+            if tick % TELL_EVERY == 0 {
+                tell(outbox, read.clone().unwrap_or_else(|| counted(counts)));
             }
+            samples.extend(read);
         }
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);
         samples.push(sampler.read(self.counts()));
         self.kept.clear();
-        tell(outbox, &samples);
+        samples.last().into_iter().for_each(|sample| tell(outbox, sample.clone()));
         let window_end_ns = samples.last().map_or(window_begin_ns, |sample| sample.at_ns);
         if prepare.parts.iter().any(|part| part.role == Role::Sender) {
             // The other end stops when its window is over, and may do so a little before this one.
@@ -326,15 +331,14 @@ impl<'a> Crew<'a> {
     }
 }
 
-fn tell(outbox: &Outbox, samples: &[Sample]) {
-    if let Some(sample) = samples.last() {
-        outbox.send(&FromAgent::Progress(Box::new(sample.clone())));
-    }
+fn tell(outbox: &Outbox, sample: Sample) {
+    outbox.send(&FromAgent::Progress(Box::new(sample)));
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::os::fd::OwnedFd;
     use std::sync::mpsc;
 
     use traffic::{Outcome, Sent, TrafficError};

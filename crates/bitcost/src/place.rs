@@ -138,10 +138,15 @@ pub fn check_cpus(conditions: &Conditions) -> Result<(), Failure> {
 fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failure> {
     let host = lab.host(name)?;
     let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
+    // One agent is enough for what both ends share.
+    let between = if name == "h1" { lab.nodes_but(&["h1", "h2"]) } else { Vec::new() };
     let lab = lab.clone();
     let command = move || {
         let mut command = Command::new("/proc/self/exe");
         command.args(["agent", "--in-lab"]);
+        for (node, namespace) in &between {
+            command.arg(format!("--between={node}={}", namespace.display()));
+        }
         lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };

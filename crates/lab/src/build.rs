@@ -57,7 +57,9 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
     let is_host = |node: &&Node| node.kind == NodeKind::Host;
     let hosts = topology.nodes.iter().filter(is_host).map(|node| host(node, topology, &namespaces, &addresses, &napi));
     let hosts = hosts.collect::<Result<_, _>>()?;
-    Ok((namespaces, Ready { user_namespace, hosts, notes }))
+    let fd = |node: &Node| Ok((node.name.clone(), namespace_of(&namespaces, &node.name)?.as_raw_fd()));
+    let nodes = topology.nodes.iter().map(fd).collect::<Result<_, LabError>>()?;
+    Ok((namespaces, Ready { user_namespace, hosts, nodes, notes }))
 }
 
 fn make_namespaces(nodes: &[Node]) -> Result<Namespaces, LabError> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,13 @@ impl Lab {
     /// The hosts, in the order of the topology.
     pub fn hosts(&self) -> &[Host] {
         &self.ready.hosts
+    }
+
+    /// Every node but these, with a file that refers to its network namespace while the lab stands.
+    pub fn nodes_but(&self, hosts: &[&str]) -> Vec<(String, PathBuf)> {
+        let path = |fd: i32| PathBuf::from(format!("/proc/{}/fd/{fd}", self.holder_pid()));
+        let others = self.ready.nodes.iter().filter(|(name, _)| !hosts.contains(&name.as_str()));
+        others.map(|(name, fd)| (name.clone(), path(*fd))).collect()
     }
 
     /// What the kernel does not have of the links, a sentence each.

@@ -35,6 +35,9 @@ pub(crate) struct Ready {
     pub(crate) user_namespace: bool,
     /// The hosts, in the order of the topology.
     pub(crate) hosts: Vec<Host>,
+    /// Every node, in the order of the topology: its name, and the number of the holder's file descriptor that refers to its
+    /// network namespace.
+    pub(crate) nodes: Vec<(String, i32)>,
     /// What the kernel does not have of the links, a sentence each.
     pub(crate) notes: Vec<String>,
 }

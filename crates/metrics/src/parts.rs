@@ -79,13 +79,19 @@ fn of_part(end: &EndRecord, index: usize) -> Option<EndRecord> {
 }
 
 fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
-    let PartSample { counts, tcp_info } = match index.checked_sub(1) {
-        None => PartSample { counts: sample.counts, tcp_info: sample.tcp_info.clone() },
+    let PartSample { counts, tcp_info, connections, sockets } = match index.checked_sub(1) {
+        None => PartSample {
+            counts: sample.counts,
+            tcp_info: sample.tcp_info.clone(),
+            connections: sample.connections.clone(),
+            sockets: sample.sockets.clone(),
+        },
         Some(beside) => sample.beside.get(beside)?.clone(),
     };
     let of_part = |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic && thread.part as usize == index;
     let threads = sample.threads.iter().filter(of_part).map(|thread| ThreadTime { part: 0, ..*thread });
-    Some(Sample { at_ns: sample.at_ns, counts, tcp_info, threads: threads.collect(), ..Sample::default() })
+    let threads = threads.collect();
+    Some(Sample { at_ns: sample.at_ns, counts, tcp_info, connections, sockets, threads, ..Sample::default() })
 }
 
 /// A metric of the first part beside the run's own workload that has it, of those that `is_of` chooses.

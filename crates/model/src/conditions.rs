@@ -8,6 +8,7 @@ use crate::buffers::Buffers;
 use crate::knobs::{KnobWish, Syntax};
 use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
+use crate::probes::Probes;
 use crate::record::Role;
 use crate::sizes::Sizes;
 use crate::threads;
@@ -292,6 +293,8 @@ pub struct Conditions {
     /// Where both ends stand.
     #[serde(default)]
     pub places: Places,
+    /// How often the counters of the hosts are read.
+    pub probes: Probes,
     /// Time before the measured window, not counted, in milliseconds.
     pub warmup_ms: u32,
     /// The measured window, in milliseconds.
@@ -350,6 +353,7 @@ impl Default for Conditions {
             message_sizes: None,
             buffers: Buffers::default(),
             places: Places::default(),
+            probes: Probes::All,
             warmup_ms: 250,
             duration_ms: 2000,
         }

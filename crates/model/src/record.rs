@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::{CpuInterrupts, Frequency, Interface, Queue, SocketMemory, Softnet, Throttling};
+pub use crate::tcp_info::TcpInfo;
+
 /// The part that an end plays in a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -60,6 +63,13 @@ pub struct Counts {
     /// first flow of each thread.
     #[serde(default)]
     pub wait_calls: u64,
+    /// Times that the loop itself went to sleep: to keep its rate, or between receive calls where a run asks for that.
+    #[serde(default)]
+    pub sleeps: u64,
+    /// How long these took together, in ns; each is counted when it ends. Sleeps within a send or receive call are not
+    /// among them.
+    #[serde(default)]
+    pub slept_ns: u64,
 }
 
 impl Counts {
@@ -75,6 +85,8 @@ impl Counts {
             unanswered: self.unanswered + other.unanswered,
             empty_calls: self.empty_calls + other.empty_calls,
             wait_calls: self.wait_calls + other.wait_calls,
+            sleeps: self.sleeps + other.sleeps,
+            slept_ns: self.slept_ns + other.slept_ns,
         }
     }
 
@@ -90,6 +102,8 @@ impl Counts {
             unanswered: self.unanswered - earlier.unanswered,
             empty_calls: self.empty_calls - earlier.empty_calls,
             wait_calls: self.wait_calls - earlier.wait_calls,
+            sleeps: self.sleeps - earlier.sleeps,
+            slept_ns: self.slept_ns - earlier.slept_ns,
         }
     }
 }
@@ -260,10 +274,13 @@ fn is_first(part: &u32) -> bool {
     *part == 0
 }
 
-/// One reading of everything, at one time.
+/// One reading of everything that one end can see, by its own clock.
+///
+/// The readings of a window are the first at its begin, the last at its end, and those between. What is marked *edges* is in the
+/// first and the last only, because it takes long to read or tells little by the tenth of a second (`probe::PROBES`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When it was taken.
+    /// When it began.
     pub at_ns: u64,
     /// What the traffic loops of the run's first part had counted in all.
     pub counts: Counts,
@@ -271,13 +288,56 @@ pub struct Sample {
     pub cpus: Vec<CpuTicks>,
     /// Threads of this end; a thread whose times cannot be read is absent.
     pub threads: Vec<ThreadTime>,
+    /// CPU time of the agent with all its threads, in ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_ns: Option<u64>,
     /// `TCP_INFO` of all connections of that part together ([`TcpInfo::plus`]); absent where there is none, where one cannot be
     /// read, and between the window's edges where there are many flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_info: Option<TcpInfo>,
+    /// `TCP_INFO` of each connection of that part, in the order of its flows; empty where there is one only, which
+    /// is `tcp_info` then ([`Sample::connections`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<TcpInfo>,
+    /// Memory and drops of each flow's socket of that part, in the order of the flows; absent as `tcp_info` is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<SocketMemory>,
     /// The same of the parts beside it, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<PartSample>,
+    /// Queueing disciplines: of the end's interface, and, told by the host called sender, of every interface of the lab between the
+    /// ends. A device without a queue (`noqueue`) has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Queue>,
+    /// Interfaces, the same ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<Interface>,
+    /// Soft interrupts for received packets, of each online CPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub softnet: Vec<Softnet>,
+    /// What CPU quotas held back; absent where no group of the end has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<Throttling>,
+    /// *Edges.* Counters of the network namespace's protocols, by group and name: `Udp.RcvbufErrors`, `Tcp.RetransSegs`,
+    /// `TcpExt.TCPTimeouts`, `Udp6.RcvbufErrors` (`/proc/net/snmp`, `netstat`, `snmp6`; kernel doc: networking/snmp_counter).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub protocols: BTreeMap<String, i64>,
+    /// *Edges.* Interrupts of each CPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupts: Vec<CpuInterrupts>,
+    /// *Edges.* Frequency of each CPU; empty where the kernel does not govern it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frequencies: Vec<Frequency>,
+    /// *Edges.* The driver's own counters of the end's interface (`ethtool -S`), by its names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub driver: BTreeMap<String, u64>,
+}
+
+impl Sample {
+    /// `TCP_INFO` of each connection of the run's first part, in the order of its flows.
+    pub fn connections(&self) -> &[TcpInfo] {
+        each(&self.tcp_info, &self.connections)
+    }
 }
 
 /// What a reading tells of a part beside the first.
@@ -288,6 +348,27 @@ pub struct PartSample {
     /// `TCP_INFO` of its connections, as in [`Sample::tcp_info`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_info: Option<TcpInfo>,
+    /// Of each, as in [`Sample::connections`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<TcpInfo>,
+    /// As in [`Sample::sockets`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<SocketMemory>,
+}
+
+impl PartSample {
+    /// `TCP_INFO` of each connection of the part, in the order of its flows.
+    pub fn connections(&self) -> &[TcpInfo] {
+        each(&self.tcp_info, &self.connections)
+    }
+}
+
+/// One connection stands in the sum only.
+fn each<'a>(sum: &'a Option<TcpInfo>, connections: &'a [TcpInfo]) -> &'a [TcpInfo] {
+    match sum {
+        Some(only) if connections.is_empty() => std::slice::from_ref(only),
+        _ => connections,
+    }
 }
 
 /// A setting as it was asked for and as it was read back.
@@ -312,67 +393,6 @@ pub struct OffloadsInForce {
     pub active: BTreeMap<String, bool>,
     /// Bits whose active state is not the one asked for.
     pub mismatched: Vec<String>,
-}
-
-/// `TCP_INFO` of one end (linux/tcp.h); what the kernel does not report is absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TcpInfo {
-    /// Send MSS: user data per segment, in bytes.
-    pub snd_mss_bytes: Option<u32>,
-    /// True when both ends use timestamps.
-    pub timestamps: Option<bool>,
-    /// Smoothed round-trip time, in microseconds.
-    pub rtt_us: Option<u32>,
-    /// Least round-trip time seen, in microseconds.
-    pub min_rtt_us: Option<u32>,
-    /// Congestion window, in segments.
-    pub snd_cwnd_segments: Option<u32>,
-    /// Segments sent again.
-    pub total_retrans: Option<u32>,
-    /// Segments sent: data, again-sent ones too, and acknowledgements.
-    pub segs_out: Option<u32>,
-    /// Segments received.
-    pub segs_in: Option<u32>,
-    /// Data segments sent, again-sent ones too.
-    pub data_segs_out: Option<u32>,
-    /// Data segments received.
-    pub data_segs_in: Option<u32>,
-    /// Bytes of user data sent, again-sent ones too.
-    pub bytes_sent: Option<u64>,
-    /// Bytes acknowledged.
-    pub bytes_acked: Option<u64>,
-    /// Bytes received.
-    pub bytes_received: Option<u64>,
-    /// Time with data in flight or waiting, in microseconds.
-    pub busy_time_us: Option<u64>,
-    /// Part of it limited by the receive window, in microseconds.
-    pub rwnd_limited_us: Option<u64>,
-    /// Part of it limited by the send buffer, in microseconds.
-    pub sndbuf_limited_us: Option<u64>,
-}
-
-impl TcpInfo {
-    /// Two connections as one: counters are added, what is no counter is this one's.
-    #[must_use]
-    pub fn plus(&self, other: &TcpInfo) -> TcpInfo {
-        fn sum<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
-            Some(a? + b?)
-        }
-        TcpInfo {
-            total_retrans: sum(self.total_retrans, other.total_retrans),
-            segs_out: sum(self.segs_out, other.segs_out),
-            segs_in: sum(self.segs_in, other.segs_in),
-            data_segs_out: sum(self.data_segs_out, other.data_segs_out),
-            data_segs_in: sum(self.data_segs_in, other.data_segs_in),
-            bytes_sent: sum(self.bytes_sent, other.bytes_sent),
-            bytes_acked: sum(self.bytes_acked, other.bytes_acked),
-            bytes_received: sum(self.bytes_received, other.bytes_received),
-            busy_time_us: sum(self.busy_time_us, other.busy_time_us),
-            rwnd_limited_us: sum(self.rwnd_limited_us, other.rwnd_limited_us),
-            sndbuf_limited_us: sum(self.sndbuf_limited_us, other.sndbuf_limited_us),
-            ..self.clone()
-        }
-    }
 }
 
 /// Times of the answered transactions of the measured window, or of a stream's send calls: an HdrHistogram of three

@@ -13,6 +13,7 @@ use crate::knobs::{self, Syntax};
 use crate::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use crate::near::did_you_mean;
 use crate::place::{self, IpVersion, Ports, Scheduling};
+use crate::probes::Probes;
 use crate::record::Role;
 use crate::sizes::{self, Sizes};
 use crate::units;
@@ -504,6 +505,13 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Word(&["other", "batch"]),
         "scheduling class of the traffic threads (SCHED_OTHER, SCHED_BATCH)",
         |c, v| c.places.scheduling = Some(if v.word() == "batch" { Scheduling::Batch } else { Scheduling::Other }),
+    ),
+    row(
+        "probes",
+        flag("probes"),
+        Kind::Word(&Probes::WORDS),
+        "when the counters of the hosts are read: every 100 ms, or at the edges of the window alone",
+        |c, v| c.probes = Probes::named(v.word()).unwrap_or_default(),
     ),
     row(
         "latency",

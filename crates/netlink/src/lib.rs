@@ -17,7 +17,7 @@ mod tuning;
 pub use error::Error;
 pub use ethtool::{Ethtool, Feature, Features, SetReply};
 pub use netdev::{Napi, Netdev};
-pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, discipline};
+pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, Statistics, discipline};
 pub use route::Route;
 pub use rtnl::{IFF_UP, Link, Netns, Rtnl, VethPair};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -5,6 +5,7 @@
 
 mod disciplines;
 mod htb;
+mod statistics;
 
 use crate::connection::{NLM_F_CREATE, NLM_F_REPLACE};
 use crate::error::Error;
@@ -12,6 +13,7 @@ use crate::message::{Message, Reply, attribute, text, u32_at};
 use crate::rtnl::Rtnl;
 
 pub use disciplines::{Discipline, Parameters, discipline};
+pub use statistics::Statistics;
 
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 
-use model::record::CpuTicks;
+use model::record::{CpuTicks, Sample};
 
 use crate::read;
+use crate::source::{Detail, Source, Target};
 
 /// `/proc/stat`, kept open.
 #[derive(Debug)]
@@ -24,6 +25,17 @@ impl CpuProbe {
         let Some(file) = &self.file else { return Vec::new() };
         let Some(length) = read::from_begin(file, &mut self.buffer, cpu_lines_are_complete) else { return Vec::new() };
         std::str::from_utf8(&self.buffer[..length]).map(parse).unwrap_or_default()
+    }
+}
+
+/// Opens the probe of a run.
+pub(crate) fn open(_target: &Target) -> Option<Box<dyn Source>> {
+    Some(Box::new(CpuProbe::open()))
+}
+
+impl Source for CpuProbe {
+    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
+        sample.cpus = CpuProbe::read(self);
     }
 }
 

@@ -91,7 +91,8 @@ pub fn boot_id() -> Option<String> {
     read::text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
-fn cpus() -> Vec<u32> {
+/// The online CPUs.
+pub(crate) fn cpus() -> Vec<u32> {
     let online = read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
     online.unwrap_or_else(|| {
         let stat = read::text("/proc/stat").unwrap_or_default();

@@ -3,7 +3,67 @@
 //! What a host does not tell is absent: readers return `None` or an empty list, never an error and never 0.
 
 pub mod cpu;
+pub mod driver;
+pub mod frequency;
 pub mod host;
+pub mod interfaces;
+pub mod interrupts;
+pub mod protocols;
+pub mod queues;
 mod read;
 pub mod schedstat;
+pub mod sockets;
+pub mod softnet;
+mod source;
 pub mod switches;
+pub mod threads;
+pub mod throttling;
+
+pub use source::{Detail, Every, Node, Socket, Source, Target, Thread};
+
+/// A probe that a run reads.
+pub struct Probe {
+    /// Its name.
+    pub name: &'static str,
+    /// What it reads.
+    pub reads: &'static str,
+    /// When.
+    pub every: Every,
+    /// Opens it; absent where the host has no such counters.
+    pub open: fn(&Target) -> Option<Box<dyn Source>>,
+}
+
+/// Every probe that a run reads, in the order in which they are read.
+pub const PROBES: &[Probe] = &[
+    Probe { name: "cpu", reads: "/proc/stat", every: Every::Reading, open: cpu::open },
+    Probe {
+        name: "threads",
+        reads: "/proc/PID/task/TID/schedstat and status, CPU clocks",
+        every: Every::Reading,
+        open: threads::open,
+    },
+    Probe { name: "sockets", reads: "TCP_INFO, SO_MEMINFO", every: Every::Reading, open: sockets::open },
+    Probe { name: "queues", reads: "RTM_GETQDISC", every: Every::Reading, open: queues::open },
+    Probe { name: "interfaces", reads: "/proc/net/dev", every: Every::Reading, open: interfaces::open },
+    Probe { name: "softnet", reads: "/proc/net/softnet_stat", every: Every::Reading, open: softnet::open },
+    Probe {
+        name: "throttling",
+        reads: "cpu.stat of the control groups",
+        every: Every::Reading,
+        open: throttling::open,
+    },
+    Probe { name: "protocols", reads: "/proc/net/snmp, netstat, snmp6", every: Every::Edge, open: protocols::open },
+    Probe { name: "interrupts", reads: "/proc/interrupts, /proc/softirqs", every: Every::Edge, open: interrupts::open },
+    Probe { name: "driver", reads: "ETHTOOL_GSTATS", every: Every::Edge, open: driver::open },
+    Probe { name: "frequency", reads: "cpufreq/scaling_cur_freq", every: Every::Edge, open: frequency::open },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_at_edges_comes_last() {
+        assert!(PROBES.is_sorted_by_key(|probe| probe.every == Every::Edge));
+    }
+}

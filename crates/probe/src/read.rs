@@ -10,6 +10,12 @@ pub(crate) fn text(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// The text of a file that stays open, as it is now; absent where it cannot be read.
+pub(crate) fn whole<'a>(file: &File, buffer: &'a mut Vec<u8>) -> Option<&'a str> {
+    let length = from_begin(file, buffer, |_| false)?;
+    std::str::from_utf8(&buffer[..length]).ok()
+}
+
 /// Reads from the file's begin into `buffer` until `enough` is satisfied or the file ends; returns the length read.
 ///
 /// The buffer grows as needed and is meant to be used again, so that later readings allocate nothing.

@@ -93,6 +93,49 @@ pub(crate) unsafe fn get<T>(fd: i32, option: IntOption, value: &mut T) -> io::Re
     if result == 0 { Ok(length as usize) } else { Err(io::Error::last_os_error()) }
 }
 
+/// A socket's memory (linux/sock_diag.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// `SK_MEMINFO_RMEM_ALLOC`.
+    pub receive_queue_bytes: u32,
+    /// `SK_MEMINFO_RCVBUF`.
+    pub receive_buffer_bytes: u32,
+    /// `SK_MEMINFO_WMEM_ALLOC`.
+    pub send_allocated_bytes: u32,
+    /// `SK_MEMINFO_SNDBUF`.
+    pub send_buffer_bytes: u32,
+    /// `SK_MEMINFO_WMEM_QUEUED`.
+    pub send_queue_bytes: u32,
+    /// `SK_MEMINFO_BACKLOG`.
+    pub backlog_bytes: u32,
+    /// `SK_MEMINFO_DROPS`.
+    pub drops: u32,
+}
+
+/// How much memory a socket uses, and how many packets it dropped for want of it (`SO_MEMINFO`, Linux 4.12).
+///
+/// # Errors
+/// The kernel's; `ENOPROTOOPT` before that; `UnexpectedEof` where it tells less than this.
+pub fn memory(socket: impl AsFd) -> io::Result<Memory> {
+    const OPTION: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_MEMINFO };
+    let mut words = [0u32; 9];
+    // SAFETY: `u32` has no invalid values.
+    let length = unsafe { get(socket.as_fd().as_raw_fd(), OPTION, &mut words)? };
+    if length < size_of_val(&words) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let [received, receive, allocated, send, _forward, queued, _options, backlog, drops] = words;
+    Ok(Memory {
+        receive_queue_bytes: received,
+        receive_buffer_bytes: receive,
+        send_allocated_bytes: allocated,
+        send_buffer_bytes: send,
+        send_queue_bytes: queued,
+        backlog_bytes: backlog,
+        drops,
+    })
+}
+
 pub(crate) const TCP_INFO: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO };
 
 /// A zeroed `T`, for structures that the kernel fills.

@@ -17,6 +17,7 @@ struct Raw {
     backoff: u8,
     options: u8,
     wscale: u8,
+    /// Bit fields; the first is `delivery_rate_app_limited`.
     flags: u8,
     rto: u32,
     ato: u32,
@@ -64,6 +65,7 @@ struct Raw {
     reord_seen: u32,
     rcv_ooopack: u32,
     snd_wnd: u32,
+    rcv_wnd: u32,
 }
 
 /// One reading of a connection.
@@ -101,6 +103,39 @@ impl TcpInfo {
         (self.filled > offset_of!(Raw, options)).then_some(self.raw.options & 1 != 0)
     }
 
+    /// True when the delivery rate was limited by what the program wrote; a bit of its own from Linux 4.9 on, with the rate.
+    pub fn delivery_rate_app_limited(&self) -> Option<bool> {
+        // The first bit field stands in the lowest bit on little-endian machines, in the highest on others.
+        let bit = if cfg!(target_endian = "little") { 0x01 } else { 0x80 };
+        self.delivery_rate_bytes_per_second().map(|_| self.raw.flags & bit != 0)
+    }
+
+    field!(/// State of congestion control (`enum tcp_ca_state`).
+        ca_state: u8 = ca_state);
+    field!(/// Round-trip time as the receiver of data estimates it, in microseconds.
+        rcv_rtt_us: u32 = rcv_rtt);
+    field!(/// The window above which it grows slowly, in segments.
+        snd_ssthresh_segments: u32 = snd_ssthresh);
+    field!(/// The receive window that the other end announced, in bytes.
+        snd_wnd_bytes: u32 = snd_wnd);
+    field!(/// The receive window that this end announced, in bytes.
+        rcv_wnd_bytes: u32 = rcv_wnd);
+    field!(/// Segments sent and not yet acknowledged.
+        unacked_segments: u32 = unacked);
+    field!(/// Bytes written and not yet sent.
+        notsent_bytes: u32 = notsent_bytes);
+    field!(/// The rate at which the connection paces itself, in bytes per second.
+        pacing_rate_bytes_per_second: u64 = pacing_rate);
+    field!(/// The latest rate at which data was delivered, in bytes per second.
+        delivery_rate_bytes_per_second: u64 = delivery_rate);
+    field!(/// Bytes sent again.
+        bytes_retrans: u64 = bytes_retrans);
+    field!(/// Segments that the other end had twice.
+        dsack_dups: u32 = dsack_dups);
+    field!(/// Times segments were seen to overtake each other.
+        reord_seen: u32 = reord_seen);
+    field!(/// Segments received out of order.
+        rcv_ooopack: u32 = rcv_ooopack);
     field!(/// User data per segment sent, in bytes.
         snd_mss_bytes: u32 = snd_mss);
     field!(/// Smoothed round-trip time, in microseconds.

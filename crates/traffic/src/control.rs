@@ -1,8 +1,10 @@
 //! What the loop and the thread that watches it share: the phase in, the counts out.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use model::record::{Counts, PhaseCounts};
+use sys::clock::monotonic_ns;
 
 /// The stretch of the run that is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ struct Tally {
     unanswered: AtomicU64,
     empty_calls: AtomicU64,
     wait_calls: AtomicU64,
+    sleeps: AtomicU64,
+    slept_ns: AtomicU64,
 }
 
 impl Tally {
@@ -44,6 +48,8 @@ impl Tally {
             unanswered: self.unanswered.load(Relaxed),
             empty_calls: self.empty_calls.load(Relaxed),
             wait_calls: self.wait_calls.load(Relaxed),
+            sleeps: self.sleeps.load(Relaxed),
+            slept_ns: self.slept_ns.load(Relaxed),
         }
     }
 }
@@ -153,6 +159,20 @@ impl Control {
     /// A call that asked which flows are ready; it belongs to the phase of this end.
     pub(crate) fn count_wait(&self) {
         add(&self.tally(self.phase()).wait_calls, 1);
+    }
+
+    /// Sleeps because the run asks for it, and counts how long; it belongs to the phase of this end.
+    pub(crate) fn sleep(&self, length: Duration) {
+        let begin_ns = monotonic_ns();
+        std::thread::sleep(length);
+        self.count_sleep(monotonic_ns() - begin_ns);
+    }
+
+    /// A sleep that the loop itself chose; it belongs to the phase of this end.
+    pub(crate) fn count_sleep(&self, slept_ns: u64) {
+        let tally = self.tally(self.phase());
+        add(&tally.sleeps, 1);
+        add(&tally.slept_ns, slept_ns);
     }
 
     pub(crate) fn count_whole(&self, phase: Phase) {

@@ -130,7 +130,7 @@ impl Intake {
                         return Ok(());
                     }
                     if !self.delay.is_zero() {
-                        std::thread::sleep(self.delay);
+                        control.sleep(self.delay);
                     }
                 }
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => {

@@ -91,7 +91,9 @@ impl Pacer {
         let mut now_ns = monotonic_ns();
         while now_ns + self.spin_ns < due_ns && (control.phase() as u8) < Phase::Over as u8 {
             sleep_until((due_ns - self.spin_ns).min(now_ns + LOOK_NS));
-            now_ns = monotonic_ns();
+            let woken_ns = monotonic_ns();
+            control.count_sleep(woken_ns - now_ns);
+            now_ns = woken_ns;
         }
         while now_ns < due_ns && (control.phase() as u8) < Phase::Over as u8 {
             spin_loop();

@@ -48,6 +48,7 @@ impl Schedule {
             }
             if intended_ns - now_ns > SPIN_NS {
                 sleep_until((intended_ns - SPIN_NS).min(now_ns + LOOK_NS));
+                control.count_sleep(monotonic_ns() - now_ns);
             } else {
                 std::hint::spin_loop();
             }

@@ -99,7 +99,7 @@ impl Flow for Server {
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         while let Some(socket) = self.acceptor.accept(control)? {
             if !self.delay.is_zero() {
-                std::thread::sleep(self.delay);
+                control.sleep(self.delay);
             }
             drop(socket);
             control.count_transaction(control.phase(), 0, 0);

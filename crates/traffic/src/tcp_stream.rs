@@ -314,7 +314,7 @@ pub fn receive_all(
             Err(error) => return Err(error),
         }
         if !delay.is_zero() {
-            std::thread::sleep(delay);
+            control.sleep(delay);
         }
     }
     Ok(())

@@ -205,7 +205,7 @@ impl Exchange {
             return Ok(None);
         };
         if !delay.is_zero() {
-            std::thread::sleep(delay);
+            control.sleep(delay);
         }
         let sent = send_whole(calls, &self.response, control)?;
         Ok(sent.map(|sent| (phase_of(self.request[0]), received + sent)))

@@ -263,7 +263,7 @@ impl<S: Calls> Server<S> {
         }
         self.last = Some(number);
         if !self.delay.is_zero() {
-            std::thread::sleep(self.delay);
+            control.sleep(self.delay);
         }
         let numbered = self.numbering.bytes();
         self.response[..numbered].copy_from_slice(&self.request[..numbered]);

@@ -202,6 +202,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("sender_cpus", "bitcost/tests/runs/one_run.rs", "--sender-cpus"),
     ("receiver_cpus", "bitcost/tests/runs/one_run.rs", "--receiver-cpus"),
     ("scheduling", "bitcost/tests/runs/one_run.rs", "--scheduling"),
+    ("probes", "bitcost/tests/runs/counters.rs", "--probes"),
     ("warmup_s", "bitcost/tests/runs/one_run.rs", "-O"),
     ("duration_s", "bitcost/tests/runs/one_run.rs", "-t"),
 ];

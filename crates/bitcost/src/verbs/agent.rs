@@ -1,6 +1,6 @@
 //! `bitcost agent`: plays one end of each run for a controller on standard input and output.
 
-use agent::Keeping;
+use agent::{Keeping, Node};
 
 use crate::failure::Failure;
 
@@ -10,11 +10,19 @@ pub struct Arguments {
     /// The host is one of a lab, gone with its processes: keep no journal of its settings
     #[arg(long)]
     pub in_lab: bool,
+    /// A node between the ends whose counters are read, too, and a file that refers to its network namespace
+    #[arg(long, value_name = "NAME=PATH", value_parser = node)]
+    pub between: Vec<Node>,
+}
+
+fn node(text: &str) -> Result<Node, String> {
+    let (name, path) = text.split_once('=').ok_or("a name and a path, such as w1=/proc/17/fd/5")?;
+    Ok(Node { name: name.to_owned(), namespace: path.into() })
 }
 
 /// Serves until standard input ends.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let keeping = if arguments.in_lab { Keeping::lab() } else { Keeping::journal_in(host::journal::folder()) };
-    ::agent::serve(std::io::stdin(), std::io::stdout(), &keeping)
+    ::agent::serve(std::io::stdin(), std::io::stdout(), &keeping, &arguments.between)
         .map_err(|error| Failure::Environment(error.to_string()))
 }

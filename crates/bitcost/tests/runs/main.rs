@@ -6,6 +6,7 @@ mod accounting;
 mod agents;
 mod bench;
 mod broken_off;
+mod counters;
 mod cut;
 mod host;
 mod hosts;
@@ -29,6 +30,8 @@ fn main() {
         ("a_study_of_ones_own_runs_by_its_path", Host, result::own_study),
         ("both_ends_account_for_every_byte", Host, accounting::every_byte),
         ("lost_datagrams_part_the_two_receive_demands", Host, accounting::lost_datagrams),
+        ("counters_are_read_at_the_edges_and_between", Host, counters::cadence),
+        ("sleep_by_choice_is_told_apart", Host, counters::sleeps),
         ("every_workload_goes_each_way_and_both", Host, parts::directions),
         ("every_part_is_told", Host, parts::told),
         ("parts_beside_each_other_account_for_what_they_moved", Host, parts::mixes),

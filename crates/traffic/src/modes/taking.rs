@@ -49,7 +49,7 @@ impl Taking {
                 Err(error) => return Err(error),
             }
             if !self.delay.is_zero() {
-                std::thread::sleep(self.delay);
+                control.sleep(self.delay);
             }
         }
     }

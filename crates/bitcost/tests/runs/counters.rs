@@ -1,0 +1,125 @@
+//! The counters that a run records of its hosts, as its log has them.
+
+use model::event::Event;
+use model::probes::Probes;
+use model::record::{EndRecord, Sample};
+
+use crate::bench::{Bench, plan};
+
+const STUDY: &str = r#"title = "Counters"
+question = "What is counted?"
+[lab]
+mtu_bytes = 1500
+[workload]
+workload = "tcp_stream"
+flows = 2
+warmup_s = 0.05
+duration_s = 0.5
+[[factor]]
+name = "probes"
+levels = ["all", "edges"]
+[run]
+blocks = 1
+"#;
+
+/// Runs a study in the lab; what each run was to do with probes, and its two records.
+fn runs(text: &str) -> Vec<(Probes, EndRecord, EndRecord)> {
+    let bench = Bench::new();
+    bench.write("counters.toml", text);
+    bench.bitcost(&["run", "./counters.toml"]).assert_code(0);
+    let log = bench.log();
+    let plan = plan(&log);
+    let ended = log.events.iter().filter_map(|event| match event {
+        Event::RunEnded { run, sender, receiver, .. } => {
+            let cell = plan.runs[*run as usize].cell;
+            Some((plan.cells[cell].conditions.probes, (**sender).clone(), (**receiver).clone()))
+        }
+        _ => None,
+    });
+    let ended: Vec<_> = ended.collect();
+    bench.assert_nothing_left();
+    ended
+}
+
+/// Between the window's edges nothing is read where a run says so; at the edges everything is, as `--probes edges` asks.
+pub fn cadence() {
+    let runs = runs(STUDY);
+    assert_eq!(runs.len(), 2);
+    for (probes, sender, receiver) in &runs {
+        for end in [sender, receiver] {
+            match probes {
+                Probes::Edges => assert_eq!(end.samples.len(), 2),
+                Probes::All => assert!(end.samples.len() > 2, "{}", end.samples.len()),
+            }
+            let in_force = end.in_force.iter().find(|setting| setting.name == "probes").expect("recorded");
+            assert_eq!(in_force.actual.as_deref(), Some(probes.name()));
+            each_reading(&end.samples);
+            edges(&end.samples);
+        }
+        hops(sender, receiver);
+    }
+}
+
+fn each_reading(samples: &[Sample]) {
+    for sample in samples {
+        assert_eq!((sample.connections().len(), sample.sockets.len()), (2, 2));
+        let sum: u32 = sample.connections().iter().map(|info| info.segs_out.expect("counted")).sum();
+        assert_eq!(sample.tcp_info.as_ref().and_then(|info| info.segs_out), Some(sum));
+        assert!(sample.sockets.iter().all(|socket| socket.send_buffer_bytes > 0));
+        assert!(sample.process_ns > Some(0) && !sample.cpus.is_empty());
+    }
+    let grown = |count: fn(&Sample) -> u64| samples.is_sorted_by_key(count);
+    assert!(grown(|sample| sample.process_ns.unwrap_or_default()));
+    assert!(grown(|sample| sample.interfaces.iter().map(|interface| interface.rx_packets).sum()));
+    assert!(grown(|sample| sample.queues.iter().map(|queue| queue.packets).sum()));
+}
+
+/// What takes long to read is in the first and the last sample only.
+fn edges(samples: &[Sample]) {
+    for (index, sample) in samples.iter().enumerate() {
+        let is_edge = index == 0 || index + 1 == samples.len();
+        assert_eq!(sample.protocols.contains_key("Tcp.OutSegs"), is_edge);
+        assert_eq!(!sample.interrupts.is_empty(), is_edge);
+        assert!(is_edge || (sample.driver.is_empty() && sample.frequencies.is_empty()));
+    }
+    let segments = |sample: &Sample| sample.protocols["Tcp.OutSegs"];
+    assert!(segments(&samples[0]) < segments(&samples[samples.len() - 1]));
+}
+
+/// The host called sender tells of the wire's ports, whose queues every segment passes; its own device has no queue.
+fn hops(sender: &EndRecord, receiver: &EndRecord) {
+    let last = sender.samples.last().expect("samples");
+    let named = |node: &Option<String>, device: &str| format!("{}/{device}", node.as_deref().unwrap_or("-"));
+    let mut interfaces: Vec<String> = last.interfaces.iter().map(|found| named(&found.node, &found.device)).collect();
+    interfaces.sort();
+    assert_eq!(interfaces, ["-/h1-eth0", "w1/w1-eth1", "w1/w1-eth2", "w1/wire"]);
+    let own = receiver.samples.last().expect("samples");
+    assert_eq!(own.interfaces.iter().map(|found| found.device.as_str()).collect::<Vec<_>>(), ["h2-eth0"]);
+    let mut queues: Vec<String> = last.queues.iter().map(|queue| named(&queue.node, &queue.device)).collect();
+    queues.sort();
+    // A kernel without `pfifo` has none, which the lab says.
+    assert!(queues.is_empty() || queues == ["w1/w1-eth1", "w1/w1-eth2"], "{queues:?}");
+    if let Some(queue) = last.queues.iter().find(|queue| queue.device == "w1-eth2") {
+        assert!(queue.packets > 0 && queue.bytes > queue.packets, "{queue:?}");
+    }
+}
+
+/// A paced sender and a receiver that takes its time sleep by their own choice, which is told apart from waiting.
+pub fn sleeps() {
+    let paced = STUDY.replace("flows = 2", "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000");
+    let runs = runs(&paced.replace("tcp_stream", "udp_stream"));
+    for (_, sender, receiver) in &runs {
+        for end in [sender, receiver] {
+            let counts = &end.counts.total();
+            let window_ns = end.window_end_ns - end.window_begin_ns;
+            assert!(counts.sleeps > 10 && counts.slept_ns > window_ns / 10, "{counts:?}");
+            let slept: Vec<u64> = end.samples.iter().map(|sample| sample.counts.slept_ns).collect();
+            assert!(slept.is_sorted() && slept.first() < slept.last(), "{slept:?}");
+        }
+        assert!(sender.samples.iter().all(|sample| sample.sockets.len() == 1 && sample.connections().is_empty()));
+    }
+    let flat_out = crate::counters::runs(&STUDY.replace("\"all\", \"edges\"", "\"all\""));
+    assert!(
+        flat_out.iter().all(|(_, sender, receiver)| sender.counts.total().sleeps + receiver.counts.total().sleeps == 0)
+    );
+}

@@ -1,0 +1,141 @@
+//! Counters of a host, as its kernel publishes them. What a host does not tell is absent.
+//!
+//! Every counter counts from some time before the run: only the difference of two readings says something. Those that
+//! the kernel keeps in 32 bits are `u32` here, and go on from 0 when they are full (`wrapping_sub`).
+
+use serde::{Deserialize, Serialize};
+
+/// A socket's memory and what it dropped (`SO_MEMINFO`, linux/sock_diag.h, Linux 4.12). Bytes are those of the kernel's
+/// own accounting, with its overhead for each packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketMemory {
+    /// Received and not yet taken.
+    pub receive_queue_bytes: u32,
+    /// The most that may be there: twice what `SO_RCVBUF` asks for.
+    pub receive_buffer_bytes: u32,
+    /// Handed to the device and not yet sent by it.
+    pub send_allocated_bytes: u32,
+    /// The most that the send queue may hold: twice what `SO_SNDBUF` asks for.
+    pub send_buffer_bytes: u32,
+    /// Written and not yet acknowledged (TCP).
+    pub send_queue_bytes: u32,
+    /// Received while the program was in a call on this socket.
+    pub backlog_bytes: u32,
+    /// Packets dropped because the socket had no room for them: what `SO_RXQ_OVFL` counts.
+    pub drops: u32,
+}
+
+/// What one CPU's soft interrupt for received packets did (`/proc/net/softnet_stat`, net/core/net-procfs.c).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Softnet {
+    /// CPU number; before Linux 5.10 the line's number, which is the same where every CPU is online.
+    pub cpu: u32,
+    /// Packets that it took.
+    pub processed: u32,
+    /// Packets that found the CPU's backlog full (`net.core.netdev_max_backlog`).
+    pub dropped: u32,
+    /// Times it stopped with work left, because its budget or its time was used up.
+    pub time_squeeze: u32,
+    /// Times another CPU handed it packets (receive steering); absent before Linux 2.6.35.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_rps: Option<u32>,
+    /// Packets dropped by the flow limit; absent before Linux 3.11.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_limit: Option<u32>,
+}
+
+/// An interface's counters (`/proc/net/dev`; the meanings: linux/if_link.h, `rtnl_link_stats64`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interface {
+    /// The node of the lab between the ends that has it; absent: the end itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Its name.
+    pub device: String,
+    /// Bytes received, with Ethernet headers.
+    pub rx_bytes: u64,
+    /// Packets received; one that offloads joined is one.
+    pub rx_packets: u64,
+    /// Received packets that were broken.
+    pub rx_errors: u64,
+    /// Received packets that were dropped before the protocols, missed ones too.
+    pub rx_dropped: u64,
+    /// Bytes sent, with Ethernet headers.
+    pub tx_bytes: u64,
+    /// Packets sent; one that is not yet cut apart is one.
+    pub tx_packets: u64,
+    /// Packets that could not be sent.
+    pub tx_errors: u64,
+    /// Packets dropped on the way out, behind the queueing discipline.
+    pub tx_dropped: u64,
+}
+
+/// A queueing discipline's counters (`TCA_STATS2`, linux/gen_stats.h).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// The node of the lab between the ends where it is; absent: the end itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Its interface.
+    pub device: String,
+    /// Its kind, such as `pfifo`.
+    pub kind: String,
+    /// Its handle, as `tc` writes it: `8001:`.
+    pub handle: String,
+    /// The class it hangs below, as `tc` writes it; absent: it is the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Bytes that left it, with Ethernet headers.
+    pub bytes: u64,
+    /// Packets that left it; one that TCP will have cut apart counts as its segments.
+    pub packets: u64,
+    /// Packets that it dropped.
+    pub drops: u32,
+    /// Times it held a packet back because of its rate.
+    pub overlimits: u32,
+    /// Packets that the device did not take and that went back.
+    pub requeues: u32,
+    /// Bytes that wait in it now; no counter.
+    pub backlog_bytes: u32,
+    /// Packets that wait in it now; no counter.
+    pub backlog_packets: u32,
+}
+
+/// How the CPU quotas of the end's control groups held it back (`cpu.stat`; kernel doc: admin-guide/cgroup-v2,
+/// scheduler/sched-bwc). Its own group and all above it together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throttling {
+    /// Periods that passed while something ran.
+    pub periods: u64,
+    /// Periods in which the quota was used up.
+    pub throttled_periods: u64,
+    /// Time that all CPUs were held back, in µs.
+    pub throttled_us: u64,
+}
+
+/// Interrupts that one CPU took (`/proc/interrupts`, `/proc/softirqs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuInterrupts {
+    /// CPU number.
+    pub cpu: u32,
+    /// Interrupts of all kinds.
+    pub all: u64,
+    /// Of these, by the interface of the run, where its lines are named after it; absent: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u64>,
+    /// Soft interrupts for sent packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net_tx: Option<u64>,
+    /// Soft interrupts for received packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net_rx: Option<u64>,
+}
+
+/// The frequency of one CPU at the reading (`scaling_cur_freq`; kernel doc: admin-guide/pm/cpufreq).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frequency {
+    /// CPU number.
+    pub cpu: u32,
+    /// In kHz.
+    pub khz: u64,
+}

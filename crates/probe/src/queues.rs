@@ -1,0 +1,84 @@
+//! Queueing disciplines: of the end's interface, and of every interface between the ends.
+
+use std::collections::BTreeMap;
+
+use model::counters::Queue;
+use model::record::Sample;
+use netlink::{ROOT, Rtnl, Statistics};
+
+use crate::source::{Detail, Source, Target, inside};
+
+/// The kind of devices that send at once.
+const NO_QUEUE: &str = "noqueue";
+
+struct Queues(Vec<Hop>);
+
+/// One network namespace.
+struct Hop {
+    node: Option<String>,
+    rtnl: Rtnl,
+    /// The names of the interfaces that are told of, by their numbers.
+    devices: BTreeMap<u32, String>,
+}
+
+/// Opens netlink here and at every node between.
+pub fn open(target: &Target) -> Option<Box<dyn Source>> {
+    let own = hop(None, |name| name == target.device);
+    let between = target.between.iter();
+    let between = between.map(|node| inside(&node.namespace, || hop(Some(node.name.clone()), |_| true)));
+    let hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
+    (!hops.is_empty()).then(|| Box::new(Queues(hops)) as Box<dyn Source>)
+}
+
+fn hop(node: Option<String>, is_told: impl Fn(&str) -> bool) -> Option<Hop> {
+    let mut rtnl = Rtnl::open().ok()?;
+    let links = rtnl.links().ok()?.into_iter().filter(|link| is_told(&link.name));
+    Some(Hop { node, rtnl, devices: links.map(|link| (link.index, link.name)).collect() })
+}
+
+impl Source for Queues {
+    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
+        for hop in &mut self.0 {
+            let found = hop.rtnl.qdisc_statistics().unwrap_or_default();
+            let queues = found.into_iter().filter(|found| found.kind != NO_QUEUE);
+            let told = queues.filter_map(|found| queue(&hop.node, &hop.devices, found));
+            sample.queues.extend(told);
+        }
+    }
+}
+
+/// What was found, if it is at one of these interfaces.
+fn queue(node: &Option<String>, devices: &BTreeMap<u32, String>, found: Statistics) -> Option<Queue> {
+    Some(Queue {
+        node: node.clone(),
+        device: devices.get(&found.link)?.clone(),
+        kind: found.kind,
+        handle: format!("{:x}:", found.handle >> 16),
+        parent: (found.parent != ROOT).then(|| format!("{:x}:{:x}", found.parent >> 16, found.parent & 0xffff)),
+        bytes: found.bytes,
+        packets: found.packets,
+        drops: found.drops,
+        overlimits: found.overlimits,
+        requeues: found.requeues,
+        backlog_bytes: found.backlog_bytes,
+        backlog_packets: found.backlog_packets,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_tc_writes() {
+        let devices = BTreeMap::from([(3, "eth0".to_owned())]);
+        let found =
+            Statistics { link: 3, kind: "htb".to_owned(), handle: 0x8001_0000, parent: ROOT, ..Statistics::default() };
+        let root = queue(&None, &devices, found.clone()).expect("of eth0");
+        assert_eq!((root.device.as_str(), root.handle.as_str(), root.parent), ("eth0", "8001:", None));
+        let leaf = queue(&Some("s1".to_owned()), &devices, Statistics { parent: 0x0001_0010, ..found.clone() });
+        let leaf = leaf.expect("of eth0");
+        assert_eq!((leaf.parent.as_deref(), leaf.node.as_deref()), (Some("1:10"), Some("s1")));
+        assert_eq!(queue(&None, &devices, Statistics { link: 4, ..found }), None);
+    }
+}
