@@ -279,3 +279,25 @@ fn limits_that_cannot_be_are_refused_with_what_is_allowed() {
         assert!(stderr.contains(wanted), "{stderr}");
     }
 }
+
+#[test]
+fn a_table_of_another_program_is_explained() {
+    let fixture = |name: &str| format!("{}/tests/fixtures/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+    let sweep = printed(&["explain", &fixture("udp-size-sweep")]);
+    assert!(sweep.contains("1447 ns per packet + 0.26 ns per byte"), "{sweep}");
+    let modes = printed(&["explain", &fixture("udp-random-sizes"), "--runs"]);
+    assert!(modes.contains("separated by receiver_peak_cpu_pct = 100"), "{modes}");
+    let document = printed(&["explain", &fixture("udp-size-sweep"), "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["cost_models"][0]["of"], "send_time");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("empty.csv"), "local_send_size,throughput\n").unwrap();
+    fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
+    for (path, wanted) in
+        [("empty.csv", "no run"), ("other.csv", "no column with the size"), ("none.csv", "cannot be read")]
+    {
+        let (code, stdout, stderr) = bitcost(folder.path(), &["explain", path]);
+        assert_eq!((code, stdout.as_str()), (Some(2), ""));
+        assert!(stderr.contains(wanted), "{stderr}");
+    }
+}

@@ -14,7 +14,7 @@ pub struct LineFit {
     pub intercept: Interval,
     /// What each unit of x adds, with its interval.
     pub slope: Interval,
-    /// Share of the relative spread of the values that the line explains, 0 to 1.
+    /// Share of the values' squared distances from their mean that the line explains.
     pub r_squared: f64,
     /// Root of the mean squared relative error of the places' means.
     pub relative_rms: f64,
@@ -132,10 +132,9 @@ fn resampled(places: &[Place], seed: u64) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn r_squared(places: &[Place], line: impl Fn(f64) -> f64) -> f64 {
-    let points = || places.iter().flat_map(|(x, ys)| ys.iter().map(|y| (*x, *y, 1.0 / (y * y))));
-    let weights: f64 = points().map(|(.., weight)| weight).sum();
-    let mean = points().map(|(_, y, weight)| weight * y).sum::<f64>() / weights;
-    let about = |centre: &dyn Fn(f64) -> f64| points().map(|(x, y, w)| w * (y - centre(x)).powi(2)).sum::<f64>();
+    let points = || places.iter().flat_map(|(x, ys)| ys.iter().map(|y| (*x, *y)));
+    let mean = points().map(|(_, y)| y).sum::<f64>() / points().count() as f64;
+    let about = |centre: &dyn Fn(f64) -> f64| points().map(|(x, y)| (y - centre(x)).powi(2)).sum::<f64>();
     let all = about(&|_| mean);
     if all > 0.0 { 1.0 - about(&line) / all } else { 0.0 }
 }

@@ -1,6 +1,7 @@
 //! The verbs: one file each, and one row in [`Verb`] and [`run`].
 
 mod agent;
+mod explain;
 pub mod host;
 mod limits;
 mod plan;
@@ -32,6 +33,8 @@ pub enum Verb {
     /// Show this host's settings, or put back what a run that was cut off left changed
     #[command(subcommand)]
     Host(host::Action),
+    /// Say why runs were not faster: the limiter with its evidence, what a message costs, runs in two modes
+    Explain(explain::Arguments),
     /// Say what theory allows: goodput of a link, pacing rates, bandwidth-delay products
     #[command(subcommand)]
     Limits(limits::Question),
@@ -50,6 +53,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Test(arguments) => test::run(&arguments),
         Verb::Agent(arguments) => agent::run(&arguments),
         Verb::Host(action) => host::run(&action),
+        Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Limits(question) => limits::run(&question),
     }
 }

@@ -1,0 +1,55 @@
+//! `bitcost explain`: why runs were not faster.
+
+use std::path::{Path, PathBuf};
+
+use explain::{Explanation, RunFigures};
+use import::ForeignRun;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What to explain.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A table of runs (CSV) as netperf prints it
+    path: PathBuf,
+    /// Tell each run by itself, too
+    #[arg(long)]
+    runs: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Explains and prints.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let explanation = of_table(&arguments.path)?;
+    if arguments.json {
+        return output::line(&format!("{:#}", explanation.json()));
+    }
+    output::print(&explanation.text(arguments.runs))
+}
+
+fn of_table(path: &Path) -> Result<Explanation, Failure> {
+    let shown = path.display();
+    let usage = |what: String| Failure::Usage(format!("{shown}: {what}"));
+    let text = std::fs::read_to_string(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let table = import::read_table(&text).map_err(|error| usage(error.to_string()))?;
+    if table.is_empty() {
+        return Err(usage("it has columns and no run; nothing can be explained".into()));
+    }
+    let runs: Vec<RunFigures> = table.iter().map(figures).collect();
+    Ok(explain::explain_table(format!("{shown}: {} runs of another program", runs.len()), &runs, 0))
+}
+
+/// A line that has throughput at both ends is of datagrams: a stream that arrives has nothing to lose.
+fn figures(run: &ForeignRun) -> RunFigures {
+    RunFigures {
+        run: run.line,
+        message_size_bytes: run.message_size_bytes.map(f64::from),
+        segment_size_bytes: run.segment_size_bytes.map(f64::from),
+        is_datagram: run.segment_size_bytes.is_none() && run.figures.contains_key("loss_pct"),
+        is_paced: false,
+        figures: run.figures.clone(),
+    }
+}

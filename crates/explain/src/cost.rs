@@ -1,0 +1,224 @@
+//! What a message costs: a part that stays and a part that grows with its bytes, at each end.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use stats::{Interval, LineFit, fit_line};
+
+use crate::figures::RunFigures;
+
+/// Least number of sizes: a line through two says nothing about whether it is one.
+pub const SIZES_MIN: usize = 3;
+
+/// Below this probability a line is said not to fit.
+const FIT_MIN: f64 = 0.01;
+
+/// What is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// Time from one send call to the next.
+    SendTime,
+    /// The sender's CPU time.
+    SendCpu,
+    /// The receiver's CPU time.
+    ReceiveCpu,
+}
+
+/// On what it is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// What one send call hands over.
+    Message,
+    /// A message that travels as a packet of its own.
+    Packet,
+    /// A TCP segment.
+    Segment,
+}
+
+/// A cost model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostModel {
+    /// What is spent.
+    pub spent: Spent,
+    /// On what.
+    pub unit: Unit,
+    /// ns by bytes.
+    pub fit: LineFit,
+    /// Runs that it comes from.
+    pub runs: usize,
+}
+
+impl Spent {
+    const ALL: [Spent; 3] = [Spent::SendTime, Spent::SendCpu, Spent::ReceiveCpu];
+
+    fn words(self) -> &'static str {
+        match self {
+            Spent::SendTime => "time of a send call",
+            Spent::SendCpu => "sender's CPU time",
+            Spent::ReceiveCpu => "receiver's CPU time",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Spent::SendTime => "send_time",
+            Spent::SendCpu => "send_cpu",
+            Spent::ReceiveCpu => "receive_cpu",
+        }
+    }
+
+    fn ns(self, run: &RunFigures, size_bytes: f64) -> Option<f64> {
+        let demand = match self {
+            Spent::SendTime => return run.send_time_ns(size_bytes),
+            Spent::SendCpu => run.send_demand(),
+            Spent::ReceiveCpu => run.receive_demand_by_received(),
+        };
+        Some(RunFigures::demand_ns(demand?, size_bytes))
+    }
+}
+
+impl Unit {
+    fn word(self) -> &'static str {
+        match self {
+            Unit::Message => "message",
+            Unit::Packet => "packet",
+            Unit::Segment => "segment",
+        }
+    }
+
+    fn size(self, run: &RunFigures) -> Option<f64> {
+        match self {
+            Unit::Packet => run.message_size_bytes.filter(|_| run.is_datagram),
+            Unit::Message => run.message_size_bytes.filter(|_| !run.is_datagram),
+            Unit::Segment => run.segment_size_bytes.or_else(|| run.get("segment_size_bytes").map(f64::round)),
+        }
+    }
+}
+
+/// Every cost model that the runs allow: those of three sizes or more. The runs differ in nothing but sizes.
+pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
+    let units = [Unit::Packet, Unit::Message, Unit::Segment];
+    let pairs = units.into_iter().flat_map(|unit| Spent::ALL.map(|spent| (unit, spent)));
+    pairs.filter_map(|(unit, spent)| cost_model(runs, unit, spent, seed)).collect()
+}
+
+fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Option<CostModel> {
+    let point = |run: &RunFigures| {
+        let size = unit.size(run)?;
+        Some((size, spent.ns(run, size)?))
+    };
+    let points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
+    let (least, most) = points.iter().fold((f64::MAX, 0.0_f64), |(a, b), (size, _)| (a.min(*size), b.max(*size)));
+    // Segments of nearly one size tell no slope.
+    let spread = most >= 1.5 * least;
+    let fit = fit_line(&points, seed).filter(|_| spread)?;
+    Some(CostModel { spent, unit, runs: points.len(), fit })
+}
+
+impl CostModel {
+    /// `1447 ns per packet + 0.26 ns per byte`.
+    pub fn formula(&self) -> String {
+        let (fixed, slope) = (self.fit.intercept.value, self.fit.slope.value);
+        format!("{fixed:.0} ns per {} + {slope:.2} ns per byte", self.unit.word())
+    }
+
+    /// Share of what a size costs that grows with its bytes, 0 to 1.
+    pub fn per_byte_share(&self, size_bytes: f64) -> f64 {
+        self.fit.share_of_slope(size_bytes).clamp(0.0, 1.0)
+    }
+
+    /// True where a line is what the sizes follow, as far as can be told.
+    pub fn fits(&self) -> bool {
+        self.fit.lack_of_fit.is_none_or(|lack| lack.p >= FIT_MIN)
+    }
+
+    /// What follows from it, one sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let unit = self.unit.word();
+        let mut said = Vec::new();
+        if let Some(equal) = self.fit.equal_at() {
+            let bound = match self.unit {
+                Unit::Message => "what it costs to send a message at all",
+                Unit::Packet | Unit::Segment => "packet rate",
+            };
+            let kb = equal / 1e3;
+            said.push(format!(
+                "both parts are equal at {equal:.0} B: bound by {bound} below about {kb:.1} KB, by bytes above it"
+            ));
+        } else {
+            said.push(format!(
+                "one of both parts is not above 0: within these sizes, {unit}s and bytes cannot be told apart"
+            ));
+        }
+        let shares =
+            self.fit.places.iter().map(|(size, ..)| format!("{size:.0} B {:.1} %", 100.0 * self.per_byte_share(*size)));
+        said.push(format!("share of the cost per byte: {}", shares.collect::<Vec<_>>().join(", ")));
+        said.push(self.fit_words());
+        said
+    }
+
+    fn fit_words(&self) -> String {
+        let fit = &self.fit;
+        let (residual, place) = fit.largest_residual;
+        let mut words = format!(
+            "R² {:.4}, largest residual {:.1} % (at {place:.0} B), root mean square {:.1} %",
+            fit.r_squared,
+            100.0 * residual,
+            100.0 * fit.relative_rms
+        );
+        let _ = match fit.lack_of_fit {
+            None => write!(words, "; one run a size: whether a line fits cannot be tested"),
+            Some(lack) if lack.p < FIT_MIN => {
+                write!(words, "; a line does not fit (F {:.1}, p {:.2e}): read it as a rough guide", lack.f, lack.p)
+            }
+            Some(lack) => write!(words, "; nothing speaks against a line (F {:.1}, p {:.2})", lack.f, lack.p),
+        };
+        words
+    }
+
+    /// The model for people, several lines.
+    pub fn text(&self) -> String {
+        let (fixed, slope) = (&self.fit.intercept, &self.fit.slope);
+        let mut text = format!("cost: {}: {}\n", self.spent.words(), self.formula());
+        let (fixed, slope) = (bounds(fixed, 0), bounds(slope, 3));
+        let _ = writeln!(
+            text,
+            "      95 % intervals over {} runs: {fixed} ns per {} and {slope} ns per byte",
+            self.runs,
+            self.unit.word()
+        );
+        for sentence in self.sentences() {
+            let _ = writeln!(text, "      {sentence}");
+        }
+        text
+    }
+
+    /// The model for programs.
+    pub fn json(&self) -> Value {
+        let fit = &self.fit;
+        let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
+        let place = |(size, ns, runs): &(f64, f64, usize)| json!({ "size_bytes": size, "ns": ns, "runs": runs, "per_byte_share": self.per_byte_share(*size) });
+        json!({
+            "of": self.spent.name(),
+            "per": self.unit.word(),
+            "formula": self.formula(),
+            "runs": self.runs,
+            "fixed_ns": interval(&fit.intercept),
+            "ns_per_byte": interval(&fit.slope),
+            "r_squared": fit.r_squared,
+            "largest_residual": { "share": fit.largest_residual.0, "size_bytes": fit.largest_residual.1 },
+            "relative_rms": fit.relative_rms,
+            "lack_of_fit": fit.lack_of_fit.map(|lack| json!({ "f": lack.f, "p": lack.p })),
+            "equal_at_bytes": fit.equal_at(),
+            "sizes": fit.places.iter().map(place).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// `1447 [1439, 1455]`.
+fn bounds(interval: &Interval, places: usize) -> String {
+    match (interval.low, interval.high) {
+        (Some(low), Some(high)) => format!("{:.places$} [{low:.places$}, {high:.places$}]", interval.value),
+        _ => format!("{:.places$}", interval.value),
+    }
+}

@@ -1,0 +1,25 @@
+//! Counters in, verdict out: what limited a run, by name and with evidence, or *unknown*.
+//!
+//! Pure: nothing is read, nothing is kept. Also here: what a message costs in two parts, runs in two modes, and doubts
+//! about a study's result.
+
+mod bounds;
+mod cells;
+mod cost;
+mod explanation;
+mod figures;
+mod limiter;
+mod lints;
+mod modality;
+mod sparse;
+mod table;
+
+pub use cells::{ExplainedCell, ExplainedRun};
+pub use cost::{CostModel, Spent, Unit, cost_models};
+pub use explanation::{Explanation, evidence_words, verdict_json, verdict_text};
+pub use figures::RunFigures;
+pub use limiter::{Bound, Candidate, Confidence, Evidence, Limiter, Verdict};
+pub use lints::Lint;
+pub use modality::{Covariate, Modality, modality};
+pub use sparse::explain_figures;
+pub use table::explain_table;
