@@ -1,6 +1,7 @@
 //! Work on bitcost itself that is no part of the program: benchmarks against its peers.
 
 mod bench_peers;
+mod delay_line;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ enum Verb {
     BenchPeers(bench_peers::Arguments),
     /// Compare the engine's own ways to wait for a stream, interleaved on one path
     BenchDefaults(bench_peers::variants::Arguments),
+    /// Measure the delay line: idle round trips, rate, CPU, packets beside a forwarder of one packet a call, losses
+    DelayLine(delay_line::Arguments),
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
     OffloadsOff { device: String },
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
     }
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
+        Verb::DelayLine(arguments) => delay_line::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };

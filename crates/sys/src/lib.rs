@@ -8,6 +8,7 @@ pub mod datagram;
 pub mod ethtool;
 pub mod namespace;
 pub mod netlink;
+pub mod packet;
 pub mod process;
 pub mod socket;
 pub mod stamped;

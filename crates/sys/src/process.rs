@@ -71,6 +71,21 @@ pub fn wait_either(first: impl AsFd, second: impl AsFd) -> io::Result<()> {
     }
 }
 
+/// Waits until one of `files` has something to read or has ended, or until `timeout` has passed (ppoll(2)); absent: without
+/// a limit. A signal ends the wait too.
+///
+/// # Errors
+/// The kernel's.
+pub fn wait_any(files: &[std::os::fd::BorrowedFd<'_>], timeout: Option<std::time::Duration>) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let timeout = timeout.map(Timespec::try_from).transpose().map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut files: Vec<PollFd<'_>> = files.iter().map(|file| PollFd::new(file, PollFlags::IN)).collect();
+    match poll(&mut files, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The namespaces that a program is started in.
 #[derive(Debug)]
 pub struct NamespaceEntry {

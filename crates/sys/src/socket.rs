@@ -12,6 +12,12 @@ pub struct IntOption {
     name: libc::c_int,
 }
 
+impl IntOption {
+    pub(crate) const fn new(level: libc::c_int, name: libc::c_int) -> IntOption {
+        IntOption { level, name }
+    }
+}
+
 /// Most user data per segment, options included, to announce and to send (tcp(7)).
 pub const TCP_MAXSEG: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_MAXSEG };
 /// Send buffer in bytes; the kernel doubles what is set (socket(7)).
@@ -54,6 +60,9 @@ pub const SO_TIMESTAMPNS: IntOption = IntOption { level: libc::SOL_SOCKET, name:
 pub const IP_MTU: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_MTU };
 /// MTU of a connected IPv6 socket's path; read only (ipv6(7)).
 pub const IPV6_MTU: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_MTU };
+
+/// What went wrong since this was read last, as an error number; 0: nothing (socket(7)).
+pub const SO_ERROR: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_ERROR };
 
 /// A packet socket does not see what this host sends (packet(7)).
 pub const PACKET_IGNORE_OUTGOING: IntOption = IntOption { level: libc::SOL_PACKET, name: libc::PACKET_IGNORE_OUTGOING };

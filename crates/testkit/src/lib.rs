@@ -4,6 +4,7 @@
 //! Each trial runs in a process of its own: the test program, started again, so that it has one
 //! thread when it makes its namespaces, and so that nothing of one trial reaches another.
 
+pub mod gap;
 pub mod process;
 
 use std::io::Read as _;

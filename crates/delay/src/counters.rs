@@ -1,0 +1,78 @@
+//! What happened to the packets of one direction.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lateness::Lateness;
+use crate::size::Size;
+
+/// Packets, what they are on the wire, and their bytes with all headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Packets as they come; a super-packet is one.
+    pub packets: u64,
+    /// Their segments.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// Counts a packet of this size.
+    pub fn count(&mut self, size: Size) {
+        self.packets += 1;
+        self.segments += u64::from(size.segments);
+        self.bytes += size.bytes;
+    }
+
+    pub(crate) fn remove(&mut self, size: Size) {
+        self.packets -= 1;
+        self.segments -= u64::from(size.segments);
+        self.bytes -= size.bytes;
+    }
+
+    fn since(&self, before: &Amount) -> Amount {
+        Amount {
+            packets: self.packets.saturating_sub(before.packets),
+            segments: self.segments.saturating_sub(before.segments),
+            bytes: self.bytes.saturating_sub(before.bytes),
+        }
+    }
+}
+
+/// Counters of one direction, from the line's start on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// What came.
+    pub arrived: Amount,
+    /// What was handed on.
+    pub departed: Amount,
+    /// What was lost by chance, as asked.
+    pub lost: Amount,
+    /// What was dropped because the line was full.
+    pub overflowed: Amount,
+    /// Copies that were made, as asked.
+    pub duplicated: Amount,
+    /// What the kernel did not take from the line. Nobody asked for this.
+    pub refused: Amount,
+    /// Packets that came faster than the line read them. Nobody asked for this.
+    pub missed_packets: u64,
+    /// How long after its time each packet departed.
+    pub lateness: Lateness,
+}
+
+impl Counters {
+    /// What happened after `before`, which is an earlier state of the same counters.
+    pub fn since(&self, before: &Counters) -> Counters {
+        Counters {
+            arrived: self.arrived.since(&before.arrived),
+            departed: self.departed.since(&before.departed),
+            lost: self.lost.since(&before.lost),
+            overflowed: self.overflowed.since(&before.overflowed),
+            duplicated: self.duplicated.since(&before.duplicated),
+            refused: self.refused.since(&before.refused),
+            missed_packets: self.missed_packets.saturating_sub(before.missed_packets),
+            lateness: self.lateness.since(&before.lateness),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! When each packet of one direction departs, or why it does not: netem's rules, in the time that the caller tells.
+//!
+//! Nothing here reads a clock or a socket. The order of the rules is that of `netem_enqueue` in
+//! net/sched/sch_netem.c: duplication, loss, the queue's limit, reordering, delay with jitter, rate.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::chance::Chance;
+use crate::counters::{Amount, Counters};
+use crate::settings::{Limit, Settings};
+use crate::size::Size;
+
+/// A packet that the line holds.
+struct Entry<T> {
+    due_ns: u64,
+    /// Packets that are due at the same time depart as they came.
+    number: u64,
+    size: Size,
+    packet: T,
+}
+
+impl<T> Entry<T> {
+    fn key(&self) -> (u64, u64) {
+        (self.due_ns, self.number)
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// A packet whose time has come.
+pub struct Departure<T> {
+    /// When it should depart, in ns.
+    pub due_ns: u64,
+    /// Its size.
+    pub size: Size,
+    /// The packet.
+    pub packet: T,
+}
+
+/// One direction of a line: what it holds, and its counters. `T` is a packet's bytes, or whatever stands for them.
+pub struct Schedule<T> {
+    settings: Settings,
+    chance: Chance,
+    /// Delayed, or waiting for the rate.
+    held: BinaryHeap<Reverse<Entry<T>>>,
+    /// Due, and not yet taken by the caller: no longer in the queue, whenever the caller comes.
+    due: VecDeque<Entry<T>>,
+    holds: Amount,
+    /// When the last of the packets so far departs.
+    last_ns: u64,
+    count: u64,
+    counters: Counters,
+}
+
+impl<T> Schedule<T> {
+    /// An empty line. The same `seed` and `direction` give the n-th packet the same fate.
+    pub fn new(settings: Settings, seed: u64, direction: u64) -> Schedule<T> {
+        Schedule {
+            settings,
+            chance: Chance::new(seed, direction),
+            held: BinaryHeap::new(),
+            due: VecDeque::new(),
+            holds: Amount::default(),
+            last_ns: 0,
+            count: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Treats packets in this way from now on; those that it holds keep their times. Chance begins anew.
+    pub fn set(&mut self, settings: Settings, seed: u64, direction: u64) {
+        self.settings = settings;
+        self.chance = Chance::new(seed, direction);
+    }
+
+    /// A packet of this size came at `at_ns`, not before those that came already. `packet` is called once for each copy
+    /// that the line holds, so not at all where it is lost or does not fit.
+    pub fn arrive(&mut self, at_ns: u64, size: Size, mut packet: impl FnMut() -> T) {
+        self.release(at_ns);
+        self.counters.arrived.count(size);
+        let twice = self.chance.duplicates(self.settings.duplicate);
+        let lost = self.chance.loses(self.settings.loss);
+        if lost {
+            self.counters.lost.count(size);
+        } else {
+            self.enter(at_ns, size, &mut packet);
+        }
+        // The copy comes as a packet of its own, which may be lost too, but is not doubled again.
+        if twice {
+            self.counters.duplicated.count(size);
+            if self.chance.loses(self.settings.loss) {
+                self.counters.lost.count(size);
+            } else {
+                self.enter(at_ns, size, &mut packet);
+            }
+        }
+    }
+
+    /// When the next packet departs, in ns; absent where the line is empty.
+    pub fn next_ns(&self) -> Option<u64> {
+        let held = || self.held.peek().map(|Reverse(entry)| entry.due_ns);
+        self.due.front().map(|entry| entry.due_ns).or_else(held)
+    }
+
+    /// The next packet that is due at `now_ns`.
+    pub fn depart(&mut self, now_ns: u64) -> Option<Departure<T>> {
+        if self.due.is_empty() {
+            self.release(now_ns);
+        }
+        let Entry { due_ns, size, packet, .. } = self.due.pop_front()?;
+        Some(Departure { due_ns, size, packet })
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The counters, for what the caller sees of its packets: departed, refused, missed, and how late.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// What the queue holds.
+    pub fn holds(&self) -> Amount {
+        self.holds
+    }
+
+    /// Takes out of the queue what is due.
+    fn release(&mut self, now_ns: u64) {
+        while self.held.peek().is_some_and(|Reverse(entry)| entry.due_ns <= now_ns) {
+            let Some(Reverse(entry)) = self.held.pop() else { return };
+            self.holds.remove(entry.size);
+            self.due.push_back(entry);
+        }
+    }
+
+    fn enter(&mut self, at_ns: u64, size: Size, packet: &mut impl FnMut() -> T) {
+        if !self.has_room(size) {
+            self.counters.overflowed.count(size);
+            return;
+        }
+        let due_ns = self.due_ns(at_ns, size);
+        self.holds.count(size);
+        self.held.push(Reverse(Entry { due_ns, number: self.count, size, packet: packet() }));
+        self.count += 1;
+    }
+
+    fn has_room(&self, size: Size) -> bool {
+        match self.settings.limit {
+            None => true,
+            Some(Limit::Packets(most)) => self.holds.packets < most,
+            Some(Limit::Segments(most)) => self.holds.segments + u64::from(size.segments) <= most,
+            Some(Limit::Bytes(most)) => self.holds.bytes + size.bytes <= most,
+        }
+    }
+
+    /// When a packet that enters now departs. With a rate its sending begins when its delay is over and the packet before
+    /// it has left, and it departs when it is sent.
+    fn due_ns(&mut self, at_ns: u64, size: Size) -> u64 {
+        if self.chance.reorders(self.settings.reorder) {
+            return at_ns;
+        }
+        let Settings { delay_ns, jitter_ns, rate_bps, .. } = self.settings;
+        let delayed_ns = at_ns + self.chance.delay_ns(delay_ns, jitter_ns);
+        let Some(rate_bps) = rate_bps else { return delayed_ns };
+        self.last_ns = delayed_ns.max(self.last_ns) + sending_ns(size.bytes, rate_bps);
+        self.last_ns
+    }
+}
+
+fn sending_ns(bytes: u64, rate_bps: u64) -> u64 {
+    (u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64
+}

@@ -1,0 +1,63 @@
+//! Sends many packets by one call (sendmmsg(2)).
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use super::{bind, open};
+use crate::socket;
+
+/// The most packets that one call sends.
+pub const BATCH: usize = 64;
+
+/// A socket that sends packets out of a device, and receives none.
+pub struct Outlet {
+    socket: OwnedFd,
+    /// Point to the packets of a call while it lasts.
+    parts: Box<[libc::iovec]>,
+    /// Point into `parts`.
+    headers: Box<[libc::mmsghdr]>,
+}
+
+// SAFETY: the pointers lead into memory that the outlet itself owns on the heap, and to packets only while a method that
+// borrows both lasts.
+unsafe impl Send for Outlet {}
+
+impl Outlet {
+    /// An outlet of a device of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// The kernel's: `EPERM` without `CAP_NET_RAW` over the namespace.
+    pub fn open(device_index: u32) -> io::Result<Outlet> {
+        let socket = open()?;
+        bind(&socket, device_index, 0)?;
+        // SAFETY: `iovec` and `mmsghdr` are integers and pointers only, so zero is valid.
+        let mut parts: Box<[libc::iovec]> = (0..BATCH).map(|_| unsafe { socket::zeroed() }).collect();
+        let header = |part: &mut libc::iovec| {
+            // SAFETY: as above.
+            let mut header: libc::mmsghdr = unsafe { socket::zeroed() };
+            header.msg_hdr.msg_iov = std::ptr::from_mut(part);
+            header.msg_hdr.msg_iovlen = 1;
+            header
+        };
+        let headers = parts.iter_mut().map(header).collect();
+        Ok(Outlet { socket, parts, headers })
+    }
+
+    /// Sends the first of `packets`, at most [`BATCH`], and says how many the kernel took.
+    ///
+    /// # Errors
+    /// The kernel's, when it did not take the first: `ENOBUFS` where the device's queue dropped it.
+    pub fn send<'a>(&mut self, packets: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let mut count = 0;
+        for (part, packet) in self.parts.iter_mut().zip(packets) {
+            *part = libc::iovec { iov_base: packet.as_ptr().cast_mut().cast(), iov_len: packet.len() };
+            count += 1;
+        }
+        let headers = &mut self.headers[..count];
+        let fd = self.socket.as_raw_fd();
+        // SAFETY: `count` headers point to parts that point to the packets, which are borrowed for the call; the kernel
+        // only reads them.
+        let sent = unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as libc::c_uint, 0) };
+        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    }
+}

@@ -1,0 +1,261 @@
+//! Received frames in a ring of memory shared with the kernel: no system call and no copy to read one
+//! (Documentation/networking/packet_mmap.rst, `TPACKET_V2`).
+//!
+//! A ring can hold far more than a socket's receive buffer may, so its reader can come late. All slots have the length of
+//! the longest packet, so two rings on one device share the lengths: many short slots and a few long ones.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open, set};
+use crate::socket;
+
+/// `enum tpacket_versions`.
+const TPACKET_V2: libc::c_int = 1;
+/// What stands before a frame in its slot: the kernel's header, an address, and room for alignment (`tpacket_rcv`).
+const SLOT_HEADER_BYTES: usize = 96;
+const BLOCK_BYTES: usize = 1 << 20;
+const PAGE_BYTES: usize = 4096;
+/// A frame's status bits (linux/if_packet.h).
+const TP_STATUS_KERNEL: u32 = 0;
+const TP_STATUS_USER: u32 = 1;
+
+/// `struct tpacket2_hdr`.
+#[repr(C)]
+struct SlotHeader {
+    status: u32,
+    length: u32,
+    captured: u32,
+    frame_at: u16,
+    network_at: u16,
+    seconds: u32,
+    nanoseconds: u32,
+    vlan: [u16; 2],
+    padding: [u8; 4],
+}
+
+/// `struct tpacket_req`.
+#[repr(C)]
+struct Request {
+    block_bytes: u32,
+    blocks: u32,
+    slot_bytes: u32,
+    slots: u32,
+}
+
+/// `struct tpacket_stats`.
+#[repr(C)]
+#[derive(Default)]
+struct Statistics {
+    packets: u32,
+    drops: u32,
+}
+
+/// Which frames a ring takes, by their length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lengths {
+    /// All.
+    Any,
+    /// Up to this many bytes.
+    UpTo(u32),
+    /// More than this many bytes.
+    Above(u32),
+}
+
+/// A ring of received packets, read in the order of their arrival.
+#[derive(Debug)]
+pub struct Ring {
+    socket: OwnedFd,
+    memory: NonNull<u8>,
+    bytes: usize,
+    slot_bytes: usize,
+    slots: usize,
+    next: usize,
+    dropped: u64,
+}
+
+// SAFETY: the memory belongs to this value alone, and only methods that borrow it mutably read from it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Opens a ring of `memory_bytes`, about, for the frames that a device of the calling thread's network namespace
+    /// receives, from now on.
+    ///
+    /// # Errors
+    /// The kernel's: `EPERM` without `CAP_NET_RAW` over the namespace, `ENOMEM`.
+    pub fn open(device_index: u32, lengths: Lengths, memory_bytes: usize) -> io::Result<Ring> {
+        let socket = open()?;
+        let frame = match lengths {
+            Lengths::UpTo(most) => most as usize,
+            Lengths::Any | Lengths::Above(_) => PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES,
+        };
+        let slot_bytes = slot_bytes(frame);
+        let blocks = memory_bytes.div_ceil(BLOCK_BYTES).max(1);
+        let slots = BLOCK_BYTES / slot_bytes * blocks;
+        let bytes = blocks * BLOCK_BYTES;
+        // SAFETY: these options hold no pointers.
+        unsafe {
+            set(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &TPACKET_V2)?;
+            let request = Request {
+                block_bytes: BLOCK_BYTES as u32,
+                blocks: blocks as u32,
+                slot_bytes: slot_bytes as u32,
+                slots: slots as u32,
+            };
+            set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+        }
+        filter(&socket, lengths)?;
+        let memory = map(&socket, bytes)?;
+        let ring = Ring { socket, memory, bytes, slot_bytes, slots, next: 0, dropped: 0 };
+        bind(&ring.socket, device_index, EVERY_PROTOCOL)?;
+        Ok(ring)
+    }
+
+    /// When the next packet arrived, in ns of `CLOCK_REALTIME`; absent where there is none.
+    pub fn next_at_ns(&mut self) -> Option<u64> {
+        let header = self.whole()?;
+        Some(u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds))
+    }
+
+    /// Gives `read` the next packet, and then its place back to the kernel. `None` where there is none.
+    pub fn take<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let header = self.whole()?;
+        let begin = usize::from(header.frame_at) - OFFLOAD_HEADER_BYTES;
+        let bytes = OFFLOAD_HEADER_BYTES + header.captured as usize;
+        // SAFETY: `whole` saw that the range lies in the slot, which is user space's until `give_back`.
+        let packet = unsafe { std::slice::from_raw_parts(self.slot().add(begin).as_ptr(), bytes) };
+        let taken = read(packet);
+        self.give_back();
+        Some(taken)
+    }
+
+    /// How many packets were dropped so far because the ring was full.
+    ///
+    /// # Errors
+    /// The kernel's; `ENETDOWN` where the device is down or gone.
+    pub fn dropped(&mut self) -> io::Result<u64> {
+        match socket::get_int(&self.socket, socket::SO_ERROR)? {
+            0 => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
+        let mut statistics = Statistics::default();
+        let option = super::packet_option(libc::PACKET_STATISTICS);
+        // SAFETY: every byte pattern is a valid `Statistics`. Reading sets the kernel's counters to 0.
+        unsafe { socket::get(self.socket.as_raw_fd(), option, &mut statistics)? };
+        self.dropped += u64::from(statistics.drops);
+        Ok(self.dropped)
+    }
+
+    fn slot(&self) -> NonNull<u8> {
+        let per_block = BLOCK_BYTES / self.slot_bytes;
+        let at = self.next / per_block * BLOCK_BYTES + self.next % per_block * self.slot_bytes;
+        // SAFETY: `next` is less than `slots`, which all lie within the memory.
+        unsafe { self.memory.add(at) }
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: a slot begins with its status, is aligned to 16 bytes, and lives as long as `self`; both sides change
+        // the status atomically only.
+        unsafe { AtomicU32::from_ptr(self.slot().cast().as_ptr()) }
+    }
+
+    /// The header of the next slot, where the kernel has filled it.
+    fn ready(&self) -> Option<SlotHeader> {
+        if self.status().load(Ordering::Acquire) & TP_STATUS_USER == 0 {
+            return None;
+        }
+        // SAFETY: a filled slot begins with this header, whose every byte pattern is valid, and is user space's.
+        Some(unsafe { self.slot().cast::<SlotHeader>().read_volatile() })
+    }
+
+    /// The header of the next packet. One that is longer than a slot is passed over and counts as dropped.
+    fn whole(&mut self) -> Option<SlotHeader> {
+        loop {
+            let header = self.ready()?;
+            let (begin, captured) = (usize::from(header.frame_at), header.captured as usize);
+            let is_inside = begin >= OFFLOAD_HEADER_BYTES && begin + captured <= self.slot_bytes;
+            if is_inside && header.captured == header.length {
+                return Some(header);
+            }
+            self.dropped += 1;
+            self.give_back();
+        }
+    }
+
+    fn give_back(&mut self) {
+        self.status().store(TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % self.slots;
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: this is the memory that `map` got, and nothing refers to it any more.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Room for a frame of this length: a power of two up to half a page, whole pages above, so that no short slot is cut
+/// in two by a page.
+fn slot_bytes(frame: usize) -> usize {
+    let needed = SLOT_HEADER_BYTES + frame;
+    if needed > PAGE_BYTES { needed.next_multiple_of(PAGE_BYTES) } else { needed.next_power_of_two() }
+}
+
+fn map(socket: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new shared mapping at an address that the kernel chooses.
+    let memory =
+        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
+    if memory == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(memory.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+/// Has the kernel give the socket frames of these lengths only (socket(7), `SO_ATTACH_FILTER`).
+fn filter(socket: &OwnedFd, lengths: Lengths) -> io::Result<()> {
+    let (bound, longer, others) = match lengths {
+        Lengths::Any => return Ok(()),
+        Lengths::UpTo(most) => (most, 0, u32::MAX),
+        Lengths::Above(most) => (most, u32::MAX, 0),
+    };
+    let step = |code: u32, jump: (u8, u8), value: u32| libc::sock_filter {
+        code: code as u16,
+        jt: jump.0,
+        jf: jump.1,
+        k: value,
+    };
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, (0, 0), 0),
+        step(libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K, (0, 1), bound),
+        step(libc::BPF_RET | libc::BPF_K, (0, 0), longer),
+        step(libc::BPF_RET | libc::BPF_K, (0, 0), others),
+    ];
+    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the program points to `steps`, which outlives the call.
+    unsafe { set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program) }
+}
+
+const _: () = assert!(size_of::<SlotHeader>() == 32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_hold_their_frames() {
+        assert_eq!(slot_bytes(1518), 2048);
+        assert_eq!(slot_bytes(9018), 12_288);
+        assert_eq!(slot_bytes(PACKET_MAX_BYTES) % PAGE_BYTES, 0);
+        assert_eq!(BLOCK_BYTES / slot_bytes(PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES), 15);
+    }
+}

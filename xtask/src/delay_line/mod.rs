@@ -1,0 +1,138 @@
+//! `cargo xtask delay-line`: what the delay line keeps of its promises on this machine, beside a forwarder of one packet a call.
+
+mod measure;
+mod path;
+mod plain;
+
+use anyhow::Result;
+
+use measure::{Flow, Idle, Losses};
+use path::Path;
+
+/// What the line must keep.
+const LEAST_MBPS: f64 = 935.0;
+const RTT_MS: std::ops::RangeInclusive<f64> = 20.0..=20.5;
+const MOST_CPU_PCT: f64 = 20.0;
+const LEAST_RATIO: f64 = 1.5;
+
+/// Rounds of both forwarders in turn, an odd number.
+const ROUNDS: usize = 3;
+
+/// What to measure and how long.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Seconds of each flow, after 3 s of slow start
+    #[arg(long, default_value_t = 5)]
+    seconds: u32,
+    /// Datagrams of the measurement of losses
+    #[arg(long, default_value_t = 1_000_000)]
+    packets: u64,
+    /// Exit 1 when a promise is not kept
+    #[arg(long)]
+    check: bool,
+    /// One part only: idle, rate, packets, losses
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// The promises, and whether each is kept.
+#[derive(Default)]
+struct Verdicts(bool);
+
+impl Verdicts {
+    fn tell(&mut self, kept: bool, what: &str) {
+        self.0 |= !kept;
+        println!("  {}: {what}", if kept { "kept" } else { "NOT KEPT" });
+    }
+}
+
+/// Measures, prints, and says whether every promise is kept, or `--check` is not given.
+///
+/// # Errors
+/// When namespaces cannot be made or iperf3 is missing.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    testkit::enter_private_network().map_err(anyhow::Error::msg)?;
+    let wanted = |part: &str| arguments.only.as_deref().is_none_or(|only| only == part);
+    let mut verdicts = Verdicts::default();
+    if wanted("idle") {
+        idle(&mut verdicts)?;
+    }
+    if wanted("rate") {
+        rate(arguments, &mut verdicts)?;
+    }
+    if wanted("packets") {
+        packets(arguments, &mut verdicts)?;
+    }
+    if wanted("losses") {
+        losses(arguments, &mut verdicts)?;
+    }
+    Ok(!arguments.check || !verdicts.0)
+}
+
+fn idle(verdicts: &mut Verdicts) -> Result<()> {
+    println!("20 ms and 1 Gbit/s, idle: 200 requests of 64 bytes, 5 ms apart");
+    for (name, settings) in [("20 + 0 ms", path::wan(20, 0)), ("10 + 10 ms", path::wan(10, 10))] {
+        let path = Path::with_line(settings)?;
+        let Idle { least_ms, mean_ms, most_ms } = measure::idle(&path)?;
+        println!("  {name}: {least_ms:.3} / {mean_ms:.3} / {most_ms:.3} ms (least, mean, most)");
+        verdicts.tell(RTT_MS.contains(&mean_ms), "the mean round trip is 20.0 to 20.5 ms");
+    }
+    Ok(())
+}
+
+fn rate(arguments: &Arguments, verdicts: &mut Verdicts) -> Result<()> {
+    println!("20 ms and 1 Gbit/s, offloads on: iperf3, cubic");
+    let path = Path::with_line(path::wan(20, 0))?;
+    let flow = measure::flow(&path, arguments.seconds)?;
+    print_flow(&flow);
+    verdicts.tell(flow.mbps >= LEAST_MBPS, &format!("at least {LEAST_MBPS} Mbit/s"));
+    verdicts.tell(flow.cpu_pct <= MOST_CPU_PCT, &format!("at most {MOST_CPU_PCT} % of a CPU"));
+    Ok(())
+}
+
+fn print_flow(flow: &Flow) {
+    let Flow { mbps, retransmits, packets_per_s, cpu_pct, lateness_us, overflowed, missed, .. } = flow;
+    let [p50, p99, most] = lateness_us;
+    println!(
+        "  {mbps:.0} Mbit/s, {packets_per_s:.0} packets/s, {cpu_pct:.1} % of a CPU, {retransmits} segments sent again, {overflowed} packets over the limit, {missed} missed; late by {p50:.0}, {p99:.0}, {most:.0} µs (median, 99 %, most)"
+    );
+}
+
+fn packets(arguments: &Arguments, verdicts: &mut Verdicts) -> Result<()> {
+    println!("20 ms without a rate, offloads off at both hosts: packets/s of iperf3, cubic");
+    let (mut ratios, settings) = (Vec::new(), path::delay_only(20));
+    for _ in 0..ROUNDS {
+        let path = Path::with_plain(settings.clone())?;
+        path.turn_offloads_off()?;
+        let plain = measure::flow(&path, arguments.seconds)?;
+        let path = Path::with_line(settings.clone())?;
+        path.turn_offloads_off()?;
+        let line = measure::flow(&path, arguments.seconds)?;
+        print!("  one packet a call:");
+        print_flow(&plain);
+        print!("  the line:         ");
+        print_flow(&line);
+        ratios.push(line.packets_per_s / plain.packets_per_s);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios[ROUNDS / 2];
+    println!("  ratios {ratios:.2?}");
+    verdicts.tell(median >= LEAST_RATIO, &format!("at least {LEAST_RATIO} times as many, median {median:.2}"));
+    Ok(())
+}
+
+fn losses(arguments: &Arguments, verdicts: &mut Verdicts) -> Result<()> {
+    println!("a loss of 1 %, {} datagrams", arguments.packets);
+    let [first, again] = [measure::losses(arguments.packets)?, measure::losses(arguments.packets)?];
+    let Losses { arrived, lost, overflowed, .. } = &first;
+    let (mean, spread) = (*arrived as f64 * 0.01, (*arrived as f64 * 0.01 * 0.99).sqrt() * 1.96);
+    println!("  {lost} of {arrived} lost, {overflowed} dropped; expected {mean:.0} ± {spread:.0} (95 %)");
+    verdicts.tell((*lost as f64 - mean).abs() <= spread, "within the binomial interval");
+    let common = first.numbers.len().min(again.numbers.len());
+    println!("  again with the same seed: {} of {} lost", again.lost, again.arrived);
+    verdicts.tell(
+        common > 0 && first.numbers[..common] == again.numbers[..common],
+        &format!("the same {common} datagrams are missing at the receiver"),
+    );
+    Ok(())
+}
