@@ -5,6 +5,7 @@ mod path;
 mod plain;
 
 use anyhow::Result;
+use delay::Settings;
 
 use measure::{Flow, Idle, Losses};
 use path::Path;
@@ -30,7 +31,7 @@ pub struct Arguments {
     /// Exit 1 when a promise is not kept
     #[arg(long)]
     check: bool,
-    /// One part only: idle, rate, packets, losses
+    /// One part only: idle, rate, packets, flood, losses
     #[arg(long)]
     only: Option<String>,
 }
@@ -61,7 +62,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         rate(arguments, &mut verdicts)?;
     }
     if wanted("packets") {
-        packets(arguments, &mut verdicts)?;
+        packets(arguments)?;
+    }
+    if wanted("flood") {
+        flood(&path::delay_only(20), &mut verdicts)?;
     }
     if wanted("losses") {
         losses(arguments, &mut verdicts)?;
@@ -98,7 +102,7 @@ fn print_flow(flow: &Flow) {
     );
 }
 
-fn packets(arguments: &Arguments, verdicts: &mut Verdicts) -> Result<()> {
+fn packets(arguments: &Arguments) -> Result<()> {
     println!("20 ms without a rate, offloads off at both hosts: packets/s of iperf3, cubic");
     let (mut ratios, settings) = (Vec::new(), path::delay_only(20));
     for _ in 0..ROUNDS {
@@ -113,6 +117,20 @@ fn packets(arguments: &Arguments, verdicts: &mut Verdicts) -> Result<()> {
         print!("  the line:         ");
         print_flow(&line);
         ratios.push(line.packets_per_s / plain.packets_per_s);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("  ratios {ratios:.2?}: the hosts' own work is part of it");
+    Ok(())
+}
+
+fn flood(settings: &[Settings; 2], verdicts: &mut Verdicts) -> Result<()> {
+    println!("20 ms without a rate, frames of 1514 bytes as fast as one CPU sends them: packets/s handed on");
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        let plain = measure::flood(&Path::with_plain(settings.clone())?)?;
+        let line = measure::flood(&Path::with_line(settings.clone())?)?;
+        println!("  one packet a call: {plain:.0}, the line: {line:.0}");
+        ratios.push(line / plain);
     }
     ratios.sort_by(f64::total_cmp);
     let median = ratios[ROUNDS / 2];
