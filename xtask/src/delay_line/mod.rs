@@ -143,14 +143,14 @@ fn losses(arguments: &Arguments, verdicts: &mut Verdicts) -> Result<()> {
     println!("a loss of 1 %, {} datagrams", arguments.packets);
     let [first, again] = [measure::losses(arguments.packets)?, measure::losses(arguments.packets)?];
     let Losses { arrived, lost, overflowed, .. } = &first;
-    let (mean, spread) = (*arrived as f64 * 0.01, (*arrived as f64 * 0.01 * 0.99).sqrt() * 1.96);
-    println!("  {lost} of {arrived} lost, {overflowed} dropped; expected {mean:.0} ± {spread:.0} (95 %)");
+    let (mean, spread) = (*arrived as f64 * 0.01, (*arrived as f64 * 0.01 * 0.99).sqrt() * 3.29);
+    println!("  {lost} of {arrived} lost, {overflowed} dropped; expected {mean:.0} ± {spread:.0} (99.9 %)");
     verdicts.tell((*lost as f64 - mean).abs() <= spread, "within the binomial interval");
-    let common = first.numbers.len().min(again.numbers.len());
     println!("  again with the same seed: {} of {} lost", again.lost, again.arrived);
+    let missing = first.numbers.len();
     verdicts.tell(
-        common > 0 && first.numbers[..common] == again.numbers[..common],
-        &format!("the same {common} datagrams are missing at the receiver"),
+        missing > 0 && first.numbers == again.numbers,
+        &format!("the same {missing} of the first {} datagrams are missing at the receiver", measure::COMPARED),
     );
     Ok(())
 }
