@@ -1,6 +1,7 @@
-//! Work on bitcost itself that is no part of the program: benchmarks against its peers.
+//! Work on bitcost itself that is no part of the program: benchmarks against its peers, and deaths at every step.
 
 mod bench_peers;
+mod chaos_verb;
 mod delay_line;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ enum Verb {
     BenchDefaults(bench_peers::variants::Arguments),
     /// Measure the delay line: idle round trips, rate, CPU, packets beside a forwarder of one packet a call, losses
     DelayLine(delay_line::Arguments),
+    /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are as before
+    Chaos(chaos_verb::Arguments),
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
     OffloadsOff { device: String },
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
         Verb::DelayLine(arguments) => delay_line::run(&arguments),
+        Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };

@@ -2,9 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use host::recovery::obstacle;
 use host::{Journal, Keeper, NoJournal};
+use wire::Lease;
+
+/// How long a keeper hears nothing of the controller before it takes this process for stuck: a little longer than this
+/// process itself, which then puts the host back in good order.
+const KEEPERS_LEASE: Duration = Lease::LENGTH.saturating_add(Duration::from_millis(200));
 
 /// How the host is kept. Clones share one keeper.
 #[derive(Clone, Debug)]
@@ -43,7 +49,7 @@ impl Keeping {
             if !changes {
                 return Ok(Box::new(NoJournal));
             }
-            let started = Keeper::start(Path::new("/proc/self/exe"), folder);
+            let started = Keeper::start(Path::new("/proc/self/exe"), folder, KEEPERS_LEASE);
             *keeper = Some(started.map_err(|error| error.to_string())?);
         }
         match keeper.as_ref() {
@@ -52,17 +58,25 @@ impl Keeping {
         }
     }
 
-    /// Whether the keeper has ended though nobody told it to: the host must be put back at once.
-    pub fn is_lost(&self) -> bool {
-        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        keeper.as_ref().is_some_and(Keeper::is_lost)
+    /// Passes on to the keeper that the controller was heard.
+    pub fn renew(&self) {
+        if let Some(keeper) = self.keeper() {
+            keeper.renew();
+        }
     }
 
-    /// After the keeper was lost and the host was put back: clears what it wrote.
-    pub fn take_over(&self) {
-        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(keeper) = keeper {
-            keeper.take_over();
-        }
+    /// Whether the keeper has ended though nobody told it to: the host must be put back at once.
+    pub fn is_lost(&self) -> bool {
+        self.keeper().is_some_and(|keeper| keeper.is_lost())
+    }
+
+    /// The keeper, unless it is being started.
+    fn keeper(&self) -> Option<Keeper> {
+        self.keeper.try_lock().ok()?.clone()
+    }
+
+    /// Lets the keeper go. What it wrote down and cannot take back any more is taken back here.
+    pub fn let_go(&self) {
+        drop(self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }

@@ -76,13 +76,14 @@ pub fn serve(
         let left = lease.left(monotonic_ns()).ok_or(AgentError::LeaseLost)?.min(LOOK);
         if keeping.is_lost() {
             drop(run.take());
-            keeping.take_over();
+            keeping.let_go();
             return Err(AgentError::KeeperLost);
         }
         match inbox.recv_timeout(left) {
             Ok(Ok(message)) => {
                 lease.renew(monotonic_ns());
                 answer(message, &outbox, &mut run, keeping, between)?;
+                keeping.renew();
             }
             Ok(Err(reason)) => return Err(AgentError::NotAMessage(reason)),
             Err(RecvTimeoutError::Timeout) => {}

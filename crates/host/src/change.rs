@@ -110,7 +110,7 @@ pub fn take_back(change: &Change) -> Outcome {
 fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
     let now = knob.observe(&change.subject)?;
     let changed = differences(&change.before, &now);
-    outcome.foreign = changed.iter().filter(|difference| is_foreign(change, difference)).cloned().collect();
+    outcome.foreign = changed.iter().filter(|difference| is_foreign(knob, change, difference)).cloned().collect();
     let is_left = |name: &str| outcome.foreign.iter().any(|foreign| foreign.name == name);
     if changed.len() == outcome.foreign.len() || (knob.is_whole() && !outcome.foreign.is_empty()) {
         return Ok(());
@@ -126,11 +126,58 @@ fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> 
 
 /// Whether a value that is not as before is not as this change left it either.
 ///
-/// Where the change was not read back (its maker died in the middle), a value asked for may be as asked,
-/// and others may have gone along with it.
-fn is_foreign(change: &Change, difference: &Mismatch) -> bool {
-    match &change.after {
-        Some(after) => after.get(&difference.name) != difference.actual.as_ref(),
-        None => change.asked.get(&difference.name).is_some_and(|asked| Some(asked) != difference.actual.as_ref()),
+/// Where the change was not read back (its maker died in the middle), a value asked for may be as asked or not there
+/// yet, and others may have gone along with it.
+fn is_foreign(knob: &dyn Knob, change: &Change, difference: &Mismatch) -> bool {
+    let Mismatch { name, actual, .. } = difference;
+    match (&change.after, change.asked.get(name), actual) {
+        (Some(after), ..) => after.get(name) != actual.as_ref(),
+        (None, Some(asked), Some(actual)) => !knob.agrees(name, asked, actual),
+        (None, ..) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Offloads, RootQdisc};
+
+    fn values(pairs: &[(&str, &str)]) -> Values {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn foreign(knob: &'static dyn Knob, change: &Change, now: &[(&str, &str)]) -> Vec<String> {
+        let changed = differences(&change.before, &values(now));
+        changed.into_iter().filter(|difference| is_foreign(knob, change, difference)).map(|left| left.name).collect()
+    }
+
+    fn change(knob: &dyn Knob, before: &[(&str, &str)], asked: &[(&str, &str)]) -> Change {
+        let (knob, subject) = (knob.name().to_owned(), "a0".to_owned());
+        Change { number: 1, knob, subject, before: values(before), asked: values(asked), after: None }
+    }
+
+    #[test]
+    fn what_was_never_read_back_is_ours_as_asked_in_part_and_rounded() {
+        let before = [("kind", "tbf"), ("handle", "7:"), ("rate_bps", "1000000"), ("burst_bytes", "9000")];
+        let asked = [("kind", "htb"), ("rate_bps", "20000000"), ("burst_bytes", "131072")];
+        let htb = change(&RootQdisc, &before, &asked);
+        let without_class = [("kind", "htb"), ("handle", "b17c:")];
+        let rounded = [("kind", "htb"), ("handle", "b17c:"), ("rate_bps", "20000000"), ("burst_bytes", "131080")];
+        let of_somebody = [("kind", "pfifo"), ("handle", "8:"), ("limit_packets", "5")];
+        assert_eq!(foreign(&RootQdisc, &htb, &before), [""; 0]);
+        assert_eq!(foreign(&RootQdisc, &htb, &without_class), [""; 0]);
+        assert_eq!(foreign(&RootQdisc, &htb, &rounded), [""; 0]);
+        assert_eq!(foreign(&RootQdisc, &htb, &of_somebody), ["kind"]);
+    }
+
+    #[test]
+    fn what_went_along_before_it_was_read_back_is_ours() {
+        let off =
+            change(&Offloads, &[("tx-checksum", "on"), ("tx-tcp", "on"), ("rx-gro", "off")], &[("tx-checksum", "off")]);
+        let along = [("tx-checksum", "off"), ("tx-tcp", "off [requested on]"), ("rx-gro", "off")];
+        assert_eq!(foreign(&Offloads, &off, &along), [""; 0]);
+        let read_back = Change { after: Some(values(&along)), ..off };
+        let meanwhile = [("tx-checksum", "off"), ("tx-tcp", "off [requested on]"), ("rx-gro", "on")];
+        assert_eq!(foreign(&Offloads, &read_back, &meanwhile), ["rx-gro"]);
     }
 }

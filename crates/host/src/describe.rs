@@ -3,6 +3,7 @@
 use netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
+use crate::device::check;
 use crate::{FeatureState, HostError, features};
 
 /// What a device was at one moment.
@@ -36,7 +37,11 @@ pub struct QdiscFact {
 }
 
 /// Reads the facts of `device` in the caller's network namespace.
+///
+/// # Errors
+/// When there is no such device, with the names that are close.
 pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
+    check(device)?;
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(device)?;
     let up = link.is_up();

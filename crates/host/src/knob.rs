@@ -13,6 +13,9 @@ pub type Values = BTreeMap<String, String>;
 /// The name of a knob's only value.
 pub const VALUE: &str = "value";
 
+/// How a value ends that cannot be changed, as ethtool shows it.
+pub const FIXED: &str = "[fixed]";
+
 /// How far a change reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,7 +76,12 @@ pub struct Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-        write!(f, "{} asked {}, in force {}", self.name, text(&self.asked), text(&self.actual))
+        let why = if self.actual.as_ref().is_some_and(|actual| actual.ends_with(FIXED)) {
+            ": the device does not let it be changed"
+        } else {
+            ""
+        };
+        write!(f, "{} asked {}, in force {}{why}", self.name, text(&self.asked), text(&self.actual))
     }
 }
 

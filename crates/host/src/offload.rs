@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::HostError;
 use crate::device::devices;
 use crate::error::near;
-use crate::knob::{Knob, Values};
+use crate::knob::{FIXED, Knob, Values};
 
 /// One feature of a device, as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +136,7 @@ pub fn is_on(word: &str) -> bool {
 fn word(bit: FeatureBit) -> String {
     let on = |on| if on { "on" } else { "off" };
     match bit {
-        FeatureBit { changeable: false, active, .. } => format!("{} [fixed]", on(active)),
+        FeatureBit { changeable: false, active, .. } => format!("{} {FIXED}", on(active)),
         FeatureBit { wanted, active, .. } if wanted != active => {
             format!("{} [requested {}]", on(active), on(wanted))
         }
@@ -154,7 +154,7 @@ fn wanted(word: &str) -> Option<bool> {
 }
 
 fn is_fixed(word: &str) -> bool {
-    word.ends_with("[fixed]")
+    word.ends_with(FIXED)
 }
 
 /// The bits of one of ethtool's groups.

@@ -12,6 +12,7 @@ use netlink::{Rtnl, VethPair};
 fn main() {
     testkit::main(vec![
         ("off_turns_every_tso_bit_off_and_restore_brings_all_back", off_then_restore),
+        ("tso_off_takes_every_bit_and_gives_back_what_was_wanted_and_active", tso_bits),
         ("on_is_what_is_active_afterwards", on_is_active),
         ("as_found_touches_nothing", as_found_touches_nothing),
         ("lro_on_a_veth_fails_with_asked_and_actual", lro_does_not_take),
@@ -101,6 +102,35 @@ fn off_then_restore() {
         assert!(!is_on(&now["tx-generic-segmentation"]) && !is_on(&now["rx-gro"]));
         assert_printed(&["ethtool", "-k", "a0"], "tcp-segmentation-offload: off");
     });
+}
+
+/// Wanted and active of every bit, as the kernel tells it, and what ethtool prints.
+fn outside_view() -> (netlink::Features, Option<String>) {
+    (netlink::Ethtool::open().unwrap().features("a0").unwrap(), printed(&["ethtool", "-k", "a0"]))
+}
+
+fn tso_bits() {
+    veth();
+    let is_tso_of = |features: &netlink::Features| -> Vec<(bool, bool)> {
+        features.iter().filter(|(name, _)| is_tso(name)).map(|(_, bit)| (bit.wanted, bit.active)).collect()
+    };
+    let before = outside_view();
+    let bits = is_tso_of(&before.0);
+    assert!(bits.len() >= 4 && bits.iter().all(|bit| *bit == (true, true)), "{bits:?}");
+    let mut change = held();
+    change.set(&Offloads, "a0", &values(&[("tcp-segmentation-offload", "off")])).unwrap();
+    let now = is_tso_of(&outside_view().0);
+    assert_eq!(now, vec![(false, false); bits.len()]);
+    assert!(change.restore().iter().all(host::Outcome::is_clean));
+    assert_eq!(outside_view(), before);
+    // Wanted, and not active for the lack of a checksum: so it must be again.
+    outside(&["ethtool", "-K", "a0", "tx-checksum-ip-generic", "off"]);
+    let before = outside_view();
+    assert!(is_tso_of(&before.0).contains(&(true, false)), "{before:?}");
+    let mut change = held();
+    change.set(&Offloads, "a0", &values(&[(SET, "off")])).unwrap();
+    assert_eq!(change.restore().len(), 1);
+    assert_eq!(outside_view(), before);
 }
 
 fn on_is_active() {

@@ -13,6 +13,7 @@ pub mod machine;
 pub mod mode_search;
 pub mod modes;
 pub mod near;
+pub mod one_host;
 pub mod place;
 pub mod plan;
 pub mod probes;

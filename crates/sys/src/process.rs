@@ -17,8 +17,7 @@ use crate::namespace::{Kind, enter};
 /// Source: PR_SET_PDEATHSIG(2const).
 pub fn die_with_parent(expected_parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs());
-    if parent == expected_parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    if parent() == expected_parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
 }
 
 /// The effective user id of this process; 0 is root of its user namespace.
@@ -61,12 +60,28 @@ pub fn watch(pid: u32) -> io::Result<OwnedFd> {
     Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
 }
 
-/// Waits until one of two files has something to read or has ended (poll(2)); without a limit.
-pub fn wait_either(first: impl AsFd, second: impl AsFd) -> io::Result<()> {
-    use rustix::event::{PollFd, PollFlags, poll};
+/// Ends a process that [`watch`] found, at once and whatever it does (`SIGKILL`; pidfd_send_signal(2), Linux 5.1).
+///
+/// Errors: `ESRCH` when it has ended, `EPERM` when it belongs to somebody else.
+pub fn kill(watched: impl AsFd) -> io::Result<()> {
+    Ok(rustix::process::pidfd_send_signal(watched, Signal::KILL)?)
+}
+
+/// The process id of the process that started this one, or of the one that took its place when it ended.
+pub fn parent() -> u32 {
+    getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
+}
+
+/// Waits until one of two files has something to read or has ended, or `timeout` has passed (poll(2)).
+///
+/// Returns whether one of them has, or may have: a signal ends the wait too.
+pub fn wait_either(first: impl AsFd, second: impl AsFd, timeout: std::time::Duration) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut files = [PollFd::new(&first, PollFlags::IN), PollFd::new(&second, PollFlags::IN)];
-    match poll(&mut files, None) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+    match poll(&mut files, Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),
     }
 }
@@ -127,6 +142,18 @@ mod tests {
         assert!(!wait_readable(&reader, Duration::from_millis(1)).unwrap());
         drop(writer);
         assert!(wait_readable(&reader, Duration::from_millis(1)).unwrap());
+    }
+
+    #[test]
+    fn a_watched_process_is_killed_and_its_end_is_seen() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let watched = watch(child.id()).unwrap();
+        let (reader, _writer) = io::pipe().unwrap();
+        assert!(!wait_either(&reader, &watched, Duration::from_millis(1)).unwrap());
+        kill(&watched).unwrap();
+        while !wait_either(&reader, &watched, Duration::from_secs(60)).unwrap() {}
+        child.wait().unwrap();
+        assert_eq!(kill(&watched).unwrap_err().raw_os_error(), Some(libc::ESRCH));
     }
 
     #[test]

@@ -140,6 +140,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // What fits the interfaces of named hosts is known only now.
     let mtu = ends.iter().map(|end| end.host.device.mtu_bytes).min().unwrap_or(arguments.mtu);
     let mut conditions = conditions(arguments, mtu)?;
+    if arguments.hosts.are_named() && ends.iter().all(|end| end.place == ends[0].place) {
+        model::one_host::check(&conditions).map_err(Failure::Usage)?;
+    }
     let rule = arguments.repeats.rule(&conditions)?;
     let mut search = search(arguments, &conditions, mtu)?;
     if let Some(search) = &mut search {

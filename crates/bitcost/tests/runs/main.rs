@@ -11,6 +11,7 @@ mod cut;
 mod host;
 mod hosts;
 mod knobs;
+mod left_changed;
 mod many;
 mod one_run;
 mod parts;
@@ -55,6 +56,10 @@ fn main() {
         ("what_is_wrong_with_a_host_is_said_with_what_to_do", PrivateNetwork, hosts::wrong),
         ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
         ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
+        ("wishes_that_a_host_cannot_fulfil_are_refused", PrivateNetwork, left_changed::refused_wishes),
+        ("a_journal_of_a_newer_bitcost_restores_what_is_whole", PrivateNetwork, left_changed::newer_journal),
+        ("a_journal_of_another_network_stops_no_run_here", PrivateNetwork, left_changed::other_network),
+        ("a_journal_of_another_boot_is_told", PrivateNetwork, left_changed::other_boot),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
         ("resuming_repeats_what_measured_nothing", Host, resume::repeats_what_measured_nothing),
         ("a_log_cut_anywhere_is_shown", Host, cut::shown),

@@ -86,6 +86,9 @@ const DISCIPLINES: &[Discipline] = &[
             "initial_quantum_bytes",
             "pacing",
             "flow_max_rate_bps",
+            "refill_delay_us",
+            "low_rate_threshold_bps",
+            "horizon_us",
         ],
         required: &[],
         encode: |p| encode_words(FQ, p),
@@ -119,6 +122,9 @@ const FQ: Words = &[
     (4, "initial_quantum_bytes", 1),
     (5, "pacing", 1),
     (7, "flow_max_rate_bps", 8),
+    (9, "refill_delay_us", 1),
+    (11, "low_rate_threshold_bps", 8),
+    (14, "horizon_us", 1),
 ];
 
 /// `TCA_FQ_CODEL_*`.
@@ -300,6 +306,7 @@ mod tests {
                 ],
             ),
             ("fq", &[("limit_packets", 10_000), ("flow_max_rate_bps", 80_000_000), ("pacing", 1)]),
+            ("fq", &[("refill_delay_us", 40_000), ("low_rate_threshold_bps", 550_000), ("horizon_us", 10_000_000)]),
             ("fq_codel", &[("target_us", 5000), ("ecn", 1)]),
         ];
         for (kind, parameters) in rows {

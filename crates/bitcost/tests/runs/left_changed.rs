@@ -1,0 +1,155 @@
+//! What an earlier run left changed, and wishes that a host cannot fulfil: it is said what, and what to do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::journal::{Header, Line};
+use host::{Change, single};
+use netlink::{Rtnl, VethPair};
+
+use crate::bench::{Bench, Done, PATIENCE, program};
+
+/// A veth in this network, and a state folder.
+struct Host(Bench);
+
+impl Host {
+    fn new() -> Host {
+        let mut rtnl = Rtnl::open().unwrap();
+        rtnl.create_veth(&VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 3000 }).unwrap();
+        Host(Bench::new())
+    }
+
+    fn state(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
+    /// bitcost, after these words of its own that start it.
+    fn started(&self, before: &[&str], words: &[&str]) -> Done {
+        let state = format!("BITCOST_STATE_DIR={}", self.state().display());
+        let program = program();
+        let words = [&[state.as_str()], before, &[program.to_str().unwrap()], words].concat();
+        let done = self.0.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
+        self.0.assert_nothing_left();
+        done
+    }
+
+    fn bitcost(&self, words: &[&str]) -> Done {
+        self.started(&[], words)
+    }
+
+    /// A short run of both ends on this host.
+    fn test(&self, words: &[&str]) -> Done {
+        self.bitcost(&[&["test", "tcp", "--receiver", "local", "-t", "100ms", "-O", "50ms"], words].concat())
+    }
+
+    /// Writes a journal, with lines behind it that no program wrote.
+    fn write_journal(&self, header: &Header, changes: &[Change], behind: &str) -> PathBuf {
+        let steps = changes.iter().cloned().map(Line::Made);
+        let steps = std::iter::once(Line::Header(header.clone())).chain(steps);
+        let lines: String = steps.map(|step| serde_json::to_string(&step).unwrap() + "\n").collect();
+        let path = host::journal::path_here(&self.state());
+        host::journal::ready(&self.state()).unwrap();
+        fs::write(&path, lines + behind).unwrap();
+        path
+    }
+}
+
+/// The MTU of a0 is changed from 3000 to 1400, as a run left it.
+fn mtu_left_changed() -> Change {
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.set_mtu(index, 1400).unwrap();
+    let (knob, subject) = ("mtu_bytes".to_owned(), "a0".to_owned());
+    Change { number: 1, knob, subject, before: single("3000"), asked: single("1400"), after: Some(single("1400")) }
+}
+
+fn mtu() -> u32 {
+    Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
+}
+
+/// What is whole is put back; a line that cannot be read is named, and the journal kept for who can read it.
+pub fn newer_journal() {
+    let host = Host::new();
+    let newer = Header { format: 99, bitcost: "9.9.0".to_owned(), ..Header::now(1) };
+    let path = host.write_journal(&newer, &[mtu_left_changed()], "{\"prophecy\":{\"number\":2}}\n");
+    let refused = host.test(&[]);
+    refused.assert_code(3);
+    assert!(
+        refused.stderr.contains("left 1 settings") && refused.stderr.contains("bitcost host restore"),
+        "{refused:?}"
+    );
+    let restored = host.bitcost(&["host", "restore"]);
+    restored.assert_code(1);
+    for said in ["mtu_bytes of a0: as before", "line 3 cannot be read", "bitcost 9.9.0, which is newer", "kept, since"]
+    {
+        assert!(restored.stdout.contains(said), "{said}: {}", restored.stdout);
+    }
+    assert_eq!((mtu(), path.exists()), (3000, true));
+    let refused = host.test(&[]);
+    refused.assert_code(3);
+    assert!(
+        refused.stderr.contains("hides what it changed") && refused.stderr.contains("remove that file"),
+        "{refused:?}"
+    );
+    fs::remove_file(path).unwrap();
+    host.test(&[]).assert_code(0);
+}
+
+/// A run that needs nothing of another network namespace is not stopped by what is left there; one is by what is left
+/// of the whole machine.
+pub fn other_network() {
+    let host = Host::new();
+    let elsewhere = Header { network: Some(u64::MAX), ..Header::now(1) };
+    let path = host.write_journal(&elsewhere, &[mtu_left_changed()], "");
+    host.test(&[]).assert_code(0);
+    assert!(path.exists());
+    let subject = "net.core.rmem_max".to_owned();
+    let of_machine = Change { knob: "sysctl".to_owned(), subject, ..mtu_left_changed() };
+    host.write_journal(&elsewhere, &[of_machine], "");
+    let refused = host.test(&[]);
+    refused.assert_code(3);
+    assert!(refused.stderr.contains("bitcost host restore"), "{refused:?}");
+    assert_eq!(mtu(), 1400, "nothing was put back");
+}
+
+/// After another boot, settings of a network namespace that is gone are gone with it.
+pub fn other_boot() {
+    let host = Host::new();
+    let before = Header { boot: "another".to_owned(), is_first_network: false, ..Header::now(1) };
+    let path = host.write_journal(&before, &[mtu_left_changed()], "");
+    host.test(&[]).assert_code(3);
+    let restored = host.bitcost(&["host", "restore"]);
+    restored.assert_code(0);
+    assert!(restored.stdout.contains("its network namespace is gone"), "{}", restored.stdout);
+    assert_eq!((mtu(), path.exists()), (1400, false), "what stands here is of somebody else");
+    host.test(&[]).assert_code(0);
+}
+
+/// Wishes that this host cannot fulfil fail the run, with what to do, and nothing is left changed.
+pub fn refused_wishes() {
+    let host = Host::new();
+    for (words, code, says) in [
+        (["--sender-device", "a1"], 3, "there is none of that name here; did you mean a0"),
+        (["--offloads", "sender: rx-gor on"], 1, "did you mean rx-gro"),
+        (["--offloads", "sender: rx-lro on"], 1, "rx-lro asked on, in force off [fixed]: the device does not let"),
+        (["--offloads", "sender: vlan-challenged off"], 1, "attempt to change non-ethtool features"),
+        (["--sysctl", "sender: net.ipv4.tcp_sakc=0"], 1, "did you mean tcp_sack"),
+        (["--sysctl", "net.ipv4.tcp_sack=0"], 2, "both are asked to set it (sysctl): ask it of one end"),
+    ] {
+        let done = host.test(&words);
+        done.assert_code(code);
+        assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
+    }
+    let done = host.test(&["--sysctl", "sender: net.core.rmem_max=99999"]);
+    done.assert_code(1);
+    let is_there = Path::new("/proc/sys/net/core/rmem_max").exists();
+    let says = if is_there { "one value for the whole machine, which only root may write" } else { "No such file" };
+    assert!(done.stderr.contains(says), "{}", done.stderr);
+    let powerless = host.started(
+        &["setpriv", "--bounding-set=-all", "--"],
+        &["test", "tcp", "--receiver", "local", "-t", "100ms", "--device-mtu", "sender: 1400"],
+    );
+    powerless.assert_code(1);
+    assert!(powerless.stderr.contains("it needs CAP_NET_ADMIN in the network namespace"), "{}", powerless.stderr);
+    assert!(host::journal::all(&host.state()).is_empty());
+}

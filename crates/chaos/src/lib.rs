@@ -1,0 +1,80 @@
+//! For tests only: kills bitcost at every step of applying and restoring, and looks from outside whether its hosts are
+//! as before.
+//!
+//! A run changes settings of two hosts, which are network namespaces of the caller: `c0`, where the controller is too,
+//! and `c1`, behind a stand-in for ssh. Nothing of the machine is reached. What the settings are is read by
+//! `ethtool`, `ip`, `tc` and `grep`, never by bitcost.
+//!
+//! | file | it is |
+//! |---|---|
+//! | world | the two hosts, their settings as other programs see them, and the processes |
+//! | trace | system calls of a process and of all that it starts, each stopped before it is made |
+//! | step | what such a call is to a host's settings, by name |
+//! | scene | how a process is led to a step, and who is killed there |
+//! | random | deaths at random times, and processes that are stopped |
+//! | verdict | whether everything is as before, and by whose doing |
+//! | tally | what came of all deaths |
+
+mod random;
+mod scene;
+mod step;
+mod tally;
+mod trace;
+mod verdict;
+mod world;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+
+pub use tally::Tally;
+
+use crate::step::Who;
+use crate::world::World;
+
+/// How many deaths, and how long a host may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Deaths, those at named steps and those at random times.
+    pub kills: usize,
+    /// Of the choice of steps, victims and times.
+    pub seed: u64,
+    /// Within what time everything must be as before, and no process left.
+    pub limit: Duration,
+    /// Whether processes are also stopped (SIGSTOP), which takes as long as a lease.
+    pub stops: bool,
+}
+
+/// Kills `program` (bitcost) as the plan says, in the caller's network namespace, which must be a private one.
+///
+/// `say` hears a line for each death.
+///
+/// # Errors
+/// When the hosts cannot be made, or cannot be brought back for the next death.
+pub fn run(program: &Path, plan: Plan, say: &mut dyn FnMut(&str)) -> Result<Tally, String> {
+    let world = World::new(program, plan.limit)?;
+    let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
+    let mut tally = Tally::default();
+    let deaths = scene::deaths(&world, plan.kills, &mut random)?;
+    tally.steps = deaths.steps;
+    let at_steps = deaths.chosen.len();
+    for death in &deaths.chosen {
+        let outcome = death.come(&world)?;
+        tally.add(&death.to_string(), outcome, say);
+        world.check_usable()?;
+    }
+    let span = random::span(&world)?;
+    for _ in at_steps..plan.kills {
+        let (name, outcome) = random::death(&world, span, &mut random)?;
+        tally.add(&name, outcome, say);
+        world.check_usable()?;
+    }
+    for who in plan.stops.then_some([Who::Agent, Who::Keeper, Who::Controller]).into_iter().flatten() {
+        let outcome = random::stopped(&world, who)?;
+        tally.add_stop(&format!("{who} stopped"), outcome, say);
+        world.check_usable()?;
+    }
+    Ok(tally)
+}

@@ -1,0 +1,61 @@
+//! `cargo xtask chaos`: deaths at every step, in network namespaces of their own.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// How many deaths.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// How many deaths: most at named steps, the others at random times
+    #[arg(long, default_value_t = 200)]
+    kills: usize,
+    /// Of the choice of victims and times; printed with each death
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print a line for each death
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+/// Within what time everything must be as before.
+const LIMIT: Duration = Duration::from_secs(6);
+
+/// Kills and tells what came of it; whether all was as it should be.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let program = build()?;
+    // From here on nothing of the machine can be reached.
+    testkit::enter_private_network().map_err(anyhow::Error::msg)?;
+    let began = Instant::now();
+    let plan = chaos::Plan { kills: arguments.kills, seed: arguments.seed, limit: LIMIT, stops: true };
+    let mut count = 0;
+    let mut say = |line: &str| {
+        count += 1;
+        if arguments.verbose || line.contains("WRONG") {
+            println!("{count:>4} {line}");
+        } else if count % 20 == 0 {
+            eprintln!("{count} deaths after {:.0} s", began.elapsed().as_secs_f64());
+        }
+    };
+    let tally = chaos::run(&program, plan, &mut say).map_err(anyhow::Error::msg)?;
+    print!("{tally}");
+    println!("seed {}, {:.0} s", arguments.seed, began.elapsed().as_secs_f64());
+    Ok(tally.wrong().is_empty())
+}
+
+/// The program, built as users build it, beside this one.
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo).args(["build", "--quiet", "--release", "--package", "bitcost"]).status();
+    if !built.context("start cargo")?.success() {
+        bail!("bitcost cannot be built");
+    }
+    let program = std::env::current_exe()?.with_file_name("bitcost");
+    if program.exists() {
+        Ok(program)
+    } else {
+        bail!("{} was not built: run this as cargo xtask chaos", program.display())
+    }
+}
