@@ -3,6 +3,7 @@
 mod bench_peers;
 mod chaos_verb;
 mod delay_line;
+mod ssh_pair;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ enum Verb {
     DelayLine(delay_line::Arguments),
     /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are as before
     Chaos(chaos_verb::Arguments),
+    /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs root and openssh-server
+    SshPair(ssh_pair::Arguments),
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
     OffloadsOff { device: String },
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
         Verb::DelayLine(arguments) => delay_line::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
+        Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };

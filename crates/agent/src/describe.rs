@@ -38,6 +38,18 @@ pub fn route(to: IpAddr) -> Result<Route, String> {
     Ok(Route { device, source: route.source, is_local: route.is_local })
 }
 
+/// The addresses of an interface, without those of the link alone.
+///
+/// # Errors
+/// A sentence when there is no such interface; near matches are named.
+pub fn addresses(device: &str) -> Result<Vec<IpAddr>, String> {
+    host::check_device(device).map_err(|error| error.to_string())?;
+    let say = |error: netlink::Error| error.to_string();
+    let mut rtnl = netlink::Rtnl::open().map_err(say)?;
+    let index = rtnl.link(device).map_err(say)?.index;
+    rtnl.addresses(index).map_err(say)
+}
+
 /// The kernel threads that handle what `device` received; absent where the kernel does not tell.
 pub fn napi_threads(device: &str) -> Option<Vec<u32>> {
     let index = netlink::Rtnl::open().ok()?.link(device).ok()?.index;

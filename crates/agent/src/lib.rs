@@ -68,8 +68,20 @@ pub fn serve(
     keeping: &Keeping,
     between: &[Node],
 ) -> Result<(), AgentError> {
+    let (outbox, writer) = Outbox::new(output);
+    let served = serve_to_end(input, outbox, keeping, between);
+    writer.finish();
+    served
+}
+
+/// The host is as before when this returns.
+fn serve_to_end(
+    input: impl Read + Send + 'static,
+    outbox: Outbox,
+    keeping: &Keeping,
+    between: &[Node],
+) -> Result<(), AgentError> {
     let inbox = read_messages(input);
-    let outbox = Outbox::new(output);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
     let mut run = None;
     loop {
@@ -138,6 +150,10 @@ fn answer(
             Ok(route) => outbox.send(&FromAgent::Route(route)),
             Err(reason) => outbox.send(&FromAgent::Failed { reason }),
         },
+        ToAgent::AddressesOf { device } => match describe::addresses(&device) {
+            Ok(addresses) => outbox.send(&FromAgent::AddressesOf { addresses }),
+            Err(reason) => outbox.send(&FromAgent::Failed { reason }),
+        },
         ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
         ToAgent::Prepare(prepare) => {
             *run = None;
@@ -150,7 +166,7 @@ fn answer(
             *run = None;
             outbox.send(&FromAgent::Stopped);
         }
-        ToAgent::Renew => {}
+        ToAgent::Renew => outbox.send(&FromAgent::Alive),
     }
     Ok(())
 }

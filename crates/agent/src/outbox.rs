@@ -1,27 +1,55 @@
 //! The agent's way out: whole messages, from any of its threads.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 use wire::{FromAgent, encode};
 
-/// Where messages to the controller go.
+/// How long the last messages may take to be written.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Where messages to the controller go. Nobody waits here, whatever becomes of the connection.
 #[derive(Clone)]
 pub struct Outbox {
-    output: Arc<Mutex<dyn Write + Send>>,
+    frames: Sender<Vec<u8>>,
+}
+
+/// The thread that writes them.
+pub struct Writer {
+    /// Ends with the thread.
+    done: Receiver<()>,
 }
 
 impl Outbox {
-    pub fn new(output: impl Write + Send + 'static) -> Outbox {
-        Outbox { output: Arc::new(Mutex::new(output)) }
+    /// Messages written to `output` in their order, until every clone is dropped.
+    pub fn new(mut output: impl Write + Send + 'static) -> (Outbox, Writer) {
+        let (frames, to_write) = mpsc::channel::<Vec<u8>>();
+        let (end, done) = mpsc::channel();
+        std::thread::spawn(move || {
+            let _end: Sender<()> = end;
+            for frame in to_write {
+                // A controller that is gone is noticed at the input, which ends too.
+                if output.write_all(&frame).and_then(|()| output.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        (Outbox { frames }, Writer { done })
     }
 
-    /// Sends a message. A controller that is gone is noticed at the input, which ends too.
+    /// Sends a message.
     pub fn send(&self, message: &FromAgent) {
         let frame = encode(message).or_else(|error| encode(&FromAgent::Failed { reason: error.to_string() }));
         if let Ok(frame) = frame {
-            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = output.write_all(&frame).and_then(|()| output.flush());
+            let _ = self.frames.send(frame);
         }
+    }
+}
+
+impl Writer {
+    /// Waits until everything is written, or for a second where the connection takes nothing.
+    pub fn finish(self) {
+        let _ = self.done.recv_timeout(LAST);
     }
 }

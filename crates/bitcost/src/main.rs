@@ -2,6 +2,7 @@
 
 mod failure;
 mod hosts;
+mod identity;
 mod mode_search;
 mod output;
 mod place;

@@ -43,7 +43,7 @@ fn play(session: &mut Session, search: &mut ModeSearch, plan: &Plan, facts: Fact
                     Err(reason) => candidate.refused = Some(reason),
                 }
             }
-            Event::RunFailed { run, kind: FailureKind::Failed, reason } => {
+            Event::RunFailed { run, kind: FailureKind::Failed | FailureKind::Lost, reason } => {
                 search.candidates[run as usize].refused = Some(reason);
             }
             _ => {}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use drive::{DriveError, Ends, Session, Way};
 use lab::{Lab, LabError, NapiState, Topology};
@@ -150,7 +151,16 @@ fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failur
         lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way { place: format!("netns:{name}"), command: Box::new(command), device, addresses, cpus, explain: None })
+    Ok(Way {
+        place: format!("netns:{name}"),
+        command: Box::new(command),
+        device,
+        addresses,
+        cpus,
+        explain: None,
+        opening: None,
+        patience: Duration::ZERO,
+    })
 }
 
 /// What is said where both ends share the only CPU.

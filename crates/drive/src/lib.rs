@@ -8,16 +8,20 @@ mod pair;
 mod run;
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, Write};
 use std::net::IpAddr;
 use std::process::Command;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use model::event::{EndDescription, Event, FailureKind};
 use model::plan::Plan;
 use model::record::Role;
 use wire::Route;
 
+pub use crate::link::OUTPUT_ENDED;
 use crate::pair::Pair;
 use crate::run::RunError;
 
@@ -35,10 +39,18 @@ pub struct Way {
     pub cpus: Vec<u32>,
     /// How a command that ended is told; absent: by its exit status alone, and it shares this program's standard error.
     pub explain: Option<Explain>,
+    /// What is said to the command before it becomes an agent; absent: nothing, it is one at once.
+    pub opening: Option<Opening>,
+    /// How long an agent that was lost is tried to be started again; zero: once.
+    pub patience: Duration,
 }
 
 /// Tells how a command ended, from its exit code (absent after a signal) and the end of what it wrote to standard error.
 pub type Explain = Rc<dyn Fn(Option<i32>, &str) -> String>;
+
+/// Speaks with a command until it is an agent, over its input and output, and calls the third argument now and then
+/// to show that it goes on. It may say [`OUTPUT_ENDED`] where the command has ended: its end is then told.
+pub type Opening = Arc<dyn Fn(&mut dyn Write, &mut dyn BufRead, &mut dyn FnMut()) -> Result<(), String> + Send + Sync>;
 
 /// Both ways.
 pub struct Ends {
@@ -94,6 +106,8 @@ pub enum Ending {
 pub struct Session<'a> {
     pair: Pair,
     stop: &'a AtomicBool,
+    /// The last run failed: both agents must come to rest before the next one.
+    is_upset: bool,
 }
 
 impl<'a> Session<'a> {
@@ -102,7 +116,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When an agent cannot be started or speaks another version.
     pub fn open(ends: Ends, stop: &'a AtomicBool) -> Result<Session<'a>, DriveError> {
-        Ok(Session { pair: Pair::open(ends, stop)?, stop })
+        Ok(Session { pair: Pair::open(ends, stop)?, stop, is_upset: false })
     }
 
     /// The way to the host of one end: its device, addresses and CPUs may still be set.
@@ -116,6 +130,14 @@ impl<'a> Session<'a> {
     /// When it has no route there.
     pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, DriveError> {
         self.pair.route(role, to, self.stop)
+    }
+
+    /// The addresses of an interface of one end's host.
+    ///
+    /// # Errors
+    /// When it has no such interface.
+    pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, DriveError> {
+        self.pair.addresses(role, device, self.stop)
     }
 
     /// What both ends are.
@@ -156,6 +178,10 @@ impl<'a> Session<'a> {
                 emit(sink, Event::ExecutionEnded { at: now(), enough_blocks: Some(planned.block) })?;
                 return Ok(Ending::Complete);
             }
+            match self.settle(sink) {
+                Err(DriveError::Stopped) => return Ok(Ending::Interrupted),
+                settled => settled?,
+            }
             emit(sink, Event::RunBegan { run: planned.index, at: now() })?;
             let conditions = &plan.cells[planned.cell].conditions;
             match run::execute(&mut self.pair, planned.index, conditions, self.stop, sink) {
@@ -165,18 +191,29 @@ impl<'a> Session<'a> {
                     emit(sink, Event::RunFailed { run: planned.index, kind: FailureKind::Interrupted, reason })?;
                     return Ok(Ending::Interrupted);
                 }
-                Err(RunError::Failed(reason)) => {
-                    emit(sink, Event::RunFailed { run: planned.index, kind: FailureKind::Failed, reason })?;
-                    match self.pair.recover(self.stop) {
-                        Err(DriveError::Stopped) => return Ok(Ending::Interrupted),
-                        recovered => recovered?,
-                    }
-                }
+                Err(RunError::Failed(reason)) => self.fail(planned.index, FailureKind::Failed, reason, sink)?,
+                Err(RunError::Lost(reason)) => self.fail(planned.index, FailureKind::Lost, reason, sink)?,
                 Err(RunError::Sink(reason)) => return Err(DriveError::Sink(reason)),
             }
         }
         emit(sink, Event::ExecutionEnded { at: now(), enough_blocks: None })?;
         Ok(Ending::Complete)
+    }
+
+    fn fail(&mut self, run: u32, kind: FailureKind, reason: String, sink: &mut Sink) -> Result<(), DriveError> {
+        self.is_upset = true;
+        emit(sink, Event::RunFailed { run, kind, reason })
+    }
+
+    /// Brings both agents to rest after a run that failed, and back where they are lost.
+    fn settle(&mut self, sink: &mut Sink) -> Result<(), DriveError> {
+        if !self.is_upset {
+            return Ok(());
+        }
+        let mut tell = |role, reason: &str| emit(sink, Event::Reconnecting { role, reason: reason.to_owned() });
+        self.pair.recover(self.stop, &mut tell)?;
+        self.is_upset = false;
+        Ok(())
     }
 
     fn stopped(&self) -> bool {

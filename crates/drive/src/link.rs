@@ -1,8 +1,8 @@
 //! One agent: its process, and whole messages both ways.
 
-use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::mpsc::Sender;
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use model::record::Role;
 use wire::{Decoder, FromAgent, ToAgent, encode};
 
-use crate::{Explain, Way};
+use crate::{Explain, Opening, Way};
 
 /// Why nothing comes any more from an agent that says nothing wrong.
 pub const OUTPUT_ENDED: &str = "its output ended";
@@ -32,9 +32,14 @@ pub struct Incoming {
 /// An agent's process. Dropping it ends the process.
 pub struct Link {
     child: Child,
-    input: Option<ChildStdin>,
+    /// What it is told; written by a thread of its own, since a connection that is cut takes nothing.
+    frames: Option<Sender<Vec<u8>>>,
     said: Option<Said>,
     pub generation: u32,
+    /// When the last word came from it.
+    heard: Instant,
+    /// Whether any word of the control protocol came.
+    has_spoken: bool,
 }
 
 impl Link {
@@ -47,23 +52,42 @@ impl Link {
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
-        let input = child.stdin.take();
-        if let Some(output) = child.stdout.take() {
-            std::thread::spawn(move || {
-                let end =
-                    forward(output, |message| inbox.send(Incoming { role, generation, content: Ok(message) }).is_ok());
-                let _ = inbox.send(Incoming { role, generation, content: Err(end) });
-            });
+        let (frames, to_write) = mpsc::channel();
+        if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
+            let talk = Talk { role, generation, inbox, opening: way.opening.clone() };
+            std::thread::spawn(move || talk.carry(input, output, to_write));
         }
         let said = way.explain.clone().zip(child.stderr.take()).map(|(explain, errors)| Said::new(explain, errors));
-        Ok(Link { child, input, said, generation })
+        Ok(Link { child, frames: Some(frames), said, generation, heard: Instant::now(), has_spoken: false })
     }
 
     /// Sends a message. A broken pipe is no error here: the end of its output tells the same.
     pub fn send(&mut self, message: &ToAgent) {
-        if let (Some(input), Ok(frame)) = (&mut self.input, encode(message)) {
-            let _ = input.write_all(&frame).and_then(|()| input.flush());
+        if let (Some(frames), Ok(frame)) = (&self.frames, encode(message)) {
+            let _ = frames.send(frame);
         }
+    }
+
+    /// Notes that a word came.
+    pub fn hear(&mut self, content: &Result<FromAgent, String>) {
+        self.heard = Instant::now();
+        self.has_spoken |= matches!(content, Ok(message) if *message != FromAgent::Alive);
+    }
+
+    /// How long nothing came, where that is longer than `limit`; before its first word, longer than `greeting`.
+    pub fn silence(&self, limit: Duration, greeting: Duration) -> Option<Duration> {
+        let silence = self.heard.elapsed();
+        (silence > if self.has_spoken { limit } else { greeting }).then_some(silence)
+    }
+
+    /// Whether any word of the control protocol came.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
+    /// Ends a process that nothing can be said to any more, at once.
+    pub fn abandon(mut self) {
+        let _ = self.child.kill();
     }
 
     /// How the process ended; absent when it does not within a moment.
@@ -77,15 +101,50 @@ impl Link {
             }
         }
     }
-}
 
-impl Link {
     /// How the process ended, in words.
     fn told(&self, status: ExitStatus, deadline: Instant) -> String {
         match &self.said {
             Some(said) => (said.explain)(status.code(), said.text(deadline).trim()),
             None => format!("it ended with {status}"),
         }
+    }
+}
+
+/// What goes to and fro between the controller and one agent, in threads of their own.
+struct Talk {
+    role: Role,
+    generation: u32,
+    inbox: Sender<Incoming>,
+    opening: Option<Opening>,
+}
+
+impl Talk {
+    /// Makes the way's opening, then passes on messages both ways until the output ends.
+    fn carry(self, mut input: ChildStdin, output: ChildStdout, frames: Receiver<Vec<u8>>) {
+        let mut output = BufReader::new(output);
+        if let Some(opening) = &self.opening {
+            let mut sign = || {
+                let _ = self.pass(Ok(FromAgent::Alive));
+            };
+            if let Err(reason) = opening(&mut input, &mut output, &mut sign) {
+                self.pass(Err(reason));
+                return;
+            }
+        }
+        std::thread::spawn(move || {
+            for frame in frames {
+                if input.write_all(&frame).and_then(|()| input.flush()).is_err() {
+                    return;
+                }
+            }
+        });
+        let end = forward(output, |message| self.pass(Ok(message)));
+        self.pass(Err(end));
+    }
+
+    fn pass(&self, content: Result<FromAgent, String>) -> bool {
+        self.inbox.send(Incoming { role: self.role, generation: self.generation, content }).is_ok()
     }
 }
 
@@ -123,7 +182,11 @@ impl Said {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.input = None;
+        self.frames = None;
+        if !self.has_spoken {
+            // It has nothing to put back, and its way may still be waiting for somebody.
+            let _ = self.child.kill();
+        }
         let deadline = Instant::now() + Duration::from_secs(2);
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= deadline {

@@ -1,19 +1,23 @@
 //! Both agents together: waiting for either while both are told that their controller lives.
 
+mod loss;
+mod recover;
+
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use model::event::EndDescription;
 use model::record::{Role, Sample};
 use wire::{FromAgent, Lease, PROTOCOL, Route, ToAgent};
 
-use crate::link::{Incoming, Link, OUTPUT_ENDED};
+use crate::link::{Incoming, Link};
 use crate::{DriveError, Ends, Way};
 
-/// How long an agent may take to start and answer.
-const GREETING: Duration = Duration::from_secs(20);
+/// How long an agent may take in all to start and greet, with its program copied over a slow line.
+const START: Duration = Duration::from_secs(600);
 
 /// How long an agent may take for an answer that needs no traffic.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -28,6 +32,8 @@ pub enum WaitError {
     Stopped,
     /// An agent failed, died, or took too long: in words.
     Failed(String),
+    /// The connection to an agent was lost: in words.
+    Lost(String),
 }
 
 /// The two agents.
@@ -37,11 +43,15 @@ pub struct Pair {
     links: [Option<Link>; 2],
     ends: Ends,
     inbox: Receiver<Incoming>,
+    /// What came and was not looked at yet.
+    backlog: VecDeque<Incoming>,
     outbox: Sender<Incoming>,
     generation: u32,
     renewed: Instant,
     epoch: Instant,
 }
+
+const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
 fn slot(role: Role) -> usize {
     match role {
@@ -55,7 +65,8 @@ impl Pair {
     pub fn open(ends: Ends, stop: &AtomicBool) -> Result<Pair, DriveError> {
         let (outbox, inbox) = mpsc::channel();
         let now = Instant::now();
-        let mut pair = Pair { links: [None, None], ends, inbox, outbox, generation: 0, renewed: now, epoch: now };
+        let (links, backlog) = ([None, None], VecDeque::new());
+        let mut pair = Pair { links, ends, inbox, backlog, outbox, generation: 0, renewed: now, epoch: now };
         pair.start(Role::Sender, stop)?;
         pair.start(Role::Receiver, stop)?;
         Ok(pair)
@@ -70,7 +81,7 @@ impl Pair {
         let link = Link::start(role, self.ends.way(role), self.generation, self.outbox.clone());
         self.links[slot(role)] = Some(link.map_err(|reason| self.agent_error(role, reason))?);
         self.send(role, &ToAgent::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() });
-        let hello = self.wait(role, GREETING, "its greeting", stop, |message| match message {
+        let hello = self.wait(role, START, "its greeting", stop, |message| match message {
             FromAgent::Hello { protocol, version } => Some((protocol, version)),
             _ => None,
         });
@@ -91,7 +102,7 @@ impl Pair {
     fn agent_result<T>(&mut self, role: Role, result: Result<T, WaitError>) -> Result<T, DriveError> {
         result.map_err(|error| match error {
             WaitError::Stopped => DriveError::Stopped,
-            WaitError::Failed(reason) => self.agent_error(role, reason),
+            WaitError::Failed(reason) | WaitError::Lost(reason) => self.agent_error(role, reason),
         })
     }
 
@@ -117,38 +128,14 @@ impl Pair {
         self.agent_result(role, route)
     }
 
-    /// Brings both agents to rest after a failed run; one that is gone or does not come to rest is replaced.
-    pub fn recover(&mut self, stop: &AtomicBool) -> Result<(), DriveError> {
-        let roles = [Role::Sender, Role::Receiver];
-        // Both rest before one is started: what the other says about the failed run is heard here.
-        for role in roles {
-            self.send(role, &ToAgent::Stop);
-            let is_gone = self.links[slot(role)].is_none();
-            if is_gone || self.wait_past_failures(role, ANSWER).is_err() {
-                self.links[slot(role)] = None;
-            }
-        }
-        for role in roles {
-            // Where no agent could be started any more the place itself is gone, and no run has a chance.
-            (self.ends.way(role).command)().map_err(|reason| self.agent_error(role, reason))?;
-            if self.links[slot(role)].is_none() {
-                self.start(role, stop)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn wait_past_failures(&mut self, role: Role, patience: Duration) -> Result<(), WaitError> {
-        let deadline = Instant::now() + patience;
-        let never = AtomicBool::new(false);
-        loop {
-            match self.next(deadline, "rest", &never, role)? {
-                (from, Ok(FromAgent::Stopped)) if from == role => return Ok(()),
-                (from, Err(reason)) if from == role => return Err(WaitError::Failed(reason)),
-                (from, Err(_)) => self.links[slot(from)] = None,
-                _ => {}
-            }
-        }
+    /// The addresses of one of an end's interfaces.
+    pub fn addresses(&mut self, role: Role, device: &str, stop: &AtomicBool) -> Result<Vec<IpAddr>, DriveError> {
+        self.send(role, &ToAgent::AddressesOf { device: device.to_owned() });
+        let addresses = self.wait(role, ANSWER, "the addresses of an interface", stop, |message| match message {
+            FromAgent::AddressesOf { addresses } => Some(addresses),
+            _ => None,
+        });
+        self.agent_result(role, addresses)
     }
 
     pub fn send(&mut self, role: Role, message: &ToAgent) {
@@ -185,40 +172,16 @@ impl Pair {
         loop {
             let (from, message) = self.next(deadline, what, stop, role)?;
             match message {
-                Ok(FromAgent::Failed { reason }) => return Err(WaitError::Failed(self.cause(from, &reason))),
+                Ok(FromAgent::Failed { reason }) => return Err(self.cause(from, &reason)),
                 Ok(FromAgent::Progress(sample)) => progress(from, *sample)?,
                 Ok(message) => {
                     if let Some(found) = pick(from, message) {
                         return Ok(found);
                     }
                 }
-                Err(reason) => return Err(WaitError::Failed(self.died(from, &reason))),
+                Err(reason) => return Err(self.died(from, &reason)),
             }
         }
-    }
-
-    /// What an agent says of a failed run; when the other one is gone, that: it is what this one noticed.
-    fn cause(&mut self, role: Role, reason: &str) -> String {
-        let other = role.other();
-        match self.links[slot(other)].as_mut().and_then(Link::ending) {
-            Some(ending) => self.gone(other, &ending),
-            None => format!("the {}: {reason}", role.name()),
-        }
-    }
-
-    /// Says how an agent went whose output ended or was none of ours.
-    fn died(&mut self, role: Role, reason: &str) -> String {
-        match self.links[slot(role)].as_mut().and_then(Link::ending) {
-            Some(ending) if reason == OUTPUT_ENDED => self.gone(role, &ending),
-            Some(ending) => self.gone(role, &format!("{reason} ({ending})")),
-            None => self.gone(role, reason),
-        }
-    }
-
-    /// Lets go of an agent that is gone.
-    fn gone(&mut self, role: Role, how: &str) -> String {
-        self.links[slot(role)] = None;
-        format!("the agent of the {} is gone: {how}", role.name())
     }
 
     /// The next word of either agent, with both leases renewed meanwhile.
@@ -234,6 +197,18 @@ impl Pair {
                 return Err(WaitError::Stopped);
             }
             self.renew();
+            // What came while nobody listened is no silence.
+            while let Ok(incoming) = self.inbox.try_recv() {
+                self.take_in(incoming);
+            }
+            if let Some(lost) = self.silent() {
+                return Err(lost);
+            }
+            while let Some(incoming) = self.backlog.pop_front() {
+                if self.is_current(&incoming) {
+                    return Ok((incoming.role, incoming.content));
+                }
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(WaitError::Failed(format!(
@@ -241,10 +216,18 @@ impl Pair {
                     role.name()
                 )));
             }
-            match self.inbox.recv_timeout(left.min(LOOK)) {
-                Ok(incoming) if self.is_current(&incoming) => return Ok((incoming.role, incoming.content)),
-                Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            if let Ok(incoming) = self.inbox.recv_timeout(left.min(LOOK)) {
+                self.take_in(incoming);
             }
+        }
+    }
+
+    fn take_in(&mut self, incoming: Incoming) {
+        if self.is_current(&incoming) {
+            if let Some(link) = &mut self.links[slot(incoming.role)] {
+                link.hear(&incoming.content);
+            }
+            self.backlog.push_back(incoming);
         }
     }
 

@@ -44,6 +44,7 @@ const COOLDOWN_NS: u64 = 10_000_000;
 pub enum RunError {
     Stopped,
     Failed(String),
+    Lost(String),
     Sink(String),
 }
 
@@ -52,6 +53,7 @@ impl From<WaitError> for RunError {
         match error {
             WaitError::Stopped => RunError::Stopped,
             WaitError::Failed(reason) => RunError::Failed(reason),
+            WaitError::Lost(reason) => RunError::Lost(reason),
         }
     }
 }

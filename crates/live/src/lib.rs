@@ -40,6 +40,9 @@ impl View {
             Event::Progress { role: Role::Receiver, sample, .. } => self.progress(sample),
             Event::RunEnded { run, sender, receiver, .. } => self.run_ended(*run, sender, receiver),
             Event::RunFailed { run, reason, .. } => self.run_failed(*run, reason),
+            Event::Reconnecting { role, reason } => {
+                self.always(&format!("the {} is out of reach, tried again: {reason}", role.name()));
+            }
             Event::ExecutionEnded { .. } => self.bar.finish_and_clear(),
             _ => {}
         }
@@ -112,7 +115,11 @@ impl View {
     fn run_failed(&mut self, run: u32, reason: &str) {
         self.count_off(run);
         self.bar.inc(1);
-        let line = format!("{} · no result: {reason}", self.title(run));
+        self.always(&format!("{} · no result: {reason}", self.title(run)));
+    }
+
+    /// A line that stays, also where there is a terminal.
+    fn always(&self, line: &str) {
         if self.terminal { self.bar.println(line) } else { eprintln!("{line}") }
     }
 

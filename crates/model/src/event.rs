@@ -1,5 +1,7 @@
 //! The lines of an execution's log: made once, in order, never rewritten.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::machine::HostDescription;
@@ -8,7 +10,7 @@ use crate::record::{EndRecord, Role, Sample};
 use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Why a run has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +18,8 @@ pub const FORMAT: u32 = 1;
 pub enum FailureKind {
     /// An end died, hung, or could not do what was asked.
     Failed,
+    /// The connection to an agent was lost.
+    Lost,
     /// The user stopped the execution.
     Interrupted,
 }
@@ -29,6 +33,32 @@ pub struct EndDescription {
     pub place: String,
     /// What it is.
     pub host: HostDescription,
+}
+
+/// Hosts as they were named, and how they are reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedHosts {
+    /// The sender's.
+    pub sender: NamedHost,
+    /// The receiver's.
+    pub receiver: NamedHost,
+    /// The receiver's address for the data; absent: found by the hosts' names and interfaces.
+    pub receiver_address: Option<IpAddr>,
+    /// The program there; absent: this one, copied where it is not there.
+    pub remote_program: Option<String>,
+    /// The configuration that ssh is told to use; absent: the user's.
+    pub ssh_config: Option<String>,
+    /// Whether agents are started by sudo.
+    pub sudo: bool,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedHost {
+    /// `local`, or `ssh:` and what ssh is told.
+    pub place: String,
+    /// Its interface; absent: that of its route to the other.
+    pub device: Option<String>,
 }
 
 /// One line of the log.
@@ -66,6 +96,9 @@ pub enum Event {
         /// What was asked of the place and is not so, in words.
         #[serde(default)]
         notes: Vec<String>,
+        /// The hosts that were named, so that the execution can go on there; absent in the embedded lab.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hosts: Option<NamedHosts>,
     },
     /// The execution goes on after it was broken off.
     Resumed {
@@ -89,6 +122,13 @@ pub enum Event {
         role: Role,
         /// The reading.
         sample: Box<Sample>,
+    },
+    /// A host is out of reach, and is tried again; live views only, not kept in the log.
+    Reconnecting {
+        /// Which end.
+        role: Role,
+        /// What happened at the last attempt.
+        reason: String,
     },
     /// A run has its result.
     RunEnded {

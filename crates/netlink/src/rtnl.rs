@@ -13,6 +13,7 @@ const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_GETLINK: u16 = 18;
 const RTM_NEWADDR: u16 = 20;
+const RTM_GETADDR: u16 = 22;
 
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
@@ -29,6 +30,8 @@ const VETH_INFO_PEER: u16 = 1;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
+/// The scope of addresses that are valid on their link alone (rtnetlink.h).
+const RT_SCOPE_LINK: u8 = 253;
 pub(crate) const AF_INET: u8 = 2;
 pub(crate) const AF_INET6: u8 = 10;
 
@@ -172,6 +175,13 @@ impl Rtnl {
         self.connection.request(&asked, message).map(drop)
     }
 
+    /// The addresses of a link, without those that are valid on the link alone.
+    pub fn addresses(&mut self, index: u32) -> Result<Vec<IpAddr>, Error> {
+        let message = Message::new(RTM_GETADDR, 0, &[0; 8]);
+        let answer = self.connection.dump("list the addresses", message)?;
+        Ok(answer.iter().filter_map(|reply| read_address(reply, index)).collect())
+    }
+
     /// The link with this name. `ENODEV` when there is none in this namespace.
     pub fn link(&mut self, name: &str) -> Result<Link, Error> {
         let message = Message::new(RTM_GETLINK, 0, &link_header(0, 0, 0)).attribute_text(IFLA_IFNAME, name);
@@ -207,6 +217,21 @@ fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
         header.extend_from_slice(&word.to_ne_bytes());
     }
     header
+}
+
+/// `struct ifaddrmsg`: family, prefix length, flags, scope, link. The peer's address of a point-to-point link is not ours.
+fn read_address(reply: &Reply, index: u32) -> Option<IpAddr> {
+    let payload = &reply.payload;
+    if reply.kind != RTM_NEWADDR || u32_at(payload, 4)? != index || *payload.get(3)? >= RT_SCOPE_LINK {
+        return None;
+    }
+    let of = |kind| attribute(payload.get(8..)?, kind);
+    let bytes = of(IFA_LOCAL).or(of(IFA_ADDRESS))?;
+    match *payload.first()? {
+        AF_INET => Some(<[u8; 4]>::try_from(bytes).ok()?.into()),
+        AF_INET6 => Some(<[u8; 16]>::try_from(bytes).ok()?.into()),
+        _ => None,
+    }
 }
 
 fn read_link(reply: &Reply) -> Option<Link> {

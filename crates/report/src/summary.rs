@@ -225,7 +225,7 @@ impl<'a> Log<'a> {
         for event in events {
             match event {
                 Event::Planned { plan } => log.plan = Some(plan),
-                Event::Prepared { lab, ends, shared_cpus, notes } => {
+                Event::Prepared { lab, ends, shared_cpus, notes, .. } => {
                     log.summary.place_notes.clone_from(notes);
                     log.summary.lab.clone_from(lab);
                     log.summary.ends.clone_from(ends);
@@ -243,7 +243,10 @@ impl<'a> Log<'a> {
                     log.outcomes.remove(run);
                 }
                 Event::ExecutionEnded { enough_blocks, .. } => log.enough_blocks = *enough_blocks,
-                Event::ExecutionBegan { .. } | Event::Resumed { .. } | Event::Progress { .. } => {}
+                Event::ExecutionBegan { .. }
+                | Event::Resumed { .. }
+                | Event::Progress { .. }
+                | Event::Reconnecting { .. } => {}
             }
         }
         Ok(log)
@@ -359,6 +362,7 @@ impl Runs {
     fn failed(&mut self, planned: &PlannedRun, cell: &Cell, kind: FailureKind, reason: &str) {
         let word = match kind {
             FailureKind::Failed => "failed",
+            FailureKind::Lost => "lost",
             FailureKind::Interrupted => "interrupted",
         };
         self.exclude(planned, cell, format!("{word}: {reason}"));

@@ -77,7 +77,7 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
-        if matches!(event, Event::Progress { .. }) {
+        if matches!(event, Event::Progress { .. } | Event::Reconnecting { .. }) {
             return Ok(());
         }
         self.write_line(event).map_err(|error| StoreError::CannotWrite { path: self.folder.join(LOG_NAME), error })

@@ -6,6 +6,7 @@
 
 pub mod gap;
 pub mod process;
+pub mod sshd;
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};

@@ -30,9 +30,14 @@ impl Family {
         command.env(FAMILY_VARIABLE, &self.name);
     }
 
+    /// The variable that members have in their environment: `NAME=value`.
+    pub fn variable(&self) -> String {
+        format!("{FAMILY_VARIABLE}={}", self.name)
+    }
+
     /// The members that live.
     pub fn members(&self) -> Vec<u32> {
-        let variable = format!("{FAMILY_VARIABLE}={}", self.name);
+        let variable = self.variable();
         let is_member = |pid: &u32| words(*pid, "environ").contains(&variable);
         processes().into_iter().filter(is_member).collect()
     }

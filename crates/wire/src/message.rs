@@ -87,6 +87,11 @@ pub enum ToAgent {
         /// An address, such as the other end's.
         to: IpAddr,
     },
+    /// Asks for [`FromAgent::AddressesOf`].
+    AddressesOf {
+        /// One of the host's interfaces.
+        device: String,
+    },
     /// Asks for [`FromAgent::Clock`].
     Clock,
     /// Asks to make an end ready: [`FromAgent::Listening`].
@@ -105,7 +110,7 @@ pub enum ToAgent {
     },
     /// Ends the present run at once; answered by [`FromAgent::Stopped`].
     Stop,
-    /// Nothing but a sign of life.
+    /// Nothing but a sign of life; answered by [`FromAgent::Alive`].
     Renew,
 }
 
@@ -124,6 +129,13 @@ pub enum FromAgent {
     Host(Box<HostDescription>),
     /// The way to an address.
     Route(Route),
+    /// The addresses of an interface, without those of the link alone.
+    AddressesOf {
+        /// In the kernel's order.
+        addresses: Vec<IpAddr>,
+    },
+    /// Nothing but a sign of life.
+    Alive,
     /// The host's monotonic clock.
     Clock {
         /// Now.

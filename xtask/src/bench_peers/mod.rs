@@ -213,7 +213,7 @@ pub fn offloads_off(device: &str) -> Result<()> {
 }
 
 /// A program of this workspace, built in release mode beside this one.
-fn built(name: &str) -> Result<PathBuf> {
+pub fn built(name: &str) -> Result<PathBuf> {
     let status = Command::new(env!("CARGO")).args(["build", "--release", "--package", name]).status();
     if !status.context("cargo build")?.success() {
         bail!("cargo build --release --package {name} failed");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use drive::{Ends, Session, Way};
@@ -100,6 +101,8 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
         addresses,
         cpus: vec![cpu],
         explain: None,
+        opening: None,
+        patience: Duration::ZERO,
     })
 }
 

@@ -3,6 +3,7 @@
 use agent::{Keeping, Node};
 
 use crate::failure::Failure;
+use crate::{identity, output};
 
 /// Where it plays.
 #[derive(clap::Args)]
@@ -13,6 +14,9 @@ pub struct Arguments {
     /// A node between the ends whose counters are read, too, and a file that refers to its network namespace
     #[arg(long, value_name = "NAME=PATH", value_parser = node)]
     pub between: Vec<Node>,
+    /// Print which program this is, and nothing else
+    #[arg(long, hide = true)]
+    pub identify: bool,
 }
 
 fn node(text: &str) -> Result<Node, String> {
@@ -22,6 +26,9 @@ fn node(text: &str) -> Result<Node, String> {
 
 /// Serves until standard input ends.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.identify {
+        return output::line(&identity::line().map_err(Failure::Environment)?);
+    }
     let keeping = if arguments.in_lab { Keeping::lab() } else { Keeping::journal_in(host::journal::folder()) };
     ::agent::serve(std::io::stdin(), std::io::stdout(), &keeping, &arguments.between)
         .map_err(|error| Failure::Environment(error.to_string()))

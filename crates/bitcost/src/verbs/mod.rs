@@ -10,6 +10,7 @@ mod run;
 mod show;
 mod studies;
 mod test;
+mod where_to;
 
 use clap::Subcommand;
 
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 /// Every verb.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Run a study in the embedded lab, and print its table
+    /// Run a study in the embedded lab or between hosts, and print its table
     Run(run::Arguments),
     /// Print every run of a study in its order, and how long it will all take; touch nothing
     Plan(plan::Arguments),

@@ -5,6 +5,7 @@ use model::study::Study;
 use model::units::show_duration;
 
 use super::run::{Order, new_seed};
+use super::where_to;
 use crate::failure::Failure;
 use crate::output;
 use crate::studies::find;
@@ -16,6 +17,8 @@ pub struct Arguments {
     study: String,
     #[command(flatten)]
     order: Order,
+    #[command(flatten)]
+    place: where_to::Place,
 }
 
 /// Prints the plan.
@@ -23,11 +26,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = find(&arguments.study)?;
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
-    output::print(&text(&study, &Plan::new(&study, seed, lengths)))
+    let place = arguments.place.asked()?.phrase(&study);
+    output::print(&text(&study, &Plan::new(&study, seed, lengths), place))
 }
 
-fn text(study: &Study, plan: &Plan) -> String {
+fn text(study: &Study, plan: &Plan, place: Option<String>) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
+    text.extend(place.map(|place| format!("{place}\n")));
     text += &format!(
         "{} runs: {} cells in {} blocks; about {}; order by seed {} (--seed {} gives it again)\n\n",
         plan.runs.len(),

@@ -11,14 +11,15 @@ use drive::{Ending, Session};
 use live::View;
 use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
-use model::study::{Cell, Study};
+use model::study::Study;
 use model::units::parse_duration;
 use report::{Summary, nothing_measured};
 use store::{Log, Writer};
 
 use super::show;
+use super::where_to::{self, Where};
 use crate::failure::Failure;
-use crate::place::{self, Prepared};
+use crate::place::Prepared;
 use crate::studies;
 
 /// How long, and in which order.
@@ -49,6 +50,8 @@ pub struct Arguments {
     study: Option<String>,
     #[command(flatten)]
     order: Order,
+    #[command(flatten)]
+    place: where_to::Place,
     /// The folder that gets a folder for this execution
     #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
     out: PathBuf,
@@ -107,7 +110,7 @@ pub fn new_seed() -> Result<u64, Failure> {
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let (folder, ending) = match &arguments.resume {
-        Some(folder) => resume(folder, arguments.study.as_deref(), &stop)?,
+        Some(folder) => resume(folder, &arguments, &stop)?,
         None => begin(&arguments, &stop)?,
     };
     let log = store::read(&folder)?;
@@ -154,9 +157,9 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
-    plan.cells.iter().try_for_each(|cell| place::check_cpus(&cell.conditions))?;
-    check_in_lab(&study, &plan)?;
-    let Prepared { mut session, ends, notes, shared_cpus } = place::embedded(&study.lab)?.prepare(stop)?;
+    let place = arguments.place.asked()?;
+    let Prepared { mut session, ends, notes, shared_cpus } = place.prepare(&study, &plan, stop)?;
+    tell(&place, &notes);
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
     let mut output = Output::new(writer);
@@ -169,8 +172,15 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
         study_text: study.text.clone(),
     })?;
     output.emit(Event::Planned { plan: plan.clone() })?;
-    output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus, notes })?;
+    output.emit(place.event(&study, ends, shared_cpus, notes))?;
     output.execute(&mut session, &study, &plan, &BTreeSet::new())
+}
+
+/// Says where it runs, where the user may have meant another place.
+fn tell(place: &Where, notes: &[String]) {
+    if matches!(place, Where::Hosts(_)) {
+        notes.iter().for_each(|note| eprintln!("note: {note}"));
+    }
 }
 
 /// What the study's stop rule says to the blocks that are in the log: enough, once there are as many as the study has at
@@ -190,41 +200,30 @@ fn command_line() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn resume(folder: &Path, study_named: Option<&str>, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
+fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     let log = store::read(folder)?;
     show::report_cut(&log);
     let (study, plan) = planned(&log)?;
-    if let Some(name) = study_named {
+    if let Some(name) = &arguments.study {
         same_study(&studies::find(name)?, &study)?;
     }
     let writer = Writer::resume(&log)?;
-    check_in_lab(&study, &plan)?;
-    let Prepared { mut session, ends, notes, shared_cpus } = place::embedded(&study.lab)?.prepare(stop)?;
-    let before = log.events.iter().find_map(|event| match event {
-        Event::Prepared { ends, .. } => Some(ends),
-        _ => None,
-    });
-    if let Some(before) = before {
-        same_machine(before, &ends)?;
+    let before = log.events.iter().find(|event| matches!(event, Event::Prepared { .. }));
+    let place = arguments.place.again(before)?;
+    let Prepared { mut session, ends, notes, shared_cpus } = place.prepare(&study, &plan, stop)?;
+    if let Some(Event::Prepared { ends: before, hosts, .. }) = before {
+        same_machines(before, &ends, hosts.is_some())?;
     }
+    tell(&place, &notes);
     let mut output = Output::new(writer);
     output.view.show(&Event::Planned { plan: plan.clone() });
     let done = done(&log);
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
-        output.emit(Event::Prepared { lab: Some(study.lab.clone()), ends, shared_cpus, notes })?;
+        output.emit(place.event(&study, ends, shared_cpus, notes))?;
     }
     output.execute(&mut session, &study, &plan, &done)
-}
-
-/// What cannot be had in the study's lab is said before anything is made.
-fn check_in_lab(study: &Study, plan: &Plan) -> Result<(), Failure> {
-    let check = |cell: &Cell| {
-        let outcome = cell.conditions.check_in_lab(study.lab.mtu_bytes);
-        outcome.map_err(|why| Failure::Usage(format!("{}: {}: {why}", study.name, cell.name())))
-    };
-    plan.cells.iter().try_for_each(check)
 }
 
 fn planned(log: &Log) -> Result<(Study, Plan), Failure> {
@@ -267,11 +266,16 @@ fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {
     )))
 }
 
-fn same_machine(before: &[EndDescription], now: &[EndDescription]) -> Result<(), Failure> {
+/// Of hosts that were named the names must be the same, too: like machines are not the same ones.
+fn same_machines(before: &[EndDescription], now: &[EndDescription], are_named: bool) -> Result<(), Failure> {
     let mut differences = Vec::new();
     for (was, is) in before.iter().zip(now) {
-        let end = is.host.differences(&was.host).into_iter();
-        differences.extend(end.map(|difference| format!("  {}: {difference}", is.role.name())));
+        let (name, end) = (is.role.name(), is.host.differences(&was.host));
+        if are_named && was.host.host_name != is.host.host_name {
+            let (was, is) = (&was.host.host_name, &is.host.host_name);
+            differences.push(format!("  {name}: host name: was {was}, is {is}"));
+        }
+        differences.extend(end.into_iter().map(|difference| format!("  {name}: {difference}")));
     }
     if differences.is_empty() {
         return Ok(());

@@ -164,8 +164,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Starts the agents: on the hosts that were named, else in the embedded lab.
 fn prepare<'a>(arguments: &Arguments, conditions: &Conditions, stop: &'a AtomicBool) -> Result<Prepared<'a>, Failure> {
-    if arguments.hosts.are_named() {
-        return arguments.hosts.prepare(&conditions.places, stop);
+    if let Some(named) = arguments.hosts.named(None)? {
+        return named.prepare(&conditions.places, stop);
     }
     place::check_cpus(conditions)?;
     conditions.check_in_lab(arguments.mtu).map_err(Failure::Usage)?;

@@ -16,12 +16,12 @@ if [ "$1" = -G ]; then
     exit 0
 fi
 host=$6
-[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $host -- $8 agent" ] || { echo "told: $*" >&2; exit 99; }
+[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $host -- $8" ] || { echo "told: $*" >&2; exit 99; }
 case "$host" in
-    me@web) exec "$8" agent ;;
+    me@web) exec sh -c "$8" ;;
     unknown) echo "ssh: Could not resolve hostname unknown" >&2; exit 255 ;;
-    bare) exec sh -c "$8 agent" ;;
-    chatty) echo "Welcome to chatty"; exec "$8" agent ;;
+    bare) exec sh -c "$8" ;;
+    chatty) echo "Welcome to chatty"; exec sh -c "$8" ;;
     old) printf '\000\000\000\065{"from_agent":"hello","protocol":1,"version":"0.0.1"}'; exec cat >/dev/null ;;
     dead) echo "boom" >&2; exit 7 ;;
 esac
@@ -46,7 +46,8 @@ impl Hosts {
         let path = format!("PATH={folder}:{}", std::env::var("PATH").unwrap_or_default());
         let state = format!("BITCOST_STATE_DIR={folder}/state");
         let program = program();
-        let before = [path.as_str(), &state, program.to_str().unwrap(), "test"];
+        let temporary = format!("TMPDIR={folder}/tmp");
+        let before = [path.as_str(), &state, &temporary, program.to_str().unwrap(), "test"];
         let words = [&before[..], words, &["-t", "200ms", "-O", "50ms"]].concat();
         let done = self.0.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
         self.0.assert_nothing_left();
@@ -102,6 +103,16 @@ pub fn by_ssh() {
     }
 }
 
+/// A host without bitcost gets a copy that leaves no file, also where its login prints something.
+pub fn copied() {
+    let hosts = Hosts::new();
+    fs::create_dir(hosts.0.path().join("tmp")).unwrap();
+    let (places, _, bytes) = told(&hosts.result(&["tcp", "--receiver", "chatty", "--sender", "me@web"]));
+    assert_eq!(places, ["ssh:me@web", "ssh:chatty"].map(str::to_owned));
+    assert!(bytes > 0);
+    assert_eq!(fs::read_dir(hosts.0.path().join("tmp")).unwrap().count(), 0);
+}
+
 /// What is wrong is said with what to do, before any traffic.
 pub fn wrong() {
     let hosts = Hosts::new();
@@ -110,7 +121,7 @@ pub fn wrong() {
     let elsewhere = ["--receiver-address", "192.0.2.9"];
     for (host, more, says) in [
         ("unknown", &far[..], ["ssh has no connection to unknown", "Could not resolve hostname"]),
-        ("bare", &not_there, ["bare cannot start ./not-there", "--remote-program ./bitcost"]),
+        ("bare", &not_there, ["bare cannot start ./not-there", "leave out --remote-program"]),
         ("chatty", &far, ["begins with \"Welcome to chatty", "a login message"]),
         ("old", &far, ["it is bitcost 0.0.1", "use the same bitcost on both hosts"]),
         ("dead", &far, ["ended with exit status 7", "boom"]),
@@ -124,6 +135,7 @@ pub fn wrong() {
     for (words, says) in [
         (["--receiver", "local", "--mtu", "9000"], "--mtu"),
         (["--sender", "local", "--topology", "pair"], "--topology"),
+        (["--receiver-dev", "lo", "--sudo", "-4"], "--receiver-dev is of hosts that are named"),
         (["--receiver=-oProxyCommand=x", "-t", "1s", "-4"], "no host; allowed: `local`"),
         (["--receiver", "web", "--remote-program", "a;b"], "allowed: letters, digits"),
     ] {

@@ -17,6 +17,7 @@ mod one_run;
 mod parts;
 mod result;
 mod resume;
+mod ssh;
 
 use testkit::Place::{Host, PrivateNetwork};
 
@@ -53,7 +54,16 @@ fn main() {
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
         ("both_ends_may_be_this_machine", PrivateNetwork, hosts::local),
         ("ssh_carries_the_agent_of_either_end", PrivateNetwork, hosts::by_ssh),
+        ("a_host_without_bitcost_gets_a_copy", PrivateNetwork, hosts::copied),
         ("what_is_wrong_with_a_host_is_said_with_what_to_do", PrivateNetwork, hosts::wrong),
+        ("a_study_runs_between_hosts_that_ssh_reaches", PrivateNetwork, ssh::study::whole),
+        ("an_execution_goes_on_between_its_hosts_alone", PrivateNetwork, ssh::study::resumed),
+        ("what_is_wrong_with_ssh_is_said_with_what_to_do", PrivateNetwork, ssh::wrong::said),
+        ("an_ordinary_user_at_a_host_makes_runs_without_settings", PrivateNetwork, ssh::wrong::ordinary_user),
+        ("sudo_is_used_where_it_is_asked_for", PrivateNetwork, ssh::wrong::sudo),
+        ("a_bitcost_that_is_not_the_same_is_not_used", PrivateNetwork, ssh::wrong::another_bitcost),
+        ("hosts_that_are_cut_off_restore_and_the_execution_goes_on", PrivateNetwork, ssh::cut::link),
+        ("a_controller_that_dies_leaves_hosts_as_before", PrivateNetwork, ssh::cut::controller),
         ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
         ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
         ("wishes_that_a_host_cannot_fulfil_are_refused", PrivateNetwork, left_changed::refused_wishes),

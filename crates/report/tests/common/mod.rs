@@ -137,6 +137,7 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
             ends: vec![end(Role::Sender, "netns:h1"), end(Role::Receiver, "netns:h2")],
             shared_cpus: true,
             notes: Vec::new(),
+            hosts: None,
         },
     ];
     for planned in &plan.runs {
