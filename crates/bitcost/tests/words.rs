@@ -78,6 +78,45 @@ fn studies_are_listed_and_printed() {
     assert_eq!((code, plan), (Some(0), embedded.replacen("not-all-mbits", "mine", 1)));
 }
 
+#[test]
+fn each_study_has_a_short_form_and_its_document_s_lengths() {
+    let list = printed(&["studies"]);
+    for study in list.lines().filter(|line| !line.starts_with(' ')) {
+        for form in ["--ci", "--like-the-document"] {
+            let plan = printed(&["plan", study, form]);
+            assert!(plan.contains(" blocks; about "), "{study} {form}: {plan}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_and_the_completions_know_every_verb() {
+    let manual = printed(&["man"]);
+    assert!(manual.contains(".TH bitcost 1"), "{manual}");
+    let script = printed(&["completions", "bash"]);
+    for verb in ["run", "plan", "studies", "show", "test", "host", "man", "completions"] {
+        let page = printed(&["man", verb]);
+        assert!(page.contains(&format!(".TH bitcost-{verb} 1")), "{verb}: {page}");
+        assert!(
+            manual.contains(&format!("bitcost\\-{verb}(1)")) && script.contains(&format!("bitcost,{verb})")),
+            "{verb}"
+        );
+    }
+    assert!(printed(&["man", "test"]).contains("message\\-size"), "settings are in it");
+    for shell in ["zsh", "fish"] {
+        assert!(printed(&["completions", shell]).contains("message-size"), "{shell}");
+    }
+}
+
+#[test]
+fn the_whole_manual_goes_into_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, stdout, stderr) = bitcost(folder.path(), &["man", "--out", "man1"]);
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
+    let pages = ["bitcost.1", "bitcost-run.1", "bitcost-test.1", "bitcost-host-show.1"];
+    assert!(pages.iter().all(|page| folder.path().join("man1").join(page).is_file()));
+}
+
 /// What is written instead of a line of the study, and what is said about it.
 const MISTAKES: &[(&str, &str, &[&str])] = &[
     ("blocks = 5", "blokcs = 5", &["unknown key `blokcs` in [run]", "did you mean `blocks`", "like_the_document"]),
@@ -142,6 +181,8 @@ fn assert_refused(folder: &Path, (code, stdout, stderr): &Said, says: &[&str]) {
 fn a_mistake_on_the_command_line_is_named() {
     let rows: &[(&[&str], &[&str])] = &[
         (&["run", "not-all-mbit"], &["unknown study `not-all-mbit`", "did you mean `not-all-mbits`?", ".toml"]),
+        (&["man", "tets"], &["unknown verb `tets`", "did you mean `test`?"]),
+        (&["completions", "bsh"], &["bsh", "bash"]),
         (&["plan", "zzz"], &["unknown study `zzz`; allowed: ", "not-all-mbits"]),
         (&["studies", "not-all-bits"], &["did you mean `not-all-mbits`?"]),
         (&["run", "./nowhere.toml"], &["./nowhere.toml", "No such file", "bitcost studies"]),

@@ -58,6 +58,12 @@ pub fn calls_in_vain(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Op
     Some(count(&end.counts.measured) as f64 / seconds / messages_per_second(run, role)?)
 }
 
+/// Every system call of an end's loop, per message; the time between its calls has none.
+pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
+    let all = |counts: &Counts| counts.calls + counts.failed_calls + counts.empty_calls + counts.wait_calls;
+    if run.conditions.workload.is_transactional() { None } else { calls_in_vain(run, role, all) }
+}
+
 pub fn short_sends(run: &RunView) -> Option<f64> {
     let counts = run.measured(Role::Sender);
     let streams = !run.conditions.workload.is_transactional() && !run.conditions.workload.is_datagram();

@@ -203,6 +203,22 @@ pub const METRICS: &[Metric] = &[
         |run| thread_wait(run, Role::Receiver),
     ),
     row(
+        "sender_traffic_cpu_pct",
+        "CPU of the sending program",
+        "% of a CPU",
+        Better::Lower,
+        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only sends",
+        |run| traffic_cpu(run, Role::Sender),
+    ),
+    row(
+        "receiver_traffic_cpu_pct",
+        "CPU of the receiving program",
+        "% of a CPU",
+        Better::Lower,
+        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only receives",
+        |run| traffic_cpu(run, Role::Receiver),
+    ),
+    row(
         "send_attribution_error_pct",
         "Standard error of the sender's share",
         "%",
@@ -406,6 +422,22 @@ pub const METRICS: &[Metric] = &[
         Better::Neither,
         "epoll_wait calls per second ÷ messages received per second; threads that flows share only",
         |run| counting::calls_in_vain(run, Role::Receiver, |counts| counts.wait_calls),
+    ),
+    row(
+        "sender_system_calls_per_message",
+        "System calls of the sending loop",
+        "per message",
+        Better::Lower,
+        "all calls that the loop makes for its messages ÷ messages: send calls, failed ones, epoll_wait; streams",
+        |run| counting::system_calls(run, Role::Sender),
+    ),
+    row(
+        "receiver_system_calls_per_message",
+        "System calls of the receiving loop",
+        "per message",
+        Better::Lower,
+        "all calls that the loop makes for its messages per second ÷ messages per second: receive calls, those that found nothing, epoll_wait; streams",
+        |run| counting::system_calls(run, Role::Receiver),
     ),
     row(
         "short_sends_pct",
@@ -747,6 +779,11 @@ fn thread_demand(run: &RunView, role: Role) -> Option<f64> {
 fn thread_wait(run: &RunView, role: Role) -> Option<f64> {
     let (_, waiting) = cpu::first_part_seconds(run.end(role))?;
     Some(100.0 * waiting / cpu::span_seconds(run.end(role))?)
+}
+
+fn traffic_cpu(run: &RunView, role: Role) -> Option<f64> {
+    let (seconds, _) = cpu::first_part_seconds(run.end(role))?;
+    Some(100.0 * seconds / cpu::span_seconds(run.end(role))?)
 }
 
 fn cpu_util(run: &RunView, role: Role) -> Option<f64> {

@@ -6,7 +6,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use crate::study::{Cell, Study};
+use crate::conditions::Conditions;
+use crate::study::{Cell, Length, Study};
 
 /// What the command line changes of a study's lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,26 @@ pub struct Lengths {
     pub blocks: Option<u32>,
     /// Measured window of each run, in milliseconds, instead of the study's.
     pub duration_ms: Option<u32>,
+    /// Counts after which bounded runs end, in per cent of the study's.
+    pub counts_pct: Option<u32>,
+}
+
+impl From<Length> for Lengths {
+    fn from(length: Length) -> Lengths {
+        let Length { blocks, duration_ms, counts_pct } = length;
+        Lengths { blocks: Some(blocks), duration_ms, counts_pct }
+    }
+}
+
+impl Lengths {
+    fn apply(self, conditions: &mut Conditions) {
+        conditions.duration_ms = self.duration_ms.unwrap_or(conditions.duration_ms);
+        let Some(percent) = self.counts_pct else { return };
+        let counts = [&mut conditions.stop_bytes, &mut conditions.stop_messages, &mut conditions.stop_transactions];
+        for count in counts.into_iter().flatten() {
+            *count = (*count * u64::from(percent) / 100).max(1);
+        }
+    }
 }
 
 /// One run of a plan.
@@ -52,9 +73,7 @@ impl Plan {
     pub fn new(study: &Study, seed: u64, lengths: Lengths) -> Plan {
         let blocks = lengths.blocks.unwrap_or(study.blocks);
         let mut cells = study.cells();
-        if let Some(duration_ms) = lengths.duration_ms {
-            cells.iter_mut().for_each(|cell| cell.conditions.duration_ms = duration_ms);
-        }
+        cells.iter_mut().for_each(|cell| lengths.apply(&mut cell.conditions));
         let order =
             (0..blocks).flat_map(|block| shuffled(cells.len(), seed, block).into_iter().map(move |cell| (block, cell)));
         let runs = order.zip(0..).map(|((block, cell), index)| PlannedRun { index, block, cell }).collect();

@@ -571,6 +571,11 @@ pub fn shown(value: &Value) -> String {
     value.clone().decorated("", "").to_string()
 }
 
+/// The milliseconds that a value of a study file says, where they are in the range of a [`Kind::Time`].
+pub fn milliseconds(kind: Kind, value: &Value) -> Option<u32> {
+    kind.read_toml(value).map(|input| input.number())
+}
+
 /// The names of all settings.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.name)

@@ -80,7 +80,7 @@ fn text_that_is_not_toml_is_named_with_its_line() {
 #[test]
 fn a_budget_chooses_blocks() {
     let study = study();
-    let one = Plan::new(&study, 1, Lengths { blocks: Some(1), duration_ms: None }).total_time();
+    let one = Plan::new(&study, 1, Lengths { blocks: Some(1), ..Lengths::default() }).total_time();
     assert_eq!(blocks_within(&study, Lengths::default(), one * 3), Ok(3));
     assert!(blocks_within(&study, Lengths::default(), one / 2).is_err_and(|e| e.contains("too short")));
 }
@@ -94,7 +94,7 @@ mod order {
         #[test]
         fn same_seed_same_order_and_every_prefix_of_blocks_is_balanced(seed: u64, blocks in 1u32..12) {
             let study = study();
-            let lengths = Lengths { blocks: Some(blocks), duration_ms: None };
+            let lengths = Lengths { blocks: Some(blocks), ..Lengths::default() };
             let plan = Plan::new(&study, seed, lengths);
             prop_assert_eq!(&plan, &Plan::new(&study, seed, lengths));
             for block in 0..blocks {
@@ -109,7 +109,7 @@ mod order {
         #[test]
         fn a_longer_plan_begins_with_the_shorter(seed: u64, blocks in 1u32..8) {
             let study = study();
-            let plan = |blocks| Plan::new(&study, seed, Lengths { blocks: Some(blocks), duration_ms: None });
+            let plan = |blocks| Plan::new(&study, seed, Lengths { blocks: Some(blocks), ..Lengths::default() });
             let (short, long) = (plan(blocks), plan(blocks + 3));
             prop_assert_eq!(&short.runs[..], &long.runs[..short.runs.len()]);
         }
@@ -126,7 +126,7 @@ mod order {
 
     #[test]
     fn the_order_of_a_seed_is_fixed_for_good() {
-        let plan = Plan::new(&study(), 7, Lengths { blocks: Some(1), duration_ms: None });
+        let plan = Plan::new(&study(), 7, Lengths { blocks: Some(1), ..Lengths::default() });
         let order: Vec<usize> = plan.runs.iter().map(|run| run.cell).collect();
         assert_eq!(order, [0, 4, 5, 2, 1, 3]);
     }

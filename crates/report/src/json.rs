@@ -5,10 +5,12 @@ use stats::Interval;
 
 use model::study::Label;
 
+use crate::checks;
 use crate::summary::{CellSummary, ExcludedRun, ImprovementSummary, Note, Summary};
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`, `notes`, `ends`,
-/// `incomplete_runs`, `until_interval` where the study has a stop rule, and where the log came from.
+/// `incomplete_runs`, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
+/// where the log came from.
 ///
 /// Each entry of `cells` has `levels`, `runs`, and per metric `{median, low, high}` under the metric's name; each of
 /// `improvements` has `factor`, `from`, `to`, `levels`, and per metric `{ratio, low, high}`, above 1 where `to` is
@@ -32,6 +34,9 @@ pub fn json(summary: &Summary) -> Value {
         "ends": summary.ends,
         "incomplete_runs": summary.incomplete,
     });
+    if !summary.checks.is_empty() {
+        document["checks"] = checks::json(&summary.checks);
+    }
     if let Some(precision) = &summary.precision {
         document["until_interval"] = precision.json();
     }

@@ -3,6 +3,7 @@
 //! Everything is a function of the events: what is printed when an execution ends and what is printed a year later are
 //! the same.
 
+mod checks;
 mod exclude;
 mod grid;
 mod json;
@@ -15,6 +16,7 @@ mod summary;
 mod tally;
 mod text;
 
+pub use checks::{CheckSummary, ClaimSummary, Verdict};
 pub use exclude::nothing_measured;
 pub use json::{json, json_text};
 pub use mode_search::{mode_search_json, mode_search_text};

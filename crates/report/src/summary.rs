@@ -9,6 +9,7 @@ use model::record::{EndRecord, Role};
 use model::study::{Cell, LabSpec, Label, Study, StudyError};
 use stats::Interval;
 
+use crate::checks::{self, CheckSummary};
 use crate::exclude;
 use crate::precision::Precision;
 use crate::tally::{Tally, not_in_force};
@@ -129,6 +130,8 @@ pub struct Summary {
     pub cells: Vec<CellSummary>,
     /// The study's improvement at each combination of the other factors' levels.
     pub improvements: Vec<ImprovementSummary>,
+    /// What the runs say to the study's statements.
+    pub checks: Vec<CheckSummary>,
     /// Runs that have no place in the cells.
     pub excluded: Vec<ExcludedRun>,
     /// What was asked of the place and is not so, in words.
@@ -162,6 +165,8 @@ impl Summary {
             let cells: Vec<_> = plan.cells.iter().map(Cell::name).zip(&runs.cells).collect();
             summary.precision = Some(Precision::of(rule, &cells, plan.seed));
         }
+        let cells: Vec<_> = plan.cells.iter().map(|cell| &cell.levels).zip(&runs.cells).collect();
+        summary.checks = checks::checks(&summary.study.checks, &cells, plan.seed);
         summary.excluded = runs.excluded;
         summary.notes = runs.notes.0.into_iter().map(|(text, runs)| Note { text, runs }).collect();
         summary.incomplete = runs.incomplete;
@@ -270,6 +275,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         ends: Vec::new(),
         cells: Vec::new(),
         improvements: Vec::new(),
+        checks: Vec::new(),
         excluded: Vec::new(),
         place_notes: Vec::new(),
         notes: Vec::new(),

@@ -2,6 +2,7 @@
 
 use metrics::{Better, METRICS, Method, Metric, metric};
 
+use crate::checks;
 use crate::grid::Grid;
 use crate::summary::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, Summary, name};
 use crate::tally::Tally;
@@ -41,6 +42,7 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
         }
     }
     foot(&mut page, summary, &missing);
+    statements(&mut page, summary);
     page.text
 }
 
@@ -157,6 +159,18 @@ fn attribution(page: &mut Page, summary: &Summary) {
         }
         let place = if cells.len() == summary.cells.len() { "all cells".to_owned() } else { cells.join("; ") };
         page.paragraph("CPU time: ", &format!("{} ({place}): {}", method.name(), method.doc()));
+    }
+}
+
+/// What the document states, and what these runs say to it.
+fn statements(page: &mut Page, summary: &Summary) {
+    if summary.checks.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading("What the document states, on these runs");
+    for line in checks::lines(&summary.checks) {
+        page.paragraph(&line.mark, &line.words);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Numbers in, estimates out: quantiles, lines, modes, and bootstrap intervals that are the same on every machine.
 
 mod bootstrap;
+mod estimate;
 mod line;
 mod modes;
 mod quantile;
 
 pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
+pub use estimate::estimate_interval;
 pub use line::{LackOfFit, LineFit, fit_line};
 pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};
 pub use quantile::{median, quantile};

@@ -1,9 +1,11 @@
 //! The verbs: one file each, and one row in [`Verb`] and [`run`].
 
 mod agent;
+mod completions;
 mod explain;
 pub mod host;
 mod limits;
+mod man;
 mod plan;
 mod repeats;
 mod run;
@@ -39,6 +41,10 @@ pub enum Verb {
     /// Say what theory allows: goodput of a link, pacing rates, bandwidth-delay products
     #[command(subcommand)]
     Limits(limits::Question),
+    /// Print the manual, or write all of its pages
+    Man(man::Arguments),
+    /// Print what a shell must know to complete bitcost's words
+    Completions(completions::Arguments),
 }
 
 /// Does what the verb says.
@@ -56,5 +62,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Host(action) => host::run(&action),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Limits(question) => limits::run(&question),
+        Verb::Man(arguments) => man::run(&arguments),
+        Verb::Completions(arguments) => completions::run(&arguments),
     }
 }

@@ -37,6 +37,9 @@ pub struct Order {
     /// The document's own durations and counts
     #[arg(long, visible_alias = "like-the-paper", conflicts_with_all = ["blocks", "duration", "budget"])]
     like_the_document: bool,
+    /// The study's short form, for a check on every change
+    #[arg(long, conflicts_with_all = ["blocks", "duration", "budget", "like_the_document"])]
+    ci: bool,
     /// The seed of the order; the same seed gives the same order on any machine
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -56,7 +59,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
     out: PathBuf,
     /// Go on with the execution in this folder: run what is missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "seed", "out"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
     /// Print one JSON document instead of the table
     #[arg(long)]
@@ -74,18 +77,17 @@ fn parse_window(text: &str) -> Result<Duration, String> {
 impl Order {
     /// What the command line changes of the study's lengths.
     pub fn lengths(&self, study: &Study) -> Result<Lengths, Failure> {
-        if self.like_the_document {
-            let document = study.like_the_document.ok_or_else(|| {
-                Failure::Usage(format!(
-                    "the study {} names no lengths of a document ([run] like_the_document)",
-                    study.name
-                ))
-            })?;
-            return Ok(Lengths { blocks: Some(document.blocks), duration_ms: Some(document.duration_ms) });
+        let named = [
+            (self.like_the_document, study.like_the_document, "lengths of a document ([run] like_the_document)"),
+            (self.ci, study.ci, "short form ([run] ci)"),
+        ];
+        if let Some((_, length, what)) = named.into_iter().find(|(asked, _, _)| *asked) {
+            let missing = || Failure::Usage(format!("the study {} has no {what}", study.name));
+            return length.map(Lengths::from).ok_or_else(missing);
         }
         let most = study.until.as_ref().map(|until| until.max_blocks);
         let duration_ms = self.duration.map(|duration| duration.as_millis() as u32);
-        let lengths = Lengths { blocks: self.blocks.or(most), duration_ms };
+        let lengths = Lengths { blocks: self.blocks.or(most), duration_ms, counts_pct: None };
         match self.budget {
             Some(budget) => {
                 let blocks = blocks_within(study, lengths, budget).map_err(Failure::Usage)?;

@@ -1,6 +1,9 @@
 //! A study: a question, the place, the factors with their levels, and what its author expects.
 
+pub mod check;
+mod lengths;
 mod read;
+mod read_check;
 mod section;
 
 use std::fmt;
@@ -9,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
+
+pub use check::Check;
+pub use lengths::Length;
 
 /// What is wrong with a study, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -136,13 +142,14 @@ pub struct Expect {
     pub improvements: Vec<ExpectedCell>,
 }
 
-/// The lengths of the document that a study comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DocumentLength {
-    /// Blocks.
-    pub blocks: u32,
-    /// Measured window of each run, in milliseconds.
-    pub duration_ms: u32,
+/// Combinations that a study does not run: each factor with the levels that are left out together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaveOut(Vec<(String, Vec<Label>)>);
+
+impl LeaveOut {
+    fn has(&self, cell: &Cell) -> bool {
+        self.0.iter().all(|(factor, labels)| cell.level(factor).is_some_and(|label| labels.contains(label)))
+    }
 }
 
 /// A metric that a study names, and where. What metrics there are is not the model's to know.
@@ -176,12 +183,18 @@ pub struct Study {
     /// Blocks are added to these until it is kept; absent: the number of blocks is fixed.
     pub until: Option<UntilInterval>,
     /// The document's own lengths.
-    pub like_the_document: Option<DocumentLength>,
+    pub like_the_document: Option<Length>,
+    /// The shortest lengths that show something, for a check on every change.
+    pub ci: Option<Length>,
+    /// Combinations that are not run.
+    pub leave_out: Vec<LeaveOut>,
     /// How the result is laid out.
     pub table: TableSpec,
     /// What the question's author saw.
     pub expect: Option<Expect>,
-    /// Every metric that the table and the author's figures name.
+    /// What the question's author states.
+    pub checks: Vec<Check>,
+    /// Every metric that the table, the author's figures and the statements name.
     pub named_metrics: Vec<NamedMetric>,
 }
 
@@ -242,9 +255,9 @@ impl Study {
         Err(StudyError { file: file.to_owned(), line: *line, message })
     }
 
-    /// Every combination of levels; the first factor varies slowest.
+    /// Every combination of levels that is run; the first factor varies slowest.
     pub fn cells(&self) -> Vec<Cell> {
-        combine(&self.base, &self.factors)
+        combine(&self.base, &self.factors, &self.leave_out)
     }
 
     /// The factor of this name.
@@ -253,11 +266,13 @@ impl Study {
     }
 }
 
-fn combine(base: &Conditions, factors: &[Factor]) -> Vec<Cell> {
+fn combine(base: &Conditions, factors: &[Factor], leave_out: &[LeaveOut]) -> Vec<Cell> {
     let start = Cell { levels: Vec::new(), conditions: base.clone() };
-    factors.iter().fold(vec![start], |cells, factor| {
+    let mut cells = factors.iter().fold(vec![start], |cells, factor| {
         cells.iter().flat_map(|cell| factor.levels.iter().map(|level| level.extend(&factor.name, cell))).collect()
-    })
+    });
+    cells.retain(|cell| !leave_out.iter().any(|combination| combination.has(cell)));
+    cells
 }
 
 impl Level {

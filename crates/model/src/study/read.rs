@@ -2,16 +2,19 @@
 
 use toml_edit::{Document, Value};
 
+use super::lengths::lengths;
+use super::read_check::{checks, leave_out, named};
 use super::section::{Section, Source};
 use super::{
-    Cell, DocumentLength, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Study,
-    StudyError, TableSpec, Topology, UntilInterval, combine,
+    Cell, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Study, StudyError,
+    TableSpec, Topology, UntilInterval, combine,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
 use crate::settings;
 
-const TOP: [&str; 8] = ["title", "question", "lab", "workload", "factor", "run", "table", "expect"];
+const TOP: [&str; 10] =
+    ["title", "question", "lab", "workload", "factor", "leave_out", "run", "table", "expect", "check"];
 
 pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let source = Source { file, text };
@@ -21,10 +24,11 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     top.only(&TOP)?;
     let base = workload(&top)?;
     let factors = factors(&top, &base)?;
-    let (blocks, like_the_document) = lengths(&top)?;
-    let until = until(&top, blocks)?;
+    let leave_out = leave_out(&top, &factors)?;
+    let lengths = lengths(&top)?;
+    let until = until(&top, lengths.blocks)?;
     let lab = lab(&top)?;
-    check_cells(source, &lab, &base, &factors)?;
+    check_cells(source, &lab, &factors, combine(&base, &factors, &leave_out))?;
     Ok(Study {
         name: stem(file).to_owned(),
         text: text.to_owned(),
@@ -32,12 +36,15 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         question: top.required_text("question")?,
         lab,
         base,
-        blocks,
+        leave_out,
+        blocks: lengths.blocks,
         until,
-        like_the_document,
+        like_the_document: lengths.document,
+        ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
         expect: expect(&top, &factors)?,
+        checks: checks(&top, &factors)?,
         factors,
     })
 }
@@ -175,24 +182,8 @@ fn level(source: Source, factor: &str, value: &Value, base: &Conditions) -> Resu
     Ok(Level { label, settings, line: source.line(value.span()) })
 }
 
-fn label(value: &Value) -> Option<Label> {
+pub fn label(value: &Value) -> Option<Label> {
     value.as_integer().map(Label::Number).or_else(|| value.as_str().map(|text| Label::Text(text.to_owned())))
-}
-
-fn lengths(top: &Section) -> Result<(u32, Option<DocumentLength>), StudyError> {
-    let Some(section) = top.section("run")? else { return Ok((5, None)) };
-    section.only(&["blocks", "like_the_document", "until_interval_pct", "until_metric", "max_blocks"])?;
-    let blocks = section.whole("blocks", 1..100_001)?.unwrap_or(5);
-    let Some(document) = section.section("like_the_document")? else { return Ok((blocks, None)) };
-    document.only(&["blocks", "duration_s"])?;
-    let missing = |key: &str| document.error(format!("`{key}` is missing in [{}]", document.name));
-    Ok((
-        blocks,
-        Some(DocumentLength {
-            blocks: document.whole("blocks", 1..100_001)?.ok_or_else(|| missing("blocks"))?,
-            duration_ms: document.whole("duration_s", 1..3601)?.ok_or_else(|| missing("duration_s"))? * 1000,
-        }),
-    ))
 }
 
 /// Most blocks of a study that goes on until an interval is narrow enough and does not say how many.
@@ -251,7 +242,7 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
 
 /// Every metric that the table lists, and every key of the author's figures that is no factor.
 fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, StudyError> {
-    let mut found = Vec::new();
+    let mut found = named(top)?;
     let mut add = |name: &str, span| found.push(NamedMetric { name: name.to_owned(), line: top.source.line(span) });
     if let Some(table) = top.section("table")? {
         let list = table.value("metrics")?.and_then(Value::as_array);
@@ -286,7 +277,12 @@ fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improveme
     Ok(Some(Improvement { factor: factor.name.clone(), from: level("from")?, to: level("to")? }))
 }
 
-fn known_factor<'a>(section: &Section, key: &str, name: &str, factors: &'a [Factor]) -> Result<&'a Factor, StudyError> {
+pub fn known_factor<'a>(
+    section: &Section,
+    key: &str,
+    name: &str,
+    factors: &'a [Factor],
+) -> Result<&'a Factor, StudyError> {
     factors.iter().find(|factor| factor.name == name).ok_or_else(|| {
         let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
         let hint = did_you_mean(name, names.iter().copied());
@@ -294,7 +290,7 @@ fn known_factor<'a>(section: &Section, key: &str, name: &str, factors: &'a [Fact
     })
 }
 
-fn known_level(section: &Section, key: &str, factor: &Factor, label: &Label) -> Result<(), StudyError> {
+pub fn known_level(section: &Section, key: &str, factor: &Factor, label: &Label) -> Result<(), StudyError> {
     if factor.levels.iter().any(|level| level.label == *label) {
         return Ok(());
     }
@@ -333,8 +329,11 @@ fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, 
 }
 
 /// Each cell must be possible on the lab's link; the error points at the level without which it would be.
-fn check_cells(source: Source, lab: &LabSpec, base: &Conditions, factors: &[Factor]) -> Result<(), StudyError> {
-    let cells = combine(base, factors);
+fn check_cells(source: Source, lab: &LabSpec, factors: &[Factor], cells: Vec<Cell>) -> Result<(), StudyError> {
+    if cells.is_empty() {
+        let message = "every combination of levels is left out; allowed: one at least".to_owned();
+        return Err(StudyError { file: source.file.to_owned(), line: 1, message });
+    }
     let check = |cell: &Cell| cell.conditions.check(lab.mtu_bytes);
     let Some((cell, message)) = cells.iter().find_map(|cell| Some((cell, check(cell).err()?))) else { return Ok(()) };
     let possible: Vec<&Cell> = cells.iter().filter(|cell| check(cell).is_ok()).collect();

@@ -120,7 +120,7 @@ pub fn ended(cell: &Cell, did: &Did) -> Made {
 pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) -> Vec<Event> {
     let at = "2026-11-21T10:00:00+01:00".to_owned();
     let read = Study::parse("test.toml", study).expect("the test's study");
-    let plan = Plan::new(&read, 7, Lengths { blocks: Some(blocks), duration_ms: None });
+    let plan = Plan::new(&read, 7, Lengths { blocks: Some(blocks), ..Lengths::default() });
     let end = |role, place: &str| EndDescription { role, place: place.into(), host: HostDescription::default() };
     let mut events = vec![
         Event::ExecutionBegan {

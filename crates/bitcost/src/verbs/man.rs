@@ -1,0 +1,53 @@
+//! `bitcost man`: the manual, from the definitions of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use model::near::did_you_mean;
+
+use crate::failure::Failure;
+use crate::{Cli, output};
+
+/// Which page.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The page of this verb, such as `test`; absent: that of bitcost itself
+    #[arg(conflicts_with = "out")]
+    verb: Option<String>,
+    /// Write every page into this folder, such as ~/.local/share/man/man1
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+/// Prints a page, or writes them all.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let command = Cli::command();
+    if let Some(folder) = &arguments.out {
+        let write = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
+        return write.map_err(|error| {
+            Failure::Environment(format!("cannot write the manual into {}: {error}", folder.display()))
+        });
+    }
+    let page = match &arguments.verb {
+        Some(verb) => page_of(command, verb)?,
+        None => command,
+    };
+    let mut text = Vec::new();
+    let rendered = Man::new(page).render(&mut text).map_err(|error| error.to_string());
+    let text = rendered.and_then(|()| String::from_utf8(text).map_err(|error| error.to_string()));
+    output::print(&text.map_err(|error| Failure::Environment(format!("cannot write the manual: {error}")))?)
+}
+
+/// The command of one verb, under its whole name.
+fn page_of(mut command: Command, verb: &str) -> Result<Command, Failure> {
+    // Names and versions of the verbs are completed here.
+    command.build();
+    let visible = || command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let Some(found) = visible().find(|known| known.get_name() == verb) else {
+        let names: Vec<&str> = visible().map(Command::get_name).collect();
+        let hint = did_you_mean(verb, names.iter().copied());
+        return Err(Failure::Usage(format!("unknown verb `{verb}`{hint}; allowed: {}", names.join(", "))));
+    };
+    Ok(found.clone().name(format!("bitcost-{verb}")).display_name(format!("bitcost-{verb}")))
+}

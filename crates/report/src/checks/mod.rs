@@ -1,0 +1,115 @@
+//! A document's statements on our own runs: each figure with its interval, and whether it keeps its bounds.
+
+mod figure;
+mod told;
+
+use model::study::check::{Check, Claim, Levels};
+use stats::Interval;
+
+use crate::summary::CellRuns;
+use figure::Comparison;
+
+pub(crate) use told::{json, lines};
+
+/// What our runs say to a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The figure keeps its bounds, and its whole interval does.
+    Pass,
+    /// The figure breaks a bound, and its whole interval does.
+    Fail,
+    /// Neither: the interval reaches over a bound, or there is none.
+    CannotTell,
+}
+
+impl Verdict {
+    /// The words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::CannotTell => "cannot tell",
+        }
+    }
+
+    /// The word for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::CannotTell => "cannot_tell",
+            other => other.words(),
+        }
+    }
+
+    fn of(interval: &Interval, claim: &Claim) -> Verdict {
+        let (Some(low), Some(high)) = (interval.low, interval.high) else { return Verdict::CannotTell };
+        let (least, most) = (claim.at_least.unwrap_or(f64::NEG_INFINITY), claim.at_most.unwrap_or(f64::INFINITY));
+        if low >= least && high <= most {
+            Verdict::Pass
+        } else if high < least || low > most {
+            Verdict::Fail
+        } else {
+            Verdict::CannotTell
+        }
+    }
+
+    /// One that fails decides; else all must pass.
+    fn all(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+        verdicts.fold(Verdict::Pass, |all, one| match (all, one) {
+            (Verdict::Fail, _) | (_, Verdict::Fail) => Verdict::Fail,
+            (Verdict::Pass, Verdict::Pass) => Verdict::Pass,
+            _ => Verdict::CannotTell,
+        })
+    }
+}
+
+/// A statement and what came of it.
+#[derive(Clone, Debug)]
+pub struct CheckSummary {
+    /// The statement in words.
+    pub statement: String,
+    /// What our runs say to it.
+    pub verdict: Verdict,
+    /// Each figure of it.
+    pub claims: Vec<ClaimSummary>,
+}
+
+/// One figure of a statement.
+#[derive(Clone, Debug)]
+pub struct ClaimSummary {
+    /// The figure and its bounds, as the study has them.
+    pub claim: Claim,
+    /// Levels of the factors that the claim does not name.
+    pub levels: Levels,
+    /// The figure; absent where a cell that it needs has no value.
+    pub interval: Option<Interval>,
+    /// Whether it keeps its bounds.
+    pub verdict: Verdict,
+}
+
+/// Every statement of a study on its cells' runs.
+pub(crate) fn checks(checks: &[Check], cells: &[(&Levels, &CellRuns)], seed: u64) -> Vec<CheckSummary> {
+    checks.iter().map(|check| summary(check, cells, seed)).collect()
+}
+
+fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSummary {
+    let claims: Vec<ClaimSummary> = check.claims.iter().flat_map(|claim| claims(claim, cells, seed)).collect();
+    let verdict = Verdict::all(claims.iter().map(|claim| claim.verdict));
+    CheckSummary { statement: check.statement.clone(), verdict, claims }
+}
+
+/// A claim at each combination of the factors that it does not name; one without a figure where there is no such cell.
+fn claims(claim: &Claim, cells: &[(&Levels, &CellRuns)], seed: u64) -> Vec<ClaimSummary> {
+    let told = |levels: Levels, interval: Option<Interval>| {
+        let verdict = interval.as_ref().map_or(Verdict::CannotTell, |interval| Verdict::of(interval, claim));
+        ClaimSummary { claim: claim.clone(), levels, interval, verdict }
+    };
+    let found = figure::comparisons(&claim.figure, cells);
+    if found.is_empty() {
+        return vec![told(Levels::new(), None)];
+    }
+    let one = |comparison: Comparison| {
+        let interval = comparison.interval(&claim.metric, &claim.figure, seed);
+        told(comparison.levels, interval)
+    };
+    found.into_iter().map(one).collect()
+}

@@ -1,0 +1,110 @@
+//! Statements as lines for people and as JSON for programs.
+
+use model::study::check::{Along, Claim, Figure, Levels};
+use serde_json::{Map, Value, json};
+
+use super::{CheckSummary, ClaimSummary, Verdict};
+use crate::{number, summary};
+
+/// One line: a mark that further lines stand in under, and the words.
+pub(crate) struct Line {
+    pub mark: String,
+    pub words: String,
+}
+
+/// Columns of the verdict.
+const VERDICT: usize = "cannot tell".len();
+
+/// For each statement its verdict, and under it each figure.
+pub(crate) fn lines(checks: &[CheckSummary]) -> Vec<Line> {
+    let of = |check: &CheckSummary| {
+        let verdict = format!("{:<VERDICT$}  ", check.verdict.words());
+        let claims = check.claims.iter().map(|claim| {
+            let mark = format!("{:<VERDICT$}    ", "");
+            let told = if check.claims.len() > 1 { format!("{}: ", claim.verdict.words()) } else { String::new() };
+            Line { mark, words: told + &sentence(claim) }
+        });
+        [Line { mark: verdict, words: check.statement.clone() }].into_iter().chain(claims).collect::<Vec<_>>()
+    };
+    checks.iter().flat_map(of).collect()
+}
+
+/// `Send service demand, 1024 ÷ 8192 (UDP): 4.65 [3.02, 5.43]; asked 2 to 6`.
+fn sentence(claim: &ClaimSummary) -> String {
+    let title = metrics::metric(&claim.claim.metric).map_or(claim.claim.metric.as_str(), |metric| metric.title);
+    let place = if claim.levels.is_empty() { String::new() } else { format!(" ({})", summary::name(&claim.levels)) };
+    let value = match &claim.interval {
+        Some(interval) => number::interval(interval),
+        None => "no value, a cell that it needs has none".to_owned(),
+    };
+    let why = match (&claim.interval, claim.verdict) {
+        (Some(interval), Verdict::CannotTell) if interval.low.is_none() => " (one run has no interval)",
+        _ => "",
+    };
+    let figure = phrase(&claim.claim.figure);
+    format!("{title}{figure}{place}: {value}{why}; asked {}", claim.claim.bounds())
+}
+
+/// The figure in words, after the metric's title.
+fn phrase(figure: &Figure) -> String {
+    match figure {
+        Figure::Value(of) => format!(", {}", summary::name(of)),
+        Figure::Ratio(of, to) => format!(", {} ÷ {}", summary::name(of), summary::name(to)),
+        Figure::Difference(of, to) => format!(", {} − {}", summary::name(of), summary::name(to)),
+        Figure::OverSingle(of, rate) => {
+            let rate = *rate as f64 / 1e9;
+            format!(", {} ÷ one message per segment at {rate} Gbit/s", summary::name(of))
+        }
+        Figure::Spread(along) => format!(", largest ÷ smallest{}", way(along)),
+        Figure::Step(along) => format!(", least step{}", way(along)),
+        Figure::Saturation(along, of, to) => {
+            let (of, to) = (summary::name(of), summary::name(to));
+            format!(", {} from which it is within 5 % of its largest, {of} ÷ {to}", along.factor)
+        }
+    }
+}
+
+fn way(along: &Along) -> String {
+    let ends = along.levels.first().zip(along.levels.last());
+    let ends = ends.map_or(String::new(), |(first, last)| format!(" from {first} to {last}"));
+    let at = if along.at.is_empty() { String::new() } else { format!(", {}", summary::name(&along.at)) };
+    format!("{ends}{at}")
+}
+
+/// A list of `statement`, `verdict` (`pass`, `fail`, `cannot_tell`), and `claims`: each with `metric`, `figure`, `levels`,
+/// `value`, `low`, `high`, `at_least`, `at_most`, `verdict`. What has no value has no key.
+pub(crate) fn json(checks: &[CheckSummary]) -> Value {
+    let check = |check: &CheckSummary| {
+        json!({
+            "statement": check.statement,
+            "verdict": check.verdict.name(),
+            "claims": check.claims.iter().map(claim).collect::<Vec<_>>(),
+        })
+    };
+    checks.iter().map(check).collect()
+}
+
+fn claim(told: &ClaimSummary) -> Value {
+    let ClaimSummary { claim: Claim { metric, figure, at_least, at_most }, levels, interval, verdict } = told;
+    let mut entry = Map::new();
+    let title = phrase(figure);
+    entry.insert("metric".into(), json!(metric));
+    entry.insert("figure".into(), json!(figure.key()));
+    entry.insert("of".into(), json!(title.trim_start_matches(", ")));
+    entry.insert("levels".into(), levels_json(levels));
+    entry.insert("verdict".into(), json!(verdict.name()));
+    let numbers = [
+        ("value", interval.as_ref().map(|interval| interval.value)),
+        ("low", interval.as_ref().and_then(|interval| interval.low)),
+        ("high", interval.as_ref().and_then(|interval| interval.high)),
+        ("at_least", *at_least),
+        ("at_most", *at_most),
+    ];
+    let known = numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), json!(number?))));
+    entry.extend(known);
+    Value::Object(entry)
+}
+
+fn levels_json(levels: &Levels) -> Value {
+    Value::Object(levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect())
+}
