@@ -2,6 +2,7 @@
 
 mod bench_peers;
 mod chaos_verb;
+mod confusion;
 mod delay_line;
 mod ssh_pair;
 
@@ -28,6 +29,14 @@ enum Verb {
     Chaos(chaos_verb::Arguments),
     /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs root and openssh-server
     SshPair(ssh_pair::Arguments),
+    /// Runs whose limiter is known by construction, against what bitcost says of them
+    Confusion(confusion::Arguments),
+    /// Carry packets between two devices of this network namespace
+    #[command(hide = true)]
+    DelayNode { first: String, second: String, settings: String },
+    /// Give a device of this network namespace a queueing discipline
+    #[command(hide = true)]
+    NodeQdisc { device: String, qdisc: String },
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
     OffloadsOff { device: String },
@@ -44,6 +53,11 @@ fn main() -> ExitCode {
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
+        Verb::Confusion(arguments) => confusion::run(&arguments),
+        Verb::DelayNode { first, second, settings } => {
+            confusion::delay_node([&first, &second], &settings).map(|()| true)
+        }
+        Verb::NodeQdisc { device, qdisc } => confusion::node_qdisc(&device, &qdisc).map(|()| true),
         Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };
     match result {

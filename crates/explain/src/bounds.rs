@@ -1,4 +1,78 @@
-//! The bounds of the rules.
+//! The bounds of the rules: set on the scenarios of `cargo xtask confusion --set tuned`, checked on its variants.
+//!
+//! Shares are of wall time unless a name says otherwise.
+
+/// Least number of intervals between samples.
+pub const INTERVALS_MIN: usize = 8;
+
+/// Least length of a run, in seconds.
+pub const SECONDS_MIN: f64 = 0.8;
+
+/// A rate of the last third ÷ that of the first third outside of 1 ÷ this and this is not steady.
+pub const STEADY: f64 = 1.6;
 
 /// From this share of lost datagrams on, in per cent, loss is what is explained.
 pub const LOSS_PCT: f64 = 2.0;
+
+/// A counter of drops explains a loss when it counts this share of what was lost.
+pub const EXPLAINED: f64 = 0.5;
+
+/// From this run-queue delay on a thread's CPU is contended.
+pub const CONTENDED: f64 = 0.25;
+
+/// A thread that is on a CPU or waiting for one for this share has no time left.
+pub const BUSY: f64 = 0.75;
+
+/// A receiver of datagrams that is on a CPU for this share has no time left.
+pub const RECEIVER_BUSY: f64 = 0.8;
+
+/// A sender that sleeps on its socket for at most this share is never held up.
+pub const BLOCKED: f64 = 0.15;
+
+/// A receiver that sleeps on its socket for at most this share always has work.
+pub const STARVED: f64 = 0.10;
+
+/// A sender that keeps a rate of its own sleeps for this share.
+pub const PACED: f64 = 0.10;
+
+/// A rate that was asked for is kept when it is missed by at most this share.
+pub const RATE_KEPT: f64 = 0.02;
+
+/// A receiver that sleeps by its own choice for this share reads too slowly.
+pub const SLOW_READER: f64 = 0.3;
+
+/// From this share of the time on a quota held the end back.
+pub const THROTTLED: f64 = 0.05;
+
+/// Times per second that a shaper holds packets back.
+pub const OVERLIMITS: f64 = 100.0;
+
+/// Share of the samples that find packets in a queue which is the bottleneck.
+pub const STANDING: f64 = 0.5;
+
+/// From this share on a sender is held up by what comes behind its socket.
+pub const HELD_UP: f64 = 0.3;
+
+/// Share of the connection's busy time that the kernel calls limited by a buffer.
+pub const BUFFER_LIMITED: f64 = 0.25;
+
+/// A window of which this share is used is full.
+pub const WINDOW_FULL: f64 = 0.9;
+
+/// The same of a congestion window, which segments in flight fill in steps.
+pub const CWND_FULL: f64 = 0.8;
+
+/// Share of segments sent again from which on loss matters.
+pub const RETRANSMITTED: f64 = 0.001;
+
+/// Round-trip time ÷ its least, from which on a queue stands somewhere.
+pub const QUEUEING: f64 = 1.5;
+
+/// Coefficient of variation of the rate below which it is steady.
+pub const VARIATION: f64 = 0.2;
+
+/// Share of per-byte cost below which a size is bound by its packets.
+pub const PER_BYTE: f64 = 0.25;
+
+/// Shortest share of the time for which a second limiter is named.
+pub const SECOND_SHARE: f64 = 0.2;

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use metrics::RunView;
+
+use crate::decide::explain_run;
 use crate::figures::RunFigures;
 use crate::limiter::{Confidence, Limiter, Verdict};
 use crate::modality::{Modality, modality};
@@ -27,6 +30,15 @@ pub struct ExplainedCell {
 }
 
 impl ExplainedCell {
+    /// Runs of one kind, without a plan: what limited each.
+    pub fn of_views(name: &str, views: &[RunView]) -> ExplainedCell {
+        let run = |(number, view): (u64, &RunView)| ExplainedRun {
+            figures: RunFigures::of(number, view),
+            verdicts: explain_run(view, None),
+        };
+        ExplainedCell::new(name.to_owned(), (1..).zip(views).map(run).collect(), 0)
+    }
+
     /// A cell of these runs.
     pub fn new(name: String, runs: Vec<ExplainedRun>, seed: u64) -> ExplainedCell {
         let figures: Vec<RunFigures> = runs.iter().map(|run| run.figures.clone()).collect();

@@ -40,7 +40,7 @@ impl Explanation {
             let _ = write!(text, "\n{}: unknown: {}\n", names.join(", "), first.chosen.detail);
         }
         for cell in telling {
-            let _ = write!(text, "\n{}\n{}", cell_line(cell), cell_text(cell));
+            let _ = write!(text, "\n{}", cell_words(cell));
             if each_run {
                 cell.runs.iter().for_each(|run| text += &run_line(run));
             }
@@ -102,6 +102,11 @@ fn cell_line(cell: &ExplainedCell) -> String {
 
 fn runs(count: usize) -> String {
     format!("{count} {}", if count == 1 { "run" } else { "runs" })
+}
+
+/// What limited a cell, with the evidence, the runner-up and the remedy: several lines.
+pub fn cell_words(cell: &ExplainedCell) -> String {
+    format!("{}\n{}", cell_line(cell), cell_text(cell))
 }
 
 fn cell_text(cell: &ExplainedCell) -> String {
@@ -170,7 +175,8 @@ fn run_line(run: &ExplainedRun) -> String {
     format!("  run {}: {}\n", run.figures.run, parts.join("; "))
 }
 
-fn cell_json(cell: &ExplainedCell) -> Value {
+/// The same for programs.
+pub fn cell_json(cell: &ExplainedCell) -> Value {
     let run = |run: &ExplainedRun| json!({ "run": run.figures.run, "verdicts": run.verdicts.iter().map(verdict_json).collect::<Vec<_>>() });
     let shares = cell.shares().into_iter();
     json!({

@@ -5,9 +5,11 @@ mod estimate;
 mod line;
 mod modes;
 mod quantile;
+mod trend;
 
 pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
 pub use estimate::estimate_interval;
 pub use line::{LackOfFit, LineFit, fit_line};
 pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};
 pub use quantile::{median, quantile};
+pub use trend::{Trend, trend};

@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 
 use explain::{Explanation, RunFigures};
 use import::ForeignRun;
+use model::event::Event;
 
+use super::show;
 use crate::failure::Failure;
 use crate::output;
 
 /// What to explain.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A table of runs (CSV) as netperf prints it
+    /// An execution's folder, or a table of runs (CSV) as netperf prints it
     path: PathBuf,
     /// Tell each run by itself, too
     #[arg(long)]
@@ -21,13 +23,29 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Says on standard error what limited each cell of an execution.
+pub fn say(events: &[Event], folder: &Path) {
+    if let Ok(explanation) = explain::explain_execution(events) {
+        explanation.lines().iter().for_each(|line| eprintln!("limiter: {line}"));
+        eprintln!("why: bitcost explain {}", folder.display());
+    }
+}
+
 /// Explains and prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let explanation = of_table(&arguments.path)?;
+    let path = &arguments.path;
+    let is_table = path.is_file() && path.file_name().is_none_or(|name| name != store::LOG_NAME);
+    let explanation = if is_table || !path.exists() { of_table(path)? } else { of_execution(path)? };
     if arguments.json {
         return output::line(&format!("{:#}", explanation.json()));
     }
     output::print(&explanation.text(arguments.runs))
+}
+
+fn of_execution(folder: &Path) -> Result<Explanation, Failure> {
+    let log = store::read(folder)?;
+    show::report_cut(&log);
+    explain::explain_execution(&log.events).map_err(|error| Failure::Usage(format!("{}: {error}", folder.display())))
 }
 
 fn of_table(path: &Path) -> Result<Explanation, Failure> {

@@ -16,8 +16,8 @@ use model::units::parse_duration;
 use report::{Summary, nothing_measured};
 use store::{Log, Writer};
 
-use super::show;
 use super::where_to::{self, Where};
+use super::{explain, show};
 use crate::failure::Failure;
 use crate::place::Prepared;
 use crate::studies;
@@ -118,6 +118,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let log = store::read(&folder)?;
     let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
     show::print(&summary, arguments.json)?;
+    explain::say(&log.events, &folder);
     eprintln!("log: {}", folder.join(store::LOG_NAME).display());
     eprintln!("again: bitcost show {}", folder.display());
     match ending {

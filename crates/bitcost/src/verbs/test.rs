@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use drive::Session;
+use explain::ExplainedCell;
 use live::Seconds;
 use metrics::RunView;
 use model::conditions::{Conditions, Direction, Workload};
@@ -311,10 +312,12 @@ fn plan_of(conditions: &Conditions) -> Plan {
 fn print_repeats(json: bool, runs: &[RunView], rule: &UntilInterval, told: &Told) -> Result<(), Failure> {
     if json {
         let mut document = report::repeats_json(runs, rule);
+        document["limiter"] = explain::cell_json(&limiter(runs));
         told.add_to(&mut document);
         output::line(&format!("{document:#}"))?;
     } else {
         output::print(&report::repeats_text(runs, rule))?;
+        output::print(&explain::cell_words(&limiter(runs)))?;
     }
     all_in_force(runs)
 }
@@ -323,12 +326,19 @@ fn print_repeats(json: bool, runs: &[RunView], rule: &UntilInterval, told: &Told
 fn print(json: bool, run: &RunView, told: &Told) -> Result<(), Failure> {
     if json {
         let mut document = report::single_json(run);
+        document["limiter"] = explain::cell_json(&limiter(std::slice::from_ref(run)));
         told.add_to(&mut document);
         output::line(&format!("{document:#}"))?;
     } else {
         output::print(&report::single_text(run))?;
+        output::print(&explain::cell_words(&limiter(std::slice::from_ref(run))))?;
     }
     all_in_force(std::slice::from_ref(run))
+}
+
+/// What limited the runs.
+fn limiter(runs: &[RunView]) -> ExplainedCell {
+    ExplainedCell::of_views("limiter", runs)
 }
 
 fn all_in_force(runs: &[RunView]) -> Result<(), Failure> {

@@ -1,0 +1,109 @@
+//! From signals to a verdict, and a run's time divided among two limiters.
+
+use metrics::RunView;
+
+use crate::bounds::{INTERVALS_MIN, SECOND_SHARE, SECONDS_MIN, STEADY};
+use crate::limiter::{Candidate, Confidence, Limiter, Verdict};
+use crate::rules;
+use crate::series::Series;
+use crate::signals::{Signals, intervals};
+
+/// From these margins on a verdict is sure, or more than barely so.
+const HIGH_MARGIN: f64 = 0.15;
+const MEDIUM_MARGIN: f64 = 0.04;
+
+/// What limited a run: one verdict, or two with their shares of its time, the larger first.
+///
+/// `per_byte` is the share of per-byte cost at the run's size by the sender's cost model, where there is one.
+pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
+    if run.conditions.workload.is_transactional() {
+        let why = "each request waits for the one before: look at the latency of transactions";
+        return vec![Verdict::unknown(why, None)];
+    }
+    let all: Vec<usize> = (0..intervals(run)).collect();
+    let signals = Signals::of(run, &all, per_byte);
+    if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
+        let why = format!("{} intervals between samples; needed: {INTERVALS_MIN}", signals.intervals);
+        return vec![Verdict::unknown(why, None)];
+    }
+    if signals.goodput_bps.is_none() {
+        return vec![Verdict::unknown("nothing was delivered", None)];
+    }
+    if let Some(found) = rules::slow_start(&signals).filter(Candidate::holds) {
+        return vec![sure(found, &rules::candidates(&signals))];
+    }
+    divided(run, per_byte).unwrap_or_else(|| vec![decide(&signals)])
+}
+
+/// The verdict of steady signals.
+pub fn decide(signals: &Signals) -> Verdict {
+    let candidates = rules::candidates(signals);
+    if let Some(trend) = signals.trend.filter(|trend| !(1.0 / STEADY..=STEADY).contains(trend)) {
+        // Loss is what makes a rate change; what holds a steady rate is not.
+        let by_loss = |candidate: &&Candidate| {
+            candidate.limiter == Limiter::CongestionLoss
+                || (signals.is_tcp && matches!(candidate.limiter, Limiter::QueueOverflow(_)))
+        };
+        if let Some(found) = candidates.iter().filter(by_loss).find(|candidate| candidate.holds()) {
+            let verdict = sure(found.clone(), &candidates);
+            return Verdict { confidence: verdict.confidence.min(Confidence::Medium), ..verdict };
+        }
+        let why = format!("the rate changed by a factor of {trend:.2} from the first third to the last");
+        return Verdict::unknown(why, next(&candidates, &Limiter::Unknown));
+    }
+    match candidates.iter().find(|candidate| candidate.holds()) {
+        Some(found) => sure(found.clone(), &candidates),
+        None => Verdict::unknown("no rule's evidence suffices", next(&candidates, &Limiter::Unknown)),
+    }
+}
+
+/// The candidate of another limiter whose evidence is the best.
+fn next(candidates: &[Candidate], chosen: &Limiter) -> Option<Candidate> {
+    let others = candidates.iter().filter(|candidate| candidate.limiter != *chosen);
+    others.max_by(|a, b| a.strength().total_cmp(&b.strength())).cloned()
+}
+
+/// A verdict with its confidence: by the worst margin of its evidence, less where another limiter's holds as well.
+fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
+    let runner_up = next(candidates, &chosen.limiter);
+    let best = candidates.iter().filter(|candidate| candidate.limiter == chosen.limiter);
+    let strength = best.map(Candidate::strength).fold(chosen.strength(), f64::max);
+    let rival = runner_up.as_ref().is_some_and(|rival| rival.holds() && rival.strength() > strength);
+    let confidence = match strength {
+        margin if margin >= HIGH_MARGIN && !rival => Confidence::High,
+        margin if margin >= MEDIUM_MARGIN => Confidence::Medium,
+        _ => Confidence::Low,
+    };
+    Verdict { chosen, confidence, runner_up, share: 1.0 }
+}
+
+/// Where the rate has two levels that lie far apart, each long enough: what limited each of them.
+fn divided(run: &RunView, per_byte: Option<f64>) -> Option<Vec<Verdict>> {
+    let all: Vec<usize> = (0..intervals(run)).collect();
+    let rates = Series::of(run.receiver, &all).rates();
+    let modes = stats::two_modes(&rates, 0)?;
+    let (slow, fast) = (modes.low.len() as f64, modes.high.len() as f64);
+    let share = slow.min(fast) / (slow + fast);
+    if modes.high_mean < STEADY * modes.low_mean || share < SECOND_SHARE || changes(&modes.low, rates.len()) > 4 {
+        return None;
+    }
+    let verdict = |picked: &[usize]| {
+        let mut picked = picked.to_vec();
+        picked.sort_unstable();
+        let verdict = decide(&Signals::of(run, &picked, per_byte));
+        Verdict { share: picked.len() as f64 / rates.len() as f64, ..verdict }
+    };
+    let mut both = vec![verdict(&modes.low), verdict(&modes.high)];
+    both.sort_by(|a, b| b.share.total_cmp(&a.share));
+    if both[0].limiter() == both[1].limiter() {
+        both.truncate(1);
+        both[0].share = 1.0;
+    }
+    Some(both)
+}
+
+/// How often a run goes from one level to the other.
+fn changes(low: &[usize], count: usize) -> usize {
+    let is_low = |index: &usize| low.contains(index);
+    (1..count).filter(|index| is_low(index) != is_low(&(index - 1))).count()
+}

@@ -1,0 +1,79 @@
+//! What is doubtful about the result of a study: one sentence each, with the remedy.
+
+mod factors;
+mod hosts;
+mod order;
+mod runs;
+
+use metrics::RunView;
+use model::event::EndDescription;
+use model::study::Cell;
+use serde_json::{Value, json};
+
+use crate::figures::RunFigures;
+
+/// A doubt about a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lint {
+    /// Which check found it.
+    pub name: &'static str,
+    /// The cell, or nothing where it is of all.
+    pub cell: String,
+    /// What was found, with its numbers.
+    pub found: String,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// What the checks look at.
+pub struct Study<'a> {
+    /// Its cells.
+    pub cells: &'a [Cell],
+    /// The runs of each cell, with their numbers from 1 in the order of execution.
+    pub runs: &'a [Vec<(u64, RunView<'a>)>],
+    /// Their figures.
+    pub figures: &'a [Vec<RunFigures>],
+    /// Both ends.
+    pub ends: &'a [EndDescription],
+    /// The seed of the execution.
+    pub seed: u64,
+}
+
+/// A check.
+type Check = fn(&Study) -> Vec<Lint>;
+
+/// Every check.
+const CHECKS: [Check; 8] = [
+    runs::too_few,
+    order::drift,
+    factors::together,
+    factors::without_effect,
+    runs::rate_missed,
+    runs::foreign_load,
+    hosts::governor,
+    hosts::frequency,
+];
+
+/// Every doubt.
+pub fn lints(study: &Study) -> Vec<Lint> {
+    CHECKS.iter().flat_map(|check| check(study)).collect()
+}
+
+impl Study<'_> {
+    fn name(&self, cell: usize) -> String {
+        crate::execution::name(&self.cells[cell])
+    }
+}
+
+impl Lint {
+    /// One line.
+    pub fn line(&self) -> String {
+        let cell = if self.cell.is_empty() { String::new() } else { format!("{}: ", self.cell) };
+        format!("doubt: {cell}{}; {}\n", self.found, self.remedy)
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        json!({ "lint": self.name, "cell": self.cell, "found": self.found, "remedy": self.remedy })
+    }
+}

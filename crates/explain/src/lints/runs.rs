@@ -1,0 +1,74 @@
+//! Doubts about single runs and their number.
+
+use super::{Lint, Study};
+
+/// With fewer runs an interval does not say much.
+const RUNS_MIN: usize = 5;
+
+/// A rate that is off by more than this, in per cent, was not kept.
+const RATE_ERROR_PCT: f64 = 2.0;
+
+/// Cells with few runs, those with the same number together.
+pub fn too_few(study: &Study) -> Vec<Lint> {
+    let few = |runs: usize| {
+        let cells: Vec<String> = (0..study.cells.len())
+            .filter(|cell| study.runs[*cell].len() == runs)
+            .map(|cell| study.name(cell))
+            .collect();
+        let word = if runs == 1 { "run" } else { "runs" };
+        let found = match runs {
+            0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
+            // The chance that all runs lie on one side of the true median.
+            _ => format!(
+                "{runs} {word}: the interval of the median covers it in at most {:.0} % of all cases",
+                100.0 - 100.0 * 2.0_f64.powi(1 - runs as i32)
+            ),
+        };
+        let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
+        (!cells.is_empty()).then(|| Lint { name: "few_runs", cell: cells.join("; "), found, remedy })
+    };
+    (0..RUNS_MIN).filter_map(few).collect()
+}
+
+/// The cells of which some runs have something, with how many.
+fn counted(study: &Study, is_so: impl Fn(usize, usize) -> bool, lint: impl Fn(String) -> Lint) -> Vec<Lint> {
+    let of_cell = |cell: usize| {
+        let count = (0..study.runs[cell].len()).filter(|run| is_so(cell, *run)).count();
+        (count > 0)
+            .then(|| Lint { cell: study.name(cell), ..lint(format!("in {count} of {} runs", study.runs[cell].len())) })
+    };
+    (0..study.cells.len()).filter_map(of_cell).collect()
+}
+
+/// The asked rate was not achieved.
+pub fn rate_missed(study: &Study) -> Vec<Lint> {
+    let missed = |cell: usize, run: usize| {
+        study.figures[cell][run].get("rate_error_pct").is_some_and(|error| error.abs() > RATE_ERROR_PCT)
+    };
+    let errors = |cell: &str| {
+        let index = (0..study.cells.len()).find(|index| study.name(*index) == cell).unwrap_or(0);
+        let errors = study.figures[index].iter().filter_map(|run| run.get("rate_error_pct"));
+        errors.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
+    };
+    let lint = |count| Lint {
+        name: "rate_missed",
+        cell: String::new(),
+        found: count,
+        remedy: "compare it with what the limiter allows, or ask for less",
+    };
+    let mut found = counted(study, missed, lint);
+    for lint in &mut found {
+        let worst = errors(&lint.cell);
+        lint.found = format!("the rate is not the one that was asked for {}, worst {worst:+.1} %", lint.found);
+    }
+    found
+}
+
+/// Other programs took CPU time.
+pub fn foreign_load(study: &Study) -> Vec<Lint> {
+    let disturbed = |cell: usize, run: usize| metrics::disturbance_pct(&study.runs[cell][run].1).is_some();
+    let bound = metrics::DISTURBED_PCT;
+    let found = |count| format!("something else took over {bound} % of the CPUs' time {count}");
+    let remedy = "measure on an idle machine, or leave these runs out";
+    counted(study, disturbed, |count| Lint { name: "foreign_load", cell: String::new(), found: found(count), remedy })
+}

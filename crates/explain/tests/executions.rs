@@ -1,0 +1,156 @@
+//! Executions made of events: verdicts with cost models, and doubts about the result.
+
+use explain::{Explanation, Limiter, explain_execution};
+use model::conditions::{Conditions, Offloads, Workload};
+use model::event::{EndDescription, Event};
+use model::machine::HostDescription;
+use model::plan::{Plan, PlannedRun};
+use model::record::{EndRecord, Role};
+use model::study::{Cell, Label};
+use serde_json::{Value, json};
+
+/// Samples of a window, and ticks per second.
+const SAMPLES: u64 = 13;
+
+/// What an end did in each tenth of a second.
+#[derive(Clone, Copy)]
+struct Pace {
+    bytes: u64,
+    run_ns: u64,
+    busy_ticks: u64,
+}
+
+fn record(role: Role, pace: Pace, size: u64, active: bool) -> EndRecord {
+    let sample = |index: u64| {
+        json!({
+            "at_ns": index * 100_000_000,
+            "counts": counts(index * pace.bytes, size),
+            "cpus": [{ "cpu": 0, "user": 0, "system": index * pace.busy_ticks, "irq": 0, "softirq": 0, "steal": 0,
+                       "idle": index * (10 - pace.busy_ticks), "iowait": 0 }],
+            "threads": [{ "kind": "traffic", "run_ns": index * pace.run_ns, "wait_ns": 0, "slices": 1 }],
+        })
+    };
+    let measured = counts((SAMPLES - 1) * pace.bytes, size);
+    let is_receiver = role == Role::Receiver;
+    let sequence = json!({
+        "measured_sent": (SAMPLES - 1) * pace.bytes / size, "measured_lost": 0, "total_lost": 0, "reordered": 0, "duplicated": 0,
+    });
+    let record = json!({
+        "role": role,
+        "in_force": [],
+        "offloads": { "device": "eth0", "asked": {}, "active": { "rx-gro": active }, "mismatched": [] },
+        "pinned_cpus": [],
+        "window_begin_ns": 0,
+        "window_end_ns": (SAMPLES - 1) * 100_000_000,
+        "counts": { "outside": counts(0, size), "measured": measured },
+        "sequence": if is_receiver { sequence } else { Value::Null },
+        "tcp_info": null,
+        "ticks_per_second": 100,
+        "samples": (0..SAMPLES).map(sample).collect::<Vec<_>>(),
+    });
+    serde_json::from_value(record).expect("a record")
+}
+
+fn counts(bytes: u64, size: u64) -> Value {
+    json!({ "calls": bytes / size, "messages": bytes / size, "bytes": bytes, "short_calls": 0, "failed_calls": 0 })
+}
+
+fn cell(size: u32, change: impl FnOnce(&mut Conditions)) -> Cell {
+    let mut conditions = Conditions { message_size_bytes: size, ..Conditions::of(Workload::UdpStream) };
+    change(&mut conditions);
+    Cell { levels: vec![("message_size_bytes".into(), Label::Number(size.into()))], conditions }
+}
+
+/// An execution of these cells in blocks; `pace` says what a run of a cell did.
+fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Explanation {
+    let count = cells.len() as u32;
+    let runs =
+        (0..blocks * count).map(|index| PlannedRun { index, block: index / count, cell: (index % count) as usize });
+    let plan = Plan { seed: 1, blocks, cells, runs: runs.collect() };
+    let host = HostDescription { governor: Some("powersave".into()), ..HostDescription::default() };
+    let ends =
+        [Role::Sender, Role::Receiver].map(|role| EndDescription { role, place: "local".into(), host: host.clone() });
+    let mut events = vec![
+        Event::Planned { plan: plan.clone() },
+        Event::Prepared { lab: None, ends: ends.to_vec(), shared_cpus: false, notes: Vec::new(), hosts: None },
+    ];
+    for run in &plan.runs {
+        let cell = &plan.cells[run.cell];
+        let (pace, size) = (pace(run.index, cell), u64::from(cell.conditions.message_size_bytes));
+        let idle = Pace { run_ns: pace.run_ns / 3, busy_ticks: 3, ..pace };
+        events.push(Event::RunEnded {
+            run: run.index,
+            start_uncertainty_us: 10.0,
+            sender: Box::new(record(Role::Sender, pace, size, true)),
+            receiver: Box::new(record(Role::Receiver, idle, size, true)),
+        });
+    }
+    explain_execution(&events).expect("a plan")
+}
+
+/// A sender whose CPU is full: 1000 ns for each message and 0.2 ns for each byte.
+fn full(run: u32, cell: &Cell) -> Pace {
+    let size = f64::from(cell.conditions.message_size_bytes);
+    let messages = 1e8 / (1000.0 + 0.2 * size) * (1.0 + 0.01 * f64::from(run % 3));
+    Pace { bytes: messages as u64 * size as u64, run_ns: 99_000_000, busy_ticks: 10 }
+}
+
+fn lints(explanation: &Explanation) -> Vec<&'static str> {
+    explanation.lints.iter().map(|lint| lint.name).collect()
+}
+
+#[test]
+fn a_size_that_is_bound_by_its_packets_is_called_so() {
+    let cells = vec![cell(64, |_| {}), cell(1024, |_| {}), cell(16_384, |_| {})];
+    let found = execution(cells, 6, full);
+    let limiters: Vec<Limiter> =
+        found.cells.iter().map(|cell| cell.verdict().expect("runs").limiter().clone()).collect();
+    assert_eq!(limiters, [Limiter::PathPackets, Limiter::PathPackets, Limiter::SenderCpu]);
+    let text = found.text(true);
+    assert!(text.contains("sender's CPU time: ") && text.contains(" ns per packet + 0."), "{text}");
+    assert!(text.contains("run 1: packets per second"), "{text}");
+    let json = found.json();
+    assert_eq!(json["cells"][2]["verdict"]["limiter"], "sender_cpu");
+    assert_eq!(json["cells"][2]["verdict"]["evidence"][0]["holds"], true);
+}
+
+#[test]
+fn doubts_name_their_numbers() {
+    let found = execution(vec![cell(64, |_| {}), cell(1024, |_| {})], 2, full);
+    assert_eq!(lints(&found), ["few_runs", "governor", "governor"]);
+    assert!(
+        found.text(false).contains("2 runs: the interval of the median covers it in at most 50 %"),
+        "{}",
+        found.text(false)
+    );
+    let slower = |run: u32, cell: &Cell| Pace { bytes: 1_000_000 - 20_000 * u64::from(run), ..full(run, cell) };
+    let drifted = execution(vec![cell(1000, |_| {})], 12, slower);
+    let drift = drifted.lints.iter().find(|lint| lint.name == "drift").expect("a drift");
+    assert!(drift.found.contains("drifted by -2"), "{drift:?}");
+    let paced = execution(vec![cell(1000, |c| c.message_rate = Some(10_000))], 6, |_, _| Pace {
+        bytes: 500_000,
+        run_ns: 99_000_000,
+        busy_ticks: 10,
+    });
+    let missed = paced.lints.iter().find(|lint| lint.name == "rate_missed").expect("a missed rate");
+    assert!(missed.found.contains("in 6 of 6 runs, worst -50.0 %"), "{missed:?}");
+}
+
+#[test]
+fn factors_that_move_together_or_nothing_are_doubted() {
+    let both = |c: &mut Conditions| (c.nodelay, c.cork) = (true, true);
+    let together = execution(vec![cell(1000, |_| {}), cell(1000, both)], 5, full);
+    let found = together.lints.iter().find(|lint| lint.name == "moved_together").expect("two settings");
+    assert!(found.found.starts_with("cork, nodelay change in the same cells"), "{found:?}");
+    let off = |c: &mut Conditions| c.offloads = Offloads::Off;
+    let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
+    assert!(lints(&nothing).contains(&"no_effect"), "{:?}", lints(&nothing));
+    let one = execution(vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)], 5, full);
+    assert_eq!(lints(&one), ["governor", "governor"]);
+}
+
+#[test]
+fn a_log_without_a_plan_is_refused() {
+    let said = explain_execution(&[]).expect_err("no plan").to_string();
+    assert!(said.contains("no plan"), "{said}");
+}

@@ -1,0 +1,63 @@
+//! Do values grow or fall with their place in an order?
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+
+use crate::bootstrap::below;
+
+/// Permutations that a slope is compared with.
+const PERMUTATIONS: usize = 1000;
+
+/// A change of values over places.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// Change per unit of the place, by least squares.
+    pub slope: f64,
+    /// How often the same values in random order have a slope as steep (permutation test, both sides).
+    pub chance: f64,
+}
+
+/// The trend of points of place and value; absent with fewer than three, or where all places are one.
+pub fn trend(points: &[(f64, f64)], seed: u64) -> Option<Trend> {
+    if points.len() < 3 || points.iter().any(|(x, y)| !(x.is_finite() && y.is_finite())) {
+        return None;
+    }
+    let places: Vec<f64> = points.iter().map(|(x, _)| *x).collect();
+    let mut values: Vec<f64> = points.iter().map(|(_, y)| *y).collect();
+    let found = slope(&places, &values)?;
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    let mut as_steep = || {
+        for last in (1..values.len()).rev() {
+            values.swap(last, below(&mut generator, last + 1));
+        }
+        slope(&places, &values).is_some_and(|other| other.abs() >= found.abs())
+    };
+    let count = (0..PERMUTATIONS).filter(|_| as_steep()).count();
+    // The order that was found is one of the permutations.
+    Some(Trend { slope: found, chance: (count + 1) as f64 / (PERMUTATIONS + 1) as f64 })
+}
+
+fn slope(places: &[f64], values: &[f64]) -> Option<f64> {
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let (x, y) = (mean(places), mean(values));
+    let spread: f64 = places.iter().map(|place| (place - x).powi(2)).sum();
+    let common: f64 = places.iter().zip(values).map(|(place, value)| (place - x) * (value - y)).sum();
+    (spread > 0.0).then(|| common / spread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drift_is_found_and_an_even_spread_is_none() {
+        let noise = [0.3, -0.2, 0.1, -0.4, 0.2, 0.0, -0.1, 0.4, -0.3, 0.1];
+        let points = |slope: f64| {
+            noise.iter().enumerate().map(|(x, noise)| (x as f64, 10.0 + slope * x as f64 + noise)).collect::<Vec<_>>()
+        };
+        let drift = trend(&points(0.5), 1).expect("ten points");
+        assert!((drift.slope - 0.5).abs() < 0.1 && drift.chance < 0.01, "{drift:?}");
+        assert!(trend(&points(0.0), 1).expect("ten points").chance > 0.1);
+        assert_eq!(trend(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)], 1), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! `cargo xtask confusion`: runs whose limiter is known by construction, against what bitcost says limits them.
+
+mod place;
+mod scenarios;
+mod table;
+mod trial;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use explain::{CostModel, Spent, Unit, cost_models};
+
+use scenarios::{SCENARIOS, SIZES, Scenario};
+use table::Row;
+use trial::Trial;
+
+pub use place::{delay_node, node_qdisc};
+
+/// What to try and how often.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Repeats of every scenario, in turn
+    #[arg(long, default_value_t = 1)]
+    repeats: u32,
+    /// Those on which bounds were set, or the variants that were kept apart
+    #[arg(long, default_value = "all", value_parser = ["all", "tuned", "variants"])]
+    set: String,
+    /// Scenarios whose name contains this only
+    #[arg(long)]
+    only: Option<String>,
+    /// Append every run with its records to this file
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+    /// Run nothing: judge the runs that these files hold
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    from: Vec<PathBuf>,
+    /// Print every candidate with its evidence, of runs whose verdict is wrong or unknown
+    #[arg(long)]
+    why: bool,
+    /// Exit 1 when the promises are not kept
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs or reads the trials, and prints the table; false when `--check` finds a promise broken.
+///
+/// # Errors
+/// When the lab cannot be built or a file cannot be read.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let trials = if arguments.from.is_empty() { measured(arguments)? } else { read(arguments)? };
+    let models = models(&trials);
+    let mut rows = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.sweep.is_none()) {
+        let Some(scenario) = SCENARIOS.iter().find(|scenario| scenario.name == trial.scenario) else { continue };
+        if !is_wanted(arguments, scenario) {
+            continue;
+        }
+        let row = Row::of(scenario, trial, &models);
+        if arguments.why && !row.is_right() {
+            println!("{}", table::why(&row, trial, &models));
+        }
+        rows.push(row);
+    }
+    if rows.is_empty() {
+        bail!("no run of these scenarios");
+    }
+    let (text, kept) = table::table(&rows);
+    print!("{text}");
+    Ok(kept || !arguments.check)
+}
+
+fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
+    let of_set = match arguments.set.as_str() {
+        "tuned" => !scenario.is_variant,
+        "variants" => scenario.is_variant,
+        _ => true,
+    };
+    of_set && arguments.only.as_deref().is_none_or(|only| scenario.name.contains(only))
+}
+
+/// Every wanted scenario in every repeat, and one sweep over sizes for the cost model.
+fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
+    let bitcost = crate::bench_peers::built("bitcost")?;
+    let wanted: Vec<&Scenario> = SCENARIOS.iter().filter(|scenario| is_wanted(arguments, scenario)).collect();
+    let mut trials = Vec::new();
+    let mut take = |trial: Result<Trial>, name: &str| -> Result<()> {
+        match trial {
+            Ok(trial) => {
+                keep(arguments, &trial)?;
+                trials.push(trial);
+            }
+            Err(error) => println!("{name}: no run: {error:#}"),
+        }
+        Ok(())
+    };
+    for size in SIZES {
+        for base in wanted.iter().filter(|scenario| scenario.has_sweep) {
+            take(trial::sweep(base, size, &bitcost), base.name)?;
+        }
+    }
+    for repeat in 0..arguments.repeats {
+        for scenario in &wanted {
+            take(trial::run(scenario, repeat, &bitcost), scenario.name)?;
+        }
+    }
+    Ok(trials)
+}
+
+fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
+    let Some(path) = &arguments.keep else { return Ok(()) };
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let mut file = file.with_context(|| format!("open {}", path.display()))?;
+    writeln!(file, "{}", serde_json::to_string(trial)?)?;
+    Ok(())
+}
+
+fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
+    let mut trials = Vec::new();
+    for path in &arguments.from {
+        let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+        for line in text.lines() {
+            trials.push(serde_json::from_str(line).with_context(|| format!("{}: no trial", path.display()))?);
+        }
+    }
+    Ok(trials)
+}
+
+/// The sender's cost per packet of each scenario that has a sweep.
+fn models(trials: &[Trial]) -> Vec<(String, CostModel)> {
+    let with_sweep = SCENARIOS.iter().filter(|scenario| scenario.has_sweep);
+    let model = |scenario: &Scenario| {
+        let sweep = trials.iter().filter(|trial| trial.sweep.is_some() && trial.scenario == scenario.name);
+        let figures: Vec<_> = sweep.map(Trial::figures).collect();
+        let models = cost_models(&figures, 0).into_iter();
+        let mut of_packets = models.filter(|model| (model.spent, model.unit) == (Spent::SendCpu, Unit::Packet));
+        Some((scenario.name.to_owned(), of_packets.next()?))
+    };
+    with_sweep.filter_map(model).collect()
+}
