@@ -60,6 +60,17 @@ fn a_plan_says_how_long_and_in_which_order_again() {
     assert!(document.contains("120 runs: 6 cells in 20 blocks") && document.contains("10 s"), "{document}");
 }
 
+/// Nobody is asked: the hosts need not be there.
+#[test]
+fn a_plan_names_its_hosts_and_what_of_the_study_they_leave_unused() {
+    let text = printed(&["plan", "not-all-mbits", "--seed", "7", "--sender", "ssh:me@no.invalid", "--sudo"]);
+    let line = text.lines().nth(1).unwrap();
+    assert!(line.starts_with("between ssh:me@no.invalid (sender) and local (receiver); "), "{text}");
+    assert!(line.ends_with("[lab] is not used: topology wire, mtu_bytes 8896, napi threaded"), "{text}");
+    let lab = printed(&["plan", "not-all-mbits", "--seed", "7"]);
+    assert_eq!(lab, text.replacen(&format!("{line}\n"), "", 1), "the same runs in the same order");
+}
+
 #[test]
 fn studies_are_listed_and_printed() {
     let list = printed(&["studies"]);
@@ -266,6 +277,16 @@ fn a_mistake_on_the_command_line_is_named() {
         (&["test", "tcp", "--ring", "4096", "-l", "16MiB"], &["take 68719476736 bytes of memory"]),
         (&["test", "tcp", "--ring", "2", "--send-mode", "zerocopy"], &["not for send_mode `zerocopy`", "plain"]),
         (&["test", "tcp", "--payload", "dirt"], &["--payload", "did you mean `dirty`?"]),
+        (&["test", "tcp", "--sudo"], &["--sudo is of hosts that are named", "--receiver HOST"]),
+        (
+            &["run", "not-all-mbits", "--receiver-address", "10.0.0.2"],
+            &["--receiver-address is of hosts that are named"],
+        ),
+        (&["plan", "not-all-mbits", "--sender", "a b"], &["--sender", "no host; allowed: `local`"]),
+        (
+            &["plan", "not-all-mbits", "--sender", "a", "--ssh-config", "nowhere"],
+            &["--ssh-config nowhere: No such file"],
+        ),
         (&["test", "tpc"], &["tpc", "tcp"]),
     ];
     for (words, says) in rows {

@@ -64,7 +64,9 @@ fn in_brackets(text: Option<&str>) -> String {
 
 fn advice(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
-        Some(EPERM | EACCES) => "; it needs CAP_NET_ADMIN in the network namespace: run as root, or in a lab",
+        Some(EPERM | EACCES) => {
+            "; it needs CAP_NET_ADMIN in the network namespace: run as root (named hosts: --sudo), or in a lab"
+        }
         Some(ENODEV) => "; there is no such device in this network namespace: check its name",
         Some(EOPNOTSUPP) => "; this kernel or driver cannot do it",
         _ => "",

@@ -126,7 +126,7 @@ fn meaning(name: &str, program: &str, code: Option<i32>, said: &str) -> String {
         }
         Some(NO_SUDO) => no_sudo(name, &said),
         Some(126 | 127) if lacks_sudo => no_sudo(name, &said),
-        Some(1) if said.contains("sudo: ") => format!(
+        Some(1) if said.contains("sudo") => format!(
             "sudo at {name} does not start the agent{said}; it must do so without a password (NOPASSWD in sudoers), or leave out --sudo"
         ),
         Some(NO_FOLDER) => format!(
@@ -165,6 +165,7 @@ mod tests {
             (255, "Host key verification failed.", "compare the key"),
             (255, "kex_exchange_identification", "BatchMode=yes web true"),
             (1, "sudo: a password is required", "NOPASSWD"),
+            (1, "guest is not in the sudoers file", "NOPASSWD"),
             (127, "sh: 1: exec: sudo: not found", "web has no sudo"),
             (NO_SUDO, "", "web has no sudo"),
             (COPY_FAILS, "GLIBC_2.39 not found", "a static one"),

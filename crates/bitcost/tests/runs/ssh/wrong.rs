@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use testkit::sshd::{GUEST, GUEST_ID};
 
 use super::{DATA, Field, install};
@@ -98,7 +99,9 @@ pub fn ordinary_user() {
     test(&field, "guest", &[]).assert_code(0);
     let done = test(&field, "guest", &["--offloads", "off"]);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
-    assert!(done.stderr.contains("the receiver: ") && done.stderr.contains("permitted"), "{}", done.stderr);
+    for what in ["the receiver: ", "permitted", "named hosts: --sudo"] {
+        assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
+    }
 }
 
 /// One that is found is used only when it is the same; one that is named must speak the same protocol.
@@ -118,6 +121,10 @@ pub fn another_bitcost() {
     refused(&field, "b", &named, &["it is bitcost 0.0.1", "use the same bitcost on both hosts"]);
     let none = ["--remote-program", "/not/there", "--receiver-dev", "mgmt0"];
     refused(&field, "b", &none, &["b cannot start /not/there", "leave out --remote-program"]);
+    let no_programs = field.at("b", "tmp");
+    mount("bitcost-test", &no_programs, "tmpfs", MountFlags::NOEXEC, None::<&std::ffi::CStr>).unwrap();
+    refused(&field, "b", &address, &["the copy of this program does not start at b", "Permission denied", "noexec"]);
+    unmount(&no_programs, UnmountFlags::empty()).unwrap();
     fs::remove_dir(field.at("b", "tmp")).unwrap();
     fs::write(field.at("b", "bin/bitcost"), "").unwrap();
     let done = test(&field, "b", &address);
