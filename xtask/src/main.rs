@@ -1,9 +1,11 @@
-//! Work on bitcost itself that is no part of the program: benchmarks against its peers, and deaths at every step.
+//! Work on bitcost itself that is no part of the program: benchmarks against its peers, checks of its accounts, and deaths at every step.
 
 mod bench_peers;
 mod chaos_verb;
 mod confusion;
+mod cpu_check;
 mod delay_line;
+mod probe_cost;
 mod ssh_pair;
 
 use std::process::ExitCode;
@@ -37,6 +39,10 @@ enum Verb {
     /// Give a device of this network namespace a queueing discipline
     #[command(hide = true)]
     NodeQdisc { device: String, qdisc: String },
+    /// Measure how long each probe takes to read, on this machine as it is
+    ProbeCost(probe_cost::Arguments),
+    /// Check the accounts of CPU time against burners of known duty cycle, on a machine that does nothing else
+    CpuCheck(cpu_check::Arguments),
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
     OffloadsOff { device: String },
@@ -58,6 +64,8 @@ fn main() -> ExitCode {
             confusion::delay_node([&first, &second], &settings).map(|()| true)
         }
         Verb::NodeQdisc { device, qdisc } => confusion::node_qdisc(&device, &qdisc).map(|()| true),
+        Verb::CpuCheck(arguments) => cpu_check::run(&arguments),
+        Verb::ProbeCost(arguments) => probe_cost::run(&arguments).map(|()| true),
         Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };
     match result {

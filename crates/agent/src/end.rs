@@ -218,6 +218,7 @@ impl End {
             self_cost: None,
             ticks_per_second: probe::cpu::ticks_per_second(),
             samples: watched.samples,
+            idle: None,
         })
     }
 

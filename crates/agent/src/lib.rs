@@ -7,6 +7,7 @@
 mod crowd;
 mod describe;
 mod end;
+mod idle;
 mod keeping;
 mod knobs;
 mod meeting;
@@ -155,6 +156,7 @@ fn answer(
             Err(reason) => outbox.send(&FromAgent::Failed { reason }),
         },
         ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
+        ToAgent::Idle { length_ms } => idle::measure(Duration::from_millis(length_ms.into()), outbox.clone()),
         ToAgent::Prepare(prepare) => {
             *run = None;
             *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.to_vec()));

@@ -3,6 +3,7 @@
 //! It knows agents by their control protocol alone, and how to start one by what [`Way`] says. It
 //! writes nothing and shows nothing: every event goes to the sink that it is given.
 
+mod idle;
 mod link;
 mod pair;
 mod run;
@@ -174,9 +175,12 @@ impl<'a> Session<'a> {
             if self.stopped() {
                 return Ok(Ending::Interrupted);
             }
-            if block.replace(planned.block) != Some(planned.block) && enough(planned.block).map_err(DriveError::Sink)? {
-                emit(sink, Event::ExecutionEnded { at: now(), enough_blocks: Some(planned.block) })?;
-                return Ok(Ending::Complete);
+            if block.replace(planned.block) != Some(planned.block) {
+                if enough(planned.block).map_err(DriveError::Sink)? {
+                    emit(sink, Event::ExecutionEnded { at: now(), enough_blocks: Some(planned.block) })?;
+                    return Ok(Ending::Complete);
+                }
+                self.pair.idle = None;
             }
             match self.settle(sink) {
                 Err(DriveError::Stopped) => return Ok(Ending::Interrupted),
@@ -184,7 +188,8 @@ impl<'a> Session<'a> {
             }
             emit(sink, Event::RunBegan { run: planned.index, at: now() })?;
             let conditions = &plan.cells[planned.cell].conditions;
-            match run::execute(&mut self.pair, planned.index, conditions, self.stop, sink) {
+            let measured = idle::measured(&mut self.pair, plan.idle_baseline(), self.stop);
+            match measured.and_then(|()| run::execute(&mut self.pair, planned.index, conditions, self.stop, sink)) {
                 Ok(ended) => emit(sink, ended)?,
                 Err(RunError::Stopped) => {
                     let reason = "stopped by the user".to_owned();

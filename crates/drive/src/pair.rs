@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use model::event::EndDescription;
-use model::record::{Role, Sample};
+use model::record::{IdleBaseline, Role, Sample};
 use wire::{FromAgent, Lease, PROTOCOL, Route, ToAgent};
 
 use crate::link::{Incoming, Link};
@@ -49,6 +49,8 @@ pub struct Pair {
     generation: u32,
     renewed: Instant,
     epoch: Instant,
+    /// Of both hosts, in the present block.
+    pub idle: Option<[IdleBaseline; 2]>,
 }
 
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -66,7 +68,8 @@ impl Pair {
         let (outbox, inbox) = mpsc::channel();
         let now = Instant::now();
         let (links, backlog) = ([None, None], VecDeque::new());
-        let mut pair = Pair { links, ends, inbox, backlog, outbox, generation: 0, renewed: now, epoch: now };
+        let mut pair =
+            Pair { links, ends, inbox, backlog, outbox, generation: 0, renewed: now, epoch: now, idle: None };
         pair.start(Role::Sender, stop)?;
         pair.start(Role::Receiver, stop)?;
         Ok(pair)

@@ -78,7 +78,10 @@ pub fn execute(
     let length = Duration::from_millis(conditions.warmup_ms.into()) + conditions.window_limit();
     let patience = Duration::from_nanos(lead_ns) + length + LAST_WORDS;
     let role_of = |host: Role| parts[0].direction.role_of(host);
-    let [first, second] = Finish { pair, run, role_of: &role_of, stop, sink }.records(patience)?;
+    let [mut first, mut second] = Finish { pair: &mut *pair, run, role_of: &role_of, stop, sink }.records(patience)?;
+    if let Some([of_first, of_second]) = pair.idle.clone() {
+        (first.idle, second.idle) = (Some(of_first), Some(of_second));
+    }
     let (sender, receiver) = if role_of(Role::Sender) == Role::Sender { (first, second) } else { (second, first) };
     Ok(Event::RunEnded {
         run,
@@ -130,7 +133,7 @@ fn address(receiver: &Way, part: &Conditions) -> Result<IpAddr, String> {
 }
 
 /// The same answer of both hosts, in their order.
-fn from_both<T>(
+pub fn from_both<T>(
     pair: &mut Pair,
     patience: Duration,
     what: &str,

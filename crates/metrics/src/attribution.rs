@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use model::record::{Role, ThreadKind};
+use model::record::{EndRecord, Role, ThreadKind};
 
 use crate::counting;
 use crate::cpu::{self, CpuSpan};
@@ -17,6 +17,8 @@ use crate::view::RunView;
 pub enum Method {
     /// Each end has CPUs of its own.
     Hosts,
+    /// The same, and what the hosts did before the block is known.
+    HostsAboveIdle,
     /// The receive side ran in kernel threads of the interfaces.
     NapiThread,
     /// The receive side ran in soft interrupts on the other end's CPUs.
@@ -25,12 +27,13 @@ pub enum Method {
 
 impl Method {
     /// Every method.
-    pub const ALL: [Method; 3] = [Method::Hosts, Method::NapiThread, Method::SoftirqTicks];
+    pub const ALL: [Method; 4] = [Method::Hosts, Method::HostsAboveIdle, Method::NapiThread, Method::SoftirqTicks];
 
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Method::Hosts => "hosts",
+            Method::HostsAboveIdle => "hosts_above_idle",
             Method::NapiThread => "napi_thread",
             Method::SoftirqTicks => "softirq_ticks",
         }
@@ -40,6 +43,9 @@ impl Method {
     pub fn doc(self) -> &'static str {
         match self {
             Method::Hosts => "all busy time of each end's host (wall clock less idle), other work there included",
+            Method::HostsAboveIdle => {
+                "all busy time of each end's host (wall clock less idle), less what it was busy before the block with nothing of bitcost at work"
+            }
             Method::NapiThread => {
                 "run time of each end's traffic thread and of its interface's NAPI thread, by the scheduler's clock"
             }
@@ -139,12 +145,14 @@ fn threads_are_hidden(run: &RunView) -> bool {
 }
 
 fn by_hosts(run: &RunView) -> Option<Attribution> {
-    let of = |role: Role| {
-        let cpus = cpu::cpus(run.end(role))?;
-        let busy = cpus.iter().map(|cpu| cpu.busy_seconds).sum();
-        Some(CpuUse::exact(busy, cpu::span_seconds(run.end(role))?))
+    let of = |role: Role, cpus: fn(&EndRecord) -> Option<f64>| {
+        let span_seconds = cpu::span_seconds(run.end(role))?;
+        Some(CpuUse { cpus: cpus(run.end(role))?, span_seconds, relative_standard_error: None })
     };
-    Some(Attribution { method: Method::Hosts, sender: of(Role::Sender)?, receiver: of(Role::Receiver)? })
+    let both = |method, cpus| {
+        Some(Attribution { method, sender: of(Role::Sender, cpus)?, receiver: of(Role::Receiver, cpus)? })
+    };
+    both(Method::HostsAboveIdle, cpu::cpus_above_idle).or_else(|| both(Method::Hosts, cpu::busy_cpus))
 }
 
 fn by_napi_thread(run: &RunView) -> Option<Attribution> {

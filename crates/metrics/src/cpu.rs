@@ -36,13 +36,48 @@ pub(crate) fn cpus(record: &EndRecord) -> Option<Vec<CpuSpan>> {
     if record.ticks_per_second == 0 {
         return None;
     }
-    let tick = 1.0 / record.ticks_per_second as f64;
-    let pairs = last.cpus.iter().filter_map(|after| {
-        let before = first.cpus.iter().find(|before| before.cpu == after.cpu)?;
+    let cpus = spans(&first.cpus, &last.cpus, wall, 1.0 / record.ticks_per_second as f64);
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+/// Each CPU that is in both readings.
+fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, tick: f64) -> Vec<CpuSpan> {
+    let pairs = last.iter().filter_map(|after| {
+        let before = first.iter().find(|before| before.cpu == after.cpu)?;
         Some(cpu_span(before, after, wall, tick))
     });
-    let cpus: Vec<CpuSpan> = pairs.collect();
-    (!cpus.is_empty()).then_some(cpus)
+    pairs.collect()
+}
+
+/// CPU seconds per second that a host used in the span of its samples; absent where its CPU times are not known.
+pub(crate) fn busy_cpus(record: &EndRecord) -> Option<f64> {
+    let busy: f64 = cpus(record)?.iter().map(|cpu| cpu.busy_seconds).sum();
+    Some(busy / span_seconds(record)?)
+}
+
+/// CPU seconds per second that it used before the block, with nothing of bitcost at work; absent where that was not measured.
+pub(crate) fn idle_cpus(record: &EndRecord) -> Option<f64> {
+    let wall = idle_seconds(record)?;
+    let idle = record.idle.as_ref().filter(|_| record.ticks_per_second > 0)?;
+    let cpus = spans(&idle.begin, &idle.end, wall, 1.0 / record.ticks_per_second as f64);
+    (!cpus.is_empty()).then(|| cpus.iter().map(|cpu| cpu.busy_seconds).sum::<f64>() / wall)
+}
+
+/// Length of the stretch before the block, in seconds.
+pub(crate) fn idle_seconds(record: &EndRecord) -> Option<f64> {
+    let idle = record.idle.as_ref()?;
+    idle.end_ns.checked_sub(idle.begin_ns).filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9)
+}
+
+/// What the run added to that: CPU seconds per second; absent where it is none.
+pub(crate) fn cpus_above_idle(record: &EndRecord) -> Option<f64> {
+    Some(busy_cpus(record)? - idle_cpus(record)?).filter(|above| *above > 0.0)
+}
+
+/// Standard error of [`busy_cpus`], in CPUs: each reading of a CPU is up to one tick old, evenly.
+pub(crate) fn busy_error_cpus(record: &EndRecord) -> Option<f64> {
+    let tick = 1.0 / record.ticks_per_second as f64;
+    Some(tick / 6f64.sqrt() * (cpus(record)?.len() as f64).sqrt() / span_seconds(record)?)
 }
 
 /// Some counters of `/proc/stat` may step back (kernel doc: proc, 1.7); such a step counts as none.

@@ -75,6 +75,7 @@ fn of_part(end: &EndRecord, index: usize) -> Option<EndRecord> {
         self_cost: end.self_cost.filter(|_| first),
         ticks_per_second: end.ticks_per_second,
         samples,
+        idle: None,
     })
 }
 

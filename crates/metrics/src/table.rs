@@ -139,6 +139,38 @@ pub const METRICS: &[Metric] = &[
         |run| host_demand(run, Role::Receiver),
     ),
     row(
+        "sender_host_service_demand_above_idle_us_per_kib",
+        "Service demand of the sender's host, above idle",
+        "µs/KiB",
+        Better::Lower,
+        "(busy time − that of the same host before the block, with nothing of bitcost at work) ÷ KiB received",
+        |run| demand_above_idle(run, Role::Sender),
+    ),
+    row(
+        "receiver_host_service_demand_above_idle_us_per_kib",
+        "Service demand of the receiver's host, above idle",
+        "µs/KiB",
+        Better::Lower,
+        "(busy time − that of the same host before the block, with nothing of bitcost at work) ÷ KiB received",
+        |run| demand_above_idle(run, Role::Receiver),
+    ),
+    row(
+        "sender_idle_cpu_pct",
+        "CPU use of the sender's host before the block",
+        "%",
+        Better::Neither,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs, with nothing of bitcost at work",
+        |run| idle_util(run, Role::Sender),
+    ),
+    row(
+        "receiver_idle_cpu_pct",
+        "CPU use of the receiver's host before the block",
+        "%",
+        Better::Neither,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs, with nothing of bitcost at work",
+        |run| idle_util(run, Role::Receiver),
+    ),
+    row(
         "sender_thread_cpu_us_per_kib",
         "CPU time of the sending thread",
         "µs/KiB",
@@ -762,8 +794,17 @@ fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
 
 /// CPU seconds per second of a whole host.
 fn host_cpus(run: &RunView, role: Role) -> Option<f64> {
-    let busy: f64 = cpu::cpus(run.end(role))?.iter().map(|cpu| cpu.busy_seconds).sum();
-    Some(busy / cpu::span_seconds(run.end(role))?)
+    cpu::busy_cpus(run.end(role))
+}
+
+fn demand_above_idle(run: &RunView, role: Role) -> Option<f64> {
+    let cpus = cpu::cpus_above_idle(run.end(role)).filter(|_| run.is_alone())?;
+    Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
+}
+
+fn idle_util(run: &RunView, role: Role) -> Option<f64> {
+    let count = cpu::cpus(run.end(role))?.len() as f64;
+    Some(100.0 * cpu::idle_cpus(run.end(role))? / count)
 }
 
 fn host_demand(run: &RunView, role: Role) -> Option<f64> {

@@ -44,6 +44,7 @@ fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
         flows: Vec::new(),
         beside: Vec::new(),
         self_cost: None,
+        idle: None,
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],
     }

@@ -48,6 +48,7 @@ fn record(role: Role, flows: Vec<FlowRecord>, beside: Vec<PartRecord>, samples: 
         flows,
         beside,
         self_cost: None,
+        idle: None,
         ticks_per_second: 100,
         samples,
     }

@@ -295,6 +295,10 @@ pub struct Conditions {
     pub places: Places,
     /// How often the counters of the hosts are read.
     pub probes: Probes,
+    /// Length of the stretch before each block in which the idle hosts are measured, in milliseconds; 0: none; absent:
+    /// [`Conditions::idle_baseline`] chooses.
+    #[serde(default)]
+    pub idle_baseline_ms: Option<u32>,
     /// Time before the measured window, not counted, in milliseconds.
     pub warmup_ms: u32,
     /// The measured window, in milliseconds.
@@ -354,11 +358,15 @@ impl Default for Conditions {
             buffers: Buffers::default(),
             places: Places::default(),
             probes: Probes::All,
+            idle_baseline_ms: None,
             warmup_ms: 250,
             duration_ms: 2000,
         }
     }
 }
+
+/// The longest that the idle hosts are measured before a block unless a run says otherwise.
+pub const IDLE_BASELINE_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes at the front of a datagram that carry its number and the time at which it was sent.
 pub const STAMPED_BYTES: u32 = 16;
@@ -508,6 +516,13 @@ impl Conditions {
     /// by a count.
     pub fn window_limit(&self) -> Duration {
         if self.is_bounded() { Duration::from_secs(3600) } else { Duration::from_millis(self.duration_ms.into()) }
+    }
+
+    /// How long the idle hosts are measured before each block: as long as asked, else as the window, at most
+    /// [`IDLE_BASELINE_MAX`].
+    pub fn idle_baseline(&self) -> Duration {
+        let asked = self.idle_baseline_ms.map(|ms| Duration::from_millis(ms.into()));
+        asked.unwrap_or_else(|| self.window_limit().min(IDLE_BASELINE_MAX))
     }
 
     /// Messages that a bounded run sends: whole ones, and the bytes of a last, shorter one.

@@ -141,6 +141,7 @@ impl ModeSearch {
                 receive_mode,
                 stop_bytes: None,
                 stop_messages: None,
+                idle_baseline_ms: Some(0),
                 warmup_ms: WARMUP_MS,
                 duration_ms: WINDOW_MS,
                 ..self.conditions.clone()

@@ -86,9 +86,15 @@ impl Plan {
         Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms)) + RUN_OVERHEAD
     }
 
-    /// How long all runs take.
+    /// How long all runs take, with the stretch before each block.
     pub fn total_time(&self) -> Duration {
-        self.runs.iter().map(|run| self.run_time(run.cell)).sum()
+        let runs: Duration = self.runs.iter().map(|run| self.run_time(run.cell)).sum();
+        runs + self.idle_baseline() * self.blocks
+    }
+
+    /// How long the idle hosts are measured before each block: the longest that any cell has.
+    pub fn idle_baseline(&self) -> Duration {
+        self.cells.iter().map(|cell| cell.conditions.idle_baseline()).max().unwrap_or_default()
     }
 }
 
@@ -98,15 +104,15 @@ impl Plan {
 /// A sentence when not even one block fits.
 pub fn blocks_within(study: &Study, lengths: Lengths, budget: Duration) -> Result<u32, String> {
     let one = Plan::new(study, 0, Lengths { blocks: Some(1), ..lengths }).total_time();
-    let blocks = (budget.as_secs_f64() / one.as_secs_f64()).floor();
-    if blocks < 1.0 {
+    let blocks = budget.as_nanos() / one.as_nanos().max(1);
+    if blocks == 0 {
         return Err(format!(
             "a budget of {} is too short: one block takes {}; allow more, or shorten the runs with --duration",
             crate::units::show_duration(budget),
             crate::units::show_duration(one)
         ));
     }
-    Ok(blocks.min(100_000.0) as u32)
+    Ok(blocks.min(100_000) as u32)
 }
 
 /// The numbers below `count` in an order drawn from the seed and the block.

@@ -585,6 +585,19 @@ pub struct PartRecord {
     pub flows: Vec<FlowRecord>,
 }
 
+/// What the CPUs of an end's host did while nothing of bitcost went on, before the block of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleBaseline {
+    /// When the stretch began.
+    pub begin_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// Each online CPU at its begin.
+    pub begin: Vec<CpuTicks>,
+    /// Each online CPU at its end.
+    pub end: Vec<CpuTicks>,
+}
+
 /// Everything that one end knows about a run. What it says of traffic is of the run's first part; other
 /// parts are in [`EndRecord::beside`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -624,6 +637,9 @@ pub struct EndRecord {
     pub ticks_per_second: u64,
     /// The readings: the first at the window's begin, the last at its end, every 100 ms between.
     pub samples: Vec<Sample>,
+    /// What the host did before the run's block, with nothing of bitcost at work; absent where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleBaseline>,
 }
 
 impl EndRecord {

@@ -514,6 +514,13 @@ pub const SETTINGS: &[Setting] = &[
         |c, v| c.probes = Probes::named(v.word()).unwrap_or_default(),
     ),
     row(
+        "idle_baseline_s",
+        flag("idle-baseline"),
+        Kind::Time(0, HOUR_MS),
+        "time before each block in which the idle hosts are measured (as long as the window, at most 1 s; 0: not at all)",
+        |c, v| c.idle_baseline_ms = Some(v.number()),
+    ),
+    row(
         "latency",
         flag("latency"),
         Kind::Switch,

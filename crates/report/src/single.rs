@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use metrics::{METRICS, Metric, PartRun, RunView, attribute, parts};
+use metrics::{METRICS, Mark, Metric, PartRun, RunView, attribute, marks, parts};
 use model::conditions::{Conditions, Direction, Workload};
 use model::modes;
 use model::record::{EndRecord, FlowRecord, InForce, Role};
@@ -149,6 +149,11 @@ pub fn single_text(run: &RunView) -> String {
         let _ =
             writeln!(text, "disturbed: something else took {other} % of the CPUs' time; measure on an idle machine");
     }
+    for Mark { weak, end, pct, .. } in marks(run).iter().filter(|mark| mark.attributed) {
+        if let Some(end) = end {
+            let _ = writeln!(text, "weak: {}: {} ({} %)", end.name(), weak.reason(), number::plain(*pct));
+        }
+    }
     for setting in not_in_force(run) {
         let _ = writeln!(text, "not in force: {setting}");
     }
@@ -229,13 +234,15 @@ fn is_small(run: &RunView) -> bool {
     size < SMALL_BYTES
 }
 
-/// The result of one run as a JSON document: every metric by its name, settings, and both raw records; and of a run
+/// The result of one run as a JSON document: every metric by its name, what makes its CPU figures `weak` and of which
+/// scope (`concerns`), settings, and both raw records; and of a run
 /// of several parts `parts`, the metrics of each by itself.
 pub fn single_json(run: &RunView) -> Value {
     let mut document = json!({
         "conditions": run.conditions,
         "metrics": by_name(run),
         "attribution": attribute(run).ok().map(|attribution| attribution.method.name()),
+        "weak": marks(run).iter().map(mark).collect::<Vec<_>>(),
         "not_in_force": { "sender": not_as_asked(run.sender), "receiver": not_as_asked(run.receiver) },
         "sender": run.sender,
         "receiver": run.receiver,
@@ -251,6 +258,16 @@ pub fn single_json(run: &RunView) -> Value {
         document["parts"] = parts(run).iter().map(part).collect();
     }
     document
+}
+
+fn mark(mark: &Mark) -> Value {
+    json!({
+        "mark": mark.weak.name(),
+        "end": mark.end.map(Role::name),
+        "pct": mark.pct,
+        "concerns": if mark.attributed { "end" } else { "host" },
+        "reason": mark.weak.reason(),
+    })
 }
 
 fn by_name(run: &RunView) -> Map<String, Value> {

@@ -385,9 +385,9 @@ impl Runs {
         for sentence in not_in_force(view) {
             self.notes.add(sentence);
         }
-        if metrics::disturbance_pct(view).is_some() {
-            let bound = metrics::DISTURBED_PCT;
-            self.notes.add(format!("{}: disturbed, something else took over {bound} % of the CPUs' time", cell.name()));
+        for mark in metrics::marks(view).iter().filter(|mark| mark.attributed) {
+            let end = mark.end.map_or("disturbed", Role::name);
+            self.notes.add(format!("{}: {end}, {}", cell.name(), mark.weak.reason()));
         }
     }
 

@@ -203,6 +203,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("receiver_cpus", "bitcost/tests/runs/one_run.rs", "--receiver-cpus"),
     ("scheduling", "bitcost/tests/runs/one_run.rs", "--scheduling"),
     ("probes", "bitcost/tests/runs/counters.rs", "--probes"),
+    ("idle_baseline_s", "bitcost/tests/runs/counters.rs", "idle_baseline_s = 0.2"),
     ("warmup_s", "bitcost/tests/runs/one_run.rs", "-O"),
     ("duration_s", "bitcost/tests/runs/one_run.rs", "-t"),
 ];

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::conditions::Conditions;
 use model::machine::HostDescription;
-use model::record::{EndRecord, Role, Sample};
+use model::record::{EndRecord, IdleBaseline, Role, Sample};
 use serde::{Deserialize, Serialize};
 
 /// Secret of one run, known to its two ends.
@@ -94,6 +94,11 @@ pub enum ToAgent {
     },
     /// Asks for [`FromAgent::Clock`].
     Clock,
+    /// Asks to measure the host for a while with nothing going on: [`FromAgent::Idle`].
+    Idle {
+        /// How long.
+        length_ms: u32,
+    },
     /// Asks to make an end ready: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
     /// Tells where the other end listens, so that both can meet: [`FromAgent::Ready`].
@@ -141,6 +146,8 @@ pub enum FromAgent {
         /// Now.
         now_ns: u64,
     },
+    /// What the host did while nothing of bitcost went on.
+    Idle(Box<IdleBaseline>),
     /// Where the end listens.
     Listening {
         /// Its addresses.

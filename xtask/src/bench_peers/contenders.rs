@@ -19,10 +19,11 @@ pub enum Contender<'a> {
     Rival(&'a Rival),
 }
 
-/// Everybody who takes part in a case, ours first.
-pub fn of<'a>(case: &Case, setup: Setup, rivals: &'a [Rival]) -> Vec<Contender<'a>> {
+/// Everybody who takes part in a case, ours first; of those with these names where there are any.
+pub fn of<'a>(case: &Case, setup: Setup, rivals: &'a [Rival], with: &[String]) -> Vec<Contender<'a>> {
     let ours = FLAVOURS.iter().filter(|flavour| flavour.can(case, setup)).map(Contender::Ours);
-    ours.chain(rivals.iter().filter(|rival| rival.can(case)).map(Contender::Rival)).collect()
+    let all = ours.chain(rivals.iter().filter(|rival| rival.can(case)).map(Contender::Rival));
+    all.filter(|contender| with.is_empty() || with.iter().any(|name| name == contender.name())).collect()
 }
 
 impl Contender<'_> {

@@ -2,6 +2,7 @@
 
 use model::conditions::{Conditions, ReceiveSize, Waiting};
 use model::modes::Mode;
+use model::probes::Probes;
 
 use super::cases::{Case, Traffic};
 use super::field::Setup;
@@ -16,6 +17,9 @@ pub const FAST: &str = "bitcost, fast";
 pub const SPINNING: &str = "bitcost, spinning";
 /// Every transaction's time is recorded.
 pub const TIMED: &str = "bitcost, timed";
+
+/// Counters are read at the edges of the window alone.
+pub const EDGES: &str = "bitcost, edges";
 
 /// The message size of the fast modes' TCP case.
 const FAST_TCP: u32 = 131_072;
@@ -54,6 +58,12 @@ pub const FLAVOURS: &[Flavour] = &[
             conditions.send_mode = if udp { Mode::Gso } else { Mode::Splice };
             conditions.receive_mode = if udp { Mode::Gro } else { Mode::Truncate };
         },
+    },
+    Flavour {
+        name: EDGES,
+        about: "the defaults, with counters read at the edges of the window instead of every 100 ms",
+        fits: |case, setup| case.is_stream() && case.rate_bps.is_none() && setup == Setup::default(),
+        change: |conditions| conditions.probes = Probes::Edges,
     },
     Flavour {
         name: SPINNING,

@@ -47,6 +47,9 @@ pub struct Arguments {
     /// Cases whose name begins with this only, such as tcp or udp/64
     #[arg(long)]
     only: Option<String>,
+    /// These only, by their names in the table, such as "bitcost, edges"; may be given again
+    #[arg(long, value_name = "NAME")]
+    with: Vec<String>,
     /// Every case with both ends on one CPU, and nothing else
     #[arg(long)]
     one_cpu: bool,
@@ -81,6 +84,8 @@ pub struct Figure {
 struct Bench {
     bitcost: PathBuf,
     rivals: Vec<Rival>,
+    /// The names of those that take part; empty: all do.
+    with: Vec<String>,
     rounds: u32,
     seconds: f64,
     paced: (f64, u32),
@@ -93,11 +98,18 @@ struct Bench {
 /// # Errors
 /// When a peer cannot be had, the lab cannot be built, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    install::install(arguments.install || std::env::var_os("CI").is_some())?;
     let quick = arguments.quick;
+    let is_ours = |name: &String| flavours::FLAVOURS.iter().any(|flavour| flavour.name == *name);
+    let rivals = if arguments.with.is_empty() || !arguments.with.iter().all(is_ours) {
+        install::install(arguments.install || std::env::var_os("CI").is_some())?;
+        peers::all(&c_loop()?)
+    } else {
+        Vec::new()
+    };
     let mut bench = Bench {
         bitcost: built("bitcost")?,
-        rivals: peers::all(&c_loop()?),
+        rivals,
+        with: arguments.with.clone(),
         rounds: arguments.rounds.unwrap_or(if quick { 3 } else { 7 }),
         seconds: arguments.seconds.unwrap_or(if quick { 0.5 } else { 1.0 }),
         paced: if quick { PACED_QUICK } else { PACED },
@@ -170,7 +182,7 @@ impl Bench {
             Some(_) => (self.paced.0, self.rounds.min(self.paced.1)),
             None => (self.seconds, self.rounds),
         };
-        let contenders = contenders::of(&case, setup, &self.rivals);
+        let contenders = contenders::of(&case, setup, &self.rivals, &self.with);
         let entry = |contender: &contenders::Contender| Entry {
             name: contender.name(),
             counterpart: contender.counterpart(&contenders),

@@ -35,6 +35,7 @@ pub fn measure(
         workload: workload(case.traffic)?,
         message_size_bytes: case.size,
         rate_bps: case.rate_bps,
+        idle_baseline_ms: Some(0),
         warmup_ms: 50,
         duration_ms: (seconds * 1000.0) as u32,
         ..Conditions::default()

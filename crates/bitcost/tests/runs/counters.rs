@@ -104,6 +104,30 @@ fn hops(sender: &EndRecord, receiver: &EndRecord) {
     }
 }
 
+/// The idle hosts are measured before each block, once, unless a run asks for none.
+pub fn idle() {
+    for (length, expected_ms) in [("", 500), ("idle_baseline_s = 0.2\n", 200), ("idle_baseline_s = 0\n", 0)] {
+        let study = STUDY.replace("[[factor]]", &format!("{length}[[factor]]")).replace("blocks = 1", "blocks = 2");
+        let runs = runs(&study);
+        assert_eq!(runs.len(), 4);
+        for end in 0..2 {
+            let idle = |index: usize| [&runs[index].1, &runs[index].2][end].idle.clone();
+            let Some(first) = idle(0) else {
+                assert!(expected_ms == 0 && (1..4).all(|index| idle(index).is_none()));
+                continue;
+            };
+            assert!(first.end_ns - first.begin_ns >= expected_ms * 1_000_000);
+            assert_eq!(first.begin.len(), first.end.len());
+            assert!(first.end_ns < runs[0].1.window_begin_ns, "before the first run");
+            assert_eq!(idle(1).as_ref(), Some(&first), "one for a block");
+            assert!(
+                idle(2).is_some_and(|second| second.begin_ns > runs[1].1.window_end_ns),
+                "and a new one for the next"
+            );
+        }
+    }
+}
+
 /// A paced sender and a receiver that takes its time sleep by their own choice, which is told apart from waiting.
 pub fn sleeps() {
     let paced = STUDY.replace("flows = 2", "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000");

@@ -34,6 +34,7 @@ fn main() {
         ("lost_datagrams_part_the_two_receive_demands", Host, accounting::lost_datagrams),
         ("counters_are_read_at_the_edges_and_between", Host, counters::cadence),
         ("sleep_by_choice_is_told_apart", Host, counters::sleeps),
+        ("the_idle_hosts_are_measured_before_each_block", Host, counters::idle),
         ("every_workload_goes_each_way_and_both", Host, parts::directions),
         ("every_part_is_told", Host, parts::told),
         ("parts_beside_each_other_account_for_what_they_moved", Host, parts::mixes),

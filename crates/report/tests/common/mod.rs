@@ -99,6 +99,7 @@ pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndRecord {
         flows: Vec::new(),
         beside: Vec::new(),
         self_cost: None,
+        idle: None,
         ticks_per_second: 100,
         samples: vec![sample(1_000_000_000, 0, 0), sample(3_000_000_000, cpu_ms, 2000 - cpu_ms)],
     }

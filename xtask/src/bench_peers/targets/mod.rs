@@ -4,6 +4,7 @@ mod defaults;
 mod fast;
 mod honest;
 mod pacing;
+mod probing;
 mod transactions;
 
 use stats::Interval;
@@ -87,7 +88,8 @@ impl Verdict {
 
 /// Every target that what was measured allows to judge.
 pub fn judge(all: &[Compared]) -> Vec<Finding> {
-    let groups = [honest::TARGETS, defaults::TARGETS, fast::TARGETS, transactions::TARGETS, pacing::TARGETS];
+    let groups =
+        [honest::TARGETS, defaults::TARGETS, fast::TARGETS, transactions::TARGETS, pacing::TARGETS, probing::TARGETS];
     let finding = |target: &'static Target| {
         (target.figures)(all).into_iter().map(move |(case, found)| Finding {
             target,
