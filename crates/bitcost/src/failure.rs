@@ -40,9 +40,11 @@ impl From<lab::LabError> for Failure {
 
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Failure {
-        use store::StoreError::{CannotRead, NotAnEvent, TooNew};
+        use store::StoreError::{CannotRead, NotAnEvent, NotAnExecution, TooNew};
         match error {
-            CannotRead { .. } | NotAnEvent { .. } | TooNew { .. } => Failure::Usage(error.to_string()),
+            CannotRead { .. } | NotAnEvent { .. } | NotAnExecution { .. } | TooNew { .. } => {
+                Failure::Usage(error.to_string())
+            }
             error => Failure::Environment(error.to_string()),
         }
     }

@@ -1,9 +1,11 @@
 //! `bitcost`: what a Mbit/s costs, and what limits it.
 
 mod failure;
+mod format;
 mod hosts;
 mod identity;
 mod mode_search;
+mod opened;
 mod output;
 mod place;
 mod studies;

@@ -1,5 +1,143 @@
-//! Results of other programs: the text of a file in, runs out. What a file does not say is absent.
+//! Files of other programs in, events of an execution out. What a file does not say stays absent.
 
+mod columns;
+mod execution;
+mod flent;
+mod found_table;
+mod iperf3;
+mod lenient;
+mod netperf;
+mod nuttcp;
+mod seconds;
 mod table;
 
+use std::collections::BTreeMap;
+
+use model::imported::ImportedRun;
+use model::study::Label;
+
+pub use execution::{Head, execution};
 pub use table::{ForeignRun, TableError, read_table};
+
+/// Why a file gave no runs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// Nothing that is known looks like it.
+    #[error("{file}: {found}; known are the outputs of {}", known())]
+    Unknown {
+        /// The file.
+        file: String,
+        /// What it is.
+        found: String,
+    },
+    /// It begins like a known one.
+    #[error("{file}: looks like {format}, but {reason}")]
+    Broken {
+        /// The file.
+        file: String,
+        /// What it looks like.
+        format: &'static str,
+        /// What is wrong, and how much could be read.
+        reason: String,
+    },
+}
+
+/// One run as a file tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// What was set, by the names of factors.
+    pub levels: BTreeMap<String, Label>,
+    /// The run.
+    pub run: ImportedRun,
+    /// What the program says went wrong; the run is then a failed one.
+    pub error: Option<String>,
+}
+
+impl Found {
+    fn of(tool: &str, file: &str) -> Found {
+        Found {
+            run: ImportedRun { tool: tool.to_owned(), file: file.to_owned(), ..ImportedRun::default() },
+            ..Found::default()
+        }
+    }
+
+    fn level(&mut self, factor: &str, label: Label) {
+        self.levels.insert(factor.to_owned(), label);
+    }
+
+    fn figure(&mut self, metric: &str, value: Option<f64>) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.run.figures.insert(metric.to_owned(), value);
+        }
+    }
+
+    fn fact(&mut self, name: &str, words: impl ToString) {
+        self.run.facts.insert(name.to_owned(), words.to_string());
+    }
+}
+
+/// One kind of file.
+struct Format {
+    name: &'static str,
+    /// Whether a text looks like it.
+    is: fn(&str) -> bool,
+    read: fn(&str, &str) -> Result<Vec<Found>, String>,
+}
+
+/// Every kind of file, those first that are told by more.
+const FORMATS: &[Format] = &[
+    Format { name: "iperf3 --json-stream", is: iperf3::is_stream, read: iperf3::read_stream },
+    Format { name: "iperf3 -J", is: iperf3::is, read: iperf3::read },
+    Format { name: "flent", is: flent::is, read: flent::read },
+    Format { name: "netperf -k", is: netperf::keyval::is, read: netperf::keyval::read },
+    Format { name: "a table of netperf's columns", is: found_table::is, read: found_table::read },
+    Format { name: "netperf -o", is: netperf::csv::is, read: netperf::csv::read },
+    Format { name: "netperf", is: netperf::human::is, read: netperf::human::read },
+    Format { name: "nttcp", is: nuttcp::nttcp::is, read: nuttcp::nttcp::read },
+    Format { name: "nuttcp", is: nuttcp::is, read: nuttcp::read },
+];
+
+fn known() -> String {
+    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The most that a packed file may unpack to.
+const MOST: u64 = 256 << 20;
+
+/// The runs of a file. `file` is how it is named; the content says what it is.
+///
+/// # Errors
+/// When it is none of the known kinds, or cannot be read as the one that it looks like.
+pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
+    let unknown = |found: String| ImportError::Unknown { file: file.to_owned(), found };
+    if bytes.is_empty() {
+        return Err(unknown("the file is empty".into()));
+    }
+    let unpacked = if bytes.starts_with(&[0x1f, 0x8b]) { Some(unpack(bytes).map_err(unknown)?) } else { None };
+    let bytes = unpacked.as_deref().unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| unknown(format!("not text: byte {} of {} is not UTF-8", error.valid_up_to(), bytes.len())))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let format = FORMATS.iter().find(|format| (format.is)(text)).ok_or_else(|| {
+        let first: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(60).collect();
+        unknown(format!("not a known output; it begins with {first:?}"))
+    })?;
+    let broken = |reason: String| ImportError::Broken { file: file.to_owned(), format: format.name, reason };
+    let found = (format.read)(file, text).map_err(broken)?;
+    if found.is_empty() {
+        return Err(broken("it holds no run".into()));
+    }
+    Ok(found)
+}
+
+fn unpack(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    use std::io::Read;
+    let mut unpacked = Vec::new();
+    let mut limited = flate2::read::MultiGzDecoder::new(bytes).take(MOST + 1);
+    let read = limited.read_to_end(&mut unpacked);
+    read.map_err(|error| format!("packed by gzip, and cut or damaged after {} bytes: {error}", unpacked.len()))?;
+    if unpacked.len() as u64 > MOST {
+        return Err(format!("packed by gzip, and over {} MiB when unpacked", MOST >> 20));
+    }
+    Ok(unpacked)
+}

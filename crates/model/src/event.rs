@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
 use crate::plan::Plan;
 use crate::record::{EndRecord, Role, Sample};
@@ -149,6 +150,13 @@ pub enum Event {
         kind: FailureKind,
         /// What was asked, what happened, what to do.
         reason: String,
+    },
+    /// A run that another program made, as its file tells it.
+    RunImported {
+        /// The run.
+        run: u32,
+        /// What the file says.
+        imported: Box<ImportedRun>,
     },
     /// The last line of an execution that was not broken off.
     ExecutionEnded {

@@ -8,6 +8,7 @@ pub mod buffers;
 pub mod conditions;
 pub mod counters;
 pub mod event;
+pub mod imported;
 pub mod knobs;
 pub mod machine;
 pub mod mode_search;

@@ -1,12 +1,13 @@
 //! One table of one metric: the levels of one factor down, of another across, the improvement at the edge.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use metrics::{Better, metric};
 use model::study::{Factor, Label};
 use stats::Interval;
 
 use crate::number;
 use crate::summary::{CellSummary, Summary};
+use crate::text::{shown_metrics, title};
 
 /// Factor and level, for as many factors as are fixed.
 type Levels = Vec<(String, Label)>;
@@ -25,6 +26,36 @@ enum Content {
 enum Line {
     Ours,
     Paper,
+}
+
+/// The words of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// What stands over the columns; first the name of what is down.
+    pub header: Vec<String>,
+    /// Each row, and whether it is the author's.
+    pub rows: Vec<(bool, Vec<String>)>,
+}
+
+/// The tables of one metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetricTables {
+    /// The metric's name.
+    pub metric: String,
+    /// Its name for people, with its unit and its better side.
+    pub title: String,
+    /// Each table, with the levels that are the same in all of it where there are any.
+    pub tables: Vec<(Option<String>, Lines)>,
+}
+
+/// Every table that is shown, as words.
+pub fn tables(summary: &Summary) -> Vec<MetricTables> {
+    let of = |metric: &str| {
+        let grids = Grid::all(summary, metric);
+        let tables = grids.iter().map(|grid| (grid.place(), grid.lines())).collect();
+        MetricTables { metric: metric.to_owned(), title: title(metric), tables }
+    };
+    shown_metrics(summary).into_iter().map(of).collect()
 }
 
 /// A table of one metric at fixed levels of the factors that are neither down nor across.
@@ -80,12 +111,10 @@ impl<'a> Grid<'a> {
         let mut table = Table::new();
         table.load_preset(presets::ASCII_MARKDOWN).set_width(width);
         table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_header(self.header());
-        for row in self.rows() {
-            self.add_lines(&mut table, &row.to_string(), |line| self.row(row, line));
-        }
-        if self.improvement_runs_along(Some(&self.summary.study.table.rows)) {
-            self.add_lines(&mut table, &self.improvement_title(), |line| self.improvement_row(line));
+        let lines = self.lines();
+        table.set_header(lines.header);
+        for (_, line) in lines.rows {
+            table.add_row(line);
         }
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -93,15 +122,27 @@ impl<'a> Grid<'a> {
         table
     }
 
-    fn add_lines(&self, table: &mut Table, name: &str, entries: impl Fn(Line) -> Vec<Option<String>>) {
+    /// The table's words, with nothing said of how they look.
+    pub fn lines(&self) -> Lines {
+        let mut lines = Lines { header: self.header(), rows: Vec::new() };
+        for row in self.rows() {
+            self.add_lines(&mut lines, &row.to_string(), |line| self.row(row, line));
+        }
+        if self.improvement_runs_along(Some(&self.summary.study.table.rows)) {
+            self.add_lines(&mut lines, &self.improvement_title(), |line| self.improvement_row(line));
+        }
+        lines
+    }
+
+    fn add_lines(&self, lines: &mut Lines, name: &str, entries: impl Fn(Line) -> Vec<Option<String>>) {
         for (line, name) in [(Line::Ours, name), (Line::Paper, "  paper")] {
             let entries = entries(line);
             if line == Line::Paper && entries.iter().all(Option::is_none) {
                 continue;
             }
             let absent = if line == Line::Ours { "-" } else { "" };
-            let texts = entries.into_iter().map(|entry| Cell::new(entry.as_deref().unwrap_or(absent)));
-            table.add_row(std::iter::once(Cell::new(name)).chain(texts));
+            let texts = entries.into_iter().map(|entry| entry.unwrap_or_else(|| absent.to_owned()));
+            lines.rows.push((line == Line::Paper, std::iter::once(name.to_owned()).chain(texts).collect()));
         }
     }
 

@@ -4,13 +4,19 @@
 //! the same.
 
 mod checks;
+pub mod compare;
 mod exclude;
+pub mod frame;
 mod grid;
 mod json;
+mod markdown;
 mod mode_search;
-mod number;
+mod notes;
+pub mod number;
+pub mod peers;
 mod precision;
 mod repeats;
+mod rows;
 mod single;
 mod summary;
 mod tally;
@@ -18,12 +24,17 @@ mod text;
 
 pub use checks::{CheckSummary, ClaimSummary, Verdict};
 pub use exclude::nothing_measured;
+pub use grid::{Lines, MetricTables, tables};
 pub use json::{json, json_text};
+pub use markdown::markdown_summary;
 pub use mode_search::{mode_search_json, mode_search_text};
+pub use notes::{Remark, notes, statements};
 pub use precision::{Precision, precision, width_over_runs_pct};
 pub use repeats::{repeats_json, repeats_text};
+pub use rows::{RunRow, Status};
 pub use single::{not_in_force, single_json, single_text};
 pub use summary::{
     CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,
+    run_views,
 };
-pub use text::{TextOptions, text};
+pub use text::{TextOptions, head, shown_metrics, text, title};

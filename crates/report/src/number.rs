@@ -10,12 +10,12 @@ fn decimals(value: f64) -> usize {
 }
 
 /// `10638`, `1.69`, `0.0123`.
-pub(crate) fn plain(value: f64) -> String {
+pub fn plain(value: f64) -> String {
     format!("{value:.*}", decimals(value))
 }
 
 /// `10638 [10500, 10800]`; without brackets where there are no bounds.
-pub(crate) fn interval(interval: &Interval) -> String {
+pub fn interval(interval: &Interval) -> String {
     let Interval { value, low, high } = *interval;
     let (Some(low), Some(high)) = (low, high) else { return plain(value) };
     let places = decimals(if value == 0.0 { high } else { value });

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use metrics::{Better, METRICS, Method, RunView, attribute, metric};
+use metrics::{Better, METRICS, Method, Metric, RunView, attribute, metric};
 use model::event::{EndDescription, Event, FailureKind};
+use model::imported::ImportedRun;
 use model::plan::{Plan, PlannedRun};
 use model::record::{EndRecord, Role};
 use model::study::{Cell, LabSpec, Label, Study, StudyError};
@@ -12,6 +13,7 @@ use stats::Interval;
 use crate::checks::{self, CheckSummary};
 use crate::exclude;
 use crate::precision::Precision;
+use crate::rows::{self, RunRow, Status};
 use crate::tally::{Tally, not_in_force};
 
 /// Name of the receive service demand by bytes received.
@@ -142,6 +144,8 @@ pub struct Summary {
     pub precision: Option<Precision>,
     /// Planned runs without a result that did not fail: not begun, broken off or interrupted.
     pub incomplete: Vec<u32>,
+    /// Every planned run by itself, in order.
+    pub runs: Vec<RunRow>,
 }
 
 impl Summary {
@@ -156,6 +160,10 @@ impl Summary {
         summary.seed = plan.seed;
         summary.blocks = log.enough_blocks.unwrap_or(plan.blocks);
         let runs = Runs::sort(plan, &log.outcomes, summary.blocks);
+        summary.runs = runs.rows;
+        for row in &mut summary.runs {
+            row.began_at = log.began.get(&row.run).map(|at| (*at).to_owned());
+        }
         summary.cells = plan.cells.iter().zip(&runs.cells).map(|(cell, runs)| runs.summary(cell, plan.seed)).collect();
         for cell in &mut summary.cells {
             cell.expected = expected(&summary.study, &cell.levels);
@@ -208,8 +216,14 @@ pub(crate) struct PlaceFacts {
 
 /// How a run ended.
 pub(crate) enum Outcome<'a> {
-    Ended { sender: &'a EndRecord, receiver: &'a EndRecord, place: PlaceFacts },
+    Ended {
+        sender: &'a EndRecord,
+        receiver: &'a EndRecord,
+        place: PlaceFacts,
+    },
     Failed(FailureKind, &'a str),
+    /// Another program's figures.
+    Imported(&'a ImportedRun),
 }
 
 /// The log's events, each where it belongs.
@@ -217,6 +231,8 @@ pub(crate) struct Log<'a> {
     summary: Summary,
     pub plan: Option<&'a Plan>,
     pub outcomes: BTreeMap<u32, Outcome<'a>>,
+    /// When each run began.
+    began: BTreeMap<u32, &'a str>,
     /// Blocks after which the stop rule was kept.
     pub enough_blocks: Option<u32>,
 }
@@ -225,7 +241,8 @@ impl<'a> Log<'a> {
     pub fn read(events: impl IntoIterator<Item = &'a Event>) -> Result<Log<'a>, ReportError> {
         let mut events = events.into_iter();
         let first = events.find(|event| matches!(event, Event::ExecutionBegan { .. })).ok_or(ReportError::NoStudy)?;
-        let mut log = Log { summary: begun(first)?, plan: None, outcomes: BTreeMap::new(), enough_blocks: None };
+        let (outcomes, began) = (BTreeMap::new(), BTreeMap::new());
+        let mut log = Log { summary: begun(first)?, plan: None, outcomes, began, enough_blocks: None };
         let mut place = PlaceFacts::default();
         for event in events {
             match event {
@@ -244,8 +261,12 @@ impl<'a> Log<'a> {
                 Event::RunFailed { run, kind, reason } => {
                     log.outcomes.insert(*run, Outcome::Failed(*kind, reason));
                 }
-                Event::RunBegan { run, .. } => {
+                Event::RunImported { run, imported } => {
+                    log.outcomes.insert(*run, Outcome::Imported(imported));
+                }
+                Event::RunBegan { run, at } => {
                     log.outcomes.remove(run);
+                    log.began.insert(*run, at);
                 }
                 Event::ExecutionEnded { enough_blocks, .. } => log.enough_blocks = *enough_blocks,
                 Event::ExecutionBegan { .. }
@@ -256,6 +277,30 @@ impl<'a> Log<'a> {
         }
         Ok(log)
     }
+}
+
+/// Every run that has a result of our own, with its cell, in the order of the plan.
+///
+/// # Errors
+/// When the log does not hold a study and a plan.
+pub fn run_views(events: &[Event]) -> Result<Vec<(PlannedRun, &Cell, RunView<'_>)>, ReportError> {
+    let log = Log::read(events)?;
+    let plan = log.plan.ok_or(ReportError::NoPlan)?;
+    let view = |planned: &PlannedRun| {
+        let cell = plan.cells.get(planned.cell)?;
+        match log.outcomes.get(&planned.index)? {
+            Outcome::Ended { sender, receiver, place } => {
+                let PlaceFacts { shared_cpus, napi_threaded } = *place;
+                Some((
+                    *planned,
+                    cell,
+                    RunView { sender, receiver, conditions: &cell.conditions, shared_cpus, napi_threaded },
+                ))
+            }
+            _ => None,
+        }
+    };
+    Ok(plan.runs.iter().filter_map(view).collect())
 }
 
 fn begun(first: &Event) -> Result<Summary, ReportError> {
@@ -281,6 +326,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         notes: Vec::new(),
         precision: None,
         incomplete: Vec::new(),
+        runs: Vec::new(),
     })
 }
 
@@ -309,11 +355,17 @@ impl CellRuns {
         &self.values[metric]
     }
 
-    fn add(&mut self, block: u32, view: &RunView) {
+    /// Takes what a run has, in the order of [`METRICS`].
+    fn add(&mut self, block: u32, figures: &[(&'static Metric, f64)]) {
         self.runs += 1;
+        let mut figures = figures.iter().peekable();
         for (metric, values) in METRICS.iter().zip(&mut self.values) {
-            values.extend((metric.compute)(view).map(|value| (block, value)));
+            let found = figures.next_if(|(of, _)| of.name == metric.name);
+            values.extend(found.map(|(_, value)| (block, *value)));
         }
+    }
+
+    fn add_method(&mut self, view: &RunView) {
         match attribute(view) {
             Ok(attribution) => self.methods.add(attribution.method),
             Err(reason) => self.unattributed.add(reason.to_string()),
@@ -342,19 +394,25 @@ pub(crate) struct Runs {
     excluded: Vec<ExcludedRun>,
     notes: Tally<String>,
     incomplete: Vec<u32>,
+    rows: Vec<RunRow>,
 }
 
 impl Runs {
     /// `blocks` is how many were to be run: the stop rule may have been kept before the plan's end.
     pub fn sort(plan: &Plan, outcomes: &BTreeMap<u32, Outcome>, blocks: u32) -> Runs {
         let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
-        let mut runs = Runs { cells, excluded: Vec::new(), notes: Tally::default(), incomplete: Vec::new() };
+        let (excluded, notes, incomplete, rows) = (Vec::new(), Tally::default(), Vec::new(), Vec::new());
+        let mut runs = Runs { cells, excluded, notes, incomplete, rows };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else { continue };
             match outcomes.get(&planned.index) {
                 None if planned.block >= blocks => {}
-                None => runs.incomplete.push(planned.index),
+                None => {
+                    runs.incomplete.push(planned.index);
+                    runs.row(planned, Status::Missing);
+                }
                 Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, *kind, reason),
+                Some(Outcome::Imported(imported)) => runs.imported(planned, imported),
                 Some(Outcome::Ended { sender, receiver, place }) => {
                     let (conditions, PlaceFacts { shared_cpus, napi_threaded }) = (&cell.conditions, *place);
                     let view = RunView { sender, receiver, conditions, shared_cpus, napi_threaded };
@@ -365,23 +423,47 @@ impl Runs {
         runs
     }
 
+    /// A row of its own for a run, still without figures.
+    fn row(&mut self, planned: &PlannedRun, status: Status) -> &mut RunRow {
+        let PlannedRun { index: run, block, cell } = *planned;
+        let (reason, began_at, method, figures) = (None, None, None, Vec::new());
+        self.rows.push(RunRow { run, block, cell, status, reason, began_at, method, figures });
+        let last = self.rows.len() - 1;
+        &mut self.rows[last]
+    }
+
     fn failed(&mut self, planned: &PlannedRun, cell: &Cell, kind: FailureKind, reason: &str) {
-        let word = match kind {
-            FailureKind::Failed => "failed",
-            FailureKind::Lost => "lost",
-            FailureKind::Interrupted => "interrupted",
+        let (word, status) = match kind {
+            FailureKind::Failed => ("failed", Status::Failed),
+            FailureKind::Lost => ("lost", Status::Lost),
+            FailureKind::Interrupted => ("interrupted", Status::Interrupted),
         };
+        self.row(planned, status).reason = Some(reason.to_owned());
         self.exclude(planned, cell, format!("{word}: {reason}"));
         if kind == FailureKind::Interrupted {
             self.incomplete.push(planned.index);
         }
     }
 
+    fn imported(&mut self, planned: &PlannedRun, imported: &ImportedRun) {
+        let known = |metric: &'static Metric| Some((metric, *imported.figures.get(metric.name)?));
+        let figures: Vec<_> = METRICS.iter().filter_map(known).collect();
+        self.cells[planned.cell].add(planned.block, &figures);
+        imported.notes.iter().for_each(|note| self.notes.add(note.clone()));
+        self.row(planned, Status::Used).figures = figures;
+    }
+
     fn ended(&mut self, planned: &PlannedRun, cell: &Cell, view: &RunView) {
-        if let Some(reason) = exclude::reason(view) {
+        let left_out = exclude::reason(view);
+        let status = if left_out.is_some() { Status::LeftOut } else { Status::Used };
+        let row = self.row(planned, status);
+        (row.figures, row.method, row.reason) = (rows::figures(view), rows::method(view), left_out.clone());
+        let figures = row.figures.clone();
+        if let Some(reason) = left_out {
             return self.exclude(planned, cell, reason);
         }
-        self.cells[planned.cell].add(planned.block, view);
+        self.cells[planned.cell].add(planned.block, &figures);
+        self.cells[planned.cell].add_method(view);
         for sentence in not_in_force(view) {
             self.notes.add(sentence);
         }

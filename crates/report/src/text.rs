@@ -1,11 +1,11 @@
 //! A summary as plain text: the paper's table, one block per metric, and what must be known to read it.
 
-use metrics::{Better, METRICS, Method, Metric, metric};
+use metrics::{Better, Metric, metric};
 
 use crate::checks;
 use crate::grid::Grid;
-use crate::summary::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, Summary, name};
-use crate::tally::Tally;
+use crate::notes::notes;
+use crate::summary::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, Summary};
 
 /// How the text looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +31,25 @@ const DEFINITIONS_DIFFER: f64 = 0.01;
 /// The tables with their footnotes, ending in a line break.
 pub fn text(summary: &Summary, options: TextOptions) -> String {
     let mut page = Page { options, text: String::new() };
-    head(&mut page, summary);
-    let mut missing = Tally::<(String, String)>::default();
+    page.heading(&format!("{}: {}", summary.study.name, summary.study.title));
+    head(summary).iter().for_each(|line| page.paragraph("", line));
     for name in shown_metrics(summary) {
         page.blank();
         page.heading(&title(name));
         for grid in Grid::all(summary, name) {
             page.table(&grid, options.width);
-            grid.missing_cells().iter().for_each(|cell| missing.add((why_missing(cell, name), cell.name())));
         }
     }
-    foot(&mut page, summary, &missing);
+    page.blank();
+    for note in notes(summary) {
+        page.paragraph(note.mark, &note.words);
+    }
     statements(&mut page, summary);
     page.text
 }
 
-fn shown_metrics(summary: &Summary) -> Vec<&str> {
+/// The metrics whose tables are shown, by name.
+pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
     let asked: Vec<&str> = summary.study.table.metrics.iter().map(String::as_str).collect();
     let mut shown = if asked.is_empty() { DEFAULT_METRICS.to_vec() } else { asked };
     if shown.contains(&RECEIVE_DEMAND) && summary.cells.iter().any(definitions_differ) {
@@ -68,7 +71,7 @@ fn definitions_differ(cell: &CellSummary) -> bool {
 }
 
 /// `Throughput (Mbit/s, higher is better)`.
-fn title(name: &str) -> String {
+pub fn title(name: &str) -> String {
     let Some(Metric { title, unit, better, .. }) = metric(name) else { return name.to_owned() };
     let direction = match better {
         Better::Higher => "higher is better",
@@ -79,34 +82,17 @@ fn title(name: &str) -> String {
     if remarks.is_empty() { (*title).to_owned() } else { format!("{title} ({})", remarks.join(", ")) }
 }
 
-fn why_missing(cell: &CellSummary, name: &str) -> String {
-    let Some(metric) = metric(name) else {
-        return format!(
-            "`{name}` is not a metric{}",
-            model::near::did_you_mean(name, METRICS.iter().map(|metric| metric.name))
-        );
-    };
-    match cell.unattributed.first() {
-        _ if cell.runs == 0 => "no run that can be used".into(),
-        Some((reason, _)) if metric.attributed => format!("the ends' CPU time cannot be told apart: {reason}"),
-        _ => format!("{}: not measured in these runs", metric.title),
-    }
-}
-
-fn head(page: &mut Page, summary: &Summary) {
+/// The sentences under the heading.
+pub fn head(summary: &Summary) -> Vec<String> {
     let study = &summary.study;
-    page.heading(&format!("{}: {}", study.name, study.title));
-    page.paragraph("", &study.question);
     let spread = if summary.cells.iter().any(|cell| cell.runs > 1) {
         "Medians over runs, in brackets their 95 % bootstrap intervals."
     } else {
         "One run says nothing about the spread, so there are no intervals."
     };
-    page.paragraph("", &format!("{}; seed {}.", runs_per_cell(summary), summary.seed));
-    page.paragraph("", spread);
-    if let Some(expect) = &study.expect {
-        page.paragraph("", &format!("paper: {}", expect.source));
-    }
+    let order = format!("{}; seed {}.", runs_per_cell(summary), summary.seed);
+    let paper = study.expect.as_ref().map(|expect| format!("paper: {}", expect.source));
+    [study.question.clone(), order, spread.to_owned()].into_iter().chain(paper).collect()
 }
 
 /// `5 runs per cell`, or the range with the cells that have less.
@@ -125,43 +111,6 @@ fn runs_per_cell(summary: &Summary) -> String {
     format!("{} per cell, but {}", runs(most), less.join("; "))
 }
 
-fn foot(page: &mut Page, summary: &Summary, missing: &Tally<(String, String)>) {
-    page.blank();
-    let mut reasons = Tally::<&str>::default();
-    missing.0.iter().for_each(|((reason, _), _)| reasons.add(reason));
-    for (reason, _) in &reasons.0 {
-        let cells = missing.0.iter().filter(|((known, _), _)| known == reason).map(|((_, cell), _)| cell.as_str());
-        page.paragraph("- ", &format!("no value ({}): {reason}", cells.collect::<Vec<_>>().join("; ")));
-    }
-    attribution(page, summary);
-    for note in &summary.place_notes {
-        page.paragraph("note: ", note);
-    }
-    for note in &summary.notes {
-        page.paragraph("note: ", &format!("{} ({})", note.text, runs(note.runs)));
-    }
-    if let Some(precision) = &summary.precision {
-        page.paragraph("stop rule: ", &precision.sentence());
-    }
-    left_out(page, summary);
-    if !summary.incomplete.is_empty() {
-        let planned = summary.blocks as usize * summary.cells.len();
-        page.paragraph("missing: ", &format!("{} of {planned} planned", runs(summary.incomplete.len())));
-    }
-}
-
-fn attribution(page: &mut Page, summary: &Summary) {
-    for method in Method::ALL {
-        let uses = |cell: &&CellSummary| cell.methods.iter().any(|(known, _)| *known == method);
-        let cells: Vec<String> = summary.cells.iter().filter(uses).map(CellSummary::name).collect();
-        if cells.is_empty() {
-            continue;
-        }
-        let place = if cells.len() == summary.cells.len() { "all cells".to_owned() } else { cells.join("; ") };
-        page.paragraph("CPU time: ", &format!("{} ({place}): {}", method.name(), method.doc()));
-    }
-}
-
 /// What the document states, and what these runs say to it.
 fn statements(page: &mut Page, summary: &Summary) {
     if summary.checks.is_empty() {
@@ -174,20 +123,7 @@ fn statements(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Runs that were left out, those of one cell and reason together. People count runs from 1, as the plan
-/// and the live view do.
-fn left_out(page: &mut Page, summary: &Summary) {
-    let mut groups = Tally::default();
-    summary.excluded.iter().for_each(|run| groups.add((&run.levels, &run.reason)));
-    for ((levels, reason), count) in groups.0 {
-        let same = summary.excluded.iter().filter(|run| run.levels == *levels && run.reason == *reason);
-        let numbers: Vec<String> = same.map(|run| (run.run + 1).to_string()).collect();
-        let word = if count == 1 { "run" } else { "runs" };
-        page.paragraph("left out: ", &format!("{word} {} ({}): {reason}", numbers.join(", "), name(levels)));
-    }
-}
-
-fn runs(count: usize) -> String {
+pub(crate) fn runs(count: usize) -> String {
     format!("{count} {}", if count == 1 { "run" } else { "runs" })
 }
 

@@ -1,6 +1,7 @@
-//! Numbers in, estimates out: quantiles, lines, modes, and bootstrap intervals that are the same on every machine.
+//! Numbers in, estimates out: quantiles, lines, modes, changes, and bootstrap intervals that are the same on every machine.
 
 mod bootstrap;
+mod change;
 mod estimate;
 mod line;
 mod modes;
@@ -8,6 +9,7 @@ mod quantile;
 mod trend;
 
 pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
+pub use change::{change, paired_change};
 pub use estimate::estimate_interval;
 pub use line::{LackOfFit, LineFit, fit_line};
 pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};

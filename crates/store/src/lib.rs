@@ -6,7 +6,7 @@ mod write;
 use std::io;
 use std::path::PathBuf;
 
-pub use read::{Incomplete, Log, read};
+pub use read::{Incomplete, Log, fingerprint, read};
 pub use write::Writer;
 
 /// The log's name inside its folder.
@@ -43,8 +43,18 @@ pub enum StoreError {
         /// What the kernel answered.
         error: io::Error,
     },
+    /// What was named is no execution's folder.
+    #[error("{path} is {found}, not an execution's folder, which holds a file {LOG_NAME}{advice}")]
+    NotAnExecution {
+        /// What was named.
+        path: PathBuf,
+        /// What it is.
+        found: String,
+        /// What to do, after a semicolon; empty where nothing is known.
+        advice: &'static str,
+    },
     /// A whole line is not an event.
-    #[error("{path}:{line}: not an event of a bitcost log: {error}")]
+    #[error("{path}:{line}: not an event of a bitcost log: {error}; {} lines before it could be read", line - 1)]
     NotAnEvent {
         /// The log.
         path: PathBuf,

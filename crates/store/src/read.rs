@@ -1,8 +1,10 @@
 //! Reading a log back, whole or cut short.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use model::event::{Event, FORMAT};
+use sha2::{Digest, Sha256};
 
 use crate::{LOG_NAME, StoreError};
 
@@ -36,7 +38,8 @@ pub fn read(folder: &Path) -> Result<Log, StoreError> {
     let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && folder.is_file();
     let folder = if named_log { folder.parent().unwrap_or(Path::new(".")) } else { folder };
     let path = folder.join(LOG_NAME);
-    let bytes = std::fs::read(&path).map_err(|error| StoreError::CannotRead { path: path.clone(), error })?;
+    let bytes = std::fs::read(&path)
+        .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path: path.clone(), error }))?;
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     let mut events = Vec::new();
     for (line, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -47,6 +50,50 @@ pub fn read(folder: &Path) -> Result<Log, StoreError> {
     let rest = bytes.len() - whole;
     let incomplete = (rest > 0).then(|| Incomplete { line: events.len() + 1, bytes: rest });
     Ok(Log { folder: folder.to_owned(), events, incomplete, whole_bytes: whole as u64 })
+}
+
+/// Length of a log in bytes and its SHA-256 in hexadecimal, as the file is now.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn fingerprint(log: &Log) -> Result<(u64, String), StoreError> {
+    let path = log.folder.join(LOG_NAME);
+    let fail = |error| StoreError::CannotRead { path: path.clone(), error };
+    let mut file = std::fs::File::open(&path).map_err(fail)?;
+    let (mut hash, mut bytes, mut part) = (Sha256::new(), 0, vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut part).map_err(fail)? {
+            0 => break,
+            read => {
+                hash.update(&part[..read]);
+                bytes += read as u64;
+            }
+        }
+    }
+    Ok((bytes, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// What a path is that names no execution; absent where it names nothing, or cannot be looked at.
+fn strange(path: &Path) -> Option<StoreError> {
+    let error = |found: String, advice| StoreError::NotAnExecution { path: path.to_owned(), found, advice };
+    if path.is_file() {
+        let bytes = path.metadata().map_or(0, |data| data.len());
+        let advice = "; `bitcost import` reads files of netperf, iperf3, nuttcp and flent";
+        return Some(error(format!("a file of {bytes} bytes"), advice));
+    }
+    let mut names: Vec<String> =
+        std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let log = path.join(LOG_NAME);
+    match names.len() {
+        _ if log.symlink_metadata().is_ok() => None,
+        0 => Some(error("an empty folder".to_owned(), "")),
+        count => {
+            let first = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+            let more = if count > 3 { ", …" } else { "" };
+            Some(error(format!("a folder with other things ({first}{more})"), ""))
+        }
+    }
 }
 
 /// A later version is named as such before its lines are found to be strange.

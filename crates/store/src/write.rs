@@ -91,7 +91,8 @@ impl Writer {
         }
         self.file.write_all(&line)?;
         match event {
-            Event::RunBegan { .. } => Ok(()),
+            // What was imported can be imported again.
+            Event::RunBegan { .. } | Event::RunImported { .. } => Ok(()),
             _ => self.file.sync_data(),
         }
     }

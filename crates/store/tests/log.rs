@@ -97,7 +97,13 @@ fn foreign_and_later_logs_are_named() {
     fs::write(&path, "{\"event\":\"execution_began\",\"format\":99}\n").expect("written");
     assert!(matches!(read(&folder), Err(StoreError::TooNew { found: 99, .. })));
     fs::remove_file(&path).expect("removed");
-    assert!(matches!(read(&folder), Err(StoreError::CannotRead { .. })));
+    let said = |path: &std::path::Path| read(path).expect_err("no execution").to_string();
+    assert!(said(&folder).contains("an empty folder, not an execution's folder"), "{}", said(&folder));
+    let other = folder.join("notes.txt");
+    fs::write(&other, "hello").expect("written");
+    assert!(said(&folder).contains("a folder with other things (notes.txt)"), "{}", said(&folder));
+    assert!(said(&other).contains("a file of 5 bytes") && said(&other).contains("bitcost import"), "{}", said(&other));
+    assert!(matches!(read(&folder.join("nowhere")), Err(StoreError::CannotRead { .. })));
 }
 
 #[test]

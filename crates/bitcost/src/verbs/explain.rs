@@ -6,8 +6,8 @@ use explain::{Explanation, RunFigures};
 use import::ForeignRun;
 use model::event::Event;
 
-use super::show;
 use crate::failure::Failure;
+use crate::opened::Opened;
 use crate::output;
 
 /// What to explain.
@@ -43,9 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn of_execution(folder: &Path) -> Result<Explanation, Failure> {
-    let log = store::read(folder)?;
-    show::report_cut(&log);
-    explain::explain_execution(&log.events).map_err(|error| Failure::Usage(format!("{}: {error}", folder.display())))
+    Ok(page::explanation(&Opened::open(folder)?.execution()?))
 }
 
 fn of_table(path: &Path) -> Result<Explanation, Failure> {

@@ -1,13 +1,16 @@
 //! The verbs: one file each, and one row in [`Verb`] and [`run`].
 
 mod agent;
+mod compare;
 mod completions;
 mod explain;
 pub mod host;
+mod import;
 mod limits;
 mod man;
 mod plan;
 mod repeats;
+pub mod report;
 mod run;
 mod show;
 mod studies;
@@ -29,6 +32,12 @@ pub enum Verb {
     Studies(studies::Arguments),
     /// Print the table of an execution again, from its log alone
     Show(show::Arguments),
+    /// Say what changed from one execution to another, or between cells of one, with intervals and verdicts
+    Compare(compare::Arguments),
+    /// Read files of netperf, iperf3, nuttcp, nttcp and flent into an execution's folder
+    Import(import::Arguments),
+    /// Write executions as one HTML file with tables and pictures that needs no network
+    Report(report::Arguments),
     /// Make one run, in the embedded lab or between hosts, and print what it cost
     Test(Box<test::Arguments>),
     /// Play one end of each run for a controller on standard input and output
@@ -57,6 +66,9 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Studies(arguments) => studies::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::Import(arguments) => import::run(&arguments),
+        Verb::Report(arguments) => report::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),
         Verb::Agent(arguments) => agent::run(&arguments),
         Verb::Host(action) => host::run(&action),

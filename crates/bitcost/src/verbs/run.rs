@@ -16,9 +16,12 @@ use model::units::parse_duration;
 use report::{Summary, nothing_measured};
 use store::{Log, Writer};
 
+use super::explain;
 use super::where_to::{self, Where};
-use super::{explain, show};
 use crate::failure::Failure;
+use crate::format::Look;
+use crate::opened::{Opened, report_cut};
+use crate::output;
 use crate::place::Prepared;
 use crate::studies;
 
@@ -61,9 +64,8 @@ pub struct Arguments {
     /// Go on with the execution in this folder: run what is missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
-    /// Print one JSON document instead of the table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    look: Look,
 }
 
 fn parse_window(text: &str) -> Result<Duration, String> {
@@ -115,10 +117,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(folder) => resume(folder, &arguments, &stop)?,
         None => begin(&arguments, &stop)?,
     };
-    let log = store::read(&folder)?;
-    let summary = Summary::from_events(&log.events).map_err(|error| Failure::Usage(error.to_string()))?;
-    show::print(&summary, arguments.json)?;
-    explain::say(&log.events, &folder);
+    let opened = Opened::open(&folder)?;
+    let execution = opened.execution()?;
+    output::print(&arguments.look.render(std::slice::from_ref(&opened))?)?;
+    explain::say(&opened.log.events, &folder);
     eprintln!("log: {}", folder.join(store::LOG_NAME).display());
     eprintln!("again: bitcost show {}", folder.display());
     match ending {
@@ -126,7 +128,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             say_how_to_go_on(&folder);
             Err(Failure::Interrupted)
         }
-        Ending::Complete => check(&summary),
+        Ending::Complete => check(&execution.summary),
     }
 }
 
@@ -205,7 +207,7 @@ fn command_line() -> Vec<String> {
 
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     let log = store::read(folder)?;
-    show::report_cut(&log);
+    report_cut(&log);
     let (study, plan) = planned(&log)?;
     if let Some(name) = &arguments.study {
         same_study(&studies::find(name)?, &study)?;

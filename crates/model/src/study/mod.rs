@@ -2,6 +2,7 @@
 
 pub mod check;
 mod lengths;
+mod picture;
 mod read;
 mod read_check;
 mod section;
@@ -15,6 +16,7 @@ use crate::near::did_you_mean;
 
 pub use check::Check;
 pub use lengths::Length;
+pub use picture::Picture;
 
 /// What is wrong with a study, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -190,6 +192,8 @@ pub struct Study {
     pub leave_out: Vec<LeaveOut>,
     /// How the result is laid out.
     pub table: TableSpec,
+    /// The pictures of its report, in order; absent: those that suit what was measured.
+    pub pictures: Option<Vec<Picture>>,
     /// What the question's author saw.
     pub expect: Option<Expect>,
     /// What the question's author states.

@@ -6,15 +6,15 @@ use super::lengths::lengths;
 use super::read_check::{checks, leave_out, named};
 use super::section::{Section, Source};
 use super::{
-    Cell, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Study, StudyError,
-    TableSpec, Topology, UntilInterval, combine,
+    Cell, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Picture, Study,
+    StudyError, TableSpec, Topology, UntilInterval, combine,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
 use crate::settings;
 
-const TOP: [&str; 10] =
-    ["title", "question", "lab", "workload", "factor", "leave_out", "run", "table", "expect", "check"];
+const TOP: [&str; 11] =
+    ["title", "question", "lab", "workload", "factor", "leave_out", "run", "table", "report", "expect", "check"];
 
 pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let source = Source { file, text };
@@ -43,6 +43,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
+        pictures: pictures(&top)?,
         expect: expect(&top, &factors)?,
         checks: checks(&top, &factors)?,
         factors,
@@ -238,6 +239,24 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
     let metrics = section.typed("metrics", "a list of metric names", words)?.unwrap_or_default();
     let improvement = improvement(&section, factors)?;
     Ok(TableSpec { rows, columns, metrics, improvement })
+}
+
+fn pictures(top: &Section) -> Result<Option<Vec<Picture>>, StudyError> {
+    let Some(section) = top.section("report")? else { return Ok(None) };
+    section.only(&["pictures"])?;
+    let words = |value: &Value| {
+        value.as_array()?.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+    };
+    let Some(names) = section.typed("pictures", "a list of kinds of pictures", words)? else { return Ok(None) };
+    let find = |name: &String| {
+        Picture::ALL.into_iter().find(|picture| picture.name() == name).ok_or_else(|| {
+            let known = || Picture::ALL.into_iter().map(Picture::name);
+            let hint = did_you_mean(name, known());
+            let allowed = known().collect::<Vec<_>>().join(", ");
+            section.error_at("pictures", format!("unknown picture `{name}`{hint}; allowed: {allowed}"))
+        })
+    };
+    names.iter().map(find).collect::<Result<_, _>>().map(Some)
 }
 
 /// Every metric that the table lists, and every key of the author's figures that is no factor.

@@ -1,0 +1,163 @@
+//! The forms in which results are printed.
+
+use metrics::RunView;
+use model::plan::PlannedRun;
+use model::study::Cell;
+use report::frame::{self, Execution, Table};
+use report::{Summary, TextOptions, peers};
+
+use crate::failure::Failure;
+use crate::opened::{self, Opened};
+use crate::verbs;
+
+/// In fewer columns a table has no room for a number.
+const LEAST_COLUMNS: u16 = 40;
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Tables for people
+    Text,
+    /// Markdown, for pull requests
+    Md,
+    /// Comma-separated values: one row per run, or per stretch of a run with --rows intervals
+    Csv,
+    /// JSON
+    Json,
+    /// One HTML file with tables and pictures, as of `bitcost report`
+    Html,
+    /// The columns of netperf's omni test as comma-separated values: a row per run
+    Netperf,
+    /// The same as SELECTOR=value
+    NetperfKeyval,
+    /// JSON of iperf3's shape, of an execution with one run, or of --run
+    Iperf3,
+}
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Rows {
+    /// A run
+    Runs,
+    /// The time between two samples of an end of a run
+    Intervals,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Look {
+    /// Print one JSON document: --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// The form of what is printed
+    #[arg(long, value_name = "FORM", value_enum)]
+    format: Option<Format>,
+    /// One row per run, or per stretch of 100 ms, instead of the tables per cell
+    #[arg(long, value_name = "WHAT", value_enum)]
+    rows: Option<Rows>,
+    /// The run of --format iperf3, counted from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    run: Option<u32>,
+}
+
+impl Look {
+    /// The executions in the form that was asked for.
+    ///
+    /// # Errors
+    /// Usage, where the form and the executions do not fit.
+    pub fn render(&self, logs: &[Opened]) -> Result<String, Failure> {
+        let format = self.format.unwrap_or(if self.json { Format::Json } else { Format::Text });
+        if self.rows.is_some() && !matches!(format, Format::Text | Format::Md | Format::Csv | Format::Json) {
+            return Err(Failure::Usage("--rows goes with --format text, md, csv and json".into()));
+        }
+        let rows = self.rows.or((format == Format::Csv).then_some(Rows::Runs));
+        if format == Format::Html {
+            return verbs::report::render(logs);
+        }
+        let executions = opened::executions(logs)?;
+        let executions = &executions[..];
+        Ok(match (rows, format) {
+            (Some(rows), format) => flat(&table(rows, executions), format),
+            (None, Format::Netperf) => frame::csv(&netperf(executions)?),
+            (None, Format::NetperfKeyval) => peers::netperf_keyval(&netperf(executions)?),
+            (None, Format::Iperf3) => iperf3(executions, self.run)?,
+            (None, Format::Json) => json(executions),
+            (None, Format::Md) => each(executions, report::markdown_summary),
+            (None, _) => each(executions, |summary| report::text(summary, look())),
+        })
+    }
+}
+
+fn views<'a>(execution: &Execution<'a>) -> Result<Vec<(PlannedRun, &'a Cell, RunView<'a>)>, Failure> {
+    report::run_views(execution.events).map_err(|error| Failure::Usage(format!("{}: {error}", execution.name)))
+}
+
+/// Every run with a result of our own.
+fn netperf(executions: &[Execution]) -> Result<Table, Failure> {
+    let mut table = peers::netperf_table([]);
+    for execution in executions {
+        let runs = views(execution)?.into_iter().map(|(_, cell, view)| (cell, view));
+        table.rows.extend(peers::netperf_table(runs).rows);
+    }
+    Ok(table)
+}
+
+fn iperf3(executions: &[Execution], wanted: Option<u32>) -> Result<String, Failure> {
+    let mut all = Vec::new();
+    for execution in executions {
+        all.extend(views(execution)?);
+    }
+    all.retain(|(planned, ..)| wanted.is_none_or(|wanted| planned.index + 1 == wanted));
+    match &all[..] {
+        [(_, _, view)] => Ok(format!("{:#}\n", peers::iperf3(view, env!("CARGO_PKG_VERSION")))),
+        [] => Err(Failure::Usage("--format iperf3: no such run has a result".into())),
+        several => {
+            let count = several.len();
+            Err(Failure::Usage(format!(
+                "--format iperf3 is of a single run, and there are {count}; choose one with --run N"
+            )))
+        }
+    }
+}
+
+fn table(rows: Rows, executions: &[Execution]) -> Table {
+    match rows {
+        Rows::Runs => frame::runs_table(executions),
+        Rows::Intervals => frame::intervals_table(executions),
+    }
+}
+
+fn flat(table: &Table, format: Format) -> String {
+    match format {
+        Format::Csv => frame::csv(table),
+        Format::Json => format!("{:#}\n", table.json()),
+        _ => frame::markdown(table),
+    }
+}
+
+/// One document, or a list where there are several executions.
+fn json(executions: &[Execution]) -> String {
+    match executions {
+        [one] => report::json_text(&one.summary),
+        several => {
+            let list: serde_json::Value = several.iter().map(|execution| report::json(&execution.summary)).collect();
+            format!("{list:#}\n")
+        }
+    }
+}
+
+/// Each after the other; where there are several, each under its folder's name.
+fn each(executions: &[Execution], show: impl Fn(&Summary) -> String) -> String {
+    let texts = executions.iter().map(|execution| {
+        let head = if executions.len() > 1 { format!("{}\n\n", execution.name) } else { String::new() };
+        head + &show(&execution.summary)
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Tables fold in a terminal that is narrower than usual; headings are bold in one that can, unless `NO_COLOR` is set.
+fn look() -> TextOptions {
+    let usual = TextOptions::default().width;
+    let columns = console::Term::stdout().size_checked().map_or(usual, |(_, columns)| columns);
+    TextOptions { colour: console::colors_enabled(), width: columns.clamp(LEAST_COLUMNS, usual) }
+}

@@ -1,0 +1,54 @@
+//! `bitcost report`: executions as one HTML file that needs nothing beside itself.
+
+use std::path::PathBuf;
+
+use page::{Maker, Source};
+
+use crate::failure::Failure;
+use crate::opened::Opened;
+use crate::output;
+
+/// Which executions, and where to.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The execution's folder; several become chapters of one file
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+    /// The file; `-` is standard output [default: report.html in the first folder]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Writes the file and says where it is.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let html = render(&logs)?;
+    let default = || logs[0].log.folder.join("report.html");
+    let path = arguments.out.clone().unwrap_or_else(default);
+    if path.as_os_str() == "-" {
+        return output::print(&html);
+    }
+    std::fs::write(&path, html).map_err(|error| {
+        Failure::Environment(format!("cannot write {}: {error}; choose another place with --out FILE", path.display()))
+    })?;
+    output::line(&path.display().to_string())
+}
+
+/// The page of these logs.
+///
+/// # Errors
+/// Usage, when one holds no study or no plan.
+pub fn render(logs: &[Opened]) -> Result<String, Failure> {
+    let mut chapters = Vec::new();
+    for opened in logs {
+        let (bytes, sha256) = store::fingerprint(&opened.log)?;
+        let path = opened.log.folder.join(store::LOG_NAME).display().to_string();
+        chapters.push((opened.execution()?, Source { path, bytes, sha256 }));
+    }
+    let maker = Maker {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        at: drive::now(),
+    };
+    Ok(page::page(&chapters, &maker))
+}

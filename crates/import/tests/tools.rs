@@ -1,0 +1,248 @@
+//! Outputs of the real tools, made over loopback in a namespace, and what comes of them.
+
+use std::path::PathBuf;
+
+use import::{Found, ImportError, read};
+use model::event::Event;
+use model::record::Role;
+use model::study::Label;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn found(name: &str) -> Vec<Found> {
+    read(name, &fixture(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn one(name: &str) -> Found {
+    let mut runs = found(name);
+    assert_eq!(runs.len(), 1, "{name}");
+    runs.remove(0)
+}
+
+fn figure(found: &Found, name: &str) -> f64 {
+    *found.run.figures.get(name).unwrap_or_else(|| panic!("{}: no {name}: {found:?}", found.run.file))
+}
+
+fn number(found: &Found, factor: &str) -> i64 {
+    match found.levels.get(factor) {
+        Some(Label::Number(number)) => *number,
+        other => panic!("{factor}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_figure_has_a_metric_of_ours() {
+    for folder in ["netperf", "iperf3", "nuttcp", "flent"] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder);
+        for file in std::fs::read_dir(path).expect("fixtures") {
+            let file = file.expect("a file").path();
+            let Ok(runs) = read("x", &std::fs::read(&file).expect("reads")) else { continue };
+            for name in runs.iter().flat_map(|run| run.run.figures.keys()) {
+                assert!(metrics::metric(name).is_some(), "{}: {name}", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn netperf_tables_for_people() {
+    let plain = one("netperf/netperf-tcp-stream.txt");
+    assert_eq!(figure(&plain, "throughput_mbps"), 12896.59);
+    assert_eq!(number(&plain, "message_size_bytes"), 16384);
+    assert_eq!(plain.run.figures.len(), 1, "nothing else was measured");
+    let cpu = one("netperf/netperf-tcp-stream-cpu.txt");
+    assert_eq!(figure(&cpu, "netperf_send_service_demand_us_per_kib"), 2.110);
+    let udp = one("netperf/netperf-udp-stream-cpu.txt");
+    assert_eq!((figure(&udp, "send_throughput_mbps"), figure(&udp, "throughput_mbps")), (2721.7, 284.8));
+    assert!((figure(&udp, "loss_pct") - 100.0 * (1.0 - 35_147.0 / 335_885.0)).abs() < 1e-9);
+    let rr = one("netperf/netperf-tcp-rr-cpu.txt");
+    assert_eq!((figure(&rr, "transactions_per_second"), number(&rr, "request_size_bytes")), (93409.36, 1));
+    assert_eq!(figure(&one("netperf/netperf-tcp-crr.txt"), "transactions_per_second"), 21001.19);
+    assert_eq!(figure(&one("netperf/netperf-tcp-maerts.txt"), "throughput_mbps"), 20610.21);
+}
+
+#[test]
+fn netperf_omni_in_its_three_forms() {
+    let columns = one("netperf/netperf-omni-columns.txt");
+    assert_eq!((figure(&columns, "send_throughput_mbps"), figure(&columns, "throughput_mbps")), (3296.95, 542.97));
+    assert_eq!(figure(&columns, "netperf_receive_service_demand_us_per_kib"), 4.969);
+    let csv = found("netperf/netperf-omni.csv");
+    let sizes: Vec<i64> = csv.iter().map(|run| number(run, "message_size_bytes")).collect();
+    assert_eq!(sizes, [1024, 8192, 1024]);
+    assert_eq!(figure(&csv[1], "throughput_mbps"), 4437.74);
+    assert!(!csv[0].run.figures.contains_key("retransmits"), "-1 is not measured");
+    let branded = found("netperf/netperf-omni-p0.csv");
+    assert_eq!(branded.len(), 2);
+    assert_eq!(branded[1].levels["brand"], Label::Text("offloads on".into()));
+    let keyval = one("netperf/netperf-keyval.txt");
+    assert_eq!((figure(&keyval, "throughput_mbps"), number(&keyval, "mss_bytes")), (10969.01, 65483));
+    let rr = one("netperf/netperf-keyval-rr.txt");
+    assert_eq!((figure(&rr, "latency_p99_us"), figure(&rr, "transactions_per_second")), (10.0, 88903.288));
+}
+
+#[test]
+fn iperf3_documents() {
+    let tcp = one("iperf3/iperf3-tcp.json");
+    assert!(figure(&tcp, "throughput_mbps") > 0.0 && figure(&tcp, "retransmits") >= 0.0);
+    assert_eq!(tcp.run.tool_version.as_deref(), Some("3.12"));
+    assert!(tcp.run.intervals.len() >= 4 && tcp.run.intervals.iter().all(|i| i.figures.contains_key("rtt_us")));
+    let reverse = one("iperf3/iperf3-tcp-reverse.json");
+    assert_eq!((number(&reverse, "flows"), number(&reverse, "message_size_bytes")), (2, 8192));
+    assert_eq!(reverse.levels["direction"], Label::Text("reverse".into()));
+    assert!(reverse.run.intervals.iter().all(|interval| interval.end == Role::Receiver));
+    assert!(figure(&one("iperf3/iperf3-tcp-bidir.json"), "beside_throughput_mbps") > 0.0);
+    let udp = one("iperf3/iperf3-udp.json");
+    assert!((figure(&udp, "send_throughput_mbps") - 100.0).abs() < 5.0 && udp.run.figures.contains_key("loss_pct"));
+    assert!(!udp.run.figures.contains_key("retransmits"));
+    let server = found("iperf3/iperf3-server.json");
+    assert!(server.len() >= 2 && server[0].error.is_none(), "a document per test");
+}
+
+#[test]
+fn an_error_is_a_failed_run_though_the_exit_code_was_0() {
+    let failed = one("iperf3/iperf3-error.json");
+    assert_eq!(failed.error.as_deref(), Some("unable to connect to server: Connection refused"));
+    let events = import::execution(vec![failed], head());
+    assert!(events.iter().any(|event| matches!(event, Event::RunFailed { reason, .. } if reason.contains("refused"))));
+}
+
+#[test]
+fn iperf3_traps() {
+    let document = r#"{"start":{"test_start":{"protocol":"TCP"}},"intervals":[],
+        "end":{"sum_sent":{"end":1,"bytes":1,"retransmits":18446744073709551615},"sum_received":{"start":0,"end":2,
+        "seconds":1,"bytes":2500000,"bits_per_second":-nan},"x":-nan},"error":"first","error":"second"}"#;
+    let run = &read("x", document.as_bytes()).expect("lenient")[0];
+    assert_eq!(figure(run, "throughput_mbps"), 10.0);
+    assert!(!run.run.figures.contains_key("retransmits"), "-1 as 2^64-1");
+    assert_eq!(run.error.as_deref(), Some("second"));
+    let stream = "{\"event\":\"start\",\"data\":{\"version\":\"iperf 3.17\",\"test_start\":{\"protocol\":\"UDP\"}}}\n\
+        {\"event\":\"interval\",\"data\":{\"streams\":[],\"sum\":{\"start\":0,\"end\":1,\"bits_per_second\":8e6,\"sender\":true}}}\n\
+        {\"event\":\"end\",\"data\":{\"sum\":{\"start\":0,\"end\":1,\"bytes\":1000000,\"lost_percent\":2.5,\"jitter_ms\":0.5}}}\n\
+        {\"event\":\"sta";
+    let run = &read("x", stream.as_bytes()).expect("a stream")[0];
+    assert_eq!(
+        (figure(run, "send_throughput_mbps"), figure(run, "loss_pct"), figure(run, "jitter_us")),
+        (8.0, 2.5, 500.0)
+    );
+    assert!(!run.run.figures.contains_key("throughput_mbps"), "what was received is not said");
+    assert_eq!(run.run.intervals.len(), 1);
+    assert!(run.run.notes[0].contains("line 4 is cut"), "{:?}", run.run.notes);
+}
+
+#[test]
+fn nuttcp_and_nttcp_lines() {
+    let tcp = one("nuttcp/nuttcp-tcp-intervals.txt");
+    assert_eq!((figure(&tcp, "throughput_mbps"), figure(&tcp, "retransmits")), (33615.0696, 0.0));
+    assert_eq!(tcp.run.intervals.len(), 4);
+    assert_eq!(figure(&one("nuttcp/nuttcp-udp.txt"), "loss_pct"), 0.0);
+    assert_eq!(figure(&one("nuttcp/nuttcp-parse.txt"), "throughput_mbps"), 23396.8219);
+    let verbose = one("nuttcp/nuttcp-verbose.txt");
+    assert!(figure(&verbose, "send_throughput_mbps") > 0.0 && figure(&verbose, "throughput_mbps") > 0.0);
+    // nttcp is in no distribution at hand: its table as the program's manual page prints it.
+    let nttcp = "     Bytes  Real s   CPU s Real-MBit/s  CPU-MBit/s   Calls  Real-C/s   CPU-C/s\n\
+        l  8388608    0.75    0.02     89.4778   3355.4432    2048   2730.67  102400.00\n\
+        1  8388608    0.75    0.05     89.4778   1342.1773    5793   7724.00  115860.00\n";
+    let run = &read("x", nttcp.as_bytes()).expect("nttcp")[0];
+    assert_eq!((figure(run, "send_throughput_mbps"), figure(run, "throughput_mbps")), (89.4778, 89.4778));
+    assert!((figure(run, "sender_thread_cpu_us_per_kib") - 0.02e6 / 8192.0).abs() < 1e-9);
+}
+
+#[test]
+fn flent_series() {
+    let upload = one("flent/tcp_upload.flent.gz");
+    assert_eq!(upload.levels["test"], Label::Text("tcp_upload".into()));
+    assert!(figure(&upload, "throughput_mbps") > 0.0 && !upload.run.intervals.is_empty());
+    let rrul = one("flent/rrul_noclassification.flent.gz");
+    assert!(rrul.error.is_none() || rrul.run.figures.is_empty());
+}
+
+#[test]
+fn the_papers_rows_give_their_averages() {
+    let runs = found("tcp-mss-offloads-on.csv");
+    for (mss, name, average) in [
+        (1024, "throughput_mbps", 11_495.796_153),
+        (8192, "throughput_mbps", 30_024.375_714),
+        (1024, "netperf_send_service_demand_us_per_kib", 0.722_692),
+        (8192, "netperf_receive_service_demand_us_per_kib", 0.210_857),
+    ] {
+        let of_size = runs.iter().filter(|run| number(run, "mss_bytes") == mss);
+        let values: Vec<f64> = of_size.map(|run| figure(run, name)).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        assert!((mean / average - 1.0).abs() < 1e-6, "{mss} {name}: {mean}");
+    }
+}
+
+#[test]
+fn what_is_none_of_them_is_said() {
+    let said = |bytes: &[u8]| read("f", bytes).expect_err("no runs").to_string();
+    assert!(said(b"").contains("f: the file is empty"));
+    assert!(said(b"hello world").contains("it begins with \"hello world\"; known are the outputs of"));
+    assert!(said(&[0xff, 0xfe, 0]).contains("not text: byte 0 of 3"));
+    let packed = fixture("flent/tcp_upload.flent.gz");
+    assert!(said(&packed[..packed.len() / 2]).contains("cut or damaged after"));
+    assert!(said(&fixture("netperf/netperf-error.txt")).contains("not a known output"));
+    let cut = fixture("iperf3/iperf3-tcp.json");
+    let error = read("f", &cut[..cut.len() - 40]).expect_err("cut");
+    assert!(matches!(error, ImportError::Broken { format: "iperf3 -J", .. }), "{error}");
+}
+
+fn head() -> import::Head<'static> {
+    import::Head { name: "x \"y\" \u{7f}", version: "0.1.0", at: "2026-11-21T10:00:00Z", command_line: Vec::new() }
+}
+
+#[test]
+fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
+    let runs: Vec<Found> = ["netperf/netperf-omni.csv", "iperf3/iperf3-udp.json", "udp-size-sweep.csv"]
+        .iter()
+        .flat_map(|f| found(f))
+        .collect();
+    let events = import::execution(runs, head());
+    let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("{:?}", events[0]) };
+    let study =
+        model::study::Study::parse("x.toml", study_text).unwrap_or_else(|error| panic!("{error}\n{study_text}"));
+    assert!(study.factors.iter().any(|factor| factor.name == "message_size_bytes"));
+    let Event::Planned { plan } = &events[1] else { panic!("{:?}", events[1]) };
+    assert_eq!(plan.runs.len(), 18);
+    assert!(plan.cells.iter().all(|cell| cell.levels.len() == study.factors.len()));
+}
+
+/// Every file cut and changed at many places: a sentence or runs, never a crash, and always a study that can be read.
+#[test]
+fn damaged_files_do_no_harm() {
+    let mut state = 7_u64;
+    let mut next = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound.max(1)
+    };
+    let names = [
+        "netperf/netperf-omni-columns.txt",
+        "netperf/netperf-omni-p0.csv",
+        "netperf/netperf-keyval-rr.txt",
+        "netperf/netperf-udp-stream-cpu.txt",
+        "iperf3/iperf3-udp.json",
+        "nuttcp/nuttcp-udp-intervals.txt",
+        "flent/tcp_upload.flent.gz",
+        "udp-size-sweep.csv",
+    ];
+    for name in names {
+        let whole = fixture(name);
+        for _ in 0..60 {
+            let mut bytes = whole.clone();
+            for _ in 0..=next(4) {
+                let place = next(bytes.len());
+                match next(3) {
+                    0 => bytes.truncate(place),
+                    1 if !bytes.is_empty() => bytes[place] = next(256) as u8,
+                    _ => bytes.splice(place..place, b"-1e999,\"=\n".iter().copied()).for_each(drop),
+                }
+            }
+            let Ok(runs) = read(name, &bytes) else { continue };
+            let events = import::execution(runs, head());
+            let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("no begin") };
+            assert!(model::study::Study::parse("x.toml", study_text).is_ok(), "{study_text}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What limited each cell, what a message costs, and what must be doubted.
+
+use std::collections::BTreeMap;
+
+use explain::{
+    ExplainedCell, ExplainedRun, Explanation, Lint, RunFigures, cost_models, explain_execution, explain_figures,
+};
+use model::event::Event;
+use report::frame::Execution;
+use report::{RunRow, Status, run_views};
+
+use crate::evenly;
+use crate::html::Html;
+use crate::pictures::curve::{level, others};
+
+/// Runs of a cell that are explained at most.
+const RUNS: usize = 200;
+
+/// The factor whose numbers are bytes per message.
+const SIZE: &str = "message_size_bytes";
+
+/// Executions with more runs are explained by figures alone, of which [`RUNS`] a cell are enough.
+const MANY: usize = 3000;
+
+/// The explanation of an execution: by its records, or by the figures of its used runs where they are another program's, or
+/// very many.
+pub fn explanation(execution: &Execution) -> Explanation {
+    let foreign = execution.events.iter().any(|event| matches!(event, Event::RunImported { .. }));
+    let many = execution.summary.runs.len() > MANY;
+    let explained = if foreign || many { None } else { explain_execution(execution.events).ok() };
+    explained.unwrap_or_else(|| by_figures(execution))
+}
+
+fn by_figures(execution: &Execution) -> Explanation {
+    let summary = &execution.summary;
+    let own: BTreeMap<u32, RunFigures> = run_views(execution.events)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(planned, _, view)| (planned.index, RunFigures::of(u64::from(planned.index) + 1, &view)))
+        .collect();
+    let mut by_cell: Vec<Vec<&RunRow>> = vec![Vec::new(); summary.cells.len()];
+    for run in summary.runs.iter().filter(|run| run.status == Status::Used) {
+        by_cell[run.cell].push(run);
+    }
+    let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());
+    for (cell, runs) in summary.cells.iter().zip(&by_cell).filter(|(_, runs)| !runs.is_empty()) {
+        let figures = |place: usize| own.get(&runs[place].run).cloned().unwrap_or_else(|| foreign(cell, runs[place]));
+        let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
+        lines.entry(others(cell, SIZE)).or_default().extend(figures.iter().cloned());
+        let explained = |figures: RunFigures| ExplainedRun { verdicts: vec![explain_figures(&figures)], figures };
+        let runs = figures.into_iter().map(explained).collect();
+        cells.push(ExplainedCell::new(cell.name(), runs, summary.seed));
+    }
+    let costs = lines
+        .iter()
+        .flat_map(|(name, runs)| cost_models(runs, summary.seed).into_iter().map(|model| (name.clone(), model)));
+    let costs = costs.collect();
+    Explanation { title: execution.name.clone(), cells, costs, lints: Vec::new(), remarks: Vec::new() }
+}
+
+/// A run of another program.
+fn foreign(cell: &report::CellSummary, run: &RunRow) -> RunFigures {
+    let size = |factor| level(cell, factor).map(|bytes| bytes as f64);
+    let figures: BTreeMap<&'static str, f64> =
+        run.figures.iter().map(|(metric, value)| (metric.name, *value)).collect();
+    let segment_size_bytes = size("mss_bytes");
+    RunFigures {
+        run: u64::from(run.run) + 1,
+        message_size_bytes: size(SIZE),
+        segment_size_bytes,
+        is_datagram: segment_size_bytes.is_none() && figures.contains_key("loss_pct"),
+        is_paced: level(cell, "rate_bps").is_some(),
+        figures,
+    }
+}
+
+/// A line per cell with its evidence, the cost models, and the lints.
+pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
+    page.raw("<section>\n").element("h2", "", "What limited it").raw("<ul>\n");
+    for line in explanation.lines() {
+        page.element("li", "", &line);
+    }
+    page.raw("</ul>\n<details><summary>The evidence</summary>\n<pre tabindex=\"0\">");
+    page.text(&explanation.text(false)).raw("</pre></details>\n");
+    if !explanation.costs.is_empty() {
+        page.element("h3", "", "What a message costs");
+        for (line, cost) in &explanation.costs {
+            page.raw("<pre tabindex=\"0\">").text(&format!("{line}: {}", cost.text())).raw("</pre>\n");
+        }
+    }
+    for lint in explanation.lints.iter().map(Lint::line).chain(explanation.remarks.iter().cloned()) {
+        page.element("p", "", &lint);
+    }
+    page.raw("</section>\n");
+}

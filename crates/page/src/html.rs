@@ -1,0 +1,62 @@
+//! HTML as it grows. Words are escaped unless they are said to be HTML.
+
+/// The text of a page.
+#[derive(Default)]
+pub(crate) struct Html(String);
+
+impl Html {
+    /// What is HTML already.
+    pub fn raw(&mut self, html: &str) -> &mut Html {
+        self.0.push_str(html);
+        self
+    }
+
+    /// Words that mean themselves.
+    pub fn text(&mut self, words: &str) -> &mut Html {
+        self.0.push_str(&escape(words));
+        self
+    }
+
+    /// An element of words, on a line of its own; `class` may be empty.
+    pub fn element(&mut self, name: &str, class: &str, words: &str) -> &mut Html {
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        self.raw(&format!("<{name}{class}>")).text(words).raw(&format!("</{name}>\n"))
+    }
+
+    /// Data for the page's script: never markup, whatever it holds.
+    pub fn data(&mut self, id: &str, json: &serde_json::Value) -> &mut Html {
+        let text =
+            json.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+        self.raw(&format!("<script type=\"application/json\" id=\"{id}\">{text}</script>\n"))
+    }
+
+    /// A button that saves a text as a file.
+    pub fn download(&mut self, id: &str, file: &str, csv: &str) -> &mut Html {
+        self.raw(&format!("<button type=\"button\" class=\"save\" data-from=\"{id}\">Save "))
+            .text(file)
+            .raw("</button>\n");
+        self.data(id, &serde_json::json!({ "file": file, "text": csv }))
+    }
+
+    pub fn finish(self) -> String {
+        self.0
+    }
+}
+
+/// Words that mean themselves in HTML, in text and in attributes.
+pub(crate) fn escape(words: &str) -> String {
+    let mut text = String::with_capacity(words.len());
+    for letter in words.chars() {
+        match letter {
+            '&' => text.push_str("&amp;"),
+            '<' => text.push_str("&lt;"),
+            '>' => text.push_str("&gt;"),
+            '"' => text.push_str("&quot;"),
+            '\'' => text.push_str("&#39;"),
+            '\n' | '\t' => text.push(letter),
+            letter if letter.is_control() => text.push('\u{fffd}'),
+            letter => text.push(letter),
+        }
+    }
+    text
+}

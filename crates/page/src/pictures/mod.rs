@@ -1,0 +1,168 @@
+//! The pictures: one call per kind over the frame of an execution.
+
+mod boxes;
+mod cost;
+mod cpus;
+pub(crate) mod curve;
+mod order;
+mod quantiles;
+mod series;
+
+use metrics::Metric;
+use model::study::Picture as Kind;
+use plotly::common::Title;
+use plotly::layout::{Axis, AxisType, Legend, Margin};
+use plotly::{Layout, Plot};
+use report::frame::{Execution, Table, csv};
+use report::{CellSummary, Status, shown_metrics};
+use serde_json::Value;
+
+/// One picture with the numbers behind it.
+pub(crate) struct Picture {
+    /// Its name in the page.
+    pub id: String,
+    /// Its file's name without the ending.
+    pub file: String,
+    /// What kinds of it stand together under.
+    pub heading: &'static str,
+    pub title: String,
+    /// How to read it.
+    pub caption: String,
+    /// What plotly draws: `data` and `layout`.
+    pub plot: Value,
+    /// The numbers as a file.
+    pub csv: String,
+    /// Said where not every point is drawn.
+    pub sampled: Option<String>,
+    /// In CSS pixels.
+    pub height: u32,
+}
+
+/// What a kind makes: everything but its name in the page.
+pub(crate) struct Drawn {
+    pub file: String,
+    pub title: String,
+    pub caption: String,
+    pub plot: Plot,
+    pub numbers: Table,
+    pub sampled: Option<String>,
+    pub height: u32,
+}
+
+/// A kind's heading and how it is drawn.
+type Row = (Kind, &'static str, fn(&Execution) -> Vec<Drawn>);
+
+const KINDS: [Row; 7] = [
+    (Kind::Quantiles, "Percentiles", quantiles::draw),
+    (Kind::Boxes, "Spread", boxes::draw),
+    (Kind::Curve, "Against size", curve::draw),
+    (Kind::Cost, "Cost of a message", cost::draw),
+    (Kind::Series, "Within a run", series::draw),
+    (Kind::Cpus, "CPUs within a run", cpus::draw),
+    (Kind::Order, "In order", order::draw),
+];
+
+/// The pictures that the study wants, else every kind that has something to show. Their names begin at a number.
+pub(crate) fn all(execution: &Execution, first: usize) -> Vec<Picture> {
+    let wanted = execution.summary.study.pictures.clone().unwrap_or_else(|| Kind::ALL.to_vec());
+    let rows = wanted.iter().filter_map(|kind| KINDS.iter().find(|(known, ..)| known == kind));
+    let drawn = rows.flat_map(|(_, heading, draw)| draw(execution).into_iter().map(move |drawn| (*heading, drawn)));
+    drawn.enumerate().map(|(place, (heading, drawn))| finish(first + place, heading, drawn)).collect()
+}
+
+fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
+    let Drawn { file, title, caption, plot, numbers, sampled, height } = drawn;
+    let whole: Value = serde_json::from_str(&plot.to_json()).unwrap_or_default();
+    let plot = serde_json::json!({ "data": whole["data"], "layout": whole["layout"] });
+    let (id, csv) = (format!("p{number}"), csv(&numbers));
+    Picture { id, file, heading, title, caption, plot, csv, sampled, height }
+}
+
+/// Height of a picture with one panel.
+const HEIGHT: u32 = 420;
+
+/// Points that one line or cloud of a picture has at most.
+const POINTS: usize = 1000;
+
+/// From this ratio of the largest to the smallest value on an axis is logarithmic.
+const LOGARITHMIC: f64 = 8.0;
+
+/// Words that mean themselves in plotly, which reads a few tags of HTML.
+pub(crate) fn label(words: &str) -> String {
+    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn axis(title: &str) -> Axis {
+    Axis::new().title(Title::with_text(label(title))).auto_margin(true)
+}
+
+/// An axis that is logarithmic where its values span much.
+fn scaled(title: &str, values: &[f64]) -> Axis {
+    let (low, high) =
+        values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
+    if low > 0.0 && low.is_finite() && high / low >= LOGARITHMIC {
+        return axis(title).type_(AxisType::Log);
+    }
+    axis(title)
+}
+
+fn layout() -> Layout {
+    let below = Legend::new().orientation(plotly::common::Orientation::Horizontal).y(-0.2);
+    Layout::new().legend(below).margin(Margin::new().top(20).right(20)).auto_size(true)
+}
+
+/// What stands at an axis: the unit; the picture's title says the rest.
+fn named(metric: &Metric) -> String {
+    if metric.unit.is_empty() { metric.title.to_owned() } else { metric.unit.to_owned() }
+}
+
+/// The shown metrics that a used run has.
+fn measured(execution: &Execution) -> Vec<&'static Metric> {
+    let has = |metric: &&'static Metric| execution.summary.cells.iter().any(|cell| cell.figure(metric.name).is_some());
+    shown_metrics(&execution.summary).into_iter().filter_map(metrics::metric).filter(has).collect()
+}
+
+/// Each cell's name with its used runs that have the metric: number of the run from 1, and value; in the order of runs.
+fn by_cell<'a>(execution: &'a Execution, metric: &Metric) -> Vec<(&'a CellSummary, Vec<(u32, f64)>)> {
+    let summary = &execution.summary;
+    let mut cells: Vec<_> = summary.cells.iter().map(|cell| (cell, Vec::new())).collect();
+    for run in &summary.runs {
+        if let (Some(value), Some((_, values))) = (run.used_value(metric), cells.get_mut(run.cell)) {
+            values.push((run.run + 1, value));
+        }
+    }
+    cells.retain(|(_, values)| !values.is_empty());
+    cells
+}
+
+/// Cells of which one run is drawn, at most.
+const CELLS: usize = 12;
+
+/// Of each cell the used run whose first shown metric lies nearest to the median, and whether there are more cells than that.
+fn typical<'a>(execution: &'a Execution) -> (Vec<(&'a CellSummary, u32)>, Option<String>) {
+    let summary = &execution.summary;
+    let Some(metric) = measured(execution).into_iter().next() else { return (Vec::new(), None) };
+    let of = |(index, cell): (usize, &CellSummary)| {
+        let median = cell.figure(metric.name)?.value;
+        let runs = summary.runs.iter().filter(|run| run.cell == index && run.status == Status::Used);
+        let near = runs.filter_map(|run| Some((run.run, (run.value(metric)? - median).abs())));
+        near.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(run, _)| run)
+    };
+    let mut found = Vec::new();
+    let mut more = 0;
+    for (index, cell) in summary.cells.iter().enumerate() {
+        match of((index, cell)) {
+            Some(run) if found.len() < CELLS => found.push((cell, run)),
+            Some(_) => more += 1,
+            None => {}
+        }
+    }
+    let note =
+        (more > 0).then(|| format!("Drawn of the first {CELLS} cells; {more} more are in the file of intervals."));
+    (found, note)
+}
+
+/// The sentence under a picture that shows fewer points than there are.
+fn note(drawn: usize, all: usize) -> Option<String> {
+    (drawn < all).then(|| format!("Sampled: {drawn} of {all} runs are drawn, evenly chosen."))
+}

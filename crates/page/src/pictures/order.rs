@@ -1,0 +1,49 @@
+//! Every run in the order in which they were made: a drift shows.
+
+use metrics::Metric;
+use plotly::common::{Marker, MarkerSymbol, Mode};
+use plotly::{Plot, Scatter};
+use report::Status;
+use report::frame::{Execution, Table, Value};
+
+use super::{Drawn, HEIGHT, POINTS, axis, by_cell, label, layout, measured, named, note, scaled};
+use crate::evenly;
+
+pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+    measured(execution).into_iter().map(|metric| of_metric(execution, metric)).collect()
+}
+
+fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
+    let mut plot = Plot::new();
+    let mut numbers = Table::new(["cell", "run", "status", metric.name]);
+    let (mut drawn, mut all, mut values_of_all) = (0, 0, Vec::new());
+    let mut left_out: Vec<(u32, f64)> = Vec::new();
+    for run in execution.summary.runs.iter().filter(|run| run.status == Status::LeftOut) {
+        left_out.extend(run.value(metric).map(|value| (run.run + 1, value)));
+    }
+    let cells = by_cell(execution, metric).into_iter().map(|(cell, values)| (cell.name(), "used", values));
+    let crosses = (!left_out.is_empty()).then(|| ("left out".to_owned(), "left_out", left_out));
+    for (name, status, values) in cells.chain(crosses) {
+        let chosen: Vec<(u32, f64)> = evenly(values.len(), POINTS).map(|place| values[place]).collect();
+        (drawn, all) = (drawn + chosen.len(), all + values.len());
+        let row = |(run, value): &(u32, f64)| {
+            vec![Value::from(name.as_str()), Value::from(*run), Value::from(status), Value::Number(*value)]
+        };
+        numbers.rows.extend(chosen.iter().map(row));
+        values_of_all.extend(chosen.iter().map(|(_, value)| *value));
+        let (x, y) = chosen.into_iter().unzip();
+        let symbol = if status == "used" { MarkerSymbol::Circle } else { MarkerSymbol::X };
+        let trace = Scatter::<u32, f64>::new(x, y).name(label(&name)).mode(Mode::Markers);
+        plot.add_trace(trace.marker(Marker::new().symbol(symbol)));
+    }
+    plot.set_layout(layout().x_axis(axis("run")).y_axis(scaled(&named(metric), &values_of_all)));
+    Drawn {
+        file: format!("order-{}", metric.name),
+        title: format!("{} in the order of runs.", metric.title),
+        caption: "A cell whose dots rise or fall from left to right drifted while it was measured.".into(),
+        plot,
+        numbers,
+        sampled: note(drawn, all),
+        height: HEIGHT,
+    }
+}

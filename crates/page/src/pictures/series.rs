@@ -1,0 +1,102 @@
+//! One run of each cell over time: throughput at both ends, segments sent again, window, round-trip time.
+
+use model::record::Role;
+use plotly::common::{Mode, Title};
+use plotly::layout::Axis;
+use plotly::{Layout, Plot, Scatter};
+use report::CellSummary;
+use report::frame::{Execution, Stretch, Table, Value, stretches};
+
+use super::{Drawn, axis, label, layout, typical};
+
+/// One panel: what its axis says, and the figures in it: end and name of the column.
+type Panel = (&'static str, &'static [(Role, &'static str)]);
+
+const PANELS: [Panel; 5] = [
+    ("Mbit/s", &[(Role::Sender, "throughput_mbps"), (Role::Receiver, "throughput_mbps")]),
+    ("sent again", &[(Role::Sender, "retransmits")]),
+    ("window (segments)", &[(Role::Sender, "congestion_window_segments")]),
+    ("RTT (µs)", &[(Role::Sender, "rtt_us")]),
+    ("lost (%)", &[(Role::Receiver, "loss_pct")]),
+];
+
+/// Height of one panel, in CSS pixels.
+const PANEL: u32 = 150;
+
+pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+    let (runs, note) = typical(execution);
+    let found = stretches(execution.events, |run| runs.iter().any(|(_, wanted)| *wanted == run));
+    let mut drawn: Vec<Drawn> = runs
+        .into_iter()
+        .filter_map(|(cell, run)| of_run(cell, run, found.get(&run).filter(|found| found.len() > 2)?))
+        .collect();
+    if let Some(last) = drawn.last_mut() {
+        last.sampled = note;
+    }
+    drawn
+}
+
+fn has(stretches: &[Stretch], (end, name): (Role, &str)) -> bool {
+    stretches.iter().any(|stretch| stretch.end == end && stretch.figures.contains_key(name))
+}
+
+fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> {
+    let panels: Vec<&Panel> =
+        PANELS.iter().filter(|(_, lines)| lines.iter().any(|line| has(stretches, *line))).collect();
+    if panels.is_empty() {
+        return None;
+    }
+    let mut plot = Plot::new();
+    let mut numbers = Table::new(["figure", "end", "begin_s", "end_s", "value"]);
+    for (place, (_, lines)) in panels.iter().enumerate() {
+        for (end, name) in lines.iter().filter(|line| has(stretches, **line)) {
+            let points = stretches.iter().filter(|stretch| stretch.end == *end);
+            let points = points.filter_map(|stretch| Some((stretch, *stretch.figures.get(*name)?)));
+            let (mut x, mut y) = (Vec::new(), Vec::new());
+            for (stretch, value) in points {
+                x.push((stretch.begin_s + stretch.end_s) / 2.0);
+                y.push(value);
+                let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
+                numbers.rows.push([Value::from(*name), Value::from(end.name())].into_iter().chain(times).collect());
+            }
+            let trace = Scatter::new(x, y).name(format!("{name} ({})", end.name())).mode(Mode::LinesMarkers);
+            plot.add_trace(if place == 0 { trace } else { trace.y_axis(format!("y{}", place + 1)) });
+        }
+    }
+    plot.set_layout(panels_layout(&panels));
+    Some(Drawn {
+        file: format!("run-{}", run + 1),
+        title: format!("{}, run {}.", cell.name(), run + 1),
+        caption: "The run of this cell that lies nearest to the median; a point per stretch between two samples."
+            .into(),
+        plot,
+        numbers,
+        sampled: None,
+        height: 120 + PANEL * panels.len() as u32,
+    })
+}
+
+/// The panels one over the other, the first on top.
+fn panels_layout(panels: &[&Panel]) -> Layout {
+    let count = panels.len() as f64;
+    let mut whole = layout().x_axis(axis("seconds since the window's begin").anchor(format!("y{}", last(panels))));
+    for (place, (title, _)) in panels.iter().enumerate() {
+        let top = 1.0 - place as f64 / count;
+        let domain = [top - 0.85 / count, top];
+        let axis = Axis::new().title(Title::with_text(label(title))).domain(&domain).auto_margin(true);
+        let axis = axis.range_mode(plotly::layout::RangeMode::ToZero);
+        whole = match place {
+            0 => whole.y_axis(axis),
+            1 => whole.y_axis2(axis),
+            2 => whole.y_axis3(axis),
+            3 => whole.y_axis4(axis),
+            _ => whole.y_axis5(axis),
+        };
+    }
+    whole
+}
+
+/// The number of the lowest axis as plotly writes it: none for the first.
+fn last(panels: &[&Panel]) -> String {
+    if panels.len() == 1 { String::new() } else { panels.len().to_string() }
+}

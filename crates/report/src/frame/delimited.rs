@@ -1,0 +1,57 @@
+//! A table as comma-separated values (RFC 4180), safe to open in a spreadsheet.
+
+use super::{Table, Value};
+
+/// Beginnings of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// The table with its header. An absent value is an empty field. Words that a spreadsheet would take for a formula get an
+/// apostrophe in front, which spreadsheets do not show.
+pub fn csv(table: &Table) -> String {
+    let mut text = String::new();
+    line(&mut text, table.columns.iter().map(|name| field(name)));
+    for row in &table.rows {
+        line(
+            &mut text,
+            row.iter().map(|value| match value {
+                Value::Absent => String::new(),
+                Value::Whole(number) => number.to_string(),
+                Value::Number(number) => number.to_string(),
+                Value::Text(text) => field(text),
+            }),
+        );
+    }
+    text
+}
+
+fn line(text: &mut String, fields: impl Iterator<Item = String>) {
+    for (place, field) in fields.enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        text.push_str(&field);
+    }
+    text.push('\n');
+}
+
+fn field(words: &str) -> String {
+    let guard = if words.starts_with(FORMULA) { "'" } else { "" };
+    if words.contains([',', '"', '\n', '\r', '\'']) || !guard.is_empty() || words.trim() != words {
+        return format!("\"{guard}{}\"", words.replace('"', "\"\""));
+    }
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_cannot_leave_their_field_or_become_a_formula() {
+        let mut table = Table::new(["label, \"quoted\"", "n"]);
+        table.rows.push(vec![Value::from("=HYPERLINK(\"http://x\")"), Value::Number(-1.5)]);
+        table.rows.push(vec![Value::from("two\nlines"), Value::Absent]);
+        let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\nlines\",\n";
+        assert_eq!(csv(&table), wanted);
+    }
+}

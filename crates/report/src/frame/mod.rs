@@ -1,0 +1,134 @@
+//! The data frame that every table, file and picture is made from: one row per run, or one per stretch of a run, columns
+//! named with their units.
+
+mod delimited;
+mod intervals;
+mod markdown;
+mod runs;
+
+use model::event::Event;
+
+use crate::Summary;
+
+pub use delimited::csv;
+pub use intervals::intervals_table;
+pub(crate) use intervals::of_end;
+pub use intervals::{Stretch, stretches};
+pub use markdown::{escape as escape_markdown, markdown};
+pub use runs::{first_columns_of_a_run, runs_table};
+
+/// An execution with what it is called.
+#[derive(Clone, Debug)]
+pub struct Execution<'a> {
+    /// Its name: that of its folder.
+    pub name: String,
+    /// Its log.
+    pub events: &'a [Event],
+    /// What the log tells.
+    pub summary: Summary,
+}
+
+/// One entry of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Not measured, or not known.
+    Absent,
+    /// A whole number.
+    Whole(i64),
+    /// A number.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+impl From<Option<f64>> for Value {
+    fn from(number: Option<f64>) -> Value {
+        number.filter(|number| number.is_finite()).map_or(Value::Absent, Value::Number)
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Value {
+        text.map_or(Value::Absent, |text| Value::Text(text.to_owned()))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Whole(number.into())
+    }
+}
+
+impl From<&model::study::Label> for Value {
+    fn from(label: &model::study::Label) -> Value {
+        match label {
+            model::study::Label::Number(number) => Value::Whole(*number),
+            model::study::Label::Text(text) => Value::Text(text.clone()),
+        }
+    }
+}
+
+/// Named columns, and rows that each have an entry for every one of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = T>) -> Table {
+        Table { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// The table as a list of JSON objects; what has no value has no key.
+    pub fn json(&self) -> serde_json::Value {
+        let entry = |value: &Value| match value {
+            Value::Absent => None,
+            Value::Whole(number) => Some(serde_json::json!(number)),
+            Value::Number(number) => Some(serde_json::json!(number)),
+            Value::Text(text) => Some(serde_json::json!(text)),
+        };
+        let row = |row: &Vec<Value>| {
+            let entries = self.columns.iter().zip(row);
+            let object = entries.filter_map(|(name, value)| Some((name.clone(), entry(value)?)));
+            serde_json::Value::Object(object.collect())
+        };
+        self.rows.iter().map(row).collect()
+    }
+}
+
+/// The factors of all executions, in the order of their first appearance, each with the name of its column: its own, unless
+/// another column has that.
+fn factors(executions: &[Execution], taken: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
+    let mut names: Vec<String> = Vec::new();
+    for cell in executions.iter().flat_map(|execution| &execution.summary.cells) {
+        for (factor, _) in &cell.levels {
+            if !names.contains(factor) {
+                names.push(factor.clone());
+            }
+        }
+    }
+    let column = |name: String| {
+        let column = if taken(&name) { format!("factor_{name}") } else { name.clone() };
+        (name, column)
+    };
+    names.into_iter().map(column).collect()
+}
+
+/// The levels of a cell in the order of the factors.
+fn levels(execution: &Execution, cell: usize, factors: &[(String, String)]) -> Vec<Value> {
+    let levels = execution.summary.cells.get(cell).map_or(&[][..], |cell| &cell.levels);
+    let of = |(factor, _): &(String, String)| {
+        levels.iter().find(|(name, _)| name == factor).map_or(Value::Absent, |(_, label)| Value::from(label))
+    };
+    factors.iter().map(of).collect()
+}

@@ -1,0 +1,55 @@
+//! One row per planned run.
+
+use std::collections::HashSet;
+
+use metrics::{METRICS, Metric};
+
+use super::{Execution, Table, Value, factors, levels};
+
+/// The columns before those of factors, and after them before those of metrics.
+const HEAD: [&str; 5] = ["execution", "study", "run", "block", "cell"];
+const STATE: [&str; 4] = ["status", "reason", "began_at", "attribution"];
+
+/// The names of the columns that every table of runs has.
+pub fn first_columns_of_a_run() -> impl Iterator<Item = &'static str> {
+    HEAD.into_iter().chain(STATE)
+}
+
+/// Every planned run of the executions, in order: where it belongs, its levels, what became of it, and every metric that one
+/// of the runs has, under the metric's name.
+pub fn runs_table(executions: &[Execution]) -> Table {
+    let taken = |name: &str| first_columns_of_a_run().any(|known| known == name) || metrics::metric(name).is_some();
+    let factors = factors(executions, &taken);
+    let metrics = present(executions);
+    let names = HEAD.into_iter().chain(factors.iter().map(|(_, column)| column.as_str())).chain(STATE);
+    let mut table = Table::new(names.chain(metrics.iter().map(|metric| metric.name)));
+    for execution in executions {
+        for run in &execution.summary.runs {
+            let mut row = vec![
+                Value::from(execution.name.as_str()),
+                Value::from(execution.summary.study.name.as_str()),
+                Value::from(run.run),
+                Value::from(run.block),
+                Value::Whole(run.cell as i64),
+            ];
+            row.extend(levels(execution, run.cell, &factors));
+            row.push(Value::from(run.status.name()));
+            row.push(Value::from(run.reason.as_deref()));
+            row.push(Value::from(run.began_at.as_deref()));
+            row.push(Value::from(run.method.map(|method| method.name())));
+            // Both are in the order of the table of metrics.
+            let mut figures = run.figures.iter().peekable();
+            let mut next = |metric: &Metric| figures.next_if(|(known, _)| known.name == metric.name);
+            row.extend(metrics.iter().map(|metric| Value::from(next(metric).map(|(_, value)| *value))));
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+/// The metrics that a run has.
+fn present(executions: &[Execution]) -> Vec<&'static Metric> {
+    let figures = executions.iter().flat_map(|execution| &execution.summary.runs).flat_map(|run| &run.figures);
+    let has: HashSet<&str> = figures.map(|(metric, _)| metric.name).collect();
+    METRICS.iter().filter(|metric| has.contains(metric.name)).collect()
+}

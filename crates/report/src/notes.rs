@@ -1,0 +1,114 @@
+//! What stands under the tables: what must be known to read them.
+
+use std::collections::BTreeMap;
+
+use metrics::{METRICS, Method, metric};
+
+use crate::checks;
+use crate::grid::Grid;
+use crate::summary::{CellSummary, Summary, name};
+use crate::tally::Tally;
+use crate::text::{runs, shown_metrics};
+
+/// One thing to know: what it is about, and the words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Such as `note: `, with what parts it from the words.
+    pub mark: &'static str,
+    /// The words.
+    pub words: String,
+}
+
+/// Everything that must be known, in order.
+pub fn notes(summary: &Summary) -> Vec<Remark> {
+    let mut found = Vec::new();
+    let mut add = |mark, words| found.push(Remark { mark, words });
+    missing(summary).into_iter().for_each(|words| add("- ", words));
+    attribution(summary).into_iter().for_each(|words| add("CPU time: ", words));
+    summary.place_notes.iter().for_each(|note| add("note: ", note.clone()));
+    summary.notes.iter().for_each(|note| add("note: ", format!("{} ({})", note.text, runs(note.runs))));
+    if let Some(precision) = &summary.precision {
+        add("stop rule: ", precision.sentence());
+    }
+    left_out(summary).into_iter().for_each(|words| add("left out: ", words));
+    if !summary.incomplete.is_empty() {
+        let planned = summary.blocks as usize * summary.cells.len();
+        add("missing: ", format!("{} of {planned} planned", runs(summary.incomplete.len())));
+    }
+    found
+}
+
+/// What the study's document states, and what these runs say to it, a line each.
+pub fn statements(summary: &Summary) -> Vec<String> {
+    checks::lines(&summary.checks).into_iter().map(|line| format!("{}{}", line.mark, line.words)).collect()
+}
+
+/// The shown metrics that cells have no value of, those of one reason together.
+fn missing(summary: &Summary) -> Vec<String> {
+    let mut missing = Tally::<(String, String)>::default();
+    for name in shown_metrics(summary) {
+        for grid in Grid::all(summary, name) {
+            grid.missing_cells().iter().for_each(|cell| missing.add((why_missing(cell, name), cell.name())));
+        }
+    }
+    let mut reasons = Tally::<&str>::default();
+    missing.0.iter().for_each(|((reason, _), _)| reasons.add(reason));
+    let sentence = |(reason, _): &(&str, usize)| {
+        let cells = missing.0.iter().filter(|((known, _), _)| known == reason).map(|((_, cell), _)| cell.as_str());
+        format!("no value ({}): {reason}", cells.collect::<Vec<_>>().join("; "))
+    };
+    reasons.0.iter().map(sentence).collect()
+}
+
+fn why_missing(cell: &CellSummary, name: &str) -> String {
+    let Some(metric) = metric(name) else {
+        return format!(
+            "`{name}` is not a metric{}",
+            model::near::did_you_mean(name, METRICS.iter().map(|metric| metric.name))
+        );
+    };
+    match cell.unattributed.first() {
+        _ if cell.runs == 0 => "no run that can be used".into(),
+        Some((reason, _)) if metric.attributed => format!("the ends' CPU time cannot be told apart: {reason}"),
+        _ => format!("{}: not measured in these runs", metric.title),
+    }
+}
+
+fn attribution(summary: &Summary) -> Vec<String> {
+    let sentence = |method: Method| {
+        let uses = |cell: &&CellSummary| cell.methods.iter().any(|(known, _)| *known == method);
+        let cells: Vec<String> = summary.cells.iter().filter(uses).map(CellSummary::name).collect();
+        let place = if cells.len() == summary.cells.len() { "all cells".to_owned() } else { cells.join("; ") };
+        (!cells.is_empty()).then(|| format!("{} ({place}): {}", method.name(), method.doc()))
+    };
+    Method::ALL.into_iter().filter_map(sentence).collect()
+}
+
+/// How many runs are numbered in one sentence, and how many sentences there are.
+const NAMED: usize = 30;
+
+/// Runs that were left out, those of one cell and reason together. People count runs from 1, as the plan
+/// and the live view do.
+fn left_out(summary: &Summary) -> Vec<String> {
+    let mut groups: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    for run in &summary.excluded {
+        groups.entry((&run.levels, &run.reason)).or_default().push(run.run + 1);
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, runs)| runs[0]);
+    let sentence = |((levels, reason), found): &((&Vec<_>, &String), Vec<u32>)| {
+        let numbers: Vec<String> = found.iter().take(NAMED).map(u32::to_string).collect();
+        let word = if found.len() == 1 { "run" } else { "runs" };
+        let more = match found.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{word} {}{more} ({}): {reason}", numbers.join(", "), name(levels))
+    };
+    let mut sentences: Vec<String> = groups.iter().take(NAMED).map(sentence).collect();
+    if let Some(more) = groups.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        let count: usize = groups.iter().skip(NAMED).map(|(_, runs)| runs.len()).sum();
+        sentences.push(format!("{} for {more} more reasons", runs(count)));
+    }
+    sentences
+}
