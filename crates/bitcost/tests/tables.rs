@@ -12,6 +12,7 @@ fn main() {
     testkit::main_in(vec![
         ("from_netperf", PrivateNetwork, || rows_run("from-netperf.md", 45)),
         ("from_iperf3", PrivateNetwork, || rows_run("from-iperf3.md", 40)),
+        ("from_mininet", PrivateNetwork, || rows_run("from-mininet.md", 10)),
     ]);
 }
 

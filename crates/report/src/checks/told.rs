@@ -48,6 +48,7 @@ fn sentence(claim: &ClaimSummary) -> String {
 /// The figure in words, after the metric's title.
 fn phrase(figure: &Figure) -> String {
     match figure {
+        Figure::Value(of) if of.is_empty() => String::new(),
         Figure::Value(of) => format!(", {}", summary::name(of)),
         Figure::Ratio(of, to) => format!(", {} ÷ {}", summary::name(of), summary::name(to)),
         Figure::Difference(of, to) => format!(", {} − {}", summary::name(of), summary::name(to)),
