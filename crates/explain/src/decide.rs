@@ -15,7 +15,17 @@ const MEDIUM_MARGIN: f64 = 0.04;
 /// What limited a run: one verdict, or two with their shares of its time, the larger first.
 ///
 /// `per_byte` is the share of per-byte cost at the run's size by the sender's cost model, where there is one.
+///
+/// Of a run that something else disturbed ([`metrics::disturbance_pct`]) no verdict is sure.
 pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
+    let mut verdicts = judge(run, per_byte);
+    if metrics::disturbance_pct(run).is_some() {
+        verdicts.iter_mut().for_each(|verdict| verdict.confidence = verdict.confidence.min(Confidence::Medium));
+    }
+    verdicts
+}
+
+fn judge(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
     if run.conditions.workload.is_transactional() {
         let why = "each request waits for the one before: look at the latency of transactions";
         return vec![Verdict::unknown(why, None)];

@@ -17,6 +17,9 @@ use trial::Trial;
 
 pub use place::{delay_node, node_qdisc};
 
+/// CPUs that something else may use in a run whose limiter is known; a delay line uses up to a third of one.
+const FOREIGN_CPUS: f64 = 0.5;
+
 /// What to try and how often.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -35,6 +38,12 @@ pub struct Arguments {
     /// Run nothing: judge the runs that these files hold
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<PathBuf>,
+    /// The bitcost to run; absent: it is built in release mode
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// Judge runs too that something else disturbed: their limiter may be another one
+    #[arg(long)]
+    disturbed: bool,
     /// Print every candidate with its evidence, of runs whose verdict is wrong or unknown
     #[arg(long)]
     why: bool,
@@ -50,11 +59,17 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let trials = if arguments.from.is_empty() { measured(arguments)? } else { read(arguments)? };
     let models = models(&trials);
-    let mut rows = Vec::new();
+    let (mut rows, mut disturbed) = (Vec::new(), 0);
     for trial in trials.iter().filter(|trial| trial.sweep.is_none()) {
         let Some(scenario) = SCENARIOS.iter().find(|scenario| scenario.name == trial.scenario) else { continue };
         if !is_wanted(arguments, scenario) {
             continue;
+        }
+        if trial.foreign_cpus().is_some_and(|cpus| cpus > FOREIGN_CPUS) {
+            disturbed += 1;
+            if !arguments.disturbed {
+                continue;
+            }
         }
         let row = Row::of(scenario, trial, &models);
         if arguments.why && !row.is_right() {
@@ -67,6 +82,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let (text, kept) = table::table(&rows);
     print!("{text}");
+    let word = if arguments.disturbed { "judged as well" } else { "left out" };
+    println!("disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}");
     Ok(kept || !arguments.check)
 }
 
@@ -81,7 +98,7 @@ fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
 
 /// Every wanted scenario in every repeat, and one sweep over sizes for the cost model.
 fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
-    let bitcost = crate::bench_peers::built("bitcost")?;
+    let bitcost = arguments.program.clone().map_or_else(|| crate::bench_peers::built("bitcost"), Ok)?;
     let wanted: Vec<&Scenario> = SCENARIOS.iter().filter(|scenario| is_wanted(arguments, scenario)).collect();
     let mut trials = Vec::new();
     let mut take = |trial: Result<Trial>, name: &str| -> Result<()> {

@@ -233,9 +233,9 @@ pub const SCENARIOS: &[Scenario] = &[
         ..of("path_loss: UDP, 5 %", &["path_loss"], &[("rate_bps", "200M")])
     },
     Scenario {
-        between: Between::Line(Line { loss_pct: 20.0, ..line(2) }),
+        between: Between::Line(Line { loss_pct: 10.0, ..line(2) }),
         test: "udp",
-        ..variant("path_loss: UDP, 20 %, 64 B", &["path_loss"], &[("message_size_bytes", "64"), ("rate_bps", "10M")])
+        ..variant("path_loss: UDP, 10 %, 64 B", &["path_loss"], &[("message_size_bytes", "64"), ("rate_bps", "10M")])
     },
     Scenario {
         between: Between::Line(line(100)),

@@ -11,7 +11,7 @@ use metrics::RunView;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
 use model::plan::{Plan, PlannedRun};
-use model::record::EndRecord;
+use model::record::{EndRecord, Sample, ThreadKind};
 use model::settings::SETTINGS;
 use model::study::Cell;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,23 @@ impl Trial {
         let model = models.iter().find(|(name, _)| *name == self.scenario).map(|(_, model)| model);
         let per_byte = model.map(|model| model.per_byte_share(self.conditions.mean_message_bytes()));
         explain_run(&self.view(), per_byte)
+    }
+
+    /// CPUs that were at work for something else than both agents, with all their threads, and the interfaces.
+    pub fn foreign_cpus(&self) -> Option<f64> {
+        let ends = [&self.sender, &self.receiver];
+        let own = |end: &EndRecord| {
+            let (first, last) = (end.samples.first()?, end.samples.last()?);
+            let napi = |sample: &Sample| -> u64 {
+                sample.threads.iter().filter(|t| t.kind == ThreadKind::Napi).map(|thread| thread.run_ns).sum()
+            };
+            let all = |sample: &Sample| Some(sample.process_ns? + napi(sample));
+            Some((all(last)?.saturating_sub(all(first)?)) as f64 / (last.at_ns - first.at_ns) as f64)
+        };
+        let own: f64 = ends.into_iter().map(own).sum::<Option<f64>>()?;
+        let busy = metrics::metric("sender_cpu_util_pct").and_then(|metric| (metric.compute)(&self.view()))?;
+        let cpus = self.sender.samples.first()?.cpus.len() as f64;
+        Some(busy / 100.0 * cpus - own)
     }
 
     /// The signals of all of its time.

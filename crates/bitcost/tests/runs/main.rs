@@ -12,6 +12,7 @@ mod host;
 mod hosts;
 mod knobs;
 mod left_changed;
+mod limiters;
 mod many;
 mod one_run;
 mod parts;
@@ -40,6 +41,9 @@ fn main() {
         ("parts_beside_each_other_account_for_what_they_moved", Host, parts::mixes),
         ("a_hundred_flows_over_two_threads_add_up", Host, many::a_hundred),
         ("a_thousand_flows_over_two_threads_run", Host, many::a_thousand),
+        ("a_rate_that_is_kept_is_the_limiter", Host, limiters::pacing),
+        ("a_shaper_is_named_with_its_interface", Host, limiters::shaper),
+        ("transactions_have_no_limiter_but_a_latency", Host, limiters::transactions),
         ("eight_flows_give_one_service_demand", Host, many::eight),
         ("a_killed_controller_leaves_nothing_and_resumes", Host, broken_off::killed),
         ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),

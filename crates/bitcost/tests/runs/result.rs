@@ -54,6 +54,19 @@ fn check_result(bench: &Bench, done: &Done) {
     assert_eq!(bench.contents(), ["bitcost-runs"]);
     let shown = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]);
     assert_eq!((shown.code, shown.json()), (Some(0), document));
+    check_limiters(bench, done);
+}
+
+/// Each cell has its line at the end, and the log explains itself later.
+fn check_limiters(bench: &Bench, done: &Done) {
+    assert_eq!(done.stderr.lines().filter(|line| line.starts_with("limiter: ")).count(), 6, "{}", done.stderr);
+    let explained = bench.bitcost(&["explain", "--json", bench.execution().to_str().unwrap()]);
+    explained.assert_code(0);
+    let explained = explained.json();
+    let cells = explained["cells"].as_array().unwrap();
+    assert!(cells.len() == 6 && cells.iter().all(|cell| cell["verdict"]["limiter"].is_string()), "{explained:#}");
+    let doubts = explained["lints"].as_array().unwrap();
+    assert!(doubts.iter().any(|doubt| doubt["lint"] == "few_runs"), "{explained:#}");
 }
 
 fn check_cells(document: &Value) {
