@@ -16,7 +16,8 @@ pub fn csv(table: &Table) -> String {
             row.iter().map(|value| match value {
                 Value::Absent => String::new(),
                 Value::Whole(number) => number.to_string(),
-                Value::Number(number) => number.to_string(),
+                // With a point always, so that readers who guess a column's type from its first rows guess this one's.
+                Value::Number(number) => format!("{number:?}"),
                 Value::Text(text) => field(text),
             }),
         );
@@ -51,7 +52,8 @@ mod tests {
         let mut table = Table::new(["label, \"quoted\"", "n"]);
         table.rows.push(vec![Value::from("=HYPERLINK(\"http://x\")"), Value::Number(-1.5)]);
         table.rows.push(vec![Value::from("two\nlines"), Value::Absent]);
-        let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\nlines\",\n";
+        table.rows.push(vec![Value::from("x"), Value::Number(100.0)]);
+        let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\nlines\",\nx,100.0\n";
         assert_eq!(csv(&table), wanted);
     }
 }
