@@ -15,6 +15,9 @@ pub struct Arguments {
     /// Of the choice of victims and times; printed with each death
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The bitcost to kill; else it is built as users build it
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
     /// Print a line for each death
     #[arg(long, short)]
     verbose: bool,
@@ -25,7 +28,10 @@ const LIMIT: Duration = Duration::from_secs(6);
 
 /// Kills and tells what came of it; whether all was as it should be.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let program = build()?;
+    let program = match &arguments.program {
+        Some(program) => program.canonicalize().with_context(|| program.display().to_string())?,
+        None => build()?,
+    };
     // From here on nothing of the machine can be reached.
     testkit::enter_private_network().map_err(anyhow::Error::msg)?;
     let began = Instant::now();

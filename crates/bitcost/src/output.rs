@@ -1,6 +1,7 @@
 //! Standard output, whose reader may leave early, as `head` does.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use crate::failure::Failure;
 
@@ -22,4 +23,24 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// As [`print`].
 pub fn line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
+}
+
+/// A path as a shell takes it for one word.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_spaces_is_one_word() {
+        let word = |path| shell_word(Path::new(path));
+        assert_eq!(word("bitcost-runs/2026-11-21T10-00-00-mine"), "bitcost-runs/2026-11-21T10-00-00-mine");
+        assert_eq!(word("my runs/it's"), "'my runs/it'\\''s'");
+        assert_eq!(word("$(x)"), "'$(x)'");
+    }
 }

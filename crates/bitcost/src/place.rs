@@ -56,6 +56,11 @@ impl Facts {
 }
 
 impl Prepared<'_> {
+    /// Whether both ends are on one host, which one of them alone can set.
+    pub fn is_one_host(&self) -> bool {
+        self.ends.iter().all(|end| end.place == self.ends[0].place)
+    }
+
     /// What a view of a run must know.
     pub fn facts(&self) -> Facts {
         let napi_threaded = self.ends.last().and_then(|end| end.host.device.napi_threaded) == Some(true);

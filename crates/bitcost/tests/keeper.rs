@@ -29,6 +29,7 @@ fn main() {
         ("a_killed_agent_or_controller_leaves_the_host_as_before", killed_after_applying),
         ("deaths_at_random_times_leave_the_host_as_before", killed_at_random),
         ("a_killed_keeper_ends_the_run_and_the_host_is_as_before", killed_keeper),
+        ("a_stopped_agent_or_keeper_is_ended_by_the_other", stopped),
         ("agent_and_keeper_killed_together_leave_a_journal_that_restores", killed_both),
         ("a_foreign_change_is_left_by_the_keeper", foreign_change),
         ("a_host_that_is_held_is_refused", held),
@@ -282,6 +283,24 @@ fn killed_keeper() {
         assert_eq!(status.code(), Some(3), "seed {seed}");
         drop(agent);
         bench.assert_as_before("keeper killed");
+    }
+}
+
+fn stopped() {
+    let stop = |pid: u32| kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::STOP).unwrap();
+    let bench = Bench::new();
+    for agent_stops in [true, false] {
+        let mut agent = Agent::start(&bench);
+        agent.applied();
+        if agent_stops {
+            stop(agent.child.id());
+        } else {
+            stop(keepers(&bench)[0]);
+            agent.let_go();
+        }
+        eventually(PATIENCE, "the agent ends", || agent.child.try_wait().unwrap());
+        drop(agent);
+        bench.assert_as_before(if agent_stops { "agent stopped" } else { "keeper stopped" });
     }
 }
 

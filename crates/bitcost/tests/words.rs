@@ -95,7 +95,7 @@ fn each_study_has_a_short_form_and_its_document_s_lengths() {
     for study in list.lines().filter(|line| !line.starts_with(' ')) {
         for form in ["--ci", "--like-the-document"] {
             let plan = printed(&["plan", study, form]);
-            assert!(plan.contains(" blocks; about "), "{study} {form}: {plan}");
+            assert!(plan.contains(" block") && plan.contains("; about "), "{study} {form}: {plan}");
         }
     }
 }

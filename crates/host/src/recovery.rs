@@ -49,9 +49,12 @@ pub fn obstacle(folder: &Path) -> Option<String> {
     }
     let since =
         contents.header.as_ref().map_or(String::new(), |header| format!(", begun {} ago,", ago(header.since_s)));
+    let settings = match contents.pending.len() {
+        1 => "a setting".to_owned(),
+        count => format!("{count} settings"),
+    };
     Some(format!(
-        "an earlier run{since} left {} settings of this host changed ({path}); put them back first: bitcost host restore",
-        contents.pending.len()
+        "an earlier run{since} left {settings} of this host changed ({path}); put back what it changed first: bitcost host restore"
     ))
 }
 

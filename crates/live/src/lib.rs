@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use model::event::Event;
 use model::plan::Plan;
 use model::record::{EndRecord, Role, Sample};
-use model::units::show_duration;
+use model::units::{counted, show_duration};
 
 pub use seconds::Seconds;
 
@@ -64,10 +64,10 @@ impl View {
     fn begin(&mut self, plan: &Plan) {
         self.left = plan.total_time();
         let line = format!(
-            "{} runs: {} cells in {} blocks, order by seed {}; about {}",
-            plan.runs.len(),
-            plan.cells.len(),
-            plan.blocks,
+            "{}: {} in {}, order by seed {}; about {}",
+            counted(plan.runs.len(), "run"),
+            counted(plan.cells.len(), "cell"),
+            counted(plan.blocks as usize, "block"),
             plan.seed,
             show_duration(self.left)
         );

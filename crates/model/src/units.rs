@@ -99,6 +99,11 @@ pub fn show_duration(duration: Duration) -> String {
     }
 }
 
+/// How many there are of something: `1 block`, `5 blocks`.
+pub fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -51,6 +51,7 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
 fn mistakes_are_named_with_their_line_and_near_matches() {
     let cases = [
         ("duration_s = 2\n", "duraton_s = 2\n", "did you mean `duration_s`?"),
+        ("duration_s = 2\n", "threads = 3\nduration_s = 2\n", "threads is 3 with flows 1; allowed: 1 to 1"),
         ("[workload]", "[wrkload]", "did you mean `workload`?"),
         ("levels = [1024, 8192]", "levels = []", "factor `message_size_bytes` has no levels"),
         ("levels = [1024, 8192]", "levels = [1024, 1024]", "level `1024` of factor `message_size_bytes` appears twice"),

@@ -5,6 +5,7 @@
 //! measured window starts and when to stop is told through [`Control`].
 
 mod calls;
+mod congestion;
 mod connections;
 mod control;
 mod delay;

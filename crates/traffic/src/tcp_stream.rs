@@ -13,6 +13,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
 
 use crate::calls::Calls;
+use crate::congestion;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
@@ -59,19 +60,9 @@ pub fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, Tr
         .map_err(|error| TrafficError::system("open a TCP socket")(error.into()))?;
     options::set(&socket, conditions, true)?;
     if let Some(name) = &conditions.congestion_control {
-        socket::set_congestion_control(&socket, name).map_err(|error| TrafficError::System {
-            asked: format!("congestion control `{name}`"),
-            error,
-            hint: format!("; this host allows: {}", allowed_congestion_controls()),
-        })?;
+        congestion::set(&socket, name)?;
     }
     Ok(socket)
-}
-
-fn allowed_congestion_controls() -> String {
-    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok();
-    let allowed = read("tcp_allowed_congestion_control").or_else(|| read("tcp_available_congestion_control"));
-    allowed.map_or("unknown".into(), |text| text.trim().to_owned())
 }
 
 /// Connects the sender and exchanges tokens.

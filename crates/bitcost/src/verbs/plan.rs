@@ -2,7 +2,7 @@
 
 use model::plan::Plan;
 use model::study::Study;
-use model::units::show_duration;
+use model::units::{counted, show_duration};
 
 use super::run::{Order, new_seed};
 use super::where_to;
@@ -34,10 +34,10 @@ fn text(study: &Study, plan: &Plan, place: Option<String>) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
     text.extend(place.map(|place| format!("{place}\n")));
     text += &format!(
-        "{} runs: {} cells in {} blocks; about {}; order by seed {} (--seed {} gives it again)\n\n",
-        plan.runs.len(),
-        plan.cells.len(),
-        plan.blocks,
+        "{}: {} in {}; about {}; order by seed {} (--seed {} gives it again)\n\n",
+        counted(plan.runs.len(), "run"),
+        counted(plan.cells.len(), "cell"),
+        counted(plan.blocks as usize, "block"),
         show_duration(plan.total_time()),
         plan.seed,
         plan.seed

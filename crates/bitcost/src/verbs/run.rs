@@ -12,7 +12,7 @@ use live::View;
 use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
 use model::study::Study;
-use model::units::parse_duration;
+use model::units::{counted, parse_duration};
 use report::{Summary, nothing_measured};
 use store::{Log, Writer};
 
@@ -21,9 +21,8 @@ use super::where_to::{self, Where};
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{Opened, report_cut};
-use crate::output;
 use crate::place::Prepared;
-use crate::studies;
+use crate::{output, studies};
 
 /// How long, and in which order.
 #[derive(clap::Args)]
@@ -122,7 +121,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     output::print(&arguments.look.render(std::slice::from_ref(&opened))?)?;
     explain::say(&opened.log.events, &folder);
     eprintln!("log: {}", folder.join(store::LOG_NAME).display());
-    eprintln!("again: bitcost show {}", folder.display());
+    eprintln!("again: bitcost show {}", output::shell_word(&folder));
     match ending {
         Ending::Interrupted => {
             say_how_to_go_on(&folder);
@@ -133,7 +132,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 fn say_how_to_go_on(folder: &Path) {
-    eprintln!("go on: bitcost run --resume {}", folder.display());
+    eprintln!("go on: bitcost run --resume {}", output::shell_word(folder));
 }
 
 /// An execution whose every run has its place in a cell is a success.
@@ -196,7 +195,7 @@ fn enough(study: &Study, folder: &Path) -> impl FnMut(u32) -> Result<bool, Strin
         let Some(rule) = rule.as_ref().filter(|_| blocks >= least) else { return Ok(false) };
         let log = store::read(&folder).map_err(|error| error.to_string())?;
         let precision = report::precision(&log.events, rule).map_err(|error| error.to_string())?;
-        eprintln!("after {blocks} blocks: {}", precision.sentence());
+        eprintln!("after {}: {}", counted(blocks as usize, "block"), precision.sentence());
         Ok(precision.is_reached())
     }
 }

@@ -136,12 +136,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     search(arguments, &asked, arguments.mtu)?;
     let prepared = prepare(arguments, &asked, &stop)?;
     prepared.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    let facts = prepared.facts();
+    let (facts, is_one_host) = (prepared.facts(), prepared.is_one_host());
     let Prepared { mut session, ends, .. } = prepared;
     // What fits the interfaces of named hosts is known only now.
     let mtu = ends.iter().map(|end| end.host.device.mtu_bytes).min().unwrap_or(arguments.mtu);
     let mut conditions = conditions(arguments, mtu)?;
-    if arguments.hosts.are_named() && ends.iter().all(|end| end.place == ends[0].place) {
+    if is_one_host {
         model::one_host::check(&conditions).map_err(Failure::Usage)?;
     }
     let rule = arguments.repeats.rule(&conditions)?;

@@ -73,6 +73,9 @@ impl Where {
                 let mtu = least_mtu(&prepared.ends);
                 // What fits the interfaces is known only now.
                 check(study, plan, |cell| cell.conditions.check(mtu))?;
+                if prepared.is_one_host() {
+                    check(study, plan, |cell| model::one_host::check(&cell.conditions))?;
+                }
                 prepared.notes.push(unused_lab(study, mtu));
                 Ok(prepared)
             }

@@ -75,7 +75,8 @@ pub fn newer_journal() {
     let refused = host.test(&[]);
     refused.assert_code(3);
     assert!(
-        refused.stderr.contains("left 1 settings") && refused.stderr.contains("bitcost host restore"),
+        refused.stderr.contains("left a setting of this host changed")
+            && refused.stderr.contains("bitcost host restore"),
         "{refused:?}"
     );
     let restored = host.bitcost(&["host", "restore"]);

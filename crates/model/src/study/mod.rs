@@ -3,6 +3,7 @@
 pub mod check;
 mod lengths;
 mod picture;
+mod possible;
 mod read;
 mod read_check;
 mod section;

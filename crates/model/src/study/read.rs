@@ -3,11 +3,12 @@
 use toml_edit::{Document, Value};
 
 use super::lengths::lengths;
+use super::possible;
 use super::read_check::{checks, leave_out, named};
 use super::section::{Section, Source};
 use super::{
-    Cell, Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Picture, Study,
-    StudyError, TableSpec, Topology, UntilInterval, combine,
+    Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Picture, Study, StudyError,
+    TableSpec, Topology, UntilInterval,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
@@ -22,13 +23,13 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         Document::parse(text).map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
     let top = Section { source, name: String::new(), table: document.as_table(), span: None };
     top.only(&TOP)?;
-    let base = workload(&top)?;
+    let base = workload(&top, None)?;
     let factors = factors(&top, &base)?;
     let leave_out = leave_out(&top, &factors)?;
     let lengths = lengths(&top)?;
     let until = until(&top, lengths.blocks)?;
     let lab = lab(&top)?;
-    check_cells(source, &lab, &factors, combine(&base, &factors, &leave_out))?;
+    possible::check(&top, &lab, &base, &factors, &leave_out)?;
     Ok(Study {
         name: stem(file).to_owned(),
         text: text.to_owned(),
@@ -81,10 +82,11 @@ fn lab(top: &Section) -> Result<LabSpec, StudyError> {
     Ok(spec)
 }
 
-fn workload(top: &Section) -> Result<Conditions, StudyError> {
+/// What every cell has, but for the setting `without`.
+pub fn workload(top: &Section, without: Option<&str>) -> Result<Conditions, StudyError> {
     let mut conditions = Conditions::default();
     let Some(section) = top.section("workload")? else { return Ok(conditions) };
-    for (key, item) in section.table.iter() {
+    for (key, item) in section.table.iter().filter(|(key, _)| Some(*key) != without) {
         // [[workload.beside]] says the same as a list of tables.
         let tables = item.as_array_of_tables().map(|tables| Value::Array(tables.clone().into_array()));
         let value = if let Some(tables) = &tables { Some(tables) } else { section.value(key)? };
@@ -345,39 +347,4 @@ fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, 
         }
     }
     Ok(cell)
-}
-
-/// Each cell must be possible on the lab's link; the error points at the level without which it would be.
-fn check_cells(source: Source, lab: &LabSpec, factors: &[Factor], cells: Vec<Cell>) -> Result<(), StudyError> {
-    if cells.is_empty() {
-        let message = "every combination of levels is left out; allowed: one at least".to_owned();
-        return Err(StudyError { file: source.file.to_owned(), line: 1, message });
-    }
-    let check = |cell: &Cell| cell.conditions.check(lab.mtu_bytes);
-    let Some((cell, message)) = cells.iter().find_map(|cell| Some((cell, check(cell).err()?))) else { return Ok(()) };
-    let possible: Vec<&Cell> = cells.iter().filter(|cell| check(cell).is_ok()).collect();
-    let line = blamed_line(factors, cell, &possible).unwrap_or_else(|| size_line(factors, cell));
-    let message = format!("cell {}: {message}", cell.name());
-    Err(StudyError { file: source.file.to_owned(), line, message })
-}
-
-/// The line of the first of the cell's levels in whose place another makes the cell one of the `possible`.
-fn blamed_line(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> {
-    let differs_in = |index: usize, other: &Cell| {
-        let mut pairs = cell.levels.iter().zip(&other.levels).enumerate();
-        pairs.all(|(at, (own, other))| (own == other) == (at != index))
-    };
-    let index = (0..factors.len()).find(|index| possible.iter().any(|other| differs_in(*index, other)))?;
-    let (_, label) = &cell.levels[index];
-    factors[index].levels.iter().find(|level| level.label == *label).map(|level| level.line)
-}
-
-fn size_line(factors: &[Factor], cell: &Cell) -> usize {
-    const SIZES: [&str; 3] = ["message_size_bytes", "mss", "receive_size_bytes"];
-    let chosen = factors
-        .iter()
-        .zip(&cell.levels)
-        .filter_map(|(factor, (_, label))| factor.levels.iter().find(|level| level.label == *label));
-    let sets_size = |level: &&Level| level.settings.iter().any(|(name, _)| SIZES.contains(&name.as_str()));
-    chosen.filter(sets_size).map(|level| level.line).next().unwrap_or(1)
 }

@@ -1,0 +1,67 @@
+//! The congestion control of a TCP socket, and what this host offers where it cannot be had.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use model::near::did_you_mean;
+use rustix::fd::OwnedFd;
+use sys::socket;
+
+use crate::flow::TrafficError;
+
+/// Gives a socket the congestion control of this name.
+pub fn set(socket: &OwnedFd, name: &str) -> Result<(), TrafficError> {
+    socket::set_congestion_control(socket, name).map_err(|error| {
+        let hint =
+            hint(name, &error, &listed("tcp_available_congestion_control"), &listed("tcp_allowed_congestion_control"));
+        TrafficError::System { asked: format!("congestion control `{name}`"), error, hint }
+    })
+}
+
+/// The words of a parameter; none where it cannot be read.
+fn listed(parameter: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{parameter}")).unwrap_or_default();
+    text.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// What can be had: of those that the kernel has loaded, an ordinary user may have the ones that are allowed, and
+/// who has CAP_NET_ADMIN every one (tcp(7)).
+fn hint(name: &str, error: &io::Error, available: &[String], allowed: &[String]) -> String {
+    let all: BTreeSet<&str> = available.iter().chain(allowed).map(String::as_str).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let words = |names: Vec<&str>| names.join(", ");
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+        return format!(
+            "; allowed to every user here: {}; with CAP_NET_ADMIN any of: {}",
+            words(allowed),
+            words(all.into_iter().collect())
+        );
+    }
+    let meant = did_you_mean(name, all.iter().copied());
+    format!(
+        "{meant}; this host has: {}; another may be a module that is not loaded (modprobe tcp_{name})",
+        words(all.into_iter().collect())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_there_is_and_what_is_allowed_are_told_apart() {
+        let (available, allowed) = (names("reno bbr cubic"), names("reno bbr"));
+        let unknown = hint("cubci", &io::ErrorKind::NotFound.into(), &available, &allowed);
+        assert!(unknown.starts_with("; did you mean `cubic`?; this host has: bbr, cubic, reno; another"), "{unknown}");
+        let refused = hint("cubic", &io::ErrorKind::PermissionDenied.into(), &available, &allowed);
+        assert_eq!(refused, "; allowed to every user here: reno, bbr; with CAP_NET_ADMIN any of: bbr, cubic, reno");
+        assert_eq!(hint("cubic", &io::ErrorKind::NotFound.into(), &[], &[]), "");
+    }
+}
