@@ -56,7 +56,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
         threads: vec![thread; 2],
         sockets: Rc::from(vec![vec![Socket { handle: stream.into(), is_connection: true }]]),
         tcp_info: |socket| traffic::tcp_info(socket),
-        between: arguments.between.iter().filter_map(node).collect(),
+        between: probe::Between { nodes: arguments.between.iter().filter_map(node).collect(), lines: None },
     };
     println!("{:<12} {:<10} {:>10} {:>10}  reads", "probe", "read", "median µs", "worst µs");
     let mut sum = 0.0;

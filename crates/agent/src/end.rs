@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use model::conditions::Workload;
 use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
-use probe::{Node, Socket};
+use probe::{Between, Socket};
 use traffic::{Control, Flow, Phase, Sent};
 use wire::{FromAgent, Prepare, SentCounts};
 
@@ -65,7 +65,7 @@ pub struct Run {
 
 impl Run {
     /// Makes the end ready in a thread of its own, which reports by itself.
-    pub fn begin(prepare: Prepare, outbox: Outbox, keeping: Keeping, between: Vec<Node>) -> Run {
+    pub fn begin(prepare: Prepare, outbox: Outbox, keeping: Keeping, between: Between) -> Run {
         let (out, notes) = mpsc::channel();
         let brake = Brake::new(&prepare);
         let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox, keeping, between };
@@ -98,7 +98,7 @@ struct End {
     brake: Brake,
     outbox: Outbox,
     keeping: Keeping,
-    between: Vec<Node>,
+    between: Between,
 }
 
 impl End {

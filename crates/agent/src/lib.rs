@@ -29,7 +29,7 @@ use crate::end::Run;
 pub use crate::keeping::Keeping;
 use crate::outbox::Outbox;
 use crate::watch::Command;
-pub use probe::Node;
+pub use probe::{Between, Node};
 
 /// Version of this program, as the other side is told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -67,7 +67,7 @@ pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     keeping: &Keeping,
-    between: &[Node],
+    between: &Between,
 ) -> Result<(), AgentError> {
     let (outbox, writer) = Outbox::new(output);
     let served = serve_to_end(input, outbox, keeping, between);
@@ -80,7 +80,7 @@ fn serve_to_end(
     input: impl Read + Send + 'static,
     outbox: Outbox,
     keeping: &Keeping,
-    between: &[Node],
+    between: &Between,
 ) -> Result<(), AgentError> {
     let inbox = read_messages(input);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
@@ -134,7 +134,7 @@ fn answer(
     outbox: &Outbox,
     run: &mut Option<Run>,
     keeping: &Keeping,
-    between: &[Node],
+    between: &Between,
 ) -> Result<(), AgentError> {
     match message {
         ToAgent::Hello { protocol, .. } => {
@@ -159,7 +159,7 @@ fn answer(
         ToAgent::Idle { length_ms } => idle::measure(Duration::from_millis(length_ms.into()), outbox.clone()),
         ToAgent::Prepare(prepare) => {
             *run = None;
-            *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.to_vec()));
+            *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.clone()));
         }
         ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
         ToAgent::Meet { addresses } => tell(run, outbox, Command::Meet(addresses)),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use model::probes::Probes;
 use model::record::{Counts, PartSample, Sample, ThreadKind};
-use probe::{Detail, Every, Node, PROBES, Socket, Source, Target, Thread};
+use probe::{Between, Detail, Every, PROBES, Socket, Source, Target, Thread};
 use sys::clock::monotonic_ns;
 
 /// With more flows than this, context switches and sockets are read at the window's edges alone: a reading takes
@@ -28,7 +28,7 @@ impl Sampler {
         device: &str,
         traffic: &[(usize, i32)],
         sockets: Vec<Vec<Socket>>,
-        between: &[Node],
+        between: &Between,
     ) -> Sampler {
         let monitor = (ThreadKind::Monitor, 0, sys::thread::thread_id());
         let own = traffic.iter().map(|(part, id)| (ThreadKind::Traffic, *part, *id)).chain([monitor]);
@@ -41,7 +41,7 @@ impl Sampler {
             threads: own.chain(napi).collect(),
             sockets: Rc::from(sockets),
             tcp_info: |socket: &OwnedFd| traffic::tcp_info(socket),
-            between: between.to_vec(),
+            between: between.clone(),
         };
         let open = |probe: &probe::Probe| Some((probe.every, (probe.open)(&target)?));
         let sources = PROBES.iter().filter_map(open).collect();

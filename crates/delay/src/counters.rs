@@ -62,6 +62,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// The counters as words, in the order of their fields; `cpu_ns` stands before the lateness, which is pairs `bound:packets`
+    /// of a bound in ns that the packets did not reach.
+    pub fn words(&self, cpu_ns: u64) -> String {
+        let Counters { arrived, departed, lost, overflowed, duplicated, refused, missed_packets, lateness } = self;
+        let amounts = [arrived, departed, lost, overflowed, duplicated, refused];
+        let mut words: Vec<String> = Vec::new();
+        for Amount { packets, segments, bytes } in amounts {
+            words.extend([packets, segments, bytes].map(u64::to_string));
+        }
+        words.extend([*missed_packets, cpu_ns].map(|count| count.to_string()));
+        let late: Vec<(u64, u64)> = lateness.clone().into();
+        words.extend(late.iter().map(|(bound, packets)| format!("{bound}:{packets}")));
+        words.join(" ")
+    }
+
     /// What happened after `before`, which is an earlier state of the same counters.
     pub fn since(&self, before: &Counters) -> Counters {
         Counters {
@@ -74,5 +89,18 @@ impl Counters {
             missed_packets: self.missed_packets.saturating_sub(before.missed_packets),
             lateness: self.lateness.since(&before.lateness),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_in_the_order_of_the_fields() {
+        let mut counters = Counters { missed_packets: 4, ..Counters::default() };
+        counters.arrived.count(Size { segments: 2, bytes: 3 });
+        counters.lateness.record(1100, 5);
+        assert_eq!(counters.words(9), "1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4 9 1125:5");
     }
 }

@@ -124,7 +124,16 @@ impl Line {
     ///
     /// # Errors
     /// The kernel's; `ENETDOWN` where a device is down or gone.
-    pub fn run(mut self) -> io::Result<()> {
+    pub fn run(self) -> io::Result<()> {
+        self.run_watched(|_| {})
+    }
+
+    /// As [`Line::run`]. `watch` is shown each report: every 10 ms while packets are
+    /// held, and when the line comes to rest.
+    ///
+    /// # Errors
+    /// The kernel's; `ENETDOWN` where a device is down or gone.
+    pub fn run_watched(mut self, mut watch: impl FnMut(&Report)) -> io::Result<()> {
         loop {
             let now = Moment::now();
             self.obey();
@@ -132,7 +141,7 @@ impl Line {
                 direction.look(now, &mut self.pool);
                 direction.hand_on(&mut self.pool);
             }
-            self.publish(now.monotonic_ns)?;
+            self.publish(now.monotonic_ns, &mut watch)?;
             self.wait(now.monotonic_ns)?;
         }
     }
@@ -146,7 +155,7 @@ impl Line {
     }
 
     /// Reports while it works from time to time, and whenever it comes to rest.
-    fn publish(&mut self, now_ns: u64) -> io::Result<()> {
+    fn publish(&mut self, now_ns: u64, watch: &mut impl FnMut(&Report)) -> io::Result<()> {
         let is_busy = self.directions.iter().any(|direction| direction.schedule.next_ns().is_some());
         if is_busy && now_ns < self.reported_ns + REPORT_NS {
             return Ok(());
@@ -155,11 +164,13 @@ impl Line {
         for direction in &mut self.directions {
             direction.schedule.counters_mut().missed_packets = direction.inlet.missed()?;
         }
-        let report = &mut self.handle.lock().report;
+        let mut shared = self.handle.lock();
+        let report = &mut shared.report;
         for (shown, direction) in report.directions.iter_mut().zip(&self.directions) {
             shown.clone_from(direction.schedule.counters());
         }
         report.cpu_ns = clock::thread_cpu_ns();
+        watch(report);
         Ok(())
     }
 

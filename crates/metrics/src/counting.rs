@@ -4,6 +4,7 @@ use model::conditions::Workload;
 use model::record::{Arrivals, Counts, EndRecord, Role, Sample, Switches, TcpInfo, ThreadKind};
 
 use crate::cpu;
+use crate::path;
 use crate::view::RunView;
 
 /// Messages per second that an end's thread dealt with. A TCP receiver sees bytes alone: its messages are
@@ -116,6 +117,11 @@ fn own_cpus(run: &RunView) -> Option<f64> {
     Some(of(run.sender)? + of(run.receiver)?)
 }
 
+/// As [`own_cpus`], with the lab's delay lines: they work for the run as well.
+fn own_and_lines(run: &RunView) -> Option<f64> {
+    Some(own_cpus(run)? + path::line_cpus(run).unwrap_or(0.0))
+}
+
 /// CPU seconds per second that the host or the hosts were busy, and how many CPUs there are.
 fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
     let of = |end: &EndRecord| {
@@ -132,12 +138,12 @@ fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
 }
 
 pub fn own_cpu_share(run: &RunView) -> Option<f64> {
-    quotient(100.0 * own_cpus(run)?, busy_cpus(run)?.0)
+    quotient(100.0 * own_and_lines(run)?, busy_cpus(run)?.0)
 }
 
 pub fn other_cpu(run: &RunView) -> Option<f64> {
     let (busy, count) = busy_cpus(run)?;
-    Some(100.0 * (busy - own_cpus(run)?).max(0.0) / count)
+    Some(100.0 * (busy - own_and_lines(run)?).max(0.0) / count)
 }
 
 /// From this share of all CPUs' time on that went to something else, in per cent, a run is called disturbed.

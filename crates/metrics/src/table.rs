@@ -6,6 +6,7 @@ use crate::attribution::{Attribution, Method, attribute};
 use crate::counting;
 use crate::cpu;
 use crate::parts;
+use crate::path;
 use crate::timing;
 use crate::view::RunView;
 
@@ -285,6 +286,62 @@ pub const METRICS: &[Metric] = &[
     row("retransmits", "Segments sent again", "", Better::Lower, "of the whole connection (TCP_INFO)", |run| {
         Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?))
     }),
+    row(
+        "window_plateau_segments",
+        "Congestion window",
+        "segments",
+        Better::Neither,
+        "median over the samples of the window's second half, at the sender (TCP_INFO)",
+        path::window_plateau,
+    ),
+    row(
+        "queue_dropped_packets",
+        "Packets dropped on the path",
+        "",
+        Better::Lower,
+        "at all queues between the ends of a lab; a super-packet is one",
+        |run| path::drops(run, |_| true),
+    ),
+    row(
+        "emulator_dropped_packets",
+        "Packets dropped by the emulator",
+        "",
+        Better::Lower,
+        "at the queues that delay: netem's, or the delay lines'; a super-packet is one",
+        |run| path::drops(run, path::QueueDrops::is_emulator),
+    ),
+    row(
+        "line_late_p99_us",
+        "Lateness of the delay line",
+        "µs",
+        Better::Lower,
+        "time after their own that 99 % of the packets did not exceed, at the latest line",
+        |run| path::late_us(run, 0.99),
+    ),
+    row(
+        "line_late_max_us",
+        "Most lateness of the delay line",
+        "µs",
+        Better::Lower,
+        "time after their own that no packet exceeded, at the latest line",
+        |run| path::late_us(run, 1.0),
+    ),
+    row(
+        "line_failed_packets",
+        "Packets that the delay line could not carry",
+        "",
+        Better::Lower,
+        "came faster than it read them, or were not taken from it",
+        path::line_failures,
+    ),
+    row(
+        "line_cpu_pct",
+        "CPU use of the delay lines",
+        "% of a CPU",
+        Better::Lower,
+        "CPU time of their threads ÷ the samples' span",
+        |run| path::line_cpus(run).map(|cpus| 100.0 * cpus),
+    ),
     row(
         "rtt_us",
         "Round-trip time",

@@ -277,6 +277,8 @@ fn names_are_unique_and_end_in_their_unit() {
         "_per_second",
         "retransmits",
         "_call",
+        "_packets",
+        "_segments",
         "_per_message",
     ];
     assert!(names.iter().all(|name| units.iter().any(|unit| name.ends_with(unit))), "{names:?}");

@@ -101,6 +101,44 @@ pub struct Queue {
     pub backlog_packets: u32,
 }
 
+/// Packets, what they are on the wire, and their bytes with all headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Packets as they come; a super-packet is one.
+    pub packets: u64,
+    /// Their segments.
+    pub segments: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// One direction of a delay line, by the device that hands it packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Line {
+    /// The device, such as `s1-eth2`.
+    pub device: String,
+    /// What came.
+    pub arrived: Amount,
+    /// What was handed on.
+    pub departed: Amount,
+    /// What was lost by chance, as asked.
+    pub lost: Amount,
+    /// What was dropped because the line was full.
+    pub overflowed: Amount,
+    /// Copies that were made, as asked.
+    pub duplicated: Amount,
+    /// What the kernel did not take from the line. Nobody asked for this.
+    pub refused: Amount,
+    /// Packets that came faster than the line read them. Nobody asked for this.
+    pub missed_packets: u64,
+    /// CPU time of the line's thread, for both its directions, in ns.
+    pub cpu_ns: u64,
+    /// How long after its time each packet departed: bounds in ns, rising, and how many packets were later than the bound
+    /// before and not later than this one.
+    pub late: Vec<(u64, u64)>,
+}
+
 /// How the CPU quotas of the end's control groups held it back (`cpu.stat`; kernel doc: admin-guide/cgroup-v2,
 /// scheduler/sched-bwc). Its own group and all above it together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counters::{CpuInterrupts, Frequency, Interface, Queue, SocketMemory, Softnet, Throttling};
+use crate::counters::{CpuInterrupts, Frequency, Interface, Line, Queue, SocketMemory, Softnet, Throttling};
 pub use crate::tcp_info::TcpInfo;
 
 /// The part that an end plays in a flow.
@@ -309,6 +309,9 @@ pub struct Sample {
     /// ends. A device without a queue (`noqueue`) has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Queue>,
+    /// Delay lines of the lab, told by the host called sender; at most 10 ms old.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<Line>,
     /// Interfaces, the same ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<Interface>,

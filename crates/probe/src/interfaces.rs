@@ -24,7 +24,7 @@ struct Hop {
 /// Opens the file of this namespace and of every node between.
 pub fn open(target: &Target) -> Option<Box<dyn Source>> {
     let own = dev().map(|file| Hop { node: None, file, device: Some(target.device.clone()) });
-    let between = target.between.iter().map(|node| {
+    let between = target.between.nodes.iter().map(|node| {
         let file = inside(&node.namespace, dev)?;
         Some(Hop { node: Some(node.name.clone()), file, device: None })
     });

@@ -8,6 +8,7 @@ pub mod frequency;
 pub mod host;
 pub mod interfaces;
 pub mod interrupts;
+pub mod lines;
 pub mod protocols;
 pub mod queues;
 mod read;
@@ -19,7 +20,7 @@ pub mod switches;
 pub mod threads;
 pub mod throttling;
 
-pub use source::{Detail, Every, Node, Socket, Source, Target, Thread};
+pub use source::{Between, Detail, Every, Node, Socket, Source, Target, Thread};
 
 /// A probe that a run reads.
 pub struct Probe {
@@ -44,6 +45,7 @@ pub const PROBES: &[Probe] = &[
     },
     Probe { name: "sockets", reads: "TCP_INFO, SO_MEMINFO", every: Every::Reading, open: sockets::open },
     Probe { name: "queues", reads: "RTM_GETQDISC", every: Every::Reading, open: queues::open },
+    Probe { name: "lines", reads: "the lab's file of its delay lines", every: Every::Reading, open: lines::open },
     Probe { name: "interfaces", reads: "/proc/net/dev", every: Every::Reading, open: interfaces::open },
     Probe { name: "softnet", reads: "/proc/net/softnet_stat", every: Every::Reading, open: softnet::open },
     Probe {

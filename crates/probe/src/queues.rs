@@ -24,7 +24,7 @@ struct Hop {
 /// Opens netlink here and at every node between.
 pub fn open(target: &Target) -> Option<Box<dyn Source>> {
     let own = hop(None, |name| name == target.device);
-    let between = target.between.iter();
+    let between = target.between.nodes.iter();
     let between = between.map(|node| inside(&node.namespace, || hop(Some(node.name.clone()), |_| true)));
     let hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
     (!hops.is_empty()).then(|| Box::new(Queues(hops)) as Box<dyn Source>)

@@ -59,6 +59,15 @@ pub struct Node {
     pub namespace: PathBuf,
 }
 
+/// What lies between the ends and can be seen from here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Between {
+    /// Its nodes.
+    pub nodes: Vec<Node>,
+    /// The file into which the counters of its delay lines are written; absent where it has none.
+    pub lines: Option<PathBuf>,
+}
+
 /// What the probes of a run look at.
 pub struct Target {
     /// The interface towards the other end.
@@ -70,7 +79,7 @@ pub struct Target {
     /// How `TCP_INFO` of a socket is put into the words of the record.
     pub tcp_info: fn(&OwnedFd) -> Option<TcpInfo>,
     /// What lies between the ends and can be seen from here.
-    pub between: Vec<Node>,
+    pub between: Between,
 }
 
 /// Opens something in another network namespace, which it then belongs to: a file of `/proc/thread-self/net`, or a socket.

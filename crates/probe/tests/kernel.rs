@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use model::record::{Sample, ThreadKind};
 use netlink::{Rtnl, VethPair};
-use probe::{Detail, Node, PROBES, Socket, Target, Thread};
+use probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
 
 fn main() {
     testkit::main(vec![
@@ -19,13 +19,13 @@ fn main() {
     ]);
 }
 
-fn target(device: &str, sockets: Vec<Socket>, between: Vec<Node>) -> Target {
+fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
     Target {
         device: device.to_owned(),
         threads: vec![Thread { kind: ThreadKind::Traffic, part: 0, id: sys::thread::thread_id().cast_unsigned() }],
         sockets: Rc::from(vec![sockets]),
         tcp_info: |_: &OwnedFd| None,
-        between,
+        between: Between { nodes, lines: None },
     }
 }
 

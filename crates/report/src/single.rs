@@ -41,6 +41,11 @@ const SHOWN: &[&str] = &[
     "segment_size_bytes",
     "failed_sends_pct",
     "retransmits",
+    "queue_dropped_packets",
+    "line_late_p99_us",
+    "line_late_max_us",
+    "line_failed_packets",
+    "line_cpu_pct",
     "rtt_us",
     "send_call_mean_us",
     "send_call_p50_us",
@@ -143,6 +148,9 @@ pub fn single_text(run: &RunView) -> String {
         Err(reason) => {
             let _ = writeln!(text, "no CPU time of each end: {reason}");
         }
+    }
+    if let Some(trouble) = metrics::line_trouble(run) {
+        let _ = writeln!(text, "late: {trouble}");
     }
     if let Some(other) = metrics::disturbance_pct(run) {
         let other = number::plain(other);

@@ -467,6 +467,9 @@ impl Runs {
         for sentence in not_in_force(view) {
             self.notes.add(sentence);
         }
+        if let Some(trouble) = metrics::line_trouble(view) {
+            self.notes.add(format!("{}: {}", cell.name(), trouble.kind()));
+        }
         for mark in metrics::marks(view).iter().filter(|mark| mark.attributed) {
             let end = mark.end.map_or("disturbed", Role::name);
             self.notes.add(format!("{}: {end}, {}", cell.name(), mark.weak.reason()));

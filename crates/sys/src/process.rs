@@ -101,6 +101,15 @@ pub fn wait_any(files: &[std::os::fd::BorrowedFd<'_>], timeout: Option<std::time
     }
 }
 
+/// A file in memory, which is gone when nobody has it open any more (memfd_create(2)). Others open it as
+/// `/proc/PID/fd/NUMBER`.
+///
+/// # Errors
+/// The kernel's.
+pub fn memory_file(name: &str) -> io::Result<std::fs::File> {
+    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
 /// The namespaces that a program is started in.
 #[derive(Debug)]
 pub struct NamespaceEntry {

@@ -1,6 +1,8 @@
 //! `bitcost agent`: plays one end of each run for a controller on standard input and output.
 
-use agent::{Keeping, Node};
+use std::path::PathBuf;
+
+use agent::{Between, Keeping, Node};
 
 use crate::failure::Failure;
 use crate::{identity, output};
@@ -14,6 +16,9 @@ pub struct Arguments {
     /// A node between the ends whose counters are read, too, and a file that refers to its network namespace
     #[arg(long, value_name = "NAME=PATH", value_parser = node)]
     pub between: Vec<Node>,
+    /// The file into which the counters of the lab's delay lines are written, which are read, too
+    #[arg(long, value_name = "PATH")]
+    pub lines: Option<PathBuf>,
     /// Print which program this is, and nothing else
     #[arg(long, hide = true)]
     pub identify: bool,
@@ -30,6 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::line(&identity::line().map_err(Failure::Environment)?);
     }
     let keeping = if arguments.in_lab { Keeping::lab() } else { Keeping::journal_in(host::journal::folder()) };
-    ::agent::serve(std::io::stdin(), std::io::stdout(), &keeping, &arguments.between)
+    let between = Between { nodes: arguments.between.clone(), lines: arguments.lines.clone() };
+    ::agent::serve(std::io::stdin(), std::io::stdout(), &keeping, &between)
         .map_err(|error| Failure::Environment(error.to_string()))
 }
