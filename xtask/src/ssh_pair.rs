@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use lab::{Address, End, Lab, Link, Napi, Node, NodeKind, Topology};
+use model::shaping::Shaping;
 use testkit::sshd::{Server, Servers, obstacle};
 
 /// The host of the controller, beside `h1` and `h2`.
@@ -52,12 +53,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// The lab's wire, and a link from each host to the controller's.
 fn topology(mtu_bytes: u32) -> Topology {
     let mut topology = Topology::wire(mtu_bytes, Napi::Threaded);
-    topology.nodes.push(Node { name: CONTROLLER.to_owned(), kind: NodeKind::Host });
+    topology.nodes.push(Node { name: CONTROLLER.to_owned(), kind: NodeKind::Host, routes: Vec::new() });
     for (host, number) in [("h1", 1), ("h2", 2)] {
         let end = |node: &str, device: String, last| End {
             node: node.to_owned(),
             device,
             addresses: vec![management(number, last)],
+            egress: Shaping::default(),
+            gro_off: false,
         };
         let ends = [end(CONTROLLER, format!("to-{host}"), 1), end(host, MANAGEMENT.to_owned(), 2)];
         topology.links.push(Link { ends, mtu_bytes: 1500 });

@@ -13,6 +13,8 @@ pub enum Failure {
     Environment(String),
     /// The user stopped it: 130, as a shell reports SIGINT.
     Interrupted,
+    /// A program that ran in a lab ended with this code, and has said itself what happened.
+    Program(u8),
     /// Nobody reads what is printed any more: 141, as a shell reports SIGPIPE; nothing is said.
     OutputClosed,
 }
@@ -25,6 +27,7 @@ impl Failure {
             Failure::Usage(message) => (message, 2),
             Failure::Environment(message) => (message, 3),
             Failure::Interrupted => ("stopped; what was measured is kept".to_owned(), 130),
+            Failure::Program(code) => return ExitCode::from(code),
             Failure::OutputClosed => return ExitCode::from(141),
         };
         eprintln!("bitcost: {message}");

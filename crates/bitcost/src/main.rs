@@ -4,6 +4,7 @@ mod failure;
 mod format;
 mod hosts;
 mod identity;
+mod labs;
 mod mode_search;
 mod opened;
 mod output;
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
     // The holder changes its namespaces, which needs a process without any other thread.
     if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
         return lab::holder::main();
+    }
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::programs::PROGRAMS_VERB) {
+        return lab::programs::main();
     }
     if std::env::args_os().nth(1).is_some_and(|verb| verb == host::KEEPER_VERB) {
         return verbs::host::keeper();

@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use drive::{DriveError, Ends, Session, Way};
-use lab::{Lab, LabError, NapiState, Topology};
+use lab::{Lab, LabError, NapiState};
 use metrics::RunView;
 use model::conditions::Conditions;
 use model::event::EndDescription;
+use model::ping::{Pings, RttCheck};
 use model::record::{EndRecord, Role};
-use model::study::{self, LabSpec, Napi};
+use model::study::LabSpec;
 
 use crate::failure::Failure;
 use crate::verbs::host;
@@ -24,6 +25,8 @@ pub struct Place {
     pub ends: Ends,
     /// What was asked of the lab and is not so.
     pub notes: Vec<String>,
+    /// The round trip between the ends as it was asked for and as it is; absent where nothing is asked of the network.
+    pub rtt: Option<RttCheck>,
     /// Whether the interface of each end, the sender's first, receives in kernel threads, as the lab set it.
     pub napi_threaded: [bool; 2],
 }
@@ -36,6 +39,8 @@ pub struct Prepared<'a> {
     pub ends: Vec<EndDescription>,
     /// As [`Place::notes`].
     pub notes: Vec<String>,
+    /// As [`Place::rtt`].
+    pub rtt: Option<RttCheck>,
     /// Whether both ends run on the CPUs of one machine.
     pub shared_cpus: bool,
 }
@@ -80,33 +85,27 @@ impl Place {
         for (end, threaded) in ends.iter_mut().zip(self.napi_threaded) {
             end.host.device.napi_threaded.get_or_insert(threaded);
         }
-        Ok(Prepared { session, ends, notes: self.notes, shared_cpus: true })
+        Ok(Prepared { session, ends, notes: self.notes, rtt: self.rtt, shared_cpus: true })
     }
 }
 
-/// Builds the embedded lab.
+/// Builds the embedded lab, and checks that its ends reach each other in the time that was asked for.
 ///
 /// # Errors
-/// Environment, when the kernel does not allow it; the message says what to do.
+/// Environment, when the kernel does not allow it; the message says what to do. Check, when the delay is not as asked.
 pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
-    let napi = match spec.napi {
-        Napi::Threaded => lab::Napi::Threaded,
-        Napi::Inline => lab::Napi::Inline,
-    };
     host::check_is_as_found()?;
-    let program = PathBuf::from("/proc/self/exe");
-    let topology = match spec.topology {
-        study::Topology::Wire => Topology::wire(spec.mtu_bytes, napi),
-        study::Topology::Pair => Topology::pair(spec.mtu_bytes, napi),
-    };
-    let lab = Arc::new(Lab::up(&program, &topology)?);
+    let gone = || Failure::Usage(format!("the lab {} is of an older version and says not what it is", spec.topology));
+    let topology = spec.network.as_ref().ok_or_else(gone)?;
+    let lab = Arc::new(Lab::up(&PathBuf::from("/proc/self/exe"), topology)?);
+    let rtt = if topology.has_network() { check_rtt(&lab, spec)? } else { None };
     let cpus = cpus_apart();
     let (sender_cpus, receiver_cpus) = match cpus {
         Some((sender, receiver)) => (vec![sender], vec![receiver]),
         None => (Vec::new(), Vec::new()),
     };
     let mut notes = lab.notes().to_vec();
-    for host in lab.hosts() {
+    for host in lab.hosts().iter().filter(|host| [&spec.sender, &spec.receiver].contains(&&host.name)) {
         if let NapiState::Inline { reason: Some(reason) } = &host.napi {
             notes.push(format!("{}: threaded NAPI was asked for, it receives inline: {reason}", host.name));
         }
@@ -115,10 +114,37 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
         notes.push(ONE_CPU.to_owned());
     }
     let threaded = |name: &str| Ok::<bool, LabError>(matches!(lab.host(name)?.napi, NapiState::Threaded { .. }));
-    let napi_threaded = [threaded("h1")?, threaded("h2")?];
-    let sender = way(&lab, "h1", sender_cpus)?;
-    let receiver = way(&lab, "h2", receiver_cpus)?;
-    Ok(Place { ends: Ends { sender, receiver }, notes, napi_threaded })
+    let napi_threaded = [threaded(&spec.sender)?, threaded(&spec.receiver)?];
+    // One agent is enough for what both ends share.
+    let between = lab.nodes_but(&[&spec.sender, &spec.receiver]);
+    let sender = way(&lab, &spec.sender, between, sender_cpus)?;
+    let receiver = way(&lab, &spec.receiver, Vec::new(), receiver_cpus)?;
+    Ok(Place { ends: Ends { sender, receiver }, notes, rtt, napi_threaded })
+}
+
+/// Echo requests that the check of the round trip sends; the shortest counts.
+const PINGS: &str = "6";
+
+/// Pings the receiver from the sender, and compares with the delays that the lab asks for.
+fn check_rtt(lab: &Lab, spec: &LabSpec) -> Result<Option<RttCheck>, Failure> {
+    let Some(path) = spec.path() else { return Ok(None) };
+    let to = lab.host(&spec.receiver)?.address;
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["ping", "--json", "--count", PINGS, "--interval", "30ms", &to.to_string()]);
+    lab.command_in(&spec.sender, &mut command)?;
+    let cannot =
+        |why: String| Failure::Environment(format!("cannot ping {} from {}: {why}", spec.receiver, spec.sender));
+    let output = command.output().map_err(|error| cannot(error.to_string()))?;
+    let pings: Pings = serde_json::from_slice(&output.stdout)
+        .map_err(|_| cannot(String::from_utf8_lossy(&output.stderr).trim().to_owned()))?;
+    let check = RttCheck::new(path.rtt_us(), path.jitter_us(), pings);
+    match check.problem() {
+        None => Ok(Some(check)),
+        Some(problem) => Err(Failure::Check(format!(
+            "the lab {} does not do what it was asked, and no run is started: {problem}",
+            spec.topology
+        ))),
+    }
 }
 
 /// Checks the CPUs that a run in the lab asks for.
@@ -141,11 +167,10 @@ pub fn check_cpus(conditions: &Conditions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failure> {
-    let host = lab.host(name)?;
+fn way(lab: &Arc<Lab>, name: &str, between: Vec<(String, PathBuf)>, cpus: Vec<u32>) -> Result<Way, Failure> {
+    let (place, name) = (format!("netns:{name}"), name.to_owned());
+    let host = lab.host(&name)?;
     let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
-    // One agent is enough for what both ends share.
-    let between = if name == "h1" { lab.nodes_but(&["h1", "h2"]) } else { Vec::new() };
     let lab = lab.clone();
     let command = move || {
         let mut command = Command::new("/proc/self/exe");
@@ -153,11 +178,11 @@ fn way(lab: &Arc<Lab>, name: &'static str, cpus: Vec<u32>) -> Result<Way, Failur
         for (node, namespace) in &between {
             command.arg(format!("--between={node}={}", namespace.display()));
         }
-        lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
+        lab.command_in(&name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
     Ok(Way {
-        place: format!("netns:{name}"),
+        place,
         command: Box::new(command),
         device,
         addresses,

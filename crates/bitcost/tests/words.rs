@@ -363,3 +363,77 @@ fn a_table_of_another_program_is_explained() {
         assert!(stderr.contains(wanted), "{stderr}");
     }
 }
+
+#[test]
+fn a_miniedit_file_is_printed_as_a_lab_file_and_its_commands_never_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let campus = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../model/tests/miniedit/campus.mn")).unwrap();
+    fs::write(folder.path().join("campus.mn"), campus.replace("python3 -m http.server 80", "touch here")).unwrap();
+    let (code, stdout, stderr) = bitcost(folder.path(), &["import", "campus.mn"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    for part in
+        ["# never run: h1 start command: touch here", "#   h1-eth0 - S1-eth1", "[egress.h1-eth0]", "MICROSECONDS"]
+    {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    assert!(!stdout.contains('\u{1b}'), "control characters are escaped");
+    fs::write(folder.path().join("own.toml"), &stdout).unwrap();
+    fs::write(folder.path().join("cut.mn"), &campus[..500]).unwrap();
+    for (words, says) in [
+        (["import", "cut.mn"], "cut.mn: not a whole JSON document"),
+        (["import", "none.mn"], "cannot read the lab none.mn"),
+    ] {
+        let (code, _, stderr) = bitcost(folder.path(), &words);
+        assert_eq!(code, Some(2), "{words:?}");
+        assert!(stderr.contains(says), "{says}: {stderr}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn embedded_labs_are_listed_and_printed() {
+    let names: Vec<String> =
+        printed(&["lab", "presets"]).lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect();
+    assert_eq!(names, ["wire", "pair", "switch", "lab15", "dumbbell", "star"]);
+    assert!(printed(&["lab", "presets", "lab15"]).contains("[egress.s1-eth2]\ndelay = \"20ms\""));
+    assert!(printed(&["lab", "presets", "star", "--size", "9"]).contains("\"h9\""));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("l.toml"), "hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h3\"]\n").unwrap();
+    for (words, says) in [
+        (&["lab", "up", "lab51"][..], "unknown lab `lab51`; did you mean `lab15`?"),
+        (&["lab", "up", "star", "--size", "1"], "allowed: 2 to 100"),
+        (&["lab", "up", "l.toml"], "l.toml:2: unknown node `h3`; there are: h1, h2"),
+        (&["lab", "up", "pair", "--name", "a b"], "`a b` is no name of a lab"),
+        (&["lab", "exec", "--lab", "no-such-lab", "h1", "--", "true"], "no lab `no-such-lab` stands"),
+        (&["test", "tcp", "--topology", "l.toml"], "l.toml:2: unknown node"),
+    ] {
+        let (code, _, stderr) = bitcost(folder.path(), words);
+        assert_eq!(code, Some(2), "{words:?}: {stderr}");
+        assert!(stderr.contains(says), "{says}: {stderr}");
+    }
+}
+
+#[test]
+fn a_plan_says_what_of_its_lab_spoils_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"lab15\"\n[workload]\nsend_buffer_bytes = 65536\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [1024, 8192]\n";
+    fs::write(folder.path().join("mine.toml"), study).unwrap();
+    let (code, _, stderr) = bitcost(folder.path(), &["plan", "mine.toml"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    for says in [
+        "lint: queue-limit: s1-eth2 has room for 1000 packets; 1G for 20ms are 2500000 bytes",
+        "lint: one-way-delay: ",
+        "lint: buffers: the send buffer holds at most 65536 bytes, less than the 2500000 bytes",
+    ] {
+        assert_eq!(stderr.matches(says).count(), 1, "{says}: {stderr}");
+    }
+    fs::write(folder.path().join("sized.toml"), study.replace("send_buffer_bytes = 65536", "buffers = \"8 bdp\""))
+        .unwrap();
+    let (code, _, stderr) = bitcost(folder.path(), &["plan", "sized.toml"]);
+    assert!(code == Some(0) && !stderr.contains("lint: buffers"), "{stderr}");
+    let vain = study.replace("send_buffer_bytes = 65536", "buffers = \"8 bdp\"").replace("lab15", "pair");
+    fs::write(folder.path().join("vain.toml"), vain).unwrap();
+    let (code, _, stderr) = bitcost(folder.path(), &["plan", "vain.toml"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("need a lab whose path has a rate and a delay"), "{stderr}");
+}

@@ -72,7 +72,14 @@ fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -
         [Role::Sender, Role::Receiver].map(|role| EndDescription { role, place: "local".into(), host: host.clone() });
     let mut events = vec![
         Event::Planned { plan: plan.clone() },
-        Event::Prepared { lab: None, ends: ends.to_vec(), shared_cpus: false, notes: Vec::new(), hosts: None },
+        Event::Prepared {
+            lab: None,
+            ends: ends.to_vec(),
+            shared_cpus: false,
+            notes: Vec::new(),
+            hosts: None,
+            rtt: None,
+        },
     ];
     for run in &plan.runs {
         let cell = &plan.cells[run.cell];

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use sys::process::{NamespaceEntry, enter_before_exec};
 
 use crate::protocol::{Answer, Host, Ready, Request, read_line};
-use crate::{LabError, Topology};
+use model::topology::Topology;
+
+use crate::{Door, LabError};
 
 /// The hidden verb with which the program must call [`crate::holder::main`].
 pub const HOLDER_VERB: &str = "lab-holder";
@@ -33,9 +35,18 @@ impl Lab {
     /// The calling *thread* must live as long as the lab: the kernel kills the holder with the
     /// thread that started it. Takes milliseconds; gives up after 5 s.
     pub fn up(program: &Path, topology: &Topology) -> Result<Self, LabError> {
+        Self::build(program, topology, false)
+    }
+
+    /// As [`Lab::up`], and open to programs that others start through [`Lab::door`]; `program` is run as `lab-programs` too.
+    pub fn up_for_visitors(program: &Path, topology: &Topology) -> Result<Self, LabError> {
+        Self::build(program, topology, true)
+    }
+
+    fn build(program: &Path, topology: &Topology, has_visitors: bool) -> Result<Self, LabError> {
         topology.check()?;
         let mut holder = Holder::start(program)?;
-        let request = Request { controller_pid: std::process::id(), topology: topology.clone() };
+        let request = Request { controller_pid: std::process::id(), topology: topology.clone(), has_visitors };
         match holder.ask(&request)? {
             Answer::Ready(ready) => Ok(Self { holder, ready }),
             Answer::Failed(error) => Err(error),
@@ -64,6 +75,19 @@ impl Lab {
         let known = || self.hosts().iter().map(|host| host.name.clone()).collect();
         let host = self.hosts().iter().find(|host| host.name == name);
         host.ok_or_else(|| LabError::NoSuchHost { asked: name.to_owned(), known: known() })
+    }
+
+    /// The way in for programs of others; `None` where the lab is not for them.
+    pub fn door(&self) -> Option<Door> {
+        let Ready { user_namespace, nodes, programs_pid, .. } = &self.ready;
+        let (user_namespace, programs_pid) = (*user_namespace, (*programs_pid)?);
+        let nodes = nodes.iter().cloned().collect();
+        Some(Door { holder_pid: self.holder_pid(), programs_pid, user_namespace, nodes })
+    }
+
+    /// Whether the lab still stands; it does not where its holder was killed.
+    pub fn stands(&mut self) -> bool {
+        matches!(self.holder.child.try_wait(), Ok(None))
     }
 
     /// The process id of the holder.

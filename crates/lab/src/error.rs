@@ -22,7 +22,7 @@ pub enum LabError {
     NoVeth,
     /// The kernel has no bridges.
     #[error(
-        "cannot make the lab's wire: this kernel has no bridge devices; \
+        "cannot make the lab's switches and wires: this kernel has no bridge devices; \
          load the module (sudo modprobe bridge) or use a kernel with CONFIG_BRIDGE"
     )]
     NoBridge,
@@ -31,6 +31,18 @@ pub enum LabError {
     InvalidTopology {
         /// What is wrong in it.
         what: String,
+    },
+    /// Nothing here can hold packets back, lose or copy them.
+    #[error(
+        "cannot do this to what leaves by {device} ({shaping}): this kernel has no netem; load the module \
+         (sudo modprobe sch_netem), use a kernel with CONFIG_NET_SCH_NETEM, or leave delay, jitter, loss, reordering \
+         and duplication out"
+    )]
+    NoDelay {
+        /// The device.
+        device: String,
+        /// What is asked there.
+        shaping: String,
     },
     /// A step of building failed.
     #[error("cannot build the lab: {happened}")]
@@ -44,7 +56,7 @@ pub enum LabError {
         /// What happened.
         happened: String,
     },
-    /// There is no such host.
+    /// There is no such host or node.
     #[error("the lab has no host \"{asked}\"; it has {}", known.join(", "))]
     NoSuchHost {
         /// The name asked for.
@@ -52,6 +64,12 @@ pub enum LabError {
         /// The names there are.
         known: Vec<String>,
     },
+}
+
+impl From<model::topology::Problem> for LabError {
+    fn from(problem: model::topology::Problem) -> Self {
+        LabError::InvalidTopology { what: problem.message }
+    }
 }
 
 impl From<netlink::Error> for LabError {

@@ -4,10 +4,12 @@
 //! and the kernel removes the namespaces when their last process is gone, however it went.
 
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::LabError;
 use crate::build::{Namespaces, build, isolate};
+use crate::programs::Programs;
 use crate::protocol::{Answer, Ready, Request};
 
 /// Runs the holder; to be called first of all in `main`, while there is one thread.
@@ -21,7 +23,7 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let (held, answer) = match hold(&line) {
-        Ok((namespaces, ready)) => (Some(namespaces), Answer::Ready(ready)),
+        Ok((held, ready)) => (Some(held), Answer::Ready(ready)),
         Err(error) => (None, Answer::Failed(error)),
     };
     let told = tell(&answer);
@@ -33,7 +35,10 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn hold(line: &str) -> Result<(Namespaces, Ready), LabError> {
+/// What lives as long as the holder.
+type Held = (Namespaces, Option<Programs>);
+
+fn hold(line: &str) -> Result<(Held, Ready), LabError> {
     let request: Request = serde_json::from_str(line).map_err(|error| {
         LabError::holder(format!("the request cannot be read: {error}; use one version of bitcost"))
     })?;
@@ -42,7 +47,10 @@ fn hold(line: &str) -> Result<(Namespaces, Ready), LabError> {
     // After the change of credentials, which would clear it.
     sys::process::die_with_parent(request.controller_pid)
         .map_err(|error| LabError::holder(format!("the controller is not the parent: {error}")))?;
-    build(&request.topology, has_user_namespace)
+    let (namespaces, mut ready) = build(&request.topology, has_user_namespace)?;
+    let programs = request.has_visitors.then(|| Programs::start(Path::new("/proc/self/exe"))).transpose()?;
+    ready.programs_pid = programs.as_ref().map(|programs| programs.first_pid);
+    Ok(((namespaces, programs), ready))
 }
 
 fn tell(answer: &Answer) -> io::Result<()> {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LabError, Topology};
+use model::topology::Topology;
+
+use crate::LabError;
 
 /// The controller's request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,6 +18,8 @@ pub(crate) struct Request {
     pub(crate) controller_pid: u32,
     /// What to build.
     pub(crate) topology: Topology,
+    /// Whether others than the controller will start programs in it.
+    pub(crate) has_visitors: bool,
 }
 
 /// The holder's answer.
@@ -38,6 +42,8 @@ pub(crate) struct Ready {
     /// Every node, in the order of the topology: its name, and the number of the holder's file descriptor that refers to its
     /// network namespace.
     pub(crate) nodes: Vec<(String, i32)>,
+    /// The first process of the visitors' PID namespace; `None` where there are to be none.
+    pub(crate) programs_pid: Option<u32>,
     /// What the kernel does not have of the links, a sentence each.
     pub(crate) notes: Vec<String>,
 }

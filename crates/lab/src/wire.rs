@@ -11,9 +11,10 @@
 
 use std::collections::BTreeMap;
 
+use model::topology::Topology;
 use netlink::{Ethtool, Link, Rtnl};
 
-use crate::{LabError, Topology};
+use crate::{LabError, node};
 
 /// The name of the bridge that joins the two ports, in the wire's own network namespace.
 const BRIDGE: &str = "wire";
@@ -24,20 +25,16 @@ const QUEUE_PACKETS: u32 = 10_000;
 /// Joins the ports of the wire `name`, in whose network namespace the caller is. Returns what this kernel
 /// does not have.
 pub(crate) fn build(name: &str, topology: &Topology) -> Result<Vec<String>, LabError> {
+    node::bridge(BRIDGE, name, topology)?;
     let mut rtnl = Rtnl::open()?;
-    match rtnl.create_bridge(BRIDGE) {
-        Err(error) if error.is_unsupported() => return Err(LabError::NoBridge),
-        outcome => outcome?,
-    }
-    let bridge = rtnl.link(BRIDGE)?;
     let mut notes = Vec::new();
     for port in topology.ends().filter(|end| end.node == name) {
-        let link = rtnl.link(&port.device)?;
-        rtnl.set_master(link.index, bridge.index)?;
         cut_super_packets(&port.device)?;
-        notes.extend(add_queue(&mut rtnl, &link)?);
+        if port.egress.is_nothing() {
+            let link = rtnl.link(&port.device)?;
+            notes.extend(add_queue(&mut rtnl, &link)?);
+        }
     }
-    rtnl.set_up(bridge.index, true)?;
     Ok(notes)
 }
 

@@ -46,8 +46,12 @@ fn me() -> PathBuf {
     std::env::current_exe().unwrap()
 }
 
+fn pair(mtu_bytes: u32, napi: Napi) -> Topology {
+    Topology::of_preset("pair", mtu_bytes, napi).unwrap()
+}
+
 fn up(napi: Napi) -> Lab {
-    match Lab::up(Path::new("/proc/self/exe"), &Topology::pair(8896, napi)) {
+    match Lab::up(Path::new("/proc/self/exe"), &pair(8896, napi)) {
         Ok(lab) => lab,
         Err(error @ LabError::NoUserNamespaces { .. }) => {
             eprintln!("{error}");
@@ -255,10 +259,12 @@ fn what_is_wrong_is_said() {
     let lab = up(Napi::Inline);
     let missing = lab.command_in("h9", &mut Command::new("true")).unwrap_err().to_string();
     assert_eq!(missing, "the lab has no host \"h9\"; it has h1, h2");
-    let mtu = Lab::up(&me(), &Topology::pair(10, Napi::Inline)).unwrap_err().to_string();
+    let mut small = pair(1500, Napi::Inline);
+    small.links[0].mtu_bytes = 10;
+    let mtu = Lab::up(&me(), &small).unwrap_err().to_string();
     assert!(mtu.contains("the MTU of h1-eth0 to h2-eth0 is 10 bytes"), "{mtu}");
-    let program = Lab::up(Path::new("/no/such"), &Topology::pair(1500, Napi::Inline)).unwrap_err().to_string();
+    let program = Lab::up(Path::new("/no/such"), &pair(1500, Napi::Inline)).unwrap_err().to_string();
     assert!(program.contains("/no/such"), "{program}");
-    let silent = Lab::up(Path::new("/bin/true"), &Topology::pair(1500, Napi::Inline)).unwrap_err().to_string();
+    let silent = Lab::up(Path::new("/bin/true"), &pair(1500, Napi::Inline)).unwrap_err().to_string();
     assert!(silent.contains("cannot hold the lab"), "{silent}");
 }

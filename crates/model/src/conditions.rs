@@ -11,6 +11,7 @@ use crate::place::{IpVersion, Places};
 use crate::probes::Probes;
 use crate::record::Role;
 use crate::sizes::Sizes;
+use crate::tcp_buffers::TcpBuffers;
 use crate::threads;
 
 /// One way to make traffic.
@@ -232,6 +233,9 @@ pub struct Conditions {
     pub send_buffer_bytes: Option<u32>,
     /// `SO_RCVBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
     pub receive_buffer_bytes: Option<u32>,
+    /// Room that the kernel may give TCP by itself at both ends; absent: as the hosts have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_buffers: Option<TcpBuffers>,
     /// `SO_RCVLOWAT`, in bytes: a TCP receiver sleeps until this much is there; absent: the receiver of
     /// a stream chooses, see [`Conditions::chooses_low_water`].
     pub receive_low_water_bytes: Option<u32>,
@@ -330,6 +334,7 @@ impl Default for Conditions {
             congestion_control: None,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,
+            tcp_buffers: None,
             receive_low_water_bytes: None,
             nodelay: false,
             cork: false,

@@ -89,7 +89,7 @@ pub enum Event {
     /// Where the runs happen.
     Prepared {
         /// The embedded lab; absent on real hosts.
-        lab: Option<LabSpec>,
+        lab: Option<Box<LabSpec>>,
         /// Both ends.
         ends: Vec<EndDescription>,
         /// True when both ends use the same CPUs.
@@ -100,6 +100,9 @@ pub enum Event {
         /// The hosts that were named, so that the execution can go on there; absent in the embedded lab.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<NamedHosts>,
+        /// The round trip between the ends of the lab as it was asked for and as it is; absent where nothing was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rtt: Option<crate::ping::RttCheck>,
     },
     /// The execution goes on after it was broken off.
     Resumed {

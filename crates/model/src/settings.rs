@@ -16,6 +16,7 @@ use crate::place::{self, IpVersion, Ports, Scheduling};
 use crate::probes::Probes;
 use crate::record::Role;
 use crate::sizes::{self, Sizes};
+use crate::tcp_buffers::{self, TcpBuffers};
 use crate::units;
 
 /// What values a setting takes, and how they are written.
@@ -318,6 +319,13 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Name,
         "TCP congestion control, such as cubic or reno, set per socket",
         |c, v| c.congestion_control = Some(v.word().to_owned()),
+    ),
+    row(
+        "buffers",
+        flag("buffers"),
+        Kind::Form("N bdp|BYTES", tcp_buffers::ALLOWED, |text| TcpBuffers::parse(text).is_some()),
+        "most room that the kernel gives TCP by itself at both ends (net.ipv4.tcp_rmem, tcp_wmem); `8 bdp`: 8 times what the lab's path holds",
+        |c, v| c.tcp_buffers = TcpBuffers::parse(v.word()),
     ),
     row("send_buffer_bytes", flag("send-buffer"), Kind::Bytes(1, BUFFER_MAX, &[]), "SO_SNDBUF to ask for", |c, v| {
         c.send_buffer_bytes = Some(v.number())

@@ -51,14 +51,23 @@ impl Rtnl {
     ///
     /// `handle` must be one that the link does not have, or 0: the kernel chooses. `ENOENT` when the kernel has no such kind.
     pub fn replace_root(&mut self, index: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
-        let header = traffic_header(index, handle, ROOT);
+        let asked = format!("make {kind} the root qdisc of link {index}");
+        self.put(&asked, &traffic_header(index, handle, ROOT), kind, options)
+    }
+
+    /// Puts a qdisc with these options below the class `parent` of another one of the link, in place of what is there.
+    pub fn add_child(&mut self, index: u32, parent: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
+        let asked = format!("put {kind} below the class {:x}:{:x} of link {index}", parent >> 16, parent & 0xffff);
+        self.put(&asked, &traffic_header(index, handle, parent), kind, options)
+    }
+
+    fn put(&mut self, asked: &str, header: &[u8], kind: &str, options: &[u8]) -> Result<(), Error> {
         let mut message =
-            Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &header).attribute_text(TCA_KIND, kind);
+            Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, header).attribute_text(TCA_KIND, kind);
         if !options.is_empty() {
             message = message.attribute(TCA_OPTIONS, options);
         }
-        let asked = format!("make {kind} the root qdisc of link {index}");
-        self.connection.request(&asked, message).map(drop)
+        self.connection.request(asked, message).map(drop)
     }
 
     /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the qdiscs to see

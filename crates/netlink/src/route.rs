@@ -1,7 +1,8 @@
-//! Where the kernel would send what is meant for an address (rtnetlink(7), `RTM_GETROUTE`).
+//! Routes: where the kernel would send what is meant for an address, and new ones (rtnetlink(7)).
 
 use std::net::IpAddr;
 
+use crate::connection::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, u32_at};
 use crate::rtnl::{AF_INET, AF_INET6, Rtnl};
@@ -10,7 +11,13 @@ const RTM_NEWROUTE: u16 = 24;
 const RTM_GETROUTE: u16 = 26;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
 const RTA_PREFSRC: u16 = 7;
+/// The table that every lookup uses, who made the route, how far it goes, and that it is for one receiver.
+const RT_TABLE_MAIN: u8 = 254;
+const RTPROT_STATIC: u8 = 4;
+const RT_SCOPE_UNIVERSE: u8 = 0;
+const RTN_UNICAST: u8 = 1;
 /// Of `rtm_type`: the address is one of this host.
 const RTN_LOCAL: u8 = 2;
 
@@ -41,6 +48,23 @@ impl Rtnl {
             self.connection.request(&asked, Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes))?;
         let detail = "no link or no source address in the answer";
         answer.iter().find_map(read_route).ok_or(Error::Malformed { asked, detail })
+    }
+
+    /// Adds the route to a network by a neighbour. `EEXIST` when there is one, `ENETUNREACH` when `via` is no neighbour.
+    pub fn add_route(&mut self, to: IpAddr, prefix_length: u8, via: IpAddr) -> Result<(), Error> {
+        let bytes = |address: IpAddr| match address {
+            IpAddr::V4(v4) => v4.octets().to_vec(),
+            IpAddr::V6(v6) => v6.octets().to_vec(),
+        };
+        let family = if to.is_ipv4() { AF_INET } else { AF_INET6 };
+        let own = [RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST];
+        let header: Vec<u8> = [family, prefix_length, 0, 0].into_iter().chain(own).chain([0; 4]).collect();
+        let mut message = Message::new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &header);
+        if prefix_length > 0 {
+            message = message.attribute(RTA_DST, &bytes(to));
+        }
+        let message = message.attribute(RTA_GATEWAY, &bytes(via));
+        self.connection.request(&format!("add the route to {to}/{prefix_length} by {via}"), message).map(drop)
     }
 }
 

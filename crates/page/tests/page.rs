@@ -66,6 +66,7 @@ fn nothing_is_loaded_and_words_are_no_markup() {
         shared_cpus: false,
         notes: vec![HOSTILE.into()],
         hosts: Default::default(),
+        rtt: None,
     };
     events.insert(2, prepared);
     let html = without_plotly(&render(&events));

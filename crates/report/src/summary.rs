@@ -125,7 +125,7 @@ pub struct Summary {
     /// The command line.
     pub command_line: Vec<String>,
     /// The embedded lab; absent on real hosts.
-    pub lab: Option<LabSpec>,
+    pub lab: Option<Box<LabSpec>>,
     /// Both ends; empty where the execution stopped before it found them.
     pub ends: Vec<EndDescription>,
     /// Every cell of the plan.

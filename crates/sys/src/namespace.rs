@@ -5,7 +5,11 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use rustix::fs::CWD;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+    fsmount, fsopen, mount_change, move_mount, open_tree,
+};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 /// The kinds of namespace that the program makes and enters.
@@ -17,6 +21,8 @@ pub enum Kind {
     Net,
     /// The mount table.
     Mount,
+    /// Process ids. Who makes or enters one stays where it is: its children are in it.
+    Pid,
 }
 
 impl Kind {
@@ -25,6 +31,7 @@ impl Kind {
             Kind::User => UnshareFlags::NEWUSER,
             Kind::Net => UnshareFlags::NEWNET,
             Kind::Mount => UnshareFlags::NEWNS,
+            Kind::Pid => UnshareFlags::NEWPID,
         }
     }
 
@@ -33,6 +40,7 @@ impl Kind {
             Kind::User => LinkNameSpaceType::User,
             Kind::Net => LinkNameSpaceType::Network,
             Kind::Mount => LinkNameSpaceType::Mount,
+            Kind::Pid => LinkNameSpaceType::ProcessID,
         }
     }
 
@@ -42,6 +50,7 @@ impl Kind {
             Kind::User => "user",
             Kind::Net => "net",
             Kind::Mount => "mnt",
+            Kind::Pid => "pid",
         }
     }
 }
@@ -147,4 +156,25 @@ impl PrivateSysfs {
         let fd = rustix::fs::openat(&self.root, path, flags, rustix::fs::Mode::empty())?;
         Ok(fd.into())
     }
+}
+
+/// Where control groups are, below the mount of sysfs.
+const CGROUPS: &str = "/sys/fs/cgroup";
+
+/// Gives the calling process a mount table of its own, in which `/sys` shows the devices of its network namespace.
+///
+/// Control groups stay where they were. Errors as for [`unshare`] and [`PrivateSysfs::mount`]; `/sys` is then as before.
+pub fn show_own_devices() -> io::Result<()> {
+    unshare(&[Kind::Mount])?;
+    // What is mounted from here on is for this process and its children alone.
+    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
+    let sysfs = PrivateSysfs::mount()?;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let groups = open_tree(CWD, CGROUPS, flags);
+    move_mount(&sysfs.root, "", CWD, "/sys", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    if let Ok(groups) = groups {
+        // A host without control groups has nothing to keep.
+        let _ = move_mount(&groups, "", CWD, CGROUPS, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH);
+    }
+    Ok(())
 }

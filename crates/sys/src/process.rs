@@ -20,6 +20,37 @@ pub fn die_with_parent(expected_parent: u32) -> io::Result<()> {
     if parent() == expected_parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
 }
 
+/// Makes `command` start its program so that the kernel kills it (SIGKILL) when the thread that calls `spawn` ends,
+/// where the caller's children are in a PID namespace that the caller is not in: there they have no parent.
+pub fn die_with_spawner_outside(command: &mut Command) {
+    // SAFETY: between fork and exec the closure makes only the system calls prctl and getppid, which are
+    // async-signal-safe; it allocates nothing and takes no lock.
+    unsafe { command.pre_exec(|| die_with_parent(0)) };
+}
+
+/// Has this process ignore a signal, as the programs will that it starts from here on (signal(2)). Where it is
+/// `SIGCHLD`, children that end leave nothing to wait for.
+pub fn ignore(signal: Ignored) {
+    let number = match signal {
+        Ignored::Child => libc::SIGCHLD,
+        Ignored::Interrupt => libc::SIGINT,
+        Ignored::Quit => libc::SIGQUIT,
+    };
+    // SAFETY: SIG_IGN runs no code, and the numbers are of signals that may be ignored.
+    unsafe { libc::signal(number, libc::SIG_IGN) };
+}
+
+/// Signals that [`ignore`] takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// A child ended.
+    Child,
+    /// Ctrl-C at the terminal.
+    Interrupt,
+    /// Ctrl-\\ at the terminal.
+    Quit,
+}
+
 /// The effective user id of this process; 0 is root of its user namespace.
 pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -284,3 +284,12 @@ pub fn flow_label(socket: impl AsFd) -> Option<u32> {
 pub fn shutdown(socket: impl AsFd) -> io::Result<()> {
     Ok(rustix::net::shutdown(socket.as_fd(), rustix::net::Shutdown::Both)?)
 }
+
+/// The user at the other end of a connected socket of a path or an abstract name, as it was when the connection was
+/// made (unix(7), `SO_PEERCRED`).
+///
+/// # Errors
+/// The kernel's.
+pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
+    Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
+}

@@ -20,6 +20,7 @@ mod low_water;
 mod modes;
 mod options;
 mod pacing;
+pub mod ping;
 mod ring;
 mod schedule;
 mod self_cost;

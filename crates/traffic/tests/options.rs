@@ -193,6 +193,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("mtu_bytes", "bitcost/tests/runs/knobs.rs", "run_of(\"mtu\"), end, \"mtu_bytes\""),
     ("qdisc", "bitcost/tests/runs/knobs.rs", "qdisc.rate_bps"),
     ("sysctl", "bitcost/tests/runs/knobs.rs", "sysctl.net.ipv4.tcp_rmem"),
+    ("buffers", "bitcost/tests/runs/labs.rs", "--buffers"),
     ("stress", "bitcost/tests/runs/knobs.rs", "stress_load_percent"),
     ("default_congestion_control", "bitcost/tests/runs/knobs.rs", "--default-congestion"),
     ("channels", "host/tests/kernel.rs", "fn channels()"),

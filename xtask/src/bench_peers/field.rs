@@ -47,7 +47,8 @@ pub struct Field {
 impl Field {
     /// Builds the path.
     pub fn build(mtu_bytes: u32, setup: Setup) -> Result<Field> {
-        let lab = Lab::up(Path::new("/proc/self/exe"), &Topology::pair(mtu_bytes, Napi::Inline))?;
+        let pair = Topology::of_preset("pair", mtu_bytes, Napi::Inline).map_err(anyhow::Error::msg)?;
+        let lab = Lab::up(Path::new("/proc/self/exe"), &pair)?;
         let cpus = sys::thread::allowed_cpus()?;
         let [first, second] = match cpus[..] {
             [] => bail!("no CPU to run on"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use drive::{Ends, Way};
 use host::{Knob, RootQdisc};
-use lab::{Address, End, Lab, Link, Napi, Node, NodeKind, Topology};
+use lab::{Address, End, Lab, Napi, Node, NodeKind, Topology};
 use model::record::Role;
 use sys::process::{NamespaceEntry, enter_before_exec};
 
@@ -129,15 +129,13 @@ impl Drop for Place {
 fn with_line(mtu_bytes: u32) -> Topology {
     let mut topology = Topology::wire(mtu_bytes, Napi::Threaded);
     topology.nodes.retain(|node| node.kind == NodeKind::Host);
-    topology.nodes.push(Node { name: LINE_NODE.to_owned(), kind: NodeKind::Host });
+    topology.nodes.push(Node { name: LINE_NODE.to_owned(), kind: NodeKind::Host, routes: Vec::new() });
     for (number, link) in (1_u8..).zip(&mut topology.links) {
         // A host of a lab has an address; nobody speaks with these.
         let address = Address { ip: std::net::Ipv4Addr::new(192, 0, 2, number).into(), prefix_length: 32 };
+        let [host, port] = &mut link.ends;
         let device = format!("{LINE_NODE}-eth{number}");
-        *link = Link {
-            ends: [link.ends[0].clone(), End { node: LINE_NODE.to_owned(), device, addresses: vec![address] }],
-            mtu_bytes,
-        };
+        *port = End { node: LINE_NODE.to_owned(), device, addresses: vec![address], ..host.clone() };
     }
     topology
 }

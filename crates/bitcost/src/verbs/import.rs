@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use import::{Found, Head};
 use store::Writer;
 
+use super::import_lab;
 use crate::failure::Failure;
 use crate::output;
 
 /// Which files, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Outputs of netperf (for people, -o, -k), iperf3 (-J, --json-stream), nuttcp, nttcp, flent, or tables made from them as CSV
+    /// Outputs of netperf (for people, -o, -k), iperf3 (-J, --json-stream), nuttcp, nttcp, flent, or tables made from them as CSV; or one MiniEdit file (.mn), which is printed as a lab file
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The folder that gets a folder for this execution
@@ -20,10 +21,18 @@ pub struct Arguments {
     /// The execution's name [default: that of the first file]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Of a MiniEdit file: turn GRO off where Mininet does, at both ends of each link with options
+    #[arg(long)]
+    mininet_compat: bool,
 }
 
 /// Writes the execution, and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let [file] = arguments.files.as_slice()
+        && import_lab::is_one(file)
+    {
+        return import_lab::print(file, arguments.mininet_compat);
+    }
     let mut found: Vec<Found> = Vec::new();
     for path in &arguments.files {
         let file = path.display().to_string();

@@ -6,8 +6,11 @@ mod completions;
 mod explain;
 pub mod host;
 mod import;
+mod import_lab;
+mod lab;
 mod limits;
 mod man;
+mod ping;
 mod plan;
 mod repeats;
 pub mod report;
@@ -54,6 +57,11 @@ pub enum Verb {
     Man(man::Arguments),
     /// Print what a shell must know to complete bitcost's words
     Completions(completions::Arguments),
+    /// Build labs that stand until they are taken down, and run programs in them
+    #[command(subcommand)]
+    Lab(lab::Action),
+    /// Measure round trips, as ping does
+    Ping(ping::Arguments),
 }
 
 /// Does what the verb says.
@@ -76,5 +84,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Limits(question) => limits::run(&question),
         Verb::Man(arguments) => man::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Lab(action) => lab::run(&action),
+        Verb::Ping(arguments) => ping::run(&arguments),
     }
 }

@@ -26,8 +26,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = find(&arguments.study)?;
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
-    let place = arguments.place.asked()?.phrase(&study);
-    output::print(&text(&study, &Plan::new(&study, seed, lengths), place))
+    let plan = Plan::new(&study, seed, lengths);
+    let place = arguments.place.asked()?;
+    place.say_lints(&study, &plan);
+    output::print(&text(&study, &plan, place.phrase(&study)))
 }
 
 fn text(study: &Study, plan: &Plan, place: Option<String>) -> String {

@@ -162,7 +162,8 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
     let place = arguments.place.asked()?;
-    let Prepared { mut session, ends, notes, shared_cpus } = place.prepare(&study, &plan, stop)?;
+    place.say_lints(&study, &plan);
+    let Prepared { mut session, ends, notes, rtt, shared_cpus } = place.prepare(&study, &plan, stop)?;
     tell(&place, &notes);
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
@@ -176,7 +177,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
         study_text: study.text.clone(),
     })?;
     output.emit(Event::Planned { plan: plan.clone() })?;
-    output.emit(place.event(&study, ends, shared_cpus, notes))?;
+    output.emit(place.event(&study, ends, shared_cpus, notes, rtt))?;
     output.execute(&mut session, &study, &plan, &BTreeSet::new())
 }
 
@@ -214,7 +215,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     let writer = Writer::resume(&log)?;
     let before = log.events.iter().find(|event| matches!(event, Event::Prepared { .. }));
     let place = arguments.place.again(before)?;
-    let Prepared { mut session, ends, notes, shared_cpus } = place.prepare(&study, &plan, stop)?;
+    let Prepared { mut session, ends, notes, rtt, shared_cpus } = place.prepare(&study, &plan, stop)?;
     if let Some(Event::Prepared { ends: before, hosts, .. }) = before {
         same_machines(before, &ends, hosts.is_some())?;
     }
@@ -225,7 +226,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
-        output.emit(place.event(&study, ends, shared_cpus, notes))?;
+        output.emit(place.event(&study, ends, shared_cpus, notes, rtt))?;
     }
     output.execute(&mut session, &study, &plan, &done)
 }

@@ -16,7 +16,8 @@ use model::place::IpVersion;
 use model::plan::{Plan, PlannedRun};
 use model::record::EndRecord;
 use model::settings::{Kind, SETTINGS, Setting};
-use model::study::{Cell, LabSpec, Napi, Topology, UntilInterval};
+use model::study::{Cell, LabSpec, UntilInterval};
+use model::topology::Path;
 use serde_json::Value;
 
 use super::repeats::Repeats;
@@ -24,7 +25,7 @@ use super::run::{new_seed, stop_on_signals};
 use crate::failure::Failure;
 use crate::hosts::Hosts;
 use crate::place::{self, Facts, Prepared};
-use crate::{mode_search, output};
+use crate::{labs, mode_search, output};
 
 /// Which run.
 #[derive(clap::Args)]
@@ -52,11 +53,11 @@ pub struct Arguments {
     both: bool,
     #[command(flatten)]
     hosts: Hosts,
-    /// MTU of the embedded lab's links, in bytes
-    #[arg(long, default_value_t = 1500, conflicts_with_all = ["sender", "receiver"], value_parser = clap::value_parser!(u32).range(576..=65_535))]
-    mtu: u32,
-    /// What lies between the hosts of the embedded lab
-    #[arg(long, default_value = "wire", conflicts_with_all = ["sender", "receiver"], value_parser = ["wire", "pair"])]
+    /// MTU of the embedded lab's links, in bytes; 1500 where the lab says none
+    #[arg(long, conflicts_with_all = ["sender", "receiver"], value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    mtu: Option<u32>,
+    /// The lab: an embedded one's name (`bitcost lab presets`), or the path of a lab file (.toml) or a MiniEdit file (.mn)
+    #[arg(long, default_value = "wire", conflicts_with_all = ["sender", "receiver"])]
     topology: String,
     #[command(flatten)]
     repeats: Repeats,
@@ -131,16 +132,21 @@ impl FromArgMatches for Settings {
 /// Makes the run and prints its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
-    let asked = conditions(arguments, if arguments.hosts.are_named() { u32::from(u16::MAX) } else { arguments.mtu })?;
+    let lab = (!arguments.hosts.are_named()).then(|| labs::spec(&arguments.topology, arguments.mtu)).transpose()?;
+    // What fits the interfaces of named hosts is known only later.
+    let lab_mtu = lab.as_ref().map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
+    let mut asked = conditions(arguments, lab_mtu)?;
+    size_buffers(&mut asked, lab.as_ref())?;
+    labs::say_lints(lab.as_ref(), [&asked]);
     arguments.repeats.rule(&asked)?;
-    search(arguments, &asked, arguments.mtu)?;
-    let prepared = prepare(arguments, &asked, &stop)?;
+    search(arguments, &asked, lab_mtu)?;
+    let prepared = prepare(arguments, lab.as_ref(), &asked, &stop)?;
     prepared.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let (facts, is_one_host) = (prepared.facts(), prepared.is_one_host());
     let Prepared { mut session, ends, .. } = prepared;
-    // What fits the interfaces of named hosts is known only now.
-    let mtu = ends.iter().map(|end| end.host.device.mtu_bytes).min().unwrap_or(arguments.mtu);
+    let mtu = ends.iter().map(|end| end.host.device.mtu_bytes).min().unwrap_or(lab_mtu);
     let mut conditions = conditions(arguments, mtu)?;
+    size_buffers(&mut conditions, lab.as_ref())?;
     if is_one_host {
         model::one_host::check(&conditions).map_err(Failure::Usage)?;
     }
@@ -163,16 +169,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print_repeats(arguments.json, &views(&pairs, &conditions, facts), &rule, &told)
 }
 
+/// Gives TCP the room that is asked for on the path of the lab.
+fn size_buffers(conditions: &mut Conditions, lab: Option<&LabSpec>) -> Result<(), Failure> {
+    let bdp = lab.and_then(LabSpec::path).as_ref().and_then(Path::bdp_bytes);
+    conditions.size_buffers(bdp).map_err(Failure::Usage)
+}
+
 /// Starts the agents: on the hosts that were named, else in the embedded lab.
-fn prepare<'a>(arguments: &Arguments, conditions: &Conditions, stop: &'a AtomicBool) -> Result<Prepared<'a>, Failure> {
+fn prepare<'a>(
+    arguments: &Arguments,
+    lab: Option<&LabSpec>,
+    conditions: &Conditions,
+    stop: &'a AtomicBool,
+) -> Result<Prepared<'a>, Failure> {
     if let Some(named) = arguments.hosts.named(None)? {
         return named.prepare(&conditions.places, stop);
     }
+    let Some(lab) = lab else { return Err(Failure::Usage("no lab and no hosts are named".to_owned())) };
     place::check_cpus(conditions)?;
-    conditions.check_in_lab(arguments.mtu).map_err(Failure::Usage)?;
-    let topology = if arguments.topology == "pair" { Topology::Pair } else { Topology::Wire };
-    let place = place::embedded(&LabSpec { topology, mtu_bytes: arguments.mtu, napi: Napi::Threaded })?;
-    Ok(place.prepare(stop)?)
+    conditions.check_in_lab(lab.mtu_bytes).map_err(Failure::Usage)?;
+    Ok(place::embedded(lab)?.prepare(stop)?)
 }
 
 fn views<'a>(pairs: &'a [Pair], conditions: &'a Conditions, facts: Facts) -> Vec<RunView<'a>> {

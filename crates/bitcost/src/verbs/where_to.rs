@@ -4,11 +4,14 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 
 use model::event::{EndDescription, Event};
+use model::ping::RttCheck;
 use model::plan::Plan;
-use model::study::{Cell, Napi, Study, Topology};
+use model::study::{Cell, Study};
+use model::topology::Napi;
 
 use crate::failure::Failure;
 use crate::hosts::{Hosts, Named};
+use crate::labs;
 use crate::place::{self, Prepared};
 
 /// The hosts of a study.
@@ -82,13 +85,27 @@ impl Where {
         }
     }
 
+    /// Says on standard error what of the study's lab spoils its result.
+    pub fn say_lints(&self, study: &Study, plan: &Plan) {
+        if let Where::Lab = self {
+            labs::say_lints(Some(&study.lab), plan.cells.iter().map(|cell| &cell.conditions));
+        }
+    }
+
     /// The place as the log keeps it.
-    pub fn event(&self, study: &Study, ends: Vec<EndDescription>, shared_cpus: bool, notes: Vec<String>) -> Event {
+    pub fn event(
+        &self,
+        study: &Study,
+        ends: Vec<EndDescription>,
+        shared_cpus: bool,
+        notes: Vec<String>,
+        rtt: Option<RttCheck>,
+    ) -> Event {
         let (lab, hosts) = match self {
-            Where::Lab => (Some(study.lab.clone()), None),
+            Where::Lab => (Some(Box::new(study.lab.clone())), None),
             Where::Hosts(named) => (None, Some(named.spec.clone())),
         };
-        Event::Prepared { lab, ends, shared_cpus, notes, hosts }
+        Event::Prepared { lab, ends, shared_cpus, notes, hosts, rtt }
     }
 
     /// The sentence that a plan begins with; none in the lab.
@@ -110,10 +127,7 @@ fn least_mtu(ends: &[EndDescription]) -> u32 {
 }
 
 fn lab_not_used(study: &Study) -> String {
-    let topology = match study.lab.topology {
-        Topology::Wire => "wire",
-        Topology::Pair => "pair",
-    };
+    let topology = &study.lab.topology;
     let napi = match study.lab.napi {
         Napi::Threaded => "threaded",
         Napi::Inline => "inline",

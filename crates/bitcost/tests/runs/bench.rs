@@ -158,6 +158,12 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
+    /// Whether it has not ended.
+    pub fn is_running(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    }
+
     /// Sends a signal to the command alone.
     pub fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();

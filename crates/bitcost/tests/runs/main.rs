@@ -11,6 +11,7 @@ mod cut;
 mod host;
 mod hosts;
 mod knobs;
+mod labs;
 mod left_changed;
 mod limiters;
 mod many;
@@ -69,6 +70,12 @@ fn main() {
         ("a_bitcost_that_is_not_the_same_is_not_used", PrivateNetwork, ssh::wrong::another_bitcost),
         ("hosts_that_are_cut_off_restore_and_the_execution_goes_on", PrivateNetwork, ssh::cut::link),
         ("a_controller_that_dies_leaves_hosts_as_before", PrivateNetwork, ssh::cut::controller),
+        ("a_lab_is_built_visited_listed_and_taken_down", Host, labs::visited),
+        ("an_ordinary_user_visits_a_lab_too", Host, labs::visited_by_an_ordinary_user),
+        ("a_killed_lab_leaves_nothing_of_what_ran_in_it", Host, labs::killed),
+        ("many_labs_stand_beside_each_other", Host, labs::many),
+        ("a_shaped_lab_keeps_its_rate", Host, labs::shaped),
+        ("tcp_gets_the_room_that_was_asked_for", Host, labs::sized),
         ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
         ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
         ("wishes_that_a_host_cannot_fulfil_are_refused", PrivateNetwork, left_changed::refused_wishes),

@@ -1,12 +1,13 @@
 //! A study: a question, the place, the factors with their levels, and what its author expects.
 
 pub mod check;
+mod lab;
 mod lengths;
 mod picture;
 mod possible;
 mod read;
 mod read_check;
-mod section;
+pub(crate) mod section;
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use crate::conditions::Conditions;
 use crate::near::did_you_mean;
 
 pub use check::Check;
+pub use lab::LabSpec;
 pub use lengths::Length;
 pub use picture::Picture;
 
@@ -48,39 +50,6 @@ impl fmt::Display for Label {
             Label::Text(text) => f.pad(text),
         }
     }
-}
-
-/// How the kernel runs the receive side of the lab's links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Napi {
-    /// In a kernel thread of the receiving interface, wherever the link uses NAPI.
-    #[default]
-    Threaded,
-    /// In softirq on the CPU that sent the packet.
-    Inline,
-}
-
-/// What lies between the hosts of the lab.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Topology {
-    /// A wire that cuts super-packets into segments, as the hardware of a network card does.
-    #[default]
-    Wire,
-    /// Nothing: a veth pair, over which super-packets pass whole and nothing waits.
-    Pair,
-}
-
-/// The lab that a study runs in when no hosts are named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LabSpec {
-    /// What lies between `h1` and `h2`.
-    pub topology: Topology,
-    /// MTU of its links, in bytes.
-    pub mtu_bytes: u32,
-    /// How packets are received.
-    pub napi: Napi,
 }
 
 /// One value of a factor: its label and what it sets.
@@ -262,13 +231,21 @@ impl Study {
 
     /// Every combination of levels that is run; the first factor varies slowest.
     pub fn cells(&self) -> Vec<Cell> {
-        combine(&self.base, &self.factors, &self.leave_out)
+        let mut cells = combine(&self.base, &self.factors, &self.leave_out);
+        // That they can be sized was found when the study was read.
+        cells.iter_mut().for_each(|cell| drop(size_buffers(cell, &self.lab)));
+        cells
     }
 
     /// The factor of this name.
     pub fn factor(&self, name: &str) -> Option<&Factor> {
         self.factors.iter().find(|factor| factor.name == name)
     }
+}
+
+/// Gives a cell's TCP the room that it asks for on the path of the lab.
+fn size_buffers(cell: &mut Cell, lab: &LabSpec) -> Result<(), String> {
+    cell.conditions.size_buffers(lab.path().and_then(|path| path.bdp_bytes()))
 }
 
 fn combine(base: &Conditions, factors: &[Factor], leave_out: &[LeaveOut]) -> Vec<Cell> {

@@ -2,7 +2,7 @@
 
 use super::read::workload;
 use super::section::Section;
-use super::{Cell, Factor, LabSpec, LeaveOut, Level, StudyError, combine};
+use super::{Cell, Factor, LabSpec, LeaveOut, Level, StudyError, combine, size_buffers};
 use crate::conditions::Conditions;
 
 /// Each cell must be possible on the lab's link.
@@ -21,7 +21,7 @@ pub fn check(
         let message = "every combination of levels is left out; allowed: one at least".to_owned();
         return Err(StudyError { file: top.source.file.to_owned(), line: 1, message });
     }
-    let check = |cell: &Cell| cell.conditions.check(lab.mtu_bytes);
+    let check = |cell: &Cell| fits(cell, lab);
     let Some((cell, message)) = cells.iter().find_map(|cell| Some((cell, check(cell).err()?))) else { return Ok(()) };
     let possible: Vec<&Cell> = cells.iter().filter(|cell| check(cell).is_ok()).collect();
     let of_workload = || if possible.is_empty() { workload_line(top, lab, factors, leave_out) } else { None };
@@ -56,10 +56,13 @@ fn workload_line(top: &Section, lab: &LabSpec, factors: &[Factor], leave_out: &[
     let section = top.section("workload").ok()??;
     let helps = |key: &str| {
         let base = workload(top, Some(key));
-        base.is_ok_and(|base| {
-            combine(&base, factors, leave_out).iter().any(|cell| cell.conditions.check(lab.mtu_bytes).is_ok())
-        })
+        base.is_ok_and(|base| combine(&base, factors, leave_out).iter().any(|cell| fits(cell, lab).is_ok()))
     };
     let key = section.table.iter().map(|(key, _)| key).find(|key| helps(key))?;
     Some(section.error_at(key, "").line)
+}
+
+/// Whether a cell is possible in the lab: its sizes, and the room that it asks for TCP.
+fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), String> {
+    size_buffers(&mut cell.clone(), lab).and_then(|()| cell.conditions.check(lab.mtu_bytes))
 }

@@ -2,13 +2,14 @@
 
 use toml_edit::{Document, Value};
 
+use super::lab;
 use super::lengths::lengths;
 use super::possible;
 use super::read_check::{checks, leave_out, named};
 use super::section::{Section, Source};
 use super::{
-    Expect, ExpectedCell, Factor, Improvement, LabSpec, Label, Level, NamedMetric, Napi, Picture, Study, StudyError,
-    TableSpec, Topology, UntilInterval,
+    Expect, ExpectedCell, Factor, Improvement, Label, Level, NamedMetric, Picture, Study, StudyError, TableSpec,
+    UntilInterval,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
@@ -28,7 +29,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let leave_out = leave_out(&top, &factors)?;
     let lengths = lengths(&top)?;
     let until = until(&top, lengths.blocks)?;
-    let lab = lab(&top)?;
+    let lab = lab::read(&top)?;
     possible::check(&top, &lab, &base, &factors, &leave_out)?;
     Ok(Study {
         name: stem(file).to_owned(),
@@ -54,32 +55,6 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
 fn stem(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.strip_suffix(".toml").unwrap_or(name)
-}
-
-fn lab(top: &Section) -> Result<LabSpec, StudyError> {
-    let mut spec = LabSpec { topology: Topology::default(), mtu_bytes: 1500, napi: Napi::default() };
-    let Some(section) = top.section("lab")? else { return Ok(spec) };
-    section.only(&["topology", "mtu_bytes", "napi"])?;
-    let topology = |value: &Value| match value.as_str()? {
-        "wire" => Some(Topology::Wire),
-        "pair" => Some(Topology::Pair),
-        _ => None,
-    };
-    if let Some(topology) = section.typed("topology", "\"wire\" or \"pair\"", topology)? {
-        spec.topology = topology;
-    }
-    if let Some(mtu) = section.whole("mtu_bytes", 576..65_536)? {
-        spec.mtu_bytes = mtu;
-    }
-    let napi = |value: &Value| match value.as_str()? {
-        "threaded" => Some(Napi::Threaded),
-        "inline" => Some(Napi::Inline),
-        _ => None,
-    };
-    if let Some(napi) = section.typed("napi", "\"threaded\" or \"inline\"", napi)? {
-        spec.napi = napi;
-    }
-    Ok(spec)
 }
 
 /// What every cell has, but for the setting `without`.

@@ -72,7 +72,7 @@ const DISCIPLINES: &[Discipline] = &[
     },
     Discipline {
         kind: "netem",
-        parameters: &["delay_us", "jitter_us", "loss_ppm", "limit_packets", "rate_bps"],
+        parameters: &["delay_us", "jitter_us", "loss_ppm", "limit_packets", "rate_bps", "reorder_ppm", "duplicate_ppm"],
         required: &[],
         encode: encode_netem,
         decode: |o| decode_netem(o).unwrap_or_default(),
@@ -142,6 +142,7 @@ const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const TCA_HTB_INIT: u16 = 2;
+const TCA_NETEM_REORDER: u16 = 3;
 const TCA_NETEM_RATE: u16 = 6;
 const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
@@ -245,16 +246,23 @@ fn encode_htb() -> Vec<u8> {
 
 fn encode_netem(parameters: &Parameters) -> Vec<u8> {
     let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
-    let loss = (u128::from(number("loss_ppm")) * u128::from(u32::MAX) + 500_000) / 1_000_000;
     let limit = parameters.get("limit_packets").copied().unwrap_or(1000);
+    let (loss, duplicate) = (share(number("loss_ppm")), share(number("duplicate_ppm")));
+    let reorder = share(number("reorder_ppm"));
+    // Without a gap netem reorders nothing; 1 makes every packet a candidate (tc-netem(8)).
+    let gap = u32::from(reorder > 0);
     let mut fixed = Vec::new();
-    for value in [0, clamped(limit), u32::try_from(loss).unwrap_or(u32::MAX), 0, 0, 0] {
+    for value in [0, clamped(limit), loss, gap, duplicate, 0] {
         fixed.extend(value.to_ne_bytes());
     }
     let mut message = Message::new(0, 0, &[])
         .raw(&fixed)
         .attribute(TCA_NETEM_LATENCY64, &(number("delay_us") * 1000).to_ne_bytes())
         .attribute(TCA_NETEM_JITTER64, &(number("jitter_us") * 1000).to_ne_bytes());
+    if reorder > 0 {
+        let chance: Vec<u8> = [reorder, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+        message = message.attribute(TCA_NETEM_REORDER, &chance);
+    }
     if let Some(rate) = parameters.get("rate_bps") {
         let mut spec = clamped(rate / 8).to_ne_bytes().to_vec();
         spec.extend([0; 12]);
@@ -263,9 +271,19 @@ fn encode_netem(parameters: &Parameters) -> Vec<u8> {
     message.into_body()
 }
 
+/// Millionths as the kernel writes them: 2^32 - 1 is a whole.
+fn share(ppm: u64) -> u32 {
+    let share = (u128::from(ppm) * u128::from(u32::MAX) + 500_000) / 1_000_000;
+    u32::try_from(share).unwrap_or(u32::MAX)
+}
+
+fn millionths(share: u32) -> u64 {
+    let ppm = (u128::from(share) * 1_000_000 + u128::from(u32::MAX) / 2) / u128::from(u32::MAX);
+    u64::try_from(ppm).unwrap_or(u64::MAX)
+}
+
 fn decode_netem(options: &[u8]) -> Option<Parameters> {
     let attributes = options.get(NETEM_BYTES..)?;
-    let loss = u128::from(u32_at(options, 8)?) * 1_000_000 + u128::from(u32::MAX) / 2;
     let time_us = |wide: u16, ticks_at: usize| {
         let wide = attribute(attributes, wide).and_then(|value| u64_at(value, 0));
         wide.or_else(|| Some(u64::from(u32_at(options, ticks_at)?) * TICK_NS)).map(|ns| ns / 1000)
@@ -273,9 +291,13 @@ fn decode_netem(options: &[u8]) -> Option<Parameters> {
     let mut found = Parameters::from([
         ("delay_us", time_us(TCA_NETEM_LATENCY64, 0)?),
         ("jitter_us", time_us(TCA_NETEM_JITTER64, 20)?),
-        ("loss_ppm", u64::try_from(loss / u128::from(u32::MAX)).ok()?),
+        ("loss_ppm", millionths(u32_at(options, 8)?)),
         ("limit_packets", u64::from(u32_at(options, 4)?)),
     ]);
+    let duplicate = millionths(u32_at(options, 16)?);
+    let reorder = attribute(attributes, TCA_NETEM_REORDER).and_then(|chance| u32_at(chance, 0)).map_or(0, millionths);
+    let chances = [("duplicate_ppm", duplicate), ("reorder_ppm", reorder)];
+    found.extend(chances.into_iter().filter(|(_, ppm)| *ppm > 0));
     if let Some(spec) = attribute(attributes, TCA_NETEM_RATE) {
         let wide = attribute(attributes, TCA_NETEM_RATE64).and_then(|value| u64_at(value, 0));
         let bytes_per_s = wide.filter(|rate| *rate > 0).or_else(|| u32_at(spec, 0).map(u64::from))?;
@@ -303,6 +325,8 @@ mod tests {
                     ("loss_ppm", 1000),
                     ("limit_packets", 5000),
                     ("rate_bps", 8000),
+                    ("reorder_ppm", 250_000),
+                    ("duplicate_ppm", 1),
                 ],
             ),
             ("fq", &[("limit_packets", 10_000), ("flow_max_rate_bps", 80_000_000), ("pacing", 1)]),

@@ -134,11 +134,12 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
         },
         Event::Planned { plan: plan.clone() },
         Event::Prepared {
-            lab: Some(read.lab),
+            lab: Some(Box::new(read.lab)),
             ends: vec![end(Role::Sender, "netns:h1"), end(Role::Receiver, "netns:h2")],
             shared_cpus: true,
             notes: Vec::new(),
             hosts: None,
+            rtt: None,
         },
     ];
     for planned in &plan.runs {

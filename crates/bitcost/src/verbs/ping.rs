@@ -1,0 +1,85 @@
+//! `bitcost ping`: round trips of ICMP echo, without rights where the host lets the user's group ping.
+
+use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use model::ping::{Pings, RttFigures};
+use model::units::parse_duration;
+use traffic::ping::{Answer, Asked};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::verbs::run::stop_on_signals;
+
+/// Which requests.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Where to
+    address: IpAddr,
+    /// How many
+    #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    count: u16,
+    /// From one to the next
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    interval: Duration,
+    /// How long the last one is waited for
+    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    wait: Duration,
+    /// Bytes of data in each
+    #[arg(short, long, default_value_t = 56, value_parser = clap::value_parser!(u16).range(0..=65_000))]
+    size: u16,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// Sends the requests and prints each answer as it comes, and the four figures.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let stop = stop_on_signals()?;
+    let asked = Asked {
+        to: arguments.address,
+        count: arguments.count,
+        interval: arguments.interval,
+        wait: arguments.wait,
+        data_bytes: arguments.size.into(),
+    };
+    let tell = |Answer { sequence, rtt_us }| {
+        if !arguments.json {
+            println!("{} bytes from {}: seq={sequence} time={:.3} ms", asked.data_bytes, asked.to, rtt_us / 1000.0);
+        }
+        Ok(())
+    };
+    let pings = traffic::ping::ping(&asked, || !stop.load(Ordering::Relaxed), tell);
+    let pings = pings.map_err(|error| cannot(asked.to, &error))?;
+    if arguments.json {
+        let mut document = serde_json::json!(pings);
+        document["figures"] = serde_json::json!(pings.figures());
+        output::line(&document.to_string())?;
+    } else {
+        output::print(&text(&pings))?;
+    }
+    match pings.rtts_us.is_empty() {
+        true => Err(Failure::Check(format!("none of {} echo requests to {} was answered", pings.sent, pings.to))),
+        false => Ok(()),
+    }
+}
+
+fn cannot(to: IpAddr, error: &std::io::Error) -> Failure {
+    let remedy = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => {
+            "; let your group ping: sudo sysctl -w net.ipv4.ping_group_range='0 2147483647'"
+        }
+        _ => "",
+    };
+    Failure::Environment(format!("cannot ping {to}: {error}{remedy}"))
+}
+
+fn text(pings: &Pings) -> String {
+    let head = format!("{} sent, {} received, {}% lost\n", pings.sent, pings.rtts_us.len(), pings.lost_pct().round());
+    let figures = pings.figures().map(|RttFigures { min_us, avg_us, max_us, mdev_us }| {
+        let [min, avg, max, mdev] = [min_us, avg_us, max_us, mdev_us].map(|us| format!("{:.3}", us / 1000.0));
+        format!("rtt min/avg/max/mdev = {min}/{avg}/{max}/{mdev} ms\n")
+    });
+    head + &figures.unwrap_or_default()
+}

@@ -1,0 +1,213 @@
+//! Labs that stand: drawn, visited, listed, taken down, killed, many at once; nothing of them is left.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use sys::process::effective_uid;
+use testkit::process::{are_held, eventually};
+
+use crate::bench::{Bench, Done, GONE, PATIENCE, Running};
+
+const NOBODY: u32 = 65534;
+/// Two hosts behind a router, and a bottleneck of 100 Mbit/s.
+const ROUTED: &str = r#"
+hosts = ["h1", "h2"]
+switches = ["s1"]
+routers = ["r1"]
+[[link]]
+ends = ["h1", "s1"]
+[[link]]
+ends = ["s1", "r1"]
+[[link]]
+ends = ["r1", "h2"]
+mtu_bytes = 9000
+[egress.r1-eth1]
+rate = "100M"
+queue_limit = "250 packets"
+[egress.s1-eth1]
+rate = "200M"
+shaper = "htb"
+queue_limit = "100000 B"
+"#;
+
+/// A bench with its own copy of the program, which its user may run.
+struct Yard {
+    bench: Bench,
+    program: PathBuf,
+}
+
+impl Yard {
+    fn new(bench: Bench) -> Yard {
+        let program = bench.path().join("bitcost");
+        fs::copy(crate::bench::program(), &program).unwrap();
+        bench.write("routed.toml", ROUTED);
+        Yard { bench, program }
+    }
+
+    fn start(&self, words: &[&str]) -> Running {
+        self.bench.start_program(&self.program, words)
+    }
+
+    fn done(&self, words: &[&str]) -> Done {
+        self.start(words).finish(PATIENCE)
+    }
+
+    /// Builds a lab under a name that nobody else has, and waits until it stands.
+    fn up(&self, lab: &str, number: u32) -> (Running, String) {
+        let name = format!("test-{}-{number}", std::process::id());
+        let running = self.start(&["lab", "up", lab, "--name", &name]);
+        eventually(PATIENCE, "the lab stands", || self.listed(&name).then_some(()));
+        (running, name)
+    }
+
+    fn labs(&self) -> Vec<Value> {
+        let document = self.done(&["lab", "ls", "--json"]).json();
+        document["labs"].as_array().unwrap().clone()
+    }
+
+    fn listed(&self, name: &str) -> bool {
+        self.labs().iter().any(|lab| lab["name"] == name)
+    }
+
+    fn exec(&self, lab: &str, node: &str, command: &[&str]) -> Done {
+        self.done(&[&["lab", "exec", "--lab", lab, node, "--"], command].concat())
+    }
+}
+
+/// Where an ordinary user cannot have a lab the reason is told and the test is left out.
+fn skip_without_namespaces(yard: Yard) -> Yard {
+    let probe = yard.done(&["test", "tcp", "-t", "0.1s", "--topology", "pair"]);
+    if probe.code == Some(3) && probe.stderr.contains("namespaces") {
+        drop(yard);
+        testkit::ignore(&probe.stderr);
+    }
+    yard
+}
+
+fn ordinary() -> Yard {
+    let bench = if effective_uid() == 0 { Bench::of_user(NOBODY) } else { Bench::new() };
+    skip_without_namespaces(Yard::new(bench))
+}
+
+pub fn visited() {
+    visit(&skip_without_namespaces(Yard::new(Bench::new())));
+}
+
+pub fn visited_by_an_ordinary_user() {
+    visit(&ordinary());
+}
+
+fn visit(yard: &Yard) {
+    let (running, name) = yard.up("routed.toml", 0);
+    let ping = |to: &str| {
+        let bitcost = yard.program.to_str().unwrap();
+        yard.exec(&name, "h1", &[bitcost, "ping", "--json", "-c", "2", "-i", "10ms", to])
+    };
+    for to in ["10.0.1.1", "fd00:0:0:1::1"] {
+        let pinged = ping(to);
+        pinged.assert_code(0);
+        assert_eq!(pinged.json()["rtts_us"].as_array().unwrap().len(), 2);
+    }
+    let devices = yard.exec(&name, "r1", &["ls", "/sys/class/net"]);
+    assert_eq!(devices.stdout.split_whitespace().collect::<Vec<_>>(), ["lo", "r1-eth0", "r1-eth1"], "{devices:?}");
+    assert_eq!(yard.exec(&name, "h2", &["sh", "-c", "echo $BITCOST_NODE; id -u; exit 7"]).stdout, "h2\n0\n");
+    yard.exec(&name, "h2", &["sh", "-c", "exit 7"]).assert_code(7);
+    yard.exec(&name, "h2", &["sh", "-c", "kill -TERM $$"]).assert_code(143);
+    let wrong = yard.exec(&name, "h3", &["true"]);
+    wrong.assert_code(2);
+    assert!(wrong.stderr.contains("has no host \"h3\"; it has h1, h2, r1, s1"), "{wrong:?}");
+    let taken = yard.done(&["lab", "up", "pair", "--name", &name]);
+    taken.assert_code(3);
+    assert!(taken.stderr.contains("stands already"), "{taken:?}");
+    yard.done(&["lab", "down", &name]).assert_code(0);
+    let done = running.finish(PATIENCE);
+    done.assert_code(0);
+    for part in ["r1-eth1 ── h2-eth0   → 100Mbit/s, room for 250 packets", "h1  10.0.0.1/24 fd00::1/64"] {
+        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+    }
+    assert!(!yard.listed(&name));
+    yard.bench.assert_nothing_left();
+}
+
+pub fn killed() {
+    kill(&skip_without_namespaces(Yard::new(Bench::new())));
+    kill(&ordinary());
+}
+
+/// A lab that is killed takes along what runs in it: programs, and what became a daemon.
+fn kill(yard: &Yard) {
+    let (running, name) = yard.up("switch", 0);
+    let visitor = yard.start(&["lab", "exec", "--lab", &name, "h2", "--", "sleep", "1000"]);
+    yard.exec(&name, "h1", &["sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 &"]).assert_code(0);
+    let networks = yard.bench.family.networks();
+    assert!(networks.len() >= 3 && are_held(&networks), "{networks:?}");
+    running.signal(Signal::KILL);
+    visitor.finish(PATIENCE).assert_code(137);
+    eventually(GONE, "the networks are gone", || (!are_held(&networks)).then_some(()));
+    drop(running);
+    yard.bench.assert_nothing_left();
+    assert!(!yard.listed(&name));
+}
+
+pub fn many() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    for _ in 0..10 {
+        let (running, _) = yard.up("pair", 0);
+        running.signal(Signal::INT);
+        running.finish(PATIENCE).assert_code(0);
+    }
+    // All have the same base name, and each gets another.
+    let running: Vec<Running> = (0..20).map(|_| yard.start(&["lab", "up", "switch"])).collect();
+    let own = |lab: &Value| yard.bench.family.members().contains(&(lab["pid"].as_u64().unwrap() as u32));
+    let names = eventually(PATIENCE, "twenty labs stand", || {
+        let names: Vec<String> =
+            yard.labs().iter().filter(|lab| own(lab)).map(|lab| lab["name"].as_str().unwrap().to_owned()).collect();
+        (names.len() == 20).then_some(names)
+    });
+    let networks = yard.bench.family.networks();
+    for name in &names[..2] {
+        let bitcost = yard.program.to_str().unwrap();
+        yard.exec(name, "h1", &[bitcost, "ping", "-c", "1", "10.0.0.2"]).assert_code(0);
+        yard.done(&["lab", "down", name]).assert_code(0);
+    }
+    for lab in &running {
+        // Two of them have ended.
+        if lab.is_running() {
+            lab.signal(Signal::TERM);
+        }
+    }
+    running.into_iter().for_each(|lab| lab.finish(PATIENCE).assert_code(0));
+    eventually(GONE, "the networks are gone", || (!are_held(&networks)).then_some(()));
+    yard.bench.assert_nothing_left();
+}
+
+pub fn shaped() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    let run = yard.done(&["test", "udp", "-l", "1000", "-t", "0.5s", "--topology", "routed.toml", "--json"]);
+    run.assert_code(0);
+    // 100 Mbit/s of frames of 1042 bytes, and a queue that may be emptied within the window.
+    let delivered = run.json()["metrics"]["throughput_mbps"].as_f64().unwrap_or_default();
+    assert!((60.0..=105.0).contains(&delivered), "{delivered}: {}", run.stdout);
+}
+
+pub fn sized() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    let run = yard.done(&["test", "tcp", "-t", "0.2s", "--topology", "switch", "--buffers", "2MiB", "--json"]);
+    run.assert_code(0);
+    let document = run.json();
+    let max = |end: &str| {
+        let all = document[end]["in_force"].as_array().unwrap().iter();
+        let of_buffers = all.filter(|setting| setting["name"].as_str().unwrap_or_default().contains("tcp_"));
+        of_buffers.map(|setting| setting["actual"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    for end in ["sender", "receiver"] {
+        let actual = max(end);
+        let is_asked = |value: &&String| value.split_whitespace().last() == Some("2097152");
+        assert_eq!(actual.iter().filter(is_asked).count(), 2, "{end}: {actual:?}");
+    }
+    let vain = yard.done(&["test", "tcp", "-t", "0.2s", "--topology", "switch", "--buffers", "8 bdp"]);
+    vain.assert_code(2);
+    assert!(vain.stderr.contains("need a lab whose path has a rate and a delay"), "{vain:?}");
+}

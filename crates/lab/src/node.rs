@@ -1,0 +1,74 @@
+//! What a node is made of beside its devices: a switch's bridge, a router's forwarding, routes, and leave to ping.
+
+use std::fs;
+
+use model::topology::{Node, Topology};
+use netlink::Rtnl;
+
+use crate::LabError;
+
+/// Both IP versions forward. Written by whoever is in the namespace, these are the namespace's own.
+const FORWARDING: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
+
+/// The groups that may open sockets for ICMP echo: root's, the only one that every lab has (icmp(7)).
+const PING_GROUPS: (&str, &str) = ("net/ipv4/ping_group_range", "0\t0");
+
+/// Addresses of IPv6 that devices give themselves work at once: nobody else is there to have them (RFC 4862, 5.4).
+const NO_DUPLICATES: (&str, &str) = ("net/ipv6/conf/default/accept_dad", "0");
+
+/// Prepares the calling process's network namespace, which has no devices yet.
+pub(crate) fn prepare() -> Result<(), LabError> {
+    let (name, value) = NO_DUPLICATES;
+    if fs::exists(path(name)).unwrap_or(false) { write(name, value) } else { Ok(()) }
+}
+
+/// Joins the ports of the node `name` by the bridge `bridge`, in whose network namespace the caller is.
+pub(crate) fn bridge(bridge: &str, name: &str, topology: &Topology) -> Result<(), LabError> {
+    let mut rtnl = Rtnl::open()?;
+    match rtnl.create_bridge(bridge) {
+        Err(error) if error.is_unsupported() => return Err(LabError::NoBridge),
+        outcome => outcome?,
+    }
+    let bridge = rtnl.link(bridge)?;
+    for port in topology.ends().filter(|end| end.node == name) {
+        let link = rtnl.link(&port.device)?;
+        rtnl.set_master(link.index, bridge.index)?;
+    }
+    Ok(rtnl.set_up(bridge.index, true)?)
+}
+
+/// Makes the calling process's network namespace forward, and reads back that it does.
+pub(crate) fn forward() -> Result<(), LabError> {
+    FORWARDING.iter().filter(|name| fs::exists(path(name)).unwrap_or(false)).try_for_each(|name| write(name, "1"))
+}
+
+/// Lets programs in the calling process's network namespace ping without more rights than the lab's root has.
+pub(crate) fn allow_ping() -> Result<(), LabError> {
+    write(PING_GROUPS.0, PING_GROUPS.1)
+}
+
+/// Adds the routes of a node; those of IPv6 are left out where the kernel has none.
+pub(crate) fn add_routes(node: &Node) -> Result<(), LabError> {
+    let mut rtnl = Rtnl::open()?;
+    for route in &node.routes {
+        match rtnl.add_route(route.to.ip, route.to.prefix_length, route.via) {
+            Err(_) if route.to.ip.is_ipv6() && !fs::exists(path("net/ipv6")).unwrap_or(false) => {}
+            outcome => outcome?,
+        }
+    }
+    Ok(())
+}
+
+fn path(name: &str) -> String {
+    format!("/proc/sys/{name}")
+}
+
+fn write(name: &str, value: &str) -> Result<(), LabError> {
+    let path = path(name);
+    fs::write(&path, value).map_err(|error| LabError::build(&format!("write {value} to {path}"), &error))?;
+    let now = fs::read_to_string(&path).map_err(|error| LabError::build(&format!("read {path}"), &error))?;
+    if now.trim() == value {
+        return Ok(());
+    }
+    Err(LabError::Build { happened: format!("{path} reads {} after {value} was written", now.trim()) })
+}

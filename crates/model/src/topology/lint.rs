@@ -1,0 +1,278 @@
+//! What a lab can be built with and should not be: queues, bursts, delays, buffers and CPUs that spoil a result.
+
+use std::collections::BTreeMap;
+
+use super::quantity::{show_limit, show_rate, show_time};
+use super::{End, Path, Topology};
+use crate::conditions::{Conditions, Pacing};
+use crate::knobs::{KnobWish, QDISC, SYSCTL};
+use crate::record::Role;
+use crate::shaping::{QueueLimit, Shaper};
+
+/// Bytes of an Ethernet header, which queues count.
+const ETHERNET_BYTES: u64 = 14;
+/// Bytes that a super-packet has at most.
+const SUPER_PACKET_BYTES: u64 = 65_536;
+/// Ticks of a kernel in a second: those of most distributions (CONFIG_HZ).
+const TICKS_PER_S: u64 = 250;
+/// Most hosts whose ways to each other are looked at.
+const HOSTS_MAX: usize = 12;
+
+/// Something that spoils a result, with its numbers and its remedy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lint {
+    /// Its name: one word.
+    pub name: &'static str,
+    /// What was found, and what to do.
+    pub message: String,
+}
+
+/// What is known beside the lab.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ground<'a> {
+    /// The hosts that play the ends, the sender first; absent: any two do.
+    pub ends: Option<(&'a str, &'a str)>,
+    /// What a run does; absent: nothing is known of it.
+    pub conditions: Option<&'a Conditions>,
+    /// The most bytes that the kernel gives a TCP socket by itself to send and to receive (`tcp_wmem`, `tcp_rmem`).
+    pub tcp_buffers: Option<[u64; 2]>,
+    /// CPUs that the lab and its ends may use.
+    pub cpus: Option<usize>,
+    /// Whether packets are delayed by a program of ours and not by the kernel.
+    pub has_line: bool,
+}
+
+impl Topology {
+    /// What should not be so.
+    pub fn lints(&self, ground: &Ground<'_>) -> Vec<Lint> {
+        let paths = self.paths(ground);
+        let mut lints: Vec<Lint> = self.queues(&paths).into_iter().chain(self.ends().filter_map(burst)).collect();
+        lints.extend(paths.iter().filter_map(one_way).take(1));
+        if let ([path, ..], Some(conditions)) = (paths.as_slice(), ground.conditions.filter(|_| ground.ends.is_some()))
+        {
+            lints.extend(buffers(path, conditions, ground.tcp_buffers));
+        }
+        lints.extend(ground.conditions.and_then(pacing));
+        lints.extend(self.cpus(ground));
+        lints
+    }
+
+    /// The ways that count, both directions of each pair of hosts.
+    fn paths(&self, ground: &Ground<'_>) -> Vec<Path<'_>> {
+        if let Some((sender, receiver)) = ground.ends {
+            return [self.path(sender, receiver), self.path(receiver, sender)].into_iter().flatten().collect();
+        }
+        let hosts: Vec<&str> = self.hosts().map(|host| host.name.as_str()).take(HOSTS_MAX).collect();
+        let pairs =
+            hosts.iter().flat_map(|from| hosts.iter().filter(move |to| *to != from).map(move |to| (*from, *to)));
+        pairs.filter_map(|(from, to)| self.path(from, to)).collect()
+    }
+
+    /// A queue that holds less than the rate brings while packets are delayed in it.
+    fn queues(&self, paths: &[Path<'_>]) -> Vec<Lint> {
+        let mut found: BTreeMap<&str, Lint> = BTreeMap::new();
+        for path in paths {
+            let Some(rate) = path.rate_bps() else { continue };
+            let packet_bytes = u64::from(path.mtu_bytes) + ETHERNET_BYTES;
+            for end in path.there.iter().filter(|end| end.egress.delay_us > 0) {
+                if let Some(lint) = queue(end, rate, packet_bytes) {
+                    found.entry(&end.device).or_insert(lint);
+                }
+            }
+        }
+        found.into_values().collect()
+    }
+
+    fn cpus(&self, ground: &Ground<'_>) -> Option<Lint> {
+        let emulator = self.ends().find(|end| end.egress.needs_emulator()).filter(|_| ground.has_line)?;
+        let cpus = ground.cpus.filter(|cpus| *cpus < 3)?;
+        let message = format!(
+            "the delay line of {} works on the CPUs of the ends: {cpus} for three; what it takes from them is in their \
+             figures, and it is late when they are busy. Use a machine with 3 CPUs or more, or rates that leave it time",
+            emulator.device
+        );
+        Some(Lint { name: "emulator-cpus", message })
+    }
+}
+
+fn queue(end: &End, rate_bps: u64, packet_bytes: u64) -> Option<Lint> {
+    let in_flight = u64::try_from(u128::from(rate_bps) * u128::from(end.egress.delay_us) / 8_000_000).ok()?;
+    let limit = end.egress.queue_limit?;
+    let packets = in_flight.div_ceil(packet_bytes);
+    let (is_short, remedy) = match limit {
+        QueueLimit::Packets(room) => (u64::from(room) < packets, format!("{} packets", 2 * packets)),
+        QueueLimit::Segments(room) => (u64::from(room) < packets, format!("{} segments", 2 * packets)),
+        QueueLimit::Bytes(room) => (room < in_flight, format!("{} B", 2 * in_flight)),
+    };
+    let super_packets = match limit {
+        QueueLimit::Packets(_) => format!(
+            ". With segmentation offload these are {} super-packets of 64 KiB and seem to fit: offloads off, it drops",
+            in_flight.div_ceil(SUPER_PACKET_BYTES)
+        ),
+        _ => String::new(),
+    };
+    let (device, limit, rate) = (&end.device, show_limit(limit), show_rate(rate_bps));
+    let message = format!(
+        "{device} has room for {limit}; {rate} for {} are {in_flight} bytes, {packets} packets of {packet_bytes} \
+         bytes{super_packets}. Give it queue_limit = \"{remedy}\"",
+        show_time(end.egress.delay_us),
+    );
+    is_short.then_some(Lint { name: "queue-limit", message })
+}
+
+/// A burst that is shorter than what a tick of the kernel brings, or than a super-packet.
+fn burst(end: &End) -> Option<Lint> {
+    let (rate, burst) = (end.egress.rate_bps?, u64::from(end.egress.burst_bytes?));
+    if end.egress.needs_emulator() {
+        return None;
+    }
+    let of_tick = rate / 8 / TICKS_PER_S;
+    let needed = of_tick.max(SUPER_PACKET_BYTES);
+    let cut = match end.egress.shaper {
+        Shaper::Tbf if burst < SUPER_PACKET_BYTES => ", and the token bucket cuts super-packets that are longer",
+        _ => "",
+    };
+    let message = format!(
+        "{} lets {burst} bytes go at once; {} brings {of_tick} bytes in a tick of {} ms ({TICKS_PER_S} Hz){cut}. Give it \
+         burst = \"{needed} B\"",
+        end.device,
+        show_rate(rate),
+        1000 / TICKS_PER_S
+    );
+    (burst < of_tick || !cut.is_empty()).then_some(Lint { name: "burst", message })
+}
+
+/// A delay that stands in one direction alone and is taken for a round trip.
+fn one_way(path: &Path<'_>) -> Option<Lint> {
+    let (there, rtt) = (path.delay_us(), path.rtt_us());
+    if there == 0 || rtt != there {
+        return None;
+    }
+    let device = path.there.iter().find(|end| end.egress.delay_us > 0).map(|end| end.device.as_str())?;
+    let (whole, half) = (show_time(there), show_time(there / 2));
+    let message = format!(
+        "the delay of {whole} stands in one direction only, at {device}: the round trip is {whole}, one way takes {whole} \
+         and the other nothing. A path with that round trip has {half} each way; write so if it is meant"
+    );
+    Some(Lint { name: "one-way-delay", message })
+}
+
+/// A socket that holds less than the path does.
+fn buffers(path: &Path<'_>, conditions: &Conditions, usual: Option<[u64; 2]>) -> Vec<Lint> {
+    let Some(bdp) = path.bdp_bytes().filter(|_| !conditions.workload.is_datagram()) else { return Vec::new() };
+    let asked = [conditions.send_buffer_bytes, conditions.receive_buffer_bytes];
+    let sysctls = [("net.ipv4.tcp_wmem", Role::Sender), ("net.ipv4.tcp_rmem", Role::Receiver)];
+    let names = [("send", "send_buffer_bytes"), ("receive", "receive_buffer_bytes")];
+    let mut lints = Vec::new();
+    for (index, (sysctl, role)) in sysctls.into_iter().enumerate() {
+        let fixed = asked[index].map(u64::from);
+        let room = fixed.or_else(|| most_of(&conditions.knobs, sysctl, role)).or_else(|| Some(usual?[index]));
+        let Some(room) = room.filter(|room| *room < bdp) else { continue };
+        let (name, setting) = names[index];
+        let message = format!(
+            "the {name} buffer holds at most {room} bytes, less than the {bdp} bytes that are on the way at once \
+             ({} × {}): it limits the rate to {} Mbit/s. Write buffers = \"8 bdp\", or a larger {}",
+            show_rate(path.rate_bps().unwrap_or_default()),
+            show_time(path.rtt_us()),
+            room * 8 / path.rtt_us().max(1),
+            if fixed.is_some() { setting } else { sysctl },
+        );
+        lints.push(Lint { name: "buffers", message });
+    }
+    lints
+}
+
+/// The last of the three numbers that a run asks of such a sysctl.
+fn most_of(wishes: &[KnobWish], sysctl: &str, role: Role) -> Option<u64> {
+    let wish = wishes
+        .iter()
+        .find(|wish| wish.knob == SYSCTL.knob && wish.is_of(role) && wish.subject.as_deref() == Some(sysctl))?;
+    wish.values.get("value")?.split_whitespace().last()?.parse().ok()
+}
+
+/// Datagrams that the kernel is to pace, which only fq does.
+fn pacing(conditions: &Conditions) -> Option<Lint> {
+    let has_fq = conditions.knobs.iter().any(|wish| {
+        wish.knob == QDISC.knob && wish.is_of(Role::Sender) && wish.values.get("kind").is_some_and(|kind| kind == "fq")
+    });
+    let is_in_vain = conditions.pacing == Pacing::Kernel && conditions.workload.is_datagram() && !has_fq;
+    let message = "the kernel paces datagrams only by the queueing discipline fq, which is not asked for, and says \
+                   nothing where it cannot: ask qdisc = \"sender: fq\", or pacing = \"sender\"";
+    is_in_vain.then(|| Lint { name: "pacing-without-fq", message: message.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::Workload;
+    use crate::topology::parse;
+
+    fn found(lab: &str, ground: &Ground<'_>) -> Vec<(&'static str, String)> {
+        let topology = parse("lab.toml", lab).unwrap_or_else(|error| panic!("{error}"));
+        topology.lints(ground).into_iter().map(|lint| (lint.name, lint.message)).collect()
+    }
+
+    fn ends<'a>(conditions: Option<&'a Conditions>) -> Ground<'a> {
+        Ground { ends: Some(("h1", "h2")), conditions, ..Ground::default() }
+    }
+
+    #[test]
+    fn the_lab_of_the_document_has_the_fault_that_made_its_result() {
+        let lints = found("topology = \"lab15\"", &Ground::default());
+        let names: Vec<&str> = lints.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["queue-limit", "one-way-delay"]);
+        for part in
+            ["s1-eth2 has room for 1000 packets", "2500000 bytes, 1652 packets of 1514 bytes", "39 super-packets"]
+        {
+            assert!(lints[0].1.contains(part), "{part}: {}", lints[0].1);
+        }
+        assert!(lints[0].1.ends_with("queue_limit = \"3304 packets\""), "{}", lints[0].1);
+        assert!(lints[1].1.contains("at s1-eth2: the round trip is 20ms"), "{}", lints[1].1);
+        let cured = "topology = \"lab15\"\n[egress.s1-eth2]\nqueue_limit = \"3304 packets\"\ndelay = \"10ms\"\n[egress.s2-eth1]\ndelay = \"10ms\"";
+        assert_eq!(found(cured, &Ground::default()), []);
+    }
+
+    #[test]
+    fn a_burst_must_last_a_tick() {
+        let with =
+            |burst: &str| found(&format!("topology = \"lab15\"\n[egress.s2-eth2]\nburst = \"{burst}\""), &ends(None));
+        let says = |burst: &str, part: &str| {
+            with(burst).iter().any(|(name, message)| *name == "burst" && message.contains(part))
+        };
+        assert!(says("499999 B", "brings 500000 bytes in a tick of 4 ms (250 Hz). Give it burst = \"500000 B\""));
+        assert!(says("15KiB", "cuts super-packets"));
+        assert!(!says("500000 B", ""));
+    }
+
+    #[test]
+    fn buffers_under_the_bdp_are_named() {
+        let lints = |conditions: &Conditions, usual| {
+            let ground = Ground { tcp_buffers: usual, ..ends(Some(conditions)) };
+            let of_buffers = found("topology = \"lab15\"", &ground).into_iter().filter(|(name, _)| *name == "buffers");
+            of_buffers.map(|(_, message)| message).collect::<Vec<_>>()
+        };
+        let mut conditions = Conditions::default();
+        assert_eq!(lints(&conditions, None).len(), 0);
+        let usual = lints(&conditions, Some([4_194_304, 1_000_000]));
+        assert!(usual.len() == 1 && usual[0].contains("1000000 bytes, less than the 2500000 bytes"), "{usual:?}");
+        assert!(usual[0].contains("limits the rate to 400 Mbit/s") && usual[0].ends_with("tcp_rmem"), "{usual:?}");
+        conditions.ask(&SYSCTL, "net.ipv4.tcp_rmem=4096 131072 20971520");
+        assert_eq!(lints(&conditions, Some([4_194_304, 1_000_000])).len(), 0);
+        conditions.send_buffer_bytes = Some(65_536);
+        assert!(lints(&conditions, None)[0].ends_with("send_buffer_bytes"));
+        conditions.workload = Workload::UdpStream;
+        assert_eq!(lints(&conditions, None).len(), 0);
+    }
+
+    #[test]
+    fn pacing_and_cpus_are_named() {
+        let mut conditions = Conditions { pacing: Pacing::Kernel, ..Conditions::of(Workload::UdpStream) };
+        let has = |conditions: &Conditions, name: &str| {
+            let ground = Ground { cpus: Some(2), has_line: true, ..ends(Some(conditions)) };
+            found("topology = \"lab15\"", &ground).iter().any(|(found, _)| *found == name)
+        };
+        assert!(has(&conditions, "pacing-without-fq") && has(&conditions, "emulator-cpus"));
+        conditions.ask(&QDISC, "sender: fq");
+        assert!(!has(&conditions, "pacing-without-fq"));
+    }
+}

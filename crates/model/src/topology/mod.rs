@@ -1,0 +1,213 @@
+//! The description of an emulated network: hosts, switches, routers, and what the links between them do to packets.
+
+mod check;
+mod fill;
+mod lint;
+mod path;
+mod presets;
+mod quantity;
+mod read;
+mod write;
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::shaping::Shaping;
+
+pub use check::{At, Problem};
+pub use lint::{Ground, Lint};
+pub use path::Path;
+pub use presets::{PRESETS, Preset, Size};
+pub use quantity::{show_rate, show_shaping, show_time};
+pub use read::parse;
+pub(crate) use read::{KEYS, read};
+pub use write::to_toml;
+
+/// An emulated network, complete: every device has its name, every address and route is there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// Its nodes, each a network namespace.
+    pub nodes: Vec<Node>,
+    /// The links between them, in the order that numbers the ports.
+    pub links: Vec<Link>,
+    /// Where the receive work of the hosts' devices is done.
+    pub napi: Napi,
+}
+
+/// A node of a topology.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Its name, such as "h1".
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its ways to networks that are not its own.
+    #[serde(default)]
+    pub routes: Vec<Route>,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// A host, which can play a role in a run.
+    Host,
+    /// A bridge that learns addresses, without spanning tree.
+    Switch,
+    /// Forwards between the networks of its devices.
+    Router,
+    /// Two ports and nothing but a wire between them. It plays the hardware of both hosts' network
+    /// cards: what a host hands over as one super-packet leaves as segments of its MSS.
+    Wire,
+}
+
+impl NodeKind {
+    /// Its name in files and drawings.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeKind::Host => "host",
+            NodeKind::Switch => "switch",
+            NodeKind::Router => "router",
+            NodeKind::Wire => "wire",
+        }
+    }
+
+    /// Whether it passes frames on without looking at IP.
+    pub fn is_bridge(self) -> bool {
+        matches!(self, NodeKind::Switch | NodeKind::Wire)
+    }
+
+    /// The number of its first port.
+    pub fn first_port(self) -> usize {
+        usize::from(self.is_bridge())
+    }
+}
+
+/// A link between two nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its two ends.
+    pub ends: [End; 2],
+    /// The MTU of both ends, in bytes.
+    pub mtu_bytes: u32,
+}
+
+/// One end of a link: a device of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// The node's name.
+    pub node: String,
+    /// The device's name, which no other device of the node has; in a lab file, of the network.
+    pub device: String,
+    /// The device's addresses; a host is known by its first one.
+    pub addresses: Vec<Address>,
+    /// What happens to what leaves by this device.
+    #[serde(default)]
+    pub egress: Shaping,
+    /// True where generic receive offload is to be off; otherwise it stays as the kernel has it.
+    #[serde(default)]
+    pub gro_off: bool,
+}
+
+/// An address with the length of its network's prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Address {
+    /// The address.
+    pub ip: IpAddr,
+    /// The length of the prefix, in bits.
+    pub prefix_length: u8,
+}
+
+/// A way to a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// The network; a prefix length of 0 is everything.
+    pub to: Address,
+    /// The router, a neighbour of the node.
+    pub via: IpAddr,
+}
+
+/// Where the receive work of a host's veth device is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Napi {
+    /// In a kernel thread of the receiving interface, wherever the link uses NAPI, so that it can be charged to the receiver.
+    #[default]
+    Threaded,
+    /// In softirq on the CPU that sent the packet, as a veth does by itself.
+    Inline,
+}
+
+impl Address {
+    /// Its network: the address without the bits behind the prefix.
+    pub fn network(self) -> Address {
+        let ip = match self.ip {
+            IpAddr::V4(ip) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix_length.min(32))).unwrap_or(0);
+                IpAddr::from((ip.to_bits() & mask).to_be_bytes())
+            }
+            IpAddr::V6(ip) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix_length.min(128))).unwrap_or(0);
+                IpAddr::from((ip.to_bits() & mask).to_be_bytes())
+            }
+        };
+        Address { ip, ..self }
+    }
+
+    /// Whether `ip` is in its network.
+    pub fn has(self, ip: IpAddr) -> bool {
+        ip.is_ipv4() == self.ip.is_ipv4() && Address { ip, ..self }.network() == self.network()
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.ip, self.prefix_length)
+    }
+}
+
+impl Topology {
+    /// Every end of every link.
+    pub fn ends(&self) -> impl Iterator<Item = &End> {
+        self.links.iter().flat_map(|link| &link.ends)
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The nodes that can play a role in a run, in their order.
+    pub fn hosts(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.kind == NodeKind::Host)
+    }
+
+    /// The end with this device.
+    pub fn end(&self, device: &str) -> Option<&End> {
+        self.ends().find(|end| end.device == device)
+    }
+
+    /// The first address of a node; `None` for one without.
+    pub fn address(&self, node: &str) -> Option<IpAddr> {
+        self.ends().filter(|end| end.node == node).find_map(|end| end.addresses.first()).map(|address| address.ip)
+    }
+
+    /// The name that the next device of a node gets: hosts and routers number their ports from 0, switches from 1.
+    pub fn next_device(&self, node: &Node) -> String {
+        let ports = self.ends().filter(|end| end.node == node.name).count();
+        format!("{}-eth{}", node.name, node.kind.first_port() + ports)
+    }
+
+    /// Whether the way between hosts is more than a wire: something is shaped, switched or routed.
+    pub fn has_network(&self) -> bool {
+        let is_more = |node: &Node| matches!(node.kind, NodeKind::Switch | NodeKind::Router);
+        self.nodes.iter().any(is_more) || self.ends().any(|end| !end.egress.is_nothing())
+    }
+}

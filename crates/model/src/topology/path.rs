@@ -1,0 +1,84 @@
+//! The way between two nodes, and what it does to packets: rate, delay, round trip, bandwidth-delay product.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{End, NodeKind, Topology};
+
+/// The way from one node to another, with the fewest links.
+#[derive(Debug, Clone)]
+pub struct Path<'a> {
+    /// The devices by which packets leave on the way there, in their order.
+    pub there: Vec<&'a End>,
+    /// The devices by which packets leave on the way back, the first one the far node's.
+    pub back: Vec<&'a End>,
+    /// The least MTU on the way, in bytes.
+    pub mtu_bytes: u32,
+}
+
+impl Topology {
+    /// The way between two nodes; `None` where there is none. Hosts pass nothing on.
+    pub fn path(&self, from: &str, to: &str) -> Option<Path<'_>> {
+        let mut came: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        let mut queue = VecDeque::from([from]);
+        while let Some(here) = queue.pop_front() {
+            if here == to {
+                break;
+            }
+            if here != from && self.node(here).is_none_or(|node| node.kind == NodeKind::Host) {
+                continue;
+            }
+            for (index, link) in self.links.iter().enumerate() {
+                let Some(side) = link.ends.iter().position(|end| end.node == here) else { continue };
+                let next = link.ends[1 - side].node.as_str();
+                if next != from && !came.contains_key(next) {
+                    came.insert(next, (index, side));
+                    queue.push_back(next);
+                }
+            }
+        }
+        self.trace(&came, from, to)
+    }
+
+    fn trace(&self, came: &BTreeMap<&str, (usize, usize)>, from: &str, to: &str) -> Option<Path<'_>> {
+        let mut path = Path { there: Vec::new(), back: Vec::new(), mtu_bytes: u32::MAX };
+        let mut here = to;
+        while here != from {
+            let (index, side) = came.get(here)?;
+            let link = &self.links[*index];
+            path.there.push(&link.ends[*side]);
+            path.back.push(&link.ends[1 - side]);
+            path.mtu_bytes = path.mtu_bytes.min(link.mtu_bytes);
+            here = &link.ends[*side].node;
+        }
+        path.there.reverse();
+        Some(path)
+    }
+}
+
+impl Path<'_> {
+    /// The least rate there, in bit/s; `None` where nothing limits it.
+    pub fn rate_bps(&self) -> Option<u64> {
+        self.there.iter().filter_map(|end| end.egress.rate_bps).min()
+    }
+
+    /// The sum of the delays there, in microseconds.
+    pub fn delay_us(&self) -> u64 {
+        self.there.iter().map(|end| end.egress.delay_us).sum()
+    }
+
+    /// The sum of the delays there and back, in microseconds: the round trip that is asked for.
+    pub fn rtt_us(&self) -> u64 {
+        self.there.iter().chain(&self.back).map(|end| end.egress.delay_us).sum()
+    }
+
+    /// How far the round trip may vary to either side by the jitter that is asked for, in microseconds.
+    pub fn jitter_us(&self) -> u64 {
+        self.there.iter().chain(&self.back).map(|end| end.egress.jitter_us).sum()
+    }
+
+    /// The bandwidth-delay product in bytes: rate × round trip; `None` where either is not asked for.
+    pub fn bdp_bytes(&self) -> Option<u64> {
+        let bits = u128::from(self.rate_bps()?) * u128::from(self.rtt_us()) / 1_000_000;
+        u64::try_from(bits / 8).ok().filter(|bytes| *bytes > 0)
+    }
+}

@@ -1,0 +1,77 @@
+//! Echo requests at an interval, and the round trip of each that comes back.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use model::ping::Pings;
+use sys::icmp::EchoSocket;
+
+/// Which requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Where to.
+    pub to: IpAddr,
+    /// How many.
+    pub count: u16,
+    /// From one to the next.
+    pub interval: Duration,
+    /// How long the last one is waited for.
+    pub wait: Duration,
+    /// Bytes of data in each.
+    pub data_bytes: usize,
+}
+
+/// A reply, or a request that was not answered in its time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer {
+    /// The request's number, from 1.
+    pub sequence: u16,
+    /// The round trip, in microseconds.
+    pub rtt_us: f64,
+}
+
+/// Sends the requests and tells each answer as it comes. `go_on` is asked often, and ends it by false.
+///
+/// # Errors
+/// The socket's: `EACCES` where the caller may not ping, `ENETUNREACH` where there is no way.
+pub fn ping(
+    asked: &Asked,
+    mut go_on: impl FnMut() -> bool,
+    mut tell: impl FnMut(Answer) -> io::Result<()>,
+) -> io::Result<Pings> {
+    let socket = EchoSocket::open(asked.to)?;
+    let mut sent: Vec<Instant> = Vec::with_capacity(asked.count.into());
+    let mut rtts: Vec<Option<f64>> = vec![None; asked.count.into()];
+    let begin = Instant::now();
+    loop {
+        let now = Instant::now();
+        let number = sent.len();
+        let next = match number < rtts.len() {
+            true => begin + asked.interval * u32::try_from(number).unwrap_or(u32::MAX),
+            false => sent.last().copied().unwrap_or(begin) + asked.wait,
+        };
+        if now >= next && number < rtts.len() {
+            sent.push(Instant::now());
+            socket.send(number as u16 + 1, asked.data_bytes)?;
+            continue;
+        }
+        let is_done = number == rtts.len() && (now >= next || rtts.iter().all(Option::is_some));
+        if is_done || !go_on() {
+            break;
+        }
+        if !sys::process::wait_readable(&socket, next.saturating_duration_since(now))? {
+            continue;
+        }
+        let at = Instant::now();
+        let Some(sequence) = socket.receive()? else { continue };
+        let index = usize::from(sequence).wrapping_sub(1);
+        if let (Some(was), Some(slot @ None)) = (sent.get(index), rtts.get_mut(index)) {
+            let rtt_us = (at - *was).as_secs_f64() * 1e6;
+            *slot = Some(rtt_us);
+            tell(Answer { sequence, rtt_us })?;
+        }
+    }
+    let sent = u32::try_from(sent.len()).unwrap_or(u32::MAX);
+    Ok(Pings { to: asked.to, sent, rtts_us: rtts.into_iter().flatten().collect() })
+}
