@@ -28,6 +28,7 @@ use crate::handshake::Token;
 use crate::intake::QUIET;
 use crate::local;
 use crate::loops::receive_flags;
+use crate::options;
 use crate::tcp_stream;
 
 /// Connections that may wait to be accepted: more than the one that a client opens at a time, so that
@@ -122,6 +123,8 @@ pub struct Acceptor {
     peer: IpAddr,
     /// Calls that bring nothing between two looks whether the client is done.
     patience: u32,
+    /// `SO_PRIORITY` that is asked for.
+    priority: Option<u32>,
 }
 
 impl Acceptor {
@@ -139,7 +142,8 @@ impl Acceptor {
         listener.set_nonblocking(spins).map_err(TrafficError::system("set whether accepting waits"))?;
         // Accepted connections inherit this.
         set_socket_timeout(&listener, Timeout::Recv, Some(QUIET)).map_err(TrafficError::errno("SO_RCVTIMEO"))?;
-        Ok(Acceptor { first, listener, peer, patience: if spins { SPINS } else { 1 } })
+        let patience = if spins { SPINS } else { 1 };
+        Ok(Acceptor { first, listener, peer, patience, priority: conditions.priority })
     }
 
     /// A second handle of the listening socket: shutting it down ends the wait for a connection.
@@ -155,6 +159,7 @@ impl Acceptor {
                 Ok((socket, from)) => {
                     let from = from.and_then(|from| SocketAddr::try_from(from).ok());
                     if from.is_some_and(|from| from.ip() == self.peer) {
+                        options::set_accepted(&socket, self.priority)?;
                         return Ok(Some(socket));
                     }
                 }

@@ -135,6 +135,17 @@ pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(
     Ok(())
 }
 
+/// Sets what an accepted connection does not take from its listener: the kernel clears `SO_PRIORITY`
+/// (`inet_csk_clone_lock` in `net/ipv4/inet_connection_sock.c`).
+///
+/// # Errors
+/// The value, and what the kernel answered.
+pub fn set_accepted(socket: impl AsFd, priority: Option<u32>) -> Result<(), TrafficError> {
+    let Some(priority) = priority else { return Ok(()) };
+    socket::set_int(socket, socket::SO_PRIORITY, i32::try_from(priority).unwrap_or(i32::MAX))
+        .map_err(TrafficError::system(format!("SO_PRIORITY of {priority}")))
+}
+
 /// Every option as asked and as the kernel reports it, in the setting's terms.
 pub fn in_force(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Vec<InForce> {
     let read = |row: &Row| {

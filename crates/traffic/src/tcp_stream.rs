@@ -174,6 +174,7 @@ impl Pending for Waiting {
     fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
         let Waiting { listener, address, conditions, token } = *self;
         let stream = accept_sender(&listener, address, &token, patience)?;
+        options::set_accepted(&stream, conditions.priority)?;
         if let Some(bytes) = conditions.receive_low_water_bytes {
             socket::set_int(&stream, SO_RCVLOWAT, i32::try_from(bytes).unwrap_or(i32::MAX))
                 .map_err(TrafficError::system(format!("SO_RCVLOWAT of {bytes} bytes")))?;

@@ -106,6 +106,8 @@ const PROOFS: &[Proof] = &[
         on_wire(c, |packet| assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10));
     }),
     proof("priority", "5", UdpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
+    proof("priority", "5", TcpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
+    proof("priority", "5", TcpRr, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
     proof("waiting", "spin", TcpStream, idle_receiver_works),
     proof("waiting", "spin", UdpStream, idle_receiver_works),
     proof("busy_poll_us", "37", TcpStream, |c| is(c, option::SO_BUSY_POLL, &BOTH, 37)),
