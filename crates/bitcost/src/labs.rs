@@ -5,6 +5,7 @@ use std::path::Path;
 use model::conditions::Conditions;
 use model::miniedit::{self, FileCommand, Options};
 use model::near::did_you_mean;
+use model::shaping::DelayBackend;
 use model::study::LabSpec;
 use model::topology::{Ground, Lint, PRESETS, Preset, Topology, parse};
 
@@ -31,6 +32,31 @@ pub struct Change {
     /// Of MiniEdit's files: turn GRO off where Mininet does, at both ends of each link with options
     #[arg(long)]
     pub mininet_compat: bool,
+}
+
+/// Who delays packets in a lab.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Backend {
+    /// Who makes the delay, jitter, loss, reordering and duplication of the lab: the kernel's netem, bitcost's delay line, or
+    /// netem where the kernel has it
+    #[arg(long, value_name = "auto|netem|builtin", value_parser = backend)]
+    pub delay_backend: Option<DelayBackend>,
+}
+
+fn backend(text: &str) -> Result<DelayBackend, String> {
+    DelayBackend::named(text).ok_or_else(|| format!("allowed: {}", DelayBackend::NAMES.join(", ")))
+}
+
+impl Backend {
+    /// Has a lab use it, where one is asked for.
+    pub fn apply(self, topology: &mut Topology) {
+        topology.delay_backend = self.delay_backend.unwrap_or(topology.delay_backend);
+    }
+
+    /// As [`Backend::apply`], for the lab of a study or of a run.
+    pub fn apply_to(self, lab: &mut LabSpec) {
+        lab.network.iter_mut().for_each(|network| self.apply(network));
+    }
 }
 
 /// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit.

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use drive::{DriveError, Ends, Session, Way};
+use drive::{Between, DriveError, Ends, Session, Way};
 use lab::{Lab, LabError, NapiState};
 use metrics::RunView;
 use model::conditions::Conditions;
 use model::event::EndDescription;
 use model::ping::{Pings, RttCheck};
-use model::record::{EndRecord, Role};
+use model::record::{EndRecord, InForce, Role};
 use model::study::LabSpec;
+use model::topology::show_limit;
 
 use crate::failure::Failure;
 use crate::verbs::host;
@@ -29,6 +30,8 @@ pub struct Place {
     pub rtt: Option<RttCheck>,
     /// Whether the interface of each end, the sender's first, receives in kernel threads, as the lab set it.
     pub napi_threaded: [bool; 2],
+    /// Makes the network as a run asks.
+    between: Between,
 }
 
 /// Agents at both ends, and what is known of the place.
@@ -81,6 +84,7 @@ impl Place {
     /// When an agent cannot be started or cannot tell.
     pub fn prepare(self, stop: &AtomicBool) -> Result<Prepared<'_>, DriveError> {
         let mut session = Session::open(self.ends, stop)?;
+        session.set_between(self.between);
         let mut ends = session.describe()?;
         for (end, threaded) in ends.iter_mut().zip(self.napi_threaded) {
             end.host.device.napi_threaded.get_or_insert(threaded);
@@ -117,9 +121,35 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
     let napi_threaded = [threaded(&spec.sender)?, threaded(&spec.receiver)?];
     // One agent is enough for what both ends share.
     let between = lab.nodes_but(&[&spec.sender, &spec.receiver]);
-    let sender = way(&lab, &spec.sender, between, sender_cpus)?;
-    let receiver = way(&lab, &spec.receiver, Vec::new(), receiver_cpus)?;
-    Ok(Place { ends: Ends { sender, receiver }, notes, rtt, napi_threaded })
+    let lines = lab.lines_file();
+    let sender = way(&lab, &spec.sender, Seen { nodes: between, lines }, sender_cpus)?;
+    let receiver = way(&lab, &spec.receiver, Seen::default(), receiver_cpus)?;
+    let between = limits(lab, topology.ends().any(|end| end.egress.needs_emulator()));
+    Ok(Place { ends: Ends { sender, receiver }, notes, rtt, napi_threaded, between })
+}
+
+/// Gives the queues that delay the limit that a run asks for, and lets chance begin anew.
+fn limits(lab: Arc<Lab>, is_emulating: bool) -> Between {
+    Box::new(move |conditions| {
+        let asked = conditions.emulator_queue_limit;
+        if !is_emulating {
+            let cannot = "emulator_queue_limit: nothing in this lab delays, so there is no such queue";
+            return if asked.is_some() { Err(cannot.to_owned()) } else { Ok(Vec::new()) };
+        }
+        lab.limit_queues(asked).map_err(|error| error.to_string())?;
+        let told = |limit| {
+            let limit = show_limit(limit);
+            InForce { name: "emulator_queue_limit".to_owned(), asked: Some(limit.clone()), actual: Some(limit) }
+        };
+        Ok(asked.map(told).into_iter().collect())
+    })
+}
+
+/// What an agent sees of the network beside its own host.
+#[derive(Default)]
+struct Seen {
+    nodes: Vec<(String, PathBuf)>,
+    lines: Option<PathBuf>,
 }
 
 /// Echo requests that the check of the round trip sends; the shortest counts.
@@ -167,7 +197,7 @@ pub fn check_cpus(conditions: &Conditions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn way(lab: &Arc<Lab>, name: &str, between: Vec<(String, PathBuf)>, cpus: Vec<u32>) -> Result<Way, Failure> {
+fn way(lab: &Arc<Lab>, name: &str, seen: Seen, cpus: Vec<u32>) -> Result<Way, Failure> {
     let (place, name) = (format!("netns:{name}"), name.to_owned());
     let host = lab.host(&name)?;
     let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
@@ -175,8 +205,11 @@ fn way(lab: &Arc<Lab>, name: &str, between: Vec<(String, PathBuf)>, cpus: Vec<u3
     let command = move || {
         let mut command = Command::new("/proc/self/exe");
         command.args(["agent", "--in-lab"]);
-        for (node, namespace) in &between {
+        for (node, namespace) in &seen.nodes {
             command.arg(format!("--between={node}={}", namespace.display()));
+        }
+        if let Some(lines) = &seen.lines {
+            command.arg("--lines").arg(lines);
         }
         lab.command_in(&name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)

@@ -15,6 +15,7 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ("constant-rate", include_str!("../../../studies/constant-rate.toml")),
     ("offload-lab", include_str!("../../../studies/offload-lab.toml")),
     ("offload-lab-counted", include_str!("../../../studies/offload-lab-counted.toml")),
+    ("lab15", include_str!("../../../studies/lab15.toml")),
 ];
 
 /// The study that the user names: one of the embedded ones, or a file.

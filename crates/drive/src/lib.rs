@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use model::conditions::Conditions;
 use model::event::{EndDescription, Event, FailureKind};
 use model::plan::Plan;
-use model::record::Role;
+use model::record::{InForce, Role};
 use wire::Route;
 
 pub use crate::link::OUTPUT_ENDED;
@@ -103,9 +104,13 @@ pub enum Ending {
     Interrupted,
 }
 
+/// Makes what lies between the ends as a run asks, and tells what is now in force. The reason, where it cannot.
+pub type Between = Box<dyn FnMut(&Conditions) -> Result<Vec<InForce>, String>>;
+
 /// Both agents, started and known.
 pub struct Session<'a> {
     pair: Pair,
+    between: Option<Between>,
     stop: &'a AtomicBool,
     /// The last run failed: both agents must come to rest before the next one.
     is_upset: bool,
@@ -117,7 +122,12 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When an agent cannot be started or speaks another version.
     pub fn open(ends: Ends, stop: &'a AtomicBool) -> Result<Session<'a>, DriveError> {
-        Ok(Session { pair: Pair::open(ends, stop)?, stop, is_upset: false })
+        Ok(Session { pair: Pair::open(ends, stop)?, between: None, stop, is_upset: false })
+    }
+
+    /// Before each run, has what lies between the ends made as it asks.
+    pub fn set_between(&mut self, between: Between) {
+        self.between = Some(between);
     }
 
     /// The way to the host of one end: its device, addresses and CPUs may still be set.
@@ -189,7 +199,7 @@ impl<'a> Session<'a> {
             emit(sink, Event::RunBegan { run: planned.index, at: now() })?;
             let conditions = &plan.cells[planned.cell].conditions;
             let measured = idle::measured(&mut self.pair, plan.idle_baseline(), self.stop);
-            match measured.and_then(|()| run::execute(&mut self.pair, planned.index, conditions, self.stop, sink)) {
+            match measured.and_then(|()| self.one(planned.index, conditions, sink)) {
                 Ok(ended) => emit(sink, ended)?,
                 Err(RunError::Stopped) => {
                     let reason = "stopped by the user".to_owned();
@@ -219,6 +229,23 @@ impl<'a> Session<'a> {
         self.pair.recover(self.stop, &mut tell)?;
         self.is_upset = false;
         Ok(())
+    }
+
+    /// One run, on a path that is as it asks.
+    fn one(&mut self, run: u32, conditions: &Conditions, sink: &mut Sink) -> Result<Event, RunError> {
+        let in_force = match &mut self.between {
+            Some(between) => between(conditions).map_err(RunError::Failed)?,
+            None if conditions.emulator_queue_limit.is_some() => {
+                let cannot = "emulator_queue_limit is for labs: between these hosts no queue of bitcost's delays";
+                return Err(RunError::Failed(cannot.to_owned()));
+            }
+            None => Vec::new(),
+        };
+        let mut ended = run::execute(&mut self.pair, run, conditions, self.stop, sink)?;
+        if let Event::RunEnded { sender, .. } = &mut ended {
+            sender.in_force.extend(in_force);
+        }
+        Ok(ended)
     }
 
     fn stopped(&self) -> bool {

@@ -5,13 +5,15 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use model::shaping::{DelayBackend, QueueLimit};
 use model::topology::{End, Link, Napi, Node, NodeKind, Topology};
 use netlink::{Ethtool, Netns, Rtnl, VethPair};
 use sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
 
 use crate::diagnose::{Facts, diagnose};
+use crate::lines::Lines;
 use crate::protocol::{Host, NapiState, Ready};
-use crate::{LabError, delay, napi, node, shape, wire};
+use crate::{LabError, lines, napi, node, shape, wire};
 
 /// The network namespaces of a lab, by the names of its nodes; they live while this does.
 pub(crate) type Namespaces = BTreeMap<String, OwnedFd>;
@@ -41,11 +43,17 @@ pub(crate) fn isolate() -> Result<bool, LabError> {
 }
 
 /// Builds `topology`, which was checked, in an isolated process.
-pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namespaces, Ready), LabError> {
-    let has_netem = shape::has_netem()?;
+pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Network, Ready), LabError> {
+    let (by_line, note) = emulator(topology)?;
     let namespaces = make_namespaces(&topology.nodes)?;
+    let mut lines = by_line.then(Lines::new).transpose()?;
     for link in &topology.links {
-        make_link(link, &namespaces)?;
+        match &lines {
+            Some(lines) if lines::carries(link) => {
+                lines.make_link(link, |node| Ok(namespace_of(&namespaces, node)?.as_fd()))?;
+            }
+            _ => make_link(link, &namespaces)?,
+        }
     }
     for end in topology.ends() {
         in_node(&namespaces, &end.node, || configure(end))?;
@@ -54,7 +62,7 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
     for end in topology.ends() {
         addresses.insert(key(end), in_node(&namespaces, &end.node, || address(end))?);
     }
-    let mut notes = Vec::new();
+    let mut notes = Vec::from_iter(note);
     for node in &topology.nodes {
         notes.extend(in_node(&namespaces, &node.name, || equip(node, topology))?);
     }
@@ -64,13 +72,70 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Namesp
         let state = in_node(&namespaces, &end.node, || apply_napi(topology, end))?;
         napi.insert(key(end), state);
     }
-    shape_links(topology, &namespaces, has_netem)?;
+    if let Some(lines) = &mut lines {
+        topology.links.iter().filter(|link| lines::carries(link)).try_for_each(|link| lines.start(link))?;
+    }
+    let network = Network { topology: topology.clone(), namespaces, lines };
+    network.shape(|end| !end.egress.is_nothing() && !network.is_by_line(end), None)?;
+    let namespaces = &network.namespaces;
     let is_addressed = |node: &&Node| node.kind == NodeKind::Host && topology.address(&node.name).is_some();
     let hosts = topology.nodes.iter().filter(is_addressed);
-    let hosts = hosts.map(|node| host(node, topology, &namespaces, &addresses, &napi)).collect::<Result<_, _>>()?;
-    let fd = |node: &Node| Ok((node.name.clone(), namespace_of(&namespaces, &node.name)?.as_raw_fd()));
+    let hosts = hosts.map(|node| host(node, topology, namespaces, &addresses, &napi)).collect::<Result<_, _>>()?;
+    let fd = |node: &Node| Ok((node.name.clone(), namespace_of(namespaces, &node.name)?.as_raw_fd()));
     let nodes = topology.nodes.iter().map(fd).collect::<Result<_, LabError>>()?;
-    Ok((namespaces, Ready { user_namespace, hosts, nodes, programs_pid: None, notes }))
+    let lines_fd = network.lines.as_ref().map(Lines::file);
+    Ok((network, Ready { user_namespace, hosts, nodes, lines_fd, programs_pid: None, notes }))
+}
+
+/// A network that stands; it lives while this does.
+#[derive(Debug)]
+pub(crate) struct Network {
+    topology: Topology,
+    namespaces: Namespaces,
+    lines: Option<Lines>,
+}
+
+impl Network {
+    /// Gives every queue that delays this limit, or its own again, and lets the chances of delay lines begin anew.
+    pub(crate) fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
+        self.lines.iter().for_each(|lines| lines.limit(limit));
+        self.shape(|end| end.egress.needs_emulator() && !self.is_by_line(end), limit)
+    }
+
+    /// Whether a delay line does what is asked of what leaves here. It leaves to the kernel what needs no delay line.
+    fn is_by_line(&self, end: &End) -> bool {
+        end.egress.needs_emulator() && self.lines.is_some()
+    }
+
+    /// Shapes what leaves by these ends by the kernel.
+    fn shape(&self, is_meant: impl Fn(&End) -> bool, limit: Option<QueueLimit>) -> Result<(), LabError> {
+        for link in &self.topology.links {
+            for end in link.ends.iter().filter(|end| is_meant(end)) {
+                let end = End { egress: lines::limited(&end.egress, limit), ..end.clone() };
+                in_node(&self.namespaces, &end.node, || shape::apply(&end, link.mtu_bytes))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether delay lines do what needs an emulator, and a sentence that says who does where anybody must.
+fn emulator(topology: &Topology) -> Result<(bool, Option<String>), LabError> {
+    if !topology.ends().any(|end| end.egress.needs_emulator()) {
+        return Ok((false, None));
+    }
+    let by_line = match topology.delay_backend {
+        DelayBackend::Builtin => true,
+        DelayBackend::Auto => !shape::has_netem()?,
+        DelayBackend::Netem if shape::has_netem()? => false,
+        DelayBackend::Netem => return Err(LabError::NoNetem),
+    };
+    let who = match (by_line, topology.delay_backend) {
+        (false, _) => "the kernel's netem",
+        (true, DelayBackend::Builtin) => "bitcost's delay line, as asked",
+        (true, _) => "bitcost's delay line, because this kernel has no netem",
+    };
+    Ok((by_line, Some(format!("delay, jitter, loss, reordering and duplication are made by {who}"))))
 }
 
 /// Makes of a namespace with its devices the node that it is. Returns what this kernel does not have.
@@ -89,20 +154,6 @@ fn equip(node: &Node, topology: &Topology) -> Result<Vec<String>, LabError> {
         }
     }
     Ok(Vec::new())
-}
-
-/// Shapes every link by the kernel, and where that cannot by a line.
-fn shape_links(topology: &Topology, namespaces: &Namespaces, has_netem: bool) -> Result<(), LabError> {
-    let is_carried = |link: &&Link| delay::needs_line(link, has_netem);
-    let carried: Vec<delay::Carried> =
-        topology.links.iter().filter(is_carried).map(|link| delay::Carried { link }).collect();
-    delay::start(&carried)?;
-    for link in &topology.links {
-        for end in link.ends.iter().filter(|end| !end.egress.is_nothing()) {
-            in_node(namespaces, &end.node, || shape::apply(end, link.mtu_bytes))?;
-        }
-    }
-    Ok(())
 }
 
 fn make_namespaces(nodes: &[Node]) -> Result<Namespaces, LabError> {

@@ -5,14 +5,17 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sys::process::{NamespaceEntry, enter_before_exec};
 
-use crate::protocol::{Answer, Host, Ready, Request, read_line};
+use model::shaping::QueueLimit;
 use model::topology::Topology;
+use serde::Serialize;
 
+use crate::protocol::{Answer, Host, Order, Ready, Request, read_line};
 use crate::{Door, LabError};
 
 /// The hidden verb with which the program must call [`crate::holder::main`].
@@ -45,12 +48,27 @@ impl Lab {
 
     fn build(program: &Path, topology: &Topology, has_visitors: bool) -> Result<Self, LabError> {
         topology.check()?;
-        let mut holder = Holder::start(program)?;
+        let holder = Holder::start(program)?;
         let request = Request { controller_pid: std::process::id(), topology: topology.clone(), has_visitors };
         match holder.ask(&request)? {
             Answer::Ready(ready) => Ok(Self { holder, ready }),
             Answer::Failed(error) => Err(error),
+            Answer::Done => Err(LabError::holder("it answered what was not asked; use one version of bitcost")),
         }
+    }
+
+    /// Gives every queue that delays this limit, or its own again where it is `None`, and lets the chances of delay lines begin
+    /// anew.
+    pub fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
+        match self.holder.ask(&Order::LimitQueues(limit))? {
+            Answer::Failed(error) => Err(error),
+            Answer::Done | Answer::Ready(_) => Ok(()),
+        }
+    }
+
+    /// The file into which the counters of the delay lines are written; `None` where there are none.
+    pub fn lines_file(&self) -> Option<PathBuf> {
+        Some(PathBuf::from(format!("/proc/{}/fd/{}", self.holder_pid(), self.ready.lines_fd?)))
     }
 
     /// The hosts, in the order of the topology.
@@ -119,7 +137,13 @@ impl Lab {
 #[derive(Debug)]
 struct Holder {
     child: Child,
+    pipes: Mutex<Pipes>,
+}
+
+#[derive(Debug)]
+struct Pipes {
     input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
 }
 
 impl Holder {
@@ -132,11 +156,11 @@ impl Holder {
             .spawn();
         let mut child = spawned
             .map_err(|error| LabError::holder(format!("cannot start {} {HOLDER_VERB}: {error}", program.display())))?;
-        let input = child.stdin.take();
-        Ok(Self { child, input })
+        let pipes = Mutex::new(Pipes { input: child.stdin.take(), output: child.stdout.take() });
+        Ok(Self { child, pipes })
     }
 
-    fn ask(&mut self, request: &Request) -> Result<Answer, LabError> {
+    fn ask(&self, request: &impl Serialize) -> Result<Answer, LabError> {
         let limit_s = ANSWER_LIMIT.as_secs();
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::TimedOut => LabError::holder(format!("no answer within {limit_s} s; try again")),
@@ -146,8 +170,9 @@ impl Holder {
         let mut line = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let gone = || std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
-        self.input.as_mut().ok_or_else(|| failed(gone()))?.write_all(&line).map_err(failed)?;
-        let output = self.child.stdout.as_mut().ok_or_else(|| failed(gone()))?;
+        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        pipes.input.as_mut().ok_or_else(|| failed(gone()))?.write_all(&line).map_err(failed)?;
+        let output = pipes.output.as_mut().ok_or_else(|| failed(gone()))?;
         let answer = read_line(output, ANSWER_LIMIT).map_err(failed)?;
         serde_json::from_str(&answer).map_err(|error| failed(error.into()))
     }
@@ -155,7 +180,7 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        drop(self.input.take());
+        drop(self.pipes.lock().unwrap_or_else(PoisonError::into_inner).input.take());
         let deadline = Instant::now() + EXIT_LIMIT;
         while Instant::now() < deadline {
             if !matches!(self.child.try_wait(), Ok(None)) {

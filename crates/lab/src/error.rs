@@ -32,18 +32,12 @@ pub enum LabError {
         /// What is wrong in it.
         what: String,
     },
-    /// Nothing here can hold packets back, lose or copy them.
+    /// netem was asked for by name.
     #[error(
-        "cannot do this to what leaves by {device} ({shaping}): this kernel has no netem; load the module \
-         (sudo modprobe sch_netem), use a kernel with CONFIG_NET_SCH_NETEM, or leave delay, jitter, loss, reordering \
-         and duplication out"
+        "netem was asked for, and this kernel has none; load the module (sudo modprobe sch_netem), use a kernel with \
+         CONFIG_NET_SCH_NETEM, or take the delay line (delay_backend = \"builtin\" or \"auto\")"
     )]
-    NoDelay {
-        /// The device.
-        device: String,
-        /// What is asked there.
-        shaping: String,
-    },
+    NoNetem,
     /// A step of building failed.
     #[error("cannot build the lab: {happened}")]
     Build {

@@ -8,7 +8,7 @@
 //! | build | makes the namespaces, links and addresses |
 //! | node | what each kind of node is made of: bridges, forwarding, routes |
 //! | shape | the kernel's queues and shapers |
-//! | delay | which links the kernel cannot delay, and who does |
+//! | lines | links that a delay line carries |
 //! | napi | moves a device's receive work into a kernel thread of its own |
 //! | wire | the part of the network cards that is hardware |
 //! | programs | the PID namespace of a lab's visitors: the hidden verb `lab-programs` |
@@ -21,11 +21,11 @@
 
 mod build;
 mod controller;
-mod delay;
 pub mod diagnose;
 mod drawing;
 mod error;
 pub mod holder;
+mod lines;
 mod napi;
 mod node;
 pub mod programs;

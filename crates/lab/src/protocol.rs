@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use model::shaping::QueueLimit;
 use model::topology::Topology;
 
 use crate::LabError;
@@ -22,13 +23,23 @@ pub(crate) struct Request {
     pub(crate) has_visitors: bool,
 }
 
+/// What the controller asks of a lab that stands.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Order {
+    /// Give every queue that delays this limit, or its own again.
+    LimitQueues(Option<QueueLimit>),
+}
+
 /// The holder's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
     /// The lab stands.
     Ready(Ready),
-    /// It could not be built.
+    /// The order was obeyed.
+    Done,
+    /// It could not be built, or the order not obeyed.
     Failed(LabError),
 }
 
@@ -42,6 +53,8 @@ pub(crate) struct Ready {
     /// Every node, in the order of the topology: its name, and the number of the holder's file descriptor that refers to its
     /// network namespace.
     pub(crate) nodes: Vec<(String, i32)>,
+    /// The number of the holder's file descriptor of the file with the delay lines' counters; `None` without lines.
+    pub(crate) lines_fd: Option<i32>,
     /// The first process of the visitors' PID namespace; `None` where there are to be none.
     pub(crate) programs_pid: Option<u32>,
     /// What the kernel does not have of the links, a sentence each.

@@ -10,6 +10,7 @@ use crate::modes::{self, Mode};
 use crate::place::{IpVersion, Places};
 use crate::probes::Probes;
 use crate::record::Role;
+use crate::shaping::QueueLimit;
 use crate::sizes::Sizes;
 use crate::tcp_buffers::TcpBuffers;
 use crate::threads;
@@ -227,6 +228,9 @@ pub struct Conditions {
     /// What is asked of the hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<KnobWish>,
+    /// What may wait in each queue of the lab that delays; absent: what the lab says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator_queue_limit: Option<QueueLimit>,
     /// TCP congestion control, set per socket; absent: the host's default.
     pub congestion_control: Option<String>,
     /// `SO_SNDBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
@@ -331,6 +335,7 @@ impl Default for Conditions {
             mss: None,
             offloads: Offloads::AsFound,
             knobs: Vec::new(),
+            emulator_queue_limit: None,
             congestion_control: None,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,

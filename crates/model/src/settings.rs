@@ -17,6 +17,7 @@ use crate::probes::Probes;
 use crate::record::Role;
 use crate::sizes::{self, Sizes};
 use crate::tcp_buffers::{self, TcpBuffers};
+use crate::topology;
 use crate::units;
 
 /// What values a setting takes, and how they are written.
@@ -144,6 +145,11 @@ const CPUS: Kind = Kind::Form("CPUS", "CPU numbers, each once, such as \"0\", \"
     place::parse_cpus(text).is_some()
 });
 
+const QUEUE_LIMIT: Kind = Kind::Form(
+    "LIMIT",
+    "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"",
+    |text| topology::parse_limit(&Value::from(text)).is_ok(),
+);
 const SIZES: Kind = Kind::Form("SIZES", sizes::ALLOWED, |text| Sizes::parse(text).is_ok());
 
 const WORKLOADS: &[&str] = &["tcp_stream", "udp_stream", "tcp_rr", "udp_rr", "tcp_crr", "tcp_connect"];
@@ -272,6 +278,13 @@ pub const SETTINGS: &[Setting] = &[
                 c.ask(&knobs::OFFLOADS, v.word());
             }
         },
+    ),
+    row(
+        "emulator_queue_limit",
+        flag("emulator-queue-limit"),
+        QUEUE_LIMIT,
+        "what may wait in each queue of the lab that delays, instead of what the lab says",
+        |c, v| c.emulator_queue_limit = topology::parse_limit(&Value::from(v.word())).ok(),
     ),
     row("mtu_bytes", flag("device-mtu"), Kind::Knob(&knobs::MTU), "MTU of the interface", |c, v| {
         c.ask(&knobs::MTU, v.word());

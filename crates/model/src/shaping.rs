@@ -47,6 +47,30 @@ pub enum Shaper {
     Htb,
 }
 
+/// Who delays, loses, copies and reorders packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayBackend {
+    /// netem where the kernel has it, else the delay line.
+    #[default]
+    Auto,
+    /// The kernel's netem.
+    Netem,
+    /// bitcost's own delay line.
+    Builtin,
+}
+
+impl DelayBackend {
+    /// The names that lab files and the command line use.
+    pub const NAMES: [&str; 3] = ["auto", "netem", "builtin"];
+
+    /// The backend of this name.
+    pub fn named(name: &str) -> Option<DelayBackend> {
+        let all = [DelayBackend::Auto, DelayBackend::Netem, DelayBackend::Builtin];
+        DelayBackend::NAMES.into_iter().zip(all).find(|(known, _)| *known == name).map(|(_, backend)| backend)
+    }
+}
+
 /// How many may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

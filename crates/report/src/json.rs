@@ -6,6 +6,7 @@ use stats::Interval;
 use model::study::Label;
 
 use crate::checks;
+use crate::course::Course;
 use crate::summary::{CellSummary, ExcludedRun, ImprovementSummary, Note, Summary};
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`, `notes`, `ends`,
@@ -36,6 +37,12 @@ pub fn json(summary: &Summary) -> Value {
     });
     if !summary.checks.is_empty() {
         document["checks"] = checks::json(&summary.checks);
+    }
+    if !summary.courses.is_empty() {
+        document["courses"] = summary.courses.iter().map(Course::json).collect();
+    }
+    if !summary.why.falls.is_empty() {
+        document["why"] = summary.why.json();
     }
     if let Some(precision) = &summary.precision {
         document["until_interval"] = precision.json();

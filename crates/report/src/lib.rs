@@ -5,6 +5,7 @@
 
 mod checks;
 pub mod compare;
+mod course;
 mod exclude;
 pub mod frame;
 mod grid;
@@ -21,8 +22,10 @@ mod single;
 mod summary;
 mod tally;
 mod text;
+mod why;
 
 pub use checks::{CheckSummary, ClaimSummary, Verdict};
+pub use course::Course;
 pub use exclude::nothing_measured;
 pub use grid::{Lines, MetricTables, tables};
 pub use json::{json, json_text};
@@ -38,3 +41,4 @@ pub use summary::{
     run_views,
 };
 pub use text::{TextOptions, head, shown_metrics, text, title};
+pub use why::{Fall, Why};

@@ -11,10 +11,12 @@ use model::study::{Cell, LabSpec, Label, Study, StudyError};
 use stats::Interval;
 
 use crate::checks::{self, CheckSummary};
+use crate::course::Course;
 use crate::exclude;
 use crate::precision::Precision;
 use crate::rows::{self, RunRow, Status};
 use crate::tally::{Tally, not_in_force};
+use crate::why::Why;
 
 /// Name of the receive service demand by bytes received.
 pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
@@ -134,6 +136,10 @@ pub struct Summary {
     pub improvements: Vec<ImprovementSummary>,
     /// What the runs say to the study's statements.
     pub checks: Vec<CheckSummary>,
+    /// The course of each cell's middle run, where the study's table asks for each second.
+    pub courses: Vec<Course>,
+    /// Why the level that improves, or worsens, does: where cells set the limit of a queue that delays.
+    pub why: Why,
     /// Runs that have no place in the cells.
     pub excluded: Vec<ExcludedRun>,
     /// What was asked of the place and is not so, in words.
@@ -169,6 +175,11 @@ impl Summary {
             cell.expected = expected(&summary.study, &cell.levels);
         }
         summary.improvements = improvements(&summary, &runs.cells);
+        let limit = |cell: &Cell| (cell.name(), cell.conditions.emulator_queue_limit);
+        summary.why = Why::of(&summary, &plan.cells.iter().map(limit).collect::<Vec<_>>());
+        if summary.study.table.each_second {
+            summary.courses = runs.cells.iter().filter_map(CellRuns::middle).collect();
+        }
         if let Some(rule) = &summary.study.until {
             let cells: Vec<_> = plan.cells.iter().map(Cell::name).zip(&runs.cells).collect();
             summary.precision = Some(Precision::of(rule, &cells, plan.seed));
@@ -321,6 +332,8 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         cells: Vec::new(),
         improvements: Vec::new(),
         checks: Vec::new(),
+        courses: Vec::new(),
+        why: Why::default(),
         excluded: Vec::new(),
         place_notes: Vec::new(),
         notes: Vec::new(),
@@ -338,6 +351,8 @@ pub(crate) struct CellRuns {
     values: Vec<Vec<(u32, f64)>>,
     methods: Tally<Method>,
     unattributed: Tally<String>,
+    /// Throughput and course of each.
+    courses: Vec<(f64, Course)>,
 }
 
 impl CellRuns {
@@ -353,6 +368,13 @@ impl CellRuns {
     /// Block and value of the metric at this place of [`METRICS`].
     pub fn values(&self, metric: usize) -> &[(u32, f64)] {
         &self.values[metric]
+    }
+
+    /// The course of the run whose throughput is the median, or the next below it.
+    fn middle(&self) -> Option<Course> {
+        let mut order: Vec<&(f64, Course)> = self.courses.iter().collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order.get(order.len().checked_sub(1)? / 2).map(|(_, course)| course.clone())
     }
 
     /// Takes what a run has, in the order of [`METRICS`].
@@ -464,6 +486,8 @@ impl Runs {
         }
         self.cells[planned.cell].add(planned.block, &figures);
         self.cells[planned.cell].add_method(view);
+        let course = Course::of(&cell.levels, planned.index, view);
+        self.cells[planned.cell].courses.push((course.mbps[1].unwrap_or(0.0), course));
         for sentence in not_in_force(view) {
             self.notes.add(sentence);
         }

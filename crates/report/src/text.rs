@@ -40,6 +40,16 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
             page.table(&grid, options.width);
         }
     }
+    for course in &summary.courses {
+        page.blank();
+        page.text.push_str(&course.text());
+    }
+    let why = summary.why.paragraphs();
+    if !why.is_empty() {
+        page.blank();
+        page.heading("Why");
+        why.iter().for_each(|paragraph| page.paragraph("- ", paragraph));
+    }
     page.blank();
     for note in notes(summary) {
         page.paragraph(note.mark, &note.words);

@@ -188,6 +188,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("buffer_offset_bytes", "traffic/tests/calls.rs", "buffer_offset_bytes"),
     ("ring_buffers", "traffic/tests/calls.rs", "ring_buffers"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
+    ("emulator_queue_limit", "bitcost/tests/runs/delay.rs", "--emulator-queue-limit"),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
     ("beside", "bitcost/tests/runs/parts.rs", "workload.beside"),

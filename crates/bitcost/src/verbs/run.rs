@@ -20,6 +20,7 @@ use super::explain;
 use super::where_to::{self, Where};
 use crate::failure::Failure;
 use crate::format::Look;
+use crate::labs::Backend;
 use crate::opened::{Opened, report_cut};
 use crate::place::Prepared;
 use crate::{output, studies};
@@ -63,6 +64,8 @@ pub struct Arguments {
     /// Go on with the execution in this folder: run what is missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
+    #[command(flatten)]
+    backend: Backend,
     #[command(flatten)]
     look: Look,
 }
@@ -157,7 +160,8 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
 
 fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let study = studies::find(name)?;
+    let mut study = studies::find(name)?;
+    arguments.backend.apply_to(&mut study.lab);
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
@@ -208,10 +212,16 @@ fn command_line() -> Vec<String> {
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     let log = store::read(folder)?;
     report_cut(&log);
-    let (study, plan) = planned(&log)?;
+    let (mut study, plan) = planned(&log)?;
     if let Some(name) = &arguments.study {
         same_study(&studies::find(name)?, &study)?;
     }
+    // The lab as it was, with what the command line had changed of it.
+    let lab = log.events.iter().find_map(|event| match event {
+        Event::Prepared { lab: Some(lab), .. } if lab.network.is_some() => Some(lab.clone()),
+        _ => None,
+    });
+    study.lab = lab.map_or(study.lab, |lab| *lab);
     let writer = Writer::resume(&log)?;
     let before = log.events.iter().find(|event| matches!(event, Event::Prepared { .. }));
     let place = arguments.place.again(before)?;

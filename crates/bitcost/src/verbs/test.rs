@@ -24,6 +24,7 @@ use super::repeats::Repeats;
 use super::run::{new_seed, stop_on_signals};
 use crate::failure::Failure;
 use crate::hosts::Hosts;
+use crate::labs::Backend;
 use crate::place::{self, Facts, Prepared};
 use crate::{labs, mode_search, output};
 
@@ -61,6 +62,8 @@ pub struct Arguments {
     topology: String,
     #[command(flatten)]
     repeats: Repeats,
+    #[command(flatten)]
+    backend: Backend,
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
@@ -132,7 +135,8 @@ impl FromArgMatches for Settings {
 /// Makes the run and prints its result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
-    let lab = (!arguments.hosts.are_named()).then(|| labs::spec(&arguments.topology, arguments.mtu)).transpose()?;
+    let mut lab = (!arguments.hosts.are_named()).then(|| labs::spec(&arguments.topology, arguments.mtu)).transpose()?;
+    lab.iter_mut().for_each(|lab| arguments.backend.apply_to(lab));
     // What fits the interfaces of named hosts is known only later.
     let lab_mtu = lab.as_ref().map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
     let mut asked = conditions(arguments, lab_mtu)?;
@@ -183,6 +187,10 @@ fn prepare<'a>(
     stop: &'a AtomicBool,
 ) -> Result<Prepared<'a>, Failure> {
     if let Some(named) = arguments.hosts.named(None)? {
+        if conditions.emulator_queue_limit.is_some() || arguments.backend.delay_backend.is_some() {
+            let why = "--emulator-queue-limit and --delay-backend are for labs; leave them out between named hosts";
+            return Err(Failure::Usage(why.to_owned()));
+        }
         return named.prepare(&conditions.places, stop);
     }
     let Some(lab) = lab else { return Err(Failure::Usage("no lab and no hosts are named".to_owned())) };

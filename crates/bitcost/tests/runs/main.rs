@@ -8,6 +8,7 @@ mod bench;
 mod broken_off;
 mod counters;
 mod cut;
+mod delay;
 mod host;
 mod hosts;
 mod knobs;
@@ -76,6 +77,8 @@ fn main() {
         ("many_labs_stand_beside_each_other", Host, labs::many),
         ("a_shaped_lab_keeps_its_rate", Host, labs::shaped),
         ("tcp_gets_the_room_that_was_asked_for", Host, labs::sized),
+        ("a_delay_line_is_recorded_with_what_it_dropped", Host, delay::recorded),
+        ("a_queue_limit_without_a_queue_is_refused", Host, delay::asked_in_vain),
         ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
         ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
         ("wishes_that_a_host_cannot_fulfil_are_refused", PrivateNetwork, left_changed::refused_wishes),

@@ -92,6 +92,8 @@ pub struct TableSpec {
     pub metrics: Vec<String>,
     /// The improvement row.
     pub improvement: Option<Improvement>,
+    /// Whether each cell's middle run is shown second by second.
+    pub each_second: bool,
 }
 
 /// One cell's figures as the question's author printed them.

@@ -197,9 +197,10 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
             columns: factors.get(1).map(|factor| factor.name.clone()),
             metrics: Vec::new(),
             improvement: None,
+            each_second: false,
         });
     };
-    section.only(&["rows", "columns", "metrics", "improvement"])?;
+    section.only(&["rows", "columns", "metrics", "improvement", "each_second"])?;
     let rows = section.required_text("rows")?;
     known_factor(&section, "rows", &rows, factors)?;
     let columns = section.text("columns")?;
@@ -215,7 +216,8 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
     };
     let metrics = section.typed("metrics", "a list of metric names", words)?.unwrap_or_default();
     let improvement = improvement(&section, factors)?;
-    Ok(TableSpec { rows, columns, metrics, improvement })
+    let each_second = section.typed("each_second", "true or false", Value::as_bool)?.unwrap_or_default();
+    Ok(TableSpec { rows, columns, metrics, improvement, each_second })
 }
 
 fn pictures(top: &Section) -> Result<Option<Vec<Picture>>, StudyError> {

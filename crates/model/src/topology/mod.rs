@@ -13,13 +13,14 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::shaping::Shaping;
+use crate::shaping::{DelayBackend, Shaping};
 
 pub use check::{At, Problem};
 pub use lint::{Ground, Lint};
 pub use path::Path;
 pub use presets::{PRESETS, Preset, Size};
-pub use quantity::{show_rate, show_shaping, show_time};
+pub(crate) use quantity::limit as parse_limit;
+pub use quantity::{show_limit, show_rate, show_shaping, show_time};
 pub use read::parse;
 pub(crate) use read::{KEYS, read};
 pub use write::to_toml;
@@ -34,6 +35,9 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Where the receive work of the hosts' devices is done.
     pub napi: Napi,
+    /// Who delays packets.
+    #[serde(default)]
+    pub delay_backend: DelayBackend,
 }
 
 /// A node of a topology.

@@ -9,12 +9,12 @@ use super::fill::{Addressing, everything};
 use super::presets::Preset;
 use super::{Address, At, End, Link, Napi, Node, NodeKind, Problem, Route, Topology, quantity};
 use crate::near::did_you_mean;
-use crate::shaping::{Shaper, Shaping};
+use crate::shaping::{DelayBackend, Shaper, Shaping};
 use crate::study::StudyError;
 use crate::study::section::{Section, Source};
 
 /// The keys of a lab file and of a study's `[lab]`.
-pub const KEYS: [&str; 15] = [
+pub const KEYS: [&str; 16] = [
     "topology",
     "size",
     "hosts",
@@ -30,6 +30,7 @@ pub const KEYS: [&str; 15] = [
     "ipv6",
     "mtu_bytes",
     "napi",
+    "delay_backend",
 ];
 
 /// The keys of a link and of a direction that shape it.
@@ -144,6 +145,10 @@ impl Draft {
         };
         if let Some(napi) = section.typed("napi", "\"threaded\" or \"inline\"", napi)? {
             self.topology.napi = napi;
+        }
+        let backend = |value: &Value| DelayBackend::named(value.as_str()?);
+        if let Some(backend) = section.typed("delay_backend", "\"auto\", \"netem\" or \"builtin\"", backend)? {
+            self.topology.delay_backend = backend;
         }
         if let Some(ipv6) = section.typed("ipv6", "true or false", Value::as_bool)? {
             self.addressing.ipv6 = ipv6;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::quantity::{show_limit, show_rate, show_share, show_time};
 use super::{End, Napi, Node, NodeKind, Topology};
-use crate::shaping::{Shaper, Shaping};
+use crate::shaping::{DelayBackend, Shaper, Shaping};
 
 /// The text of a lab file with everything said: names of devices only where they are not those by order.
 pub fn to_toml(topology: &Topology) -> String {
@@ -23,6 +23,11 @@ pub fn to_toml(topology: &Topology) -> String {
     }
     if topology.napi == Napi::Inline {
         text += "napi = \"inline\"\n";
+    }
+    match topology.delay_backend {
+        DelayBackend::Auto => {}
+        DelayBackend::Netem => text += "delay_backend = \"netem\"\n",
+        DelayBackend::Builtin => text += "delay_backend = \"builtin\"\n",
     }
     let gro_off: Vec<String> = topology.ends().filter(|end| end.gro_off).map(|end| quoted(&end.device)).collect();
     if !gro_off.is_empty() {

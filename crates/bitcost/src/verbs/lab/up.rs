@@ -8,7 +8,7 @@ use lab::registry::{Claim, Description, Wish};
 use lab::{Lab, NapiState};
 
 use crate::failure::Failure;
-use crate::labs::{self, Change, Named};
+use crate::labs::{self, Backend, Change, Named};
 use crate::output;
 use crate::verbs::run::stop_on_signals;
 
@@ -22,6 +22,8 @@ pub struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     change: Change,
+    #[command(flatten)]
+    backend: Backend,
 }
 
 /// How often it is looked whether the lab still stands.
@@ -43,7 +45,8 @@ fn is_name(text: &str) -> bool {
 /// Builds the lab and keeps it until a signal, `bitcost lab down`, or its end.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
-    let Named { name, topology, warnings, commands } = labs::find(&arguments.lab, arguments.change)?;
+    let Named { name, mut topology, warnings, commands } = labs::find(&arguments.lab, arguments.change)?;
+    arguments.backend.apply(&mut topology);
     super::super::host::check_is_as_found()?;
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     for command in &commands {

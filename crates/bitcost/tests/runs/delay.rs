@@ -1,0 +1,93 @@
+//! Delay lines of a lab: what a run over one records, and what the queue of one does to a flow.
+
+use model::event::Event;
+use model::record::EndRecord;
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// Two queues on one path of 10 ms: one that drops, and one that does not.
+const STUDY: &str = r#"title = "Two queues"
+question = "Which one drops?"
+[lab]
+hosts = ["h1", "h2"]
+napi = "inline"
+delay_backend = "builtin"
+[[lab.link]]
+ends = ["h1", "h2"]
+[lab.egress.h1-eth0]
+delay = "10ms"
+[workload]
+workload = "udp_stream"
+message_size_bytes = 1000
+rate_bps = "8M"
+warmup_s = 0
+duration_s = 0.5
+[[factor]]
+name = "queue"
+levels = [
+  { label = "short", emulator_queue_limit = "2 packets" },
+  { label = "long", emulator_queue_limit = "50000 packets" },
+]
+[[factor]]
+name = "offloads"
+levels = ["on"]
+[run]
+blocks = 1
+[table]
+rows = "queue"
+metrics = ["throughput_mbps", "emulator_dropped_packets"]
+improvement = { factor = "queue", from = "long", to = "short" }
+each_second = true
+"#;
+
+/// The senders' records, in the order of the cells.
+fn senders(bench: &Bench) -> Vec<EndRecord> {
+    let log = bench.log();
+    let cells = |run: u32| crate::bench::plan(&log).runs.iter().find(|planned| planned.index == run).unwrap().cell;
+    let ended = |event: &Event| match event {
+        Event::RunEnded { run, sender, .. } => Some((cells(*run), (**sender).clone())),
+        _ => None,
+    };
+    let mut found: Vec<(usize, EndRecord)> = log.events.iter().filter_map(ended).collect();
+    found.sort_by_key(|(cell, _)| *cell);
+    found.into_iter().map(|(_, record)| record).collect()
+}
+
+pub fn recorded() {
+    let bench = Bench::new();
+    bench.write("queues.toml", STUDY);
+    let done = bench.bitcost(&["run", "queues.toml", "--json"]);
+    done.assert_code(0);
+    let [short, long]: [EndRecord; 2] = senders(&bench).try_into().unwrap();
+    let last = |record: &EndRecord| record.samples.last().unwrap().lines.clone();
+    for record in [&short, &long] {
+        let lines = last(record);
+        assert_eq!(lines.iter().map(|line| line.device.as_str()).collect::<Vec<_>>(), ["h1-eth0", "h2-eth0"]);
+        assert!(lines[0].departed.packets > 0 && !lines[0].late.is_empty() && lines[0].cpu_ns > 0);
+        assert!(record.samples.last().unwrap().queues.iter().any(|queue| queue.kind == "delay_line"));
+    }
+    // 1000 datagrams a second with 10 ms of delay are ten on their way, and room is for two.
+    assert!(last(&short)[0].overflowed.packets > 0);
+    let grown = last(&long)[0].overflowed.packets - long.samples.first().unwrap().lines[0].overflowed.packets;
+    assert_eq!(grown, 0);
+    let in_force = short.in_force.iter().find(|setting| setting.name == "emulator_queue_limit").unwrap();
+    assert_eq!(in_force.actual.as_deref(), Some("2 packets"));
+    let document: Value = done.json();
+    let drops = |cell: usize| document["cells"][cell]["emulator_dropped_packets"]["median"].as_f64().unwrap();
+    assert!(drops(0) > 0.0 && drops(1) == 0.0, "{}", done.stdout);
+    assert_eq!(document["courses"].as_array().unwrap().len(), 2);
+    let notes = document["place_notes"].to_string();
+    assert!(notes.contains("delay line, as asked"), "{notes}");
+}
+
+pub fn asked_in_vain() {
+    let bench = Bench::new();
+    let test = ["test", "tcp", "-t", "0.2s", "--emulator-queue-limit", "9 packets"];
+    let done = bench.bitcost(&test);
+    assert_ne!(done.code, Some(0));
+    assert!(done.stderr.contains("nothing in this lab delays"), "{}", done.stderr);
+    let done = bench.bitcost(&[&test[..], &["--sender", "local", "--receiver", "local"]].concat());
+    done.assert_code(2);
+    assert!(done.stderr.contains("are for labs"), "{}", done.stderr);
+}

@@ -1,0 +1,126 @@
+//! The course of a cell's middle run, second by second, and who dropped what on its way: as text and as JSON.
+
+use std::fmt::Write;
+
+use metrics::{QueueDrops, RunView, Second, metric, queue_drops, seconds};
+use model::study::Label;
+use serde_json::{Value, json};
+
+use crate::number;
+use crate::summary::name;
+
+/// Bytes of iperf3's MBytes.
+const MBYTES: f64 = 1_048_576.0;
+
+/// The run of a cell whose throughput is the median, or the next below it.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Factor and level.
+    pub levels: Vec<(String, Label)>,
+    /// The run's place in the order, from 0.
+    pub run: u32,
+    /// Its seconds.
+    pub seconds: Vec<Second>,
+    /// At the sender and at the receiver.
+    pub mbps: [Option<f64>; 2],
+    /// Segments sent again.
+    pub retransmits: Option<f64>,
+    /// What each queue between the ends dropped.
+    pub drops: Vec<QueueDrops>,
+}
+
+impl Course {
+    pub(crate) fn of(levels: &[(String, Label)], run: u32, view: &RunView) -> Course {
+        let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(view));
+        Course {
+            levels: levels.to_vec(),
+            run,
+            seconds: seconds(view),
+            mbps: [figure("send_throughput_mbps"), figure("throughput_mbps")],
+            retransmits: figure("retransmits"),
+            drops: queue_drops(view),
+        }
+    }
+
+    /// The lines that iperf3 would print, with the cell's name before and what was dropped behind.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{} (run {})\n", name(&self.levels), self.run + 1);
+        text += "  Interval           Transfer        Bitrate         Retr  Cwnd\n";
+        for second in &self.seconds {
+            let _ = writeln!(text, "{}", line(second));
+        }
+        for (end, mbps) in ["sender", "receiver"].into_iter().zip(self.mbps) {
+            if let Some(mbps) = mbps {
+                let _ = writeln!(text, "  all                                {mbps:>5.0} Mbits/sec              {end}");
+            }
+        }
+        let dropped: Vec<String> = self.drops.iter().filter(|queue| queue.packets > 0).map(told).collect();
+        if !dropped.is_empty() || !self.drops.is_empty() {
+            let dropped = if dropped.is_empty() { "nothing".to_owned() } else { dropped.join(", ") };
+            let _ = writeln!(text, "  dropped on the way: {dropped}");
+        }
+        text
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let levels: serde_json::Map<String, Value> =
+            self.levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect();
+        let second = |second: &Second| {
+            let Second { from_s, to_s, bytes, retransmits, window_bytes } = second;
+            json!({ "from_s": from_s, "to_s": to_s, "bytes": bytes, "retransmits": retransmits, "window_bytes": window_bytes })
+        };
+        let drops = self
+            .drops
+            .iter()
+            .map(|QueueDrops { device, kind, packets }| json!({ "device": device, "kind": kind, "packets": packets }));
+        json!({
+            "levels": levels,
+            "run": self.run,
+            "seconds": self.seconds.iter().map(second).collect::<Vec<_>>(),
+            "drops": drops.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn told(QueueDrops { device, kind, packets }: &QueueDrops) -> String {
+    format!("{packets} packets at {device} ({kind})")
+}
+
+fn line(second: &Second) -> String {
+    let Second { from_s, to_s, bytes, retransmits, window_bytes } = second;
+    let mbps = *bytes as f64 * 8.0 / 1e6 / (to_s - from_s);
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let again = or_dash(retransmits.map(|count| count.to_string()));
+    let window = or_dash(window_bytes.map(|bytes| format!("{} MBytes", number::plain(bytes as f64 / MBYTES))));
+    let transfer = number::plain(*bytes as f64 / MBYTES);
+    format!("  {from_s:>5.2}-{to_s:<5.2} sec  {transfer:>6} MBytes  {mbps:>6.0} Mbits/sec  {again:>5}  {window}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_look_as_iperf3_prints_them() {
+        let second = Second {
+            from_s: 0.0,
+            to_s: 1.0,
+            bytes: 59_978_547,
+            retransmits: Some(1915),
+            window_bytes: Some(1_184_890),
+        };
+        assert_eq!(line(&second), "   0.00-1.00  sec    57.2 MBytes     480 Mbits/sec   1915  1.13 MBytes");
+        let course = Course {
+            levels: vec![("queue".into(), Label::Text("1000 packets".into()))],
+            run: 3,
+            seconds: vec![Second { retransmits: None, window_bytes: None, ..second }],
+            mbps: [Some(467.0), Some(456.0)],
+            retransmits: Some(1916.0),
+            drops: vec![QueueDrops { device: "s1-eth2".into(), kind: "netem".into(), packets: 1900 }],
+        };
+        let text = course.text();
+        assert!(text.starts_with("1000 packets (run 4)\n"), "{text}");
+        assert!(text.contains("  456 Mbits/sec              receiver\n"), "{text}");
+        assert!(text.ends_with("dropped on the way: 1900 packets at s1-eth2 (netem)\n"), "{text}");
+    }
+}
