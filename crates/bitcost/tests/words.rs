@@ -94,7 +94,8 @@ fn each_study_has_a_short_form_and_its_document_s_lengths() {
     let list = printed(&["studies"]);
     for study in list.lines().filter(|line| !line.starts_with(' ')) {
         for form in ["--ci", "--like-the-document"] {
-            let plan = printed(&["plan", study, form]);
+            let (code, plan, said) = bitcost(Path::new("."), &["plan", study, form]);
+            assert!(code == Some(0) && said.lines().all(|line| line.starts_with("lint: ")), "{study} {form}: {said}");
             assert!(plan.contains(" block") && plan.contains("; about "), "{study} {form}: {plan}");
         }
     }
