@@ -136,7 +136,7 @@ impl Acceptor {
         token: &Token,
         patience: Duration,
     ) -> Result<Acceptor, TrafficError> {
-        let first = tcp_stream::accept_sender(&listener, address, token, patience)?;
+        let first = tcp_stream::accept_sender(conditions, &listener, address, token, patience)?;
         let peer = first.peer_addr().map_err(TrafficError::system("the sender's address"))?.ip();
         let spins = conditions.waiting == Waiting::Spin;
         listener.set_nonblocking(spins).map_err(TrafficError::system("set whether accepting waits"))?;

@@ -15,7 +15,7 @@ use crate::calls::Calls;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
-use crate::options::{self, tcp_info};
+use crate::options::tcp_info;
 use crate::tcp_stream;
 use crate::transactions::{Asker, Exchange, transaction_bytes};
 
@@ -53,8 +53,7 @@ impl Pending for Waiting {
 
     fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
         let Waiting { listener, address, conditions, token } = *self;
-        let stream = tcp_stream::accept_sender(&listener, address, &token, patience)?;
-        options::set_accepted(&stream, conditions.priority)?;
+        let stream = tcp_stream::accept_sender(&conditions, &listener, address, &token, patience)?;
         let in_force = tcp_stream::in_force(&stream, &conditions, true);
         let server = Server {
             stream,

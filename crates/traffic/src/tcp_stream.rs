@@ -173,8 +173,7 @@ impl Pending for Waiting {
 
     fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
         let Waiting { listener, address, conditions, token } = *self;
-        let stream = accept_sender(&listener, address, &token, patience)?;
-        options::set_accepted(&stream, conditions.priority)?;
+        let stream = accept_sender(&conditions, &listener, address, &token, patience)?;
         if let Some(bytes) = conditions.receive_low_water_bytes {
             socket::set_int(&stream, SO_RCVLOWAT, i32::try_from(bytes).unwrap_or(i32::MAX))
                 .map_err(TrafficError::system(format!("SO_RCVLOWAT of {bytes} bytes")))?;
@@ -195,16 +194,19 @@ impl Pending for Waiting {
     }
 }
 
-/// The connection of the first who shows the run's token.
+/// The connection of the first who shows the run's token, with the options that it does not take from its listener.
 pub fn accept_sender(
+    conditions: &Conditions,
     listener: &TcpListener,
     address: SocketAddr,
     token: &Token,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    accept_with_token(listener, token, patience).map_err(|error| {
+    let stream = accept_with_token(listener, token, patience).map_err(|error| {
         TrafficError::Peer(format!("no sender showed the run's token at {address} within {patience:?}: {error}"))
-    })
+    })?;
+    options::set_accepted(&stream, conditions.priority)?;
+    Ok(stream)
 }
 
 /// Takes connections until one shows the token; others are closed.

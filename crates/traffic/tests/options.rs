@@ -108,6 +108,9 @@ const PROOFS: &[Proof] = &[
     proof("priority", "5", UdpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
     proof("priority", "5", TcpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
     proof("priority", "5", TcpRr, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
+    // Where they meet, both ends compare what is asked with what their connection says.
+    proof("priority", "5", Workload::TcpCrr, |c| drop(meet(c))),
+    proof("priority", "5", Workload::TcpConnect, |c| drop(meet(c))),
     proof("waiting", "spin", TcpStream, idle_receiver_works),
     proof("waiting", "spin", UdpStream, idle_receiver_works),
     proof("busy_poll_us", "37", TcpStream, |c| is(c, option::SO_BUSY_POLL, &BOTH, 37)),
