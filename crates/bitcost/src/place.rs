@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use drive::{Between, DriveError, Ends, Session, Way};
 use lab::{Lab, LabError, NapiState};
@@ -214,16 +213,7 @@ fn way(lab: &Arc<Lab>, name: &str, seen: Seen, cpus: Vec<u32>) -> Result<Way, Fa
         lab.command_in(&name, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way {
-        place,
-        command: Box::new(command),
-        device,
-        addresses,
-        cpus,
-        explain: None,
-        opening: None,
-        patience: Duration::ZERO,
-    })
+    Ok(Way { device, addresses, cpus, ..Way::new(place, command) })
 }
 
 /// What is said where both ends share the only CPU.

@@ -47,6 +47,22 @@ pub struct Way {
     pub patience: Duration,
 }
 
+impl Way {
+    /// A way that needs nothing but its command.
+    pub fn new(place: String, command: impl FnMut() -> Result<Command, String> + 'static) -> Way {
+        Way {
+            place,
+            command: Box::new(command),
+            device: String::new(),
+            addresses: Vec::new(),
+            cpus: Vec::new(),
+            explain: None,
+            opening: None,
+            patience: Duration::ZERO,
+        }
+    }
+}
+
 /// Tells how a command ended, from its exit code (absent after a signal) and the end of what it wrote to standard error.
 pub type Explain = Rc<dyn Fn(Option<i32>, &str) -> String>;
 

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 
 use metrics::{QueueDrops, RunView, Second, metric, queue_drops, seconds};
-use model::study::Label;
+use model::study::{Label, phrase};
 use serde_json::{Value, json};
 
 use crate::number;
-use crate::summary::name;
 
 /// Bytes of iperf3's MBytes.
 const MBYTES: f64 = 1_048_576.0;
@@ -44,7 +43,7 @@ impl Course {
 
     /// The lines that iperf3 would print, with the cell's name before and what was dropped behind.
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{} (run {})\n", name(&self.levels), self.run + 1);
+        let mut text = format!("{} (run {})\n", phrase(&self.levels), self.run + 1);
         text += "  Interval           Transfer        Bitrate         Retr  Cwnd\n";
         for second in &self.seconds {
             let _ = writeln!(text, "{}", line(second));

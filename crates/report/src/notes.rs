@@ -6,9 +6,10 @@ use metrics::{METRICS, Method, metric};
 
 use crate::checks;
 use crate::grid::Grid;
-use crate::summary::{CellSummary, Summary, name};
+use crate::summary::{CellSummary, Summary};
 use crate::tally::Tally;
 use crate::text::{runs, shown_metrics};
+use model::study::phrase;
 
 /// One thing to know: what it is about, and the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ fn left_out(summary: &Summary) -> Vec<String> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("{word} {}{more} ({}): {reason}", numbers.join(", "), name(levels))
+        format!("{word} {}{more} ({}): {reason}", numbers.join(", "), phrase(levels))
     };
     let mut sentences: Vec<String> = groups.iter().take(NAMED).map(sentence).collect();
     if let Some(more) = groups.len().checked_sub(NAMED).filter(|more| *more > 0) {

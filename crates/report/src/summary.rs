@@ -7,7 +7,7 @@ use model::event::{EndDescription, Event, FailureKind};
 use model::imported::ImportedRun;
 use model::plan::{Plan, PlannedRun};
 use model::record::{EndRecord, Role};
-use model::study::{Cell, LabSpec, Label, Study, StudyError};
+use model::study::{Cell, LabSpec, Label, Study, StudyError, phrase};
 use stats::Interval;
 
 use crate::checks::{self, CheckSummary};
@@ -68,7 +68,7 @@ impl CellSummary {
 
     /// The levels in one short phrase: `1024 · UDP`.
     pub fn name(&self) -> String {
-        name(&self.levels)
+        phrase(&self.levels)
     }
 }
 
@@ -201,11 +201,6 @@ impl Summary {
     pub fn improvement(&self, levels: &[(String, Label)]) -> Option<&ImprovementSummary> {
         self.improvements.iter().find(|improvement| has(&improvement.levels, levels))
     }
-}
-
-/// The levels in one short phrase.
-pub(crate) fn name(levels: &[(String, Label)]) -> String {
-    levels.iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>().join(" · ")
 }
 
 fn has(levels: &[(String, Label)], wanted: &[(String, Label)]) -> bool {

@@ -3,11 +3,11 @@
 //! Everything said is computed from the cells' figures.
 
 use model::shaping::QueueLimit;
-use model::study::Label;
+use model::study::{Label, phrase};
 use model::topology::show_limit;
 use serde_json::{Value, json};
 
-use crate::summary::{CellSummary, ImprovementSummary, Summary, name};
+use crate::summary::{CellSummary, ImprovementSummary, Summary};
 
 /// The figure that falls.
 const FIGURE: &str = "throughput_mbps";
@@ -77,7 +77,7 @@ impl Fall {
         let Fall { levels, mbps: [from, to], change_pct, interval_pct, expected_pct, evidence, .. } = self;
         let bounds = interval_pct.map_or_else(String::new, |[low, high]| format!(" [{low:+.0}, {high:+.0}]"));
         let document = expected_pct.map_or_else(String::new, |pct| format!(" (document: {pct:+.0} %)"));
-        let mut text = format!("{}: {from:.0} → {to:.0} Mbit/s, {change_pct:+.0} %{bounds}{document}", name(levels));
+        let mut text = format!("{}: {from:.0} → {to:.0} Mbit/s, {change_pct:+.0} %{bounds}{document}", phrase(levels));
         let [drops, again, window] = evidence;
         if let Some(drops) = drops {
             text += &format!("; the queue that delays, with room for {}, dropped {drops:.0} packets", self.room());
@@ -154,7 +154,7 @@ fn verdict(short: &Fall, long: &Fall) -> Option<String> {
         return None;
     }
     let same: Vec<_> = short.levels.iter().filter(|level| long.levels.contains(level)).cloned().collect();
-    let at = if same.is_empty() { String::new() } else { format!("{}: ", name(&same)) };
+    let at = if same.is_empty() { String::new() } else { format!("{}: ", phrase(&same)) };
     if !short.is_real() {
         return Some(format!("{at}with room for {less} packets there is no fall to explain"));
     }

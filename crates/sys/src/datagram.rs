@@ -105,14 +105,7 @@ impl List {
         let mut memory = vec![fill; count * room].into_boxed_slice();
         let part = |memory: &mut [u8]| libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
         let mut parts: Box<[libc::iovec]> = memory.chunks_exact_mut(room).map(part).collect();
-        let header = |part: &mut libc::iovec| {
-            // SAFETY: `mmsghdr` is integers and pointers only, so zero is valid.
-            let mut header: libc::mmsghdr = unsafe { socket::zeroed() };
-            header.msg_hdr.msg_iov = std::ptr::from_mut(part);
-            header.msg_hdr.msg_iovlen = 1;
-            header
-        };
-        let headers = parts.iter_mut().map(header).collect();
+        let headers = parts.iter_mut().map(socket::message_of).collect();
         List { memory, room, parts, headers }
     }
 

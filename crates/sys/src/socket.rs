@@ -156,6 +156,15 @@ pub(crate) unsafe fn zeroed<T>() -> T {
     unsafe { MaybeUninit::<T>::zeroed().assume_init() }
 }
 
+/// What `sendmmsg` and `recvmmsg` take for a message of one part; it points to the part.
+pub(crate) fn message_of(part: &mut libc::iovec) -> libc::mmsghdr {
+    // SAFETY: `mmsghdr` is integers and pointers only, so zero is valid.
+    let mut message: libc::mmsghdr = unsafe { zeroed() };
+    message.msg_hdr.msg_iov = std::ptr::from_mut(part);
+    message.msg_hdr.msg_iovlen = 1;
+    message
+}
+
 const SO_MAX_PACING_RATE: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_MAX_PACING_RATE };
 
 /// Asks the kernel to pace what the socket sends, in bytes per second (socket(7), tc-fq(8)). TCP does so

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use drive::{Ends, Session, Way};
@@ -95,16 +94,7 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
         lab.command_in(host, &mut command).map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way {
-        place: format!("netns:{host}"),
-        command: Box::new(command),
-        device,
-        addresses,
-        cpus: vec![cpu],
-        explain: None,
-        opening: None,
-        patience: Duration::ZERO,
-    })
+    Ok(Way { device, addresses, cpus: vec![cpu], ..Way::new(format!("netns:{host}"), command) })
 }
 
 fn one_run(conditions: Conditions) -> Plan {

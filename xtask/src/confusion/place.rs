@@ -102,16 +102,7 @@ impl Place {
             lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
             Ok(command)
         };
-        Ok(Way {
-            place: format!("netns:{name}"),
-            command: Box::new(command),
-            device,
-            addresses,
-            cpus: vec![cpu],
-            explain: None,
-            opening: None,
-            patience: std::time::Duration::ZERO,
-        })
+        Ok(Way { device, addresses, cpus: vec![cpu], ..Way::new(format!("netns:{name}"), command) })
     }
 }
 

@@ -66,7 +66,7 @@ impl Named {
         };
         let explain = sudo.then(|| -> Explain { Rc::new(|code, said| meaning("local", "this program", code, said)) });
         let place = Host::Local.place();
-        Way { explain, ..bare(place, Box::new(command)) }
+        Way { explain, ..Way::new(place, command) }
     }
 
     fn there(&self, name: &str, own: Arc<Own>) -> Way {
@@ -91,15 +91,9 @@ impl Named {
         let explain: Explain = Rc::new(move |code, said| meaning(&host, &program, code, said));
         let host = name.to_owned();
         let opening = self.spec.remote_program.is_none().then(|| opening::Talk { own, host }.into_opening());
-        let way = bare(Host::Ssh(name.to_owned()).place(), Box::new(command));
+        let way = Way::new(Host::Ssh(name.to_owned()).place(), command);
         Way { explain: Some(explain), opening, patience: PATIENCE, ..way }
     }
-}
-
-/// A way that needs nothing but its command.
-fn bare(place: String, command: Box<dyn FnMut() -> Result<Command, String>>) -> Way {
-    let (device, addresses, cpus) = (String::new(), Vec::new(), Vec::new());
-    Way { place, command, device, addresses, cpus, explain: None, opening: None, patience: Duration::ZERO }
 }
 
 /// The remote shell reads it: nothing that means something to a shell.

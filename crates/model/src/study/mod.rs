@@ -202,9 +202,13 @@ impl Cell {
 
     /// The levels in one short phrase: `1024 · UDP`.
     pub fn name(&self) -> String {
-        let labels: Vec<String> = self.levels.iter().map(|(_, label)| label.to_string()).collect();
-        labels.join(" · ")
+        phrase(&self.levels)
     }
+}
+
+/// Levels in one short phrase: `1024 · UDP`.
+pub fn phrase(levels: &[(String, Label)]) -> String {
+    levels.iter().map(|(_, label)| label.to_string()).collect::<Vec<_>>().join(" · ")
 }
 
 impl Study {

@@ -1,10 +1,11 @@
 //! Statements as lines for people and as JSON for programs.
 
+use model::study;
 use model::study::check::{Along, Claim, Figure, Levels};
 use serde_json::{Map, Value, json};
 
 use super::{CheckSummary, ClaimSummary, Verdict};
-use crate::{number, summary};
+use crate::number;
 
 /// One line: a mark that further lines stand in under, and the words.
 pub(crate) struct Line {
@@ -32,7 +33,7 @@ pub(crate) fn lines(checks: &[CheckSummary]) -> Vec<Line> {
 /// `Send service demand, 1024 ÷ 8192 (UDP): 4.65 [3.02, 5.43]; asked 2 to 6`.
 fn sentence(claim: &ClaimSummary) -> String {
     let title = metrics::metric(&claim.claim.metric).map_or(claim.claim.metric.as_str(), |metric| metric.title);
-    let place = if claim.levels.is_empty() { String::new() } else { format!(" ({})", summary::name(&claim.levels)) };
+    let place = if claim.levels.is_empty() { String::new() } else { format!(" ({})", study::phrase(&claim.levels)) };
     let value = match &claim.interval {
         Some(interval) => number::interval(interval),
         None => "no value, a cell that it needs has none".to_owned(),
@@ -49,17 +50,17 @@ fn sentence(claim: &ClaimSummary) -> String {
 fn phrase(figure: &Figure) -> String {
     match figure {
         Figure::Value(of) if of.is_empty() => String::new(),
-        Figure::Value(of) => format!(", {}", summary::name(of)),
-        Figure::Ratio(of, to) => format!(", {} ÷ {}", summary::name(of), summary::name(to)),
-        Figure::Difference(of, to) => format!(", {} − {}", summary::name(of), summary::name(to)),
+        Figure::Value(of) => format!(", {}", study::phrase(of)),
+        Figure::Ratio(of, to) => format!(", {} ÷ {}", study::phrase(of), study::phrase(to)),
+        Figure::Difference(of, to) => format!(", {} − {}", study::phrase(of), study::phrase(to)),
         Figure::OverSingle(of, rate) => {
             let rate = *rate as f64 / 1e9;
-            format!(", {} ÷ one message per segment at {rate} Gbit/s", summary::name(of))
+            format!(", {} ÷ one message per segment at {rate} Gbit/s", study::phrase(of))
         }
         Figure::Spread(along) => format!(", largest ÷ smallest{}", way(along)),
         Figure::Step(along) => format!(", least step{}", way(along)),
         Figure::Saturation(along, of, to) => {
-            let (of, to) = (summary::name(of), summary::name(to));
+            let (of, to) = (study::phrase(of), study::phrase(to));
             format!(", {} from which it is within 5 % of its largest, {of} ÷ {to}", along.factor)
         }
     }
@@ -68,7 +69,7 @@ fn phrase(figure: &Figure) -> String {
 fn way(along: &Along) -> String {
     let ends = along.levels.first().zip(along.levels.last());
     let ends = ends.map_or(String::new(), |(first, last)| format!(" from {first} to {last}"));
-    let at = if along.at.is_empty() { String::new() } else { format!(", {}", summary::name(&along.at)) };
+    let at = if along.at.is_empty() { String::new() } else { format!(", {}", study::phrase(&along.at)) };
     format!("{ends}{at}")
 }
 

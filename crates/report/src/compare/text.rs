@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{Change, Comparison, Pairing, Verdict, pct};
 use crate::frame::{Table, Value, escape_markdown, markdown};
 use crate::number;
-use crate::summary::name;
+use model::study::phrase;
 
 /// The comparison for people: what differs between the hosts first, then a line per cell and metric.
 pub fn comparison_text(comparison: &Comparison) -> String {
@@ -68,7 +68,7 @@ fn foot(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
 fn table(comparison: &Comparison) -> Table {
     let mut table = Table::new(["cell", "metric", "old", "new", "change %", "verdict"]);
     for cell in &comparison.cells {
-        let name = if cell.levels.is_empty() { "all".to_owned() } else { name(&cell.levels) };
+        let name = if cell.levels.is_empty() { "all".to_owned() } else { phrase(&cell.levels) };
         table.rows.extend(cell.changes.iter().map(|change| {
             let metric = format!("{} ({})", change.metric.title, change.metric.unit);
             let (old, new) = change.medians;

@@ -30,16 +30,9 @@ impl Outlet {
     pub fn open(device_index: u32) -> io::Result<Outlet> {
         let socket = open()?;
         bind(&socket, device_index, 0)?;
-        // SAFETY: `iovec` and `mmsghdr` are integers and pointers only, so zero is valid.
+        // SAFETY: `iovec` is an integer and a pointer only, so zero is valid.
         let mut parts: Box<[libc::iovec]> = (0..BATCH).map(|_| unsafe { socket::zeroed() }).collect();
-        let header = |part: &mut libc::iovec| {
-            // SAFETY: as above.
-            let mut header: libc::mmsghdr = unsafe { socket::zeroed() };
-            header.msg_hdr.msg_iov = std::ptr::from_mut(part);
-            header.msg_hdr.msg_iovlen = 1;
-            header
-        };
-        let headers = parts.iter_mut().map(header).collect();
+        let headers = parts.iter_mut().map(socket::message_of).collect();
         Ok(Outlet { socket, parts, headers })
     }
 
