@@ -20,7 +20,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints a line.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }

@@ -19,7 +19,7 @@ use crate::HostError;
 pub enum Flavour {
     /// Arithmetic in registers.
     Cpu,
-    /// Writing through [`MEMORY_BYTES`] of memory, a cache line at a time.
+    /// Writing through `MEMORY_BYTES` of memory, a cache line at a time.
     Memory,
     /// System calls: reads of 4 KiB from `/dev/zero`.
     Syscall,

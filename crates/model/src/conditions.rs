@@ -1,19 +1,20 @@
 //! The conditions of one run: what traffic, packaged how, for how long.
 
+mod check;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::buffers::Buffers;
 use crate::knobs::{KnobWish, Syntax};
-use crate::modes::{self, Mode};
+use crate::modes::Mode;
 use crate::place::{IpVersion, Places};
 use crate::probes::Probes;
 use crate::record::Role;
 use crate::shaping::QueueLimit;
 use crate::sizes::Sizes;
 use crate::tcp_buffers::TcpBuffers;
-use crate::threads;
 
 /// One way to make traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -467,21 +468,6 @@ impl Conditions {
         mtus.filter_map(|wish| wish.values.get("value")?.parse().ok()).min()
     }
 
-    /// Checks what a run in the embedded lab cannot have, whose links have this MTU.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
-    pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), String> {
-        let mtus = self.knobs.iter().filter(|wish| wish.knob == crate::knobs::MTU.knob);
-        let most = mtus.filter_map(|wish| wish.values.get("value")?.parse::<u32>().ok()).max();
-        match most.filter(|most| *most > mtu_bytes) {
-            Some(most) => Err(format!(
-                "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's (mtu_bytes in [lab], --mtu)"
-            )),
-            None => Ok(()),
-        }
-    }
-
     /// Bytes that a message takes on the wire with the headers that queueing disciplines count: Ethernet
     /// 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment.
     pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
@@ -577,168 +563,6 @@ impl Conditions {
             Mss::Bytes(bytes) => bytes,
         })
     }
-
-    /// Checks what can be checked without a host: sizes against the protocol and the link's MTU.
-    ///
-    /// # Errors
-    /// A sentence that says what was found and what is allowed.
-    pub fn check(&self, mtu_bytes: u32) -> Result<(), String> {
-        let mtu_bytes = self.asked_mtu_bytes().unwrap_or(mtu_bytes);
-        self.check_part(mtu_bytes)?;
-        let own = self.ways().len();
-        let beside = |part: &Conditions| {
-            part.check_part(mtu_bytes).map_err(|reason| format!("beside, {}: {reason}", part.workload.name()))
-        };
-        self.parts().iter().skip(own).try_for_each(beside)
-    }
-
-    fn check_part(&self, mtu_bytes: u32) -> Result<(), String> {
-        self.places.check(self.flows, mtu_bytes)?;
-        self.check_transactions()?;
-        let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
-        if self.workload == Workload::UdpStream && self.message_size_bytes > most {
-            return Err(format!(
-                "message size {} bytes is over the UDP limit; allowed: 1 to {most} (IPv{})",
-                self.message_size_bytes,
-                version.name()
-            ));
-        }
-        if self.workload == Workload::UdpStream && self.receive_bytes() < self.message_size_bytes {
-            return Err(format!(
-                "a receive call of {} bytes cuts datagrams of {} bytes; allowed: at least the message size",
-                self.receive_bytes(),
-                self.message_size_bytes
-            ));
-        }
-        if let Some((_, last)) = self.bound()
-            && self.workload == Workload::UdpStream
-            && self.message_size_bytes >= 8
-            && (1..8).contains(&last)
-        {
-            return Err(format!(
-                "{last} bytes are left for the last datagram, which has no room for its number; allowed: a count of bytes that leaves none, or 8 and more, after messages of {}",
-                self.message_size_bytes
-            ));
-        }
-        self.check_times()?;
-        threads::check(self)?;
-        modes::check(self, mtu_bytes)?;
-        self.check_sizes()?;
-        let Some(segment) = self.segment_bytes() else { return Ok(()) };
-        let headers = self.header_bytes();
-        let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
-        if segment > room {
-            return Err(format!(
-                "an MSS of {segment} bytes does not fit the MTU of {mtu_bytes}; allowed: 88 to {room} (MTU less {headers} bytes of headers and {TCP_TIMESTAMPS} of timestamps)"
-            ));
-        }
-        if segment < 88 {
-            return Err(format!("an MSS of {segment} bytes is below what Linux takes; allowed: 88 to {room}"));
-        }
-        Ok(())
-    }
-
-    /// What is recorded of single messages.
-    fn check_times(&self) -> Result<(), String> {
-        let plain = |mode: Mode, end: Role| {
-            let (name, setting) = (mode.name(), modes::setting(end));
-            if mode == Mode::Plain { Ok(()) } else { Err(format!("with {setting} `{name}`; allowed with: plain")) }
-        };
-        if self.latency && !self.workload.is_transactional() {
-            let found = plain(self.send_mode, Role::Sender);
-            found.map_err(|found| format!("latency (the time of each send call) is not possible {found}"))?;
-        }
-        if !self.delay_variation {
-            return Ok(());
-        }
-        let refused = |found: String| format!("delay_variation is not possible {found}");
-        if self.workload != Workload::UdpStream {
-            return Err(refused(format!("with {}; allowed with: udp_stream", self.workload.name())));
-        }
-        let size = self.message_sizes.as_ref().map_or(self.message_size_bytes, Sizes::smallest);
-        if size < STAMPED_BYTES {
-            return Err(refused(format!("in messages of {size} bytes; allowed: {STAMPED_BYTES} and more")));
-        }
-        plain(self.send_mode, Role::Sender).and(plain(self.receive_mode, Role::Receiver)).map_err(refused)
-    }
-
-    /// Sizes that differ, and the program's buffers.
-    fn check_sizes(&self) -> Result<(), String> {
-        self.buffers.check(self.message_size_bytes.max(self.receive_bytes()))?;
-        let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
-        if self.buffers != Buffers::default()
-            && let Some((end, mode)) = plain.iter().find(|(_, mode)| *mode != Mode::Plain)
-        {
-            let mode = mode.name();
-            return Err(format!(
-                "buffer and payload settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
-            ));
-        }
-        let Some(sizes) = &self.message_sizes else { return Ok(()) };
-        let refused =
-            |what: &str, allowed: &str| Err(format!("message_size_distribution `{sizes}` {what}; allowed: {allowed}"));
-        let is_udp = self.workload.is_datagram();
-        match () {
-            () if self.message_size_bytes != sizes.largest() => {
-                refused("is set, and a message size too", "one of them")
-            }
-            () if self.send_mode != Mode::Plain => refused("is not for fast modes", "send_mode `plain`"),
-            () if self.mss == Some(Mss::Message) => {
-                refused("has no one size for `mss = \"message\"`", "a number of bytes")
-            }
-            () if is_udp && sizes.smallest() < 8 => {
-                refused("has datagrams without room for a number", "8 bytes and more")
-            }
-            () if is_udp && self.stop_bytes.is_some() => {
-                refused("is not for a count of bytes with UDP", "stop_messages")
-            }
-            () if self.rate_of == RateOf::Wire && self.rate_bps.is_some() => {
-                refused("has no one size on the wire", "rate_of = \"user\", or message_rate")
-            }
-            () => Ok(()),
-        }
-    }
-
-    /// Settings of requests and responses, and settings that only streams have.
-    fn check_transactions(&self) -> Result<(), String> {
-        let name = self.workload.name();
-        let rows: &[(bool, bool, &str)] = &[
-            (true, self.transaction_rate.is_some(), "transaction_rate"),
-            (true, self.request_size_bytes != one(), "request_size_bytes"),
-            (true, self.response_size_bytes != one(), "response_size_bytes"),
-            (true, self.stop_transactions.is_some(), "stop_transactions"),
-            (false, self.mss == Some(Mss::Message), "mss = \"message\""),
-            (false, self.receive_low_water_bytes.is_some(), "receive_low_water_bytes"),
-            (false, self.stop_bytes.is_some(), "stop_bytes"),
-            (false, self.rate_bps.is_some(), "rate_bps"),
-            (false, self.message_rate.is_some(), "message_rate"),
-            (false, self.message_sizes.is_some(), "message_size_distribution"),
-            (false, self.buffers != Buffers::default(), "a buffer or payload setting"),
-            (false, self.send_mode != Mode::Plain, "send_mode"),
-            (false, self.receive_mode != Mode::Plain, "receive_mode"),
-        ];
-        for (of_transactions, is_set, setting) in rows {
-            if *is_set && *of_transactions != self.workload.is_transactional() {
-                let has_it = |(_, workload): &&(&str, Workload)| workload.is_transactional() == *of_transactions;
-                let allowed: Vec<&str> = Workload::NAMES.iter().filter(has_it).map(|(name, _)| *name).collect();
-                return Err(format!("{setting} is not for {name}; allowed with: {}", allowed.join(", ")));
-            }
-        }
-        let sizes = [("request", self.request_size_bytes), ("response", self.response_size_bytes)];
-        for (what, size) in sizes {
-            let most = if self.workload.is_datagram() { self.ip_version().udp_payload_max() } else { TRANSACTION_MAX };
-            if !(1..=most).contains(&size) {
-                return Err(format!("a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"));
-            }
-            if self.workload == Workload::TcpConnect && size != one() {
-                return Err(format!("tcp_connect carries no {what}; allowed with: tcp_rr, udp_rr, tcp_crr"));
-            }
-        }
-        if self.transaction_rate == Some(0) {
-            return Err(format!("a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -769,31 +593,5 @@ mod tests {
         let bounded: Vec<bool> = parts.iter().map(Conditions::is_bounded).collect();
         assert_eq!(bounded, [true, false, false]);
         assert_eq!(parts[1].direction.role_of(Role::Sender), Role::Receiver);
-    }
-
-    #[test]
-    fn what_requests_and_responses_cannot_be_is_refused_with_what_is_allowed() {
-        let of = |workload| Conditions { workload, ..Conditions::default() };
-        let (rr, udp) = (of(Workload::TcpRr), of(Workload::UdpRr));
-        for (conditions, wanted) in [
-            (Conditions { request_size_bytes: 0, ..rr.clone() }, "allowed: 1 to 16777216"),
-            (Conditions { response_size_bytes: 65_508, ..udp.clone() }, "allowed: 1 to 65507"),
-            (Conditions { transaction_rate: Some(0), ..rr.clone() }, "allowed: 1 to 10000000"),
-            (Conditions { receive_low_water_bytes: Some(64), ..rr.clone() }, "allowed with: tcp_stream, udp_stream"),
-            (Conditions { transaction_rate: Some(5), ..of(Workload::UdpStream) }, "allowed with: tcp_rr, udp_rr"),
-            (Conditions { latency: true, send_mode: Mode::Writev, ..of(Workload::TcpStream) }, "allowed with: plain"),
-            (Conditions { delay_variation: true, ..rr.clone() }, "allowed with: udp_stream"),
-            (
-                Conditions { delay_variation: true, message_size_bytes: 15, ..of(Workload::UdpStream) },
-                "allowed: 16 and more",
-            ),
-            (Conditions { request_size_bytes: 2, ..of(Workload::TcpConnect) }, "carries no request"),
-        ] {
-            let found = conditions.check(1500).expect_err("not possible");
-            assert!(found.contains(wanted), "{found}");
-        }
-        for conditions in [rr, udp, of(Workload::TcpCrr), of(Workload::TcpConnect)] {
-            assert_eq!(Conditions { latency: true, transaction_rate: Some(100), ..conditions }.check(1500), Ok(()));
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Delay lines of the lab, as its holder writes their counters into a file, again and again.
 //!
 //! The file's first and last lines hold the same number; where they do not, it was being written. In between is a line of
-//! text for each direction: the device, then the counters in the order of [`counters`], then pairs `bound:packets`.
+//! text for each direction: the device, then the counters in the order of `counters`, then pairs `bound:packets`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -87,7 +87,7 @@ pub fn width_pct(values: &[f64], seed: u64) -> Option<f64> {
     if width == 0.0 { Some(0.0) } else { Some(100.0 * width / interval.value.abs()).filter(|width| width.is_finite()) }
 }
 
-/// [`width_pct`] of a metric over runs; a run without the metric has no part in it.
+/// As `width_pct`, a metric over runs; a run without the metric has no part in it.
 pub fn width_over_runs_pct(runs: &[RunView], metric: &str) -> Option<f64> {
     let metric = metrics::metric(metric)?;
     let values: Vec<f64> = runs.iter().filter_map(|run| (metric.compute)(run)).collect();

@@ -1,4 +1,4 @@
-//! The verbs: one file each, and one row in [`Verb`] and [`run`].
+//! The verbs: one file each, and one row in [`Verb`] and [`run()`].
 
 mod agent;
 mod compare;

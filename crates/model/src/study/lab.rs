@@ -10,7 +10,7 @@ use crate::topology::{self, Napi, Path, Topology};
 /// The lab that a study runs in when no hosts are named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabSpec {
-    /// The preset that it is or was made from, or [`OWN`].
+    /// The preset that it is or was made from, or `own`.
     pub topology: String,
     /// The least MTU on the way between the ends, in bytes.
     pub mtu_bytes: u32,

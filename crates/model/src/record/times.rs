@@ -1,0 +1,115 @@
+//! Times of single messages: transactions and calls, delays, and what a sender's own pacing did.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Times of the answered transactions of the measured window, or of a stream's send calls: an HdrHistogram of three
+/// significant digits, from 1 ns to 60 s.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Sum of all times, exact, in ns.
+    pub sum_ns: u64,
+    /// The longest time, exact, in ns.
+    pub max_ns: u64,
+    /// Longest time of each bucket that is not empty, in ns, with how many times fell into it; shortest first.
+    /// Times over 60 s are in the last bucket.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+impl Latency {
+    /// How many times were recorded.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The times of two flows together.
+    #[must_use]
+    pub fn plus(&self, other: &Latency) -> Latency {
+        let mut buckets: BTreeMap<u64, u64> = self.buckets.iter().copied().collect();
+        for (value_ns, count) in &other.buckets {
+            *buckets.entry(*value_ns).or_default() += count;
+        }
+        Latency {
+            sum_ns: self.sum_ns.saturating_add(other.sum_ns),
+            max_ns: self.max_ns.max(other.max_ns),
+            buckets: buckets.into_iter().collect(),
+        }
+    }
+}
+
+/// How one-way delays differed from datagram to datagram, in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelayVariation {
+    /// Differences of delay, without sign, between datagrams that were sent and came one after the other (RFC 3393).
+    pub differences: Latency,
+    /// Interarrival jitter after the last one (RFC 3550, 6.4.1), in ns; of several flows the greatest.
+    pub jitter_ns: u64,
+}
+
+impl DelayVariation {
+    /// Two flows' together.
+    #[must_use]
+    pub fn plus(&self, other: &DelayVariation) -> DelayVariation {
+        DelayVariation {
+            differences: self.differences.plus(&other.differences),
+            jitter_ns: self.jitter_ns.max(other.jitter_ns),
+        }
+    }
+}
+
+/// What a sender that paces itself did, over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// Messages that went together.
+    pub burst_messages: u64,
+    /// Bursts.
+    pub bursts: u64,
+    /// Time from the first burst to the end, in ns.
+    pub elapsed_ns: u64,
+    /// CPU time of the waiting itself, in ns.
+    pub cpu_ns: u64,
+    /// By how much bursts came after their time, together, in ns.
+    pub late_total_ns: u64,
+    /// By how much the latest one did, in ns.
+    pub late_max_ns: u64,
+    /// Shortest time between two bursts, in ns.
+    pub gap_min_ns: u64,
+    /// Longest time between two bursts, in ns.
+    pub gap_max_ns: u64,
+    /// Times between two bursts that were measured.
+    #[serde(default)]
+    pub gaps: u64,
+    /// By how much these differed from the intended time, without sign, together, in ns.
+    #[serde(default)]
+    pub gap_deviation_total_ns: u64,
+}
+
+impl Pacing {
+    /// Two flows' together: counts and times are added, but for the longest of the times from begin to end.
+    #[must_use]
+    pub fn plus(&self, other: &Pacing) -> Pacing {
+        let least = |a: &Pacing, b: &Pacing| if a.bursts < 2 { b.gap_min_ns } else { a.gap_min_ns.min(b.gap_min_ns) };
+        Pacing {
+            burst_messages: self.burst_messages,
+            bursts: self.bursts + other.bursts,
+            elapsed_ns: self.elapsed_ns.max(other.elapsed_ns),
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            late_total_ns: self.late_total_ns + other.late_total_ns,
+            late_max_ns: self.late_max_ns.max(other.late_max_ns),
+            gap_min_ns: if other.bursts < 2 { self.gap_min_ns } else { least(self, other) },
+            gap_max_ns: self.gap_max_ns.max(other.gap_max_ns),
+            gaps: self.gaps + other.gaps,
+            gap_deviation_total_ns: self.gap_deviation_total_ns + other.gap_deviation_total_ns,
+        }
+    }
+}
+
+/// What the engine's own loop cost without the kernel, measured beside the traffic: the fastest of several batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelfCost {
+    /// Messages of the batch, or receive calls of a TCP receiver.
+    pub messages: u64,
+    /// Its length, in ns.
+    pub elapsed_ns: u64,
+}
