@@ -23,7 +23,7 @@ use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 use sys::socket::{self, TCP_MAXSEG};
 
 use crate::control::{Control, Phase};
-use crate::flow::TrafficError;
+use crate::flow::{Flow, Pending, Ready, TrafficError};
 use crate::handshake::Token;
 use crate::intake::QUIET;
 use crate::local;
@@ -33,10 +33,43 @@ use crate::tcp_stream;
 
 /// Connections that may wait to be accepted: more than the one that a client opens at a time, so that
 /// a stranger's do not keep it out.
-pub const BACKLOG: i32 = 128;
+const BACKLOG: i32 = 128;
 
 /// A spinning server looks once in so many calls whether the client is done.
 const SPINS: u32 = 1024;
+
+/// A server that waits for its client's first connection.
+struct Entrance {
+    listener: TcpListener,
+    address: SocketAddr,
+    conditions: Conditions,
+    token: Token,
+    serve: fn(Acceptor, &Conditions) -> Box<dyn Flow>,
+}
+
+/// Opens the server's socket; `serve` makes the flow once the client has come.
+pub fn listen(
+    conditions: &Conditions,
+    address: IpAddr,
+    token: Token,
+    serve: fn(Acceptor, &Conditions) -> Box<dyn Flow>,
+) -> Result<Box<dyn Pending>, TrafficError> {
+    let (listener, address) = tcp_stream::bind(conditions, address, BACKLOG)?;
+    Ok(Box::new(Entrance { listener, address, conditions: conditions.clone(), token, serve }))
+}
+
+impl Pending for Entrance {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
+        let Entrance { listener, address, conditions, token, serve } = *self;
+        let acceptor = Acceptor::meet(&conditions, listener, address, &token, patience)?;
+        let in_force = tcp_stream::in_force(&acceptor.first, &conditions, true);
+        Ok(Ready { in_force, flow: serve(acceptor, &conditions) })
+    }
+}
 
 /// The client's side.
 pub struct Opener {

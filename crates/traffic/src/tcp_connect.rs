@@ -5,30 +5,25 @@
 //! client's phase, so that each end counts by its own clock; the sums over the whole run are equal.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::conditions::Conditions;
 
-use crate::connections::{Acceptor, BACKLOG, Opener};
+use crate::connections::{self, Acceptor, Opener};
 use crate::control::Control;
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::tcp_stream;
 use crate::transactions::{Answer, Asker};
 
-struct Waiting {
-    listener: TcpListener,
-    address: SocketAddr,
-    conditions: Conditions,
-    token: Token,
-}
-
 /// Opens the server's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let (listener, address) = tcp_stream::bind(conditions, address, BACKLOG)?;
-    Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
+    connections::listen(conditions, address, token, |acceptor, conditions| {
+        let delay = Duration::from_micros(conditions.receiver_delay_us.into());
+        Box::new(Server { acceptor, delay })
+    })
 }
 
 /// Makes the client's first connection and exchanges tokens.
@@ -41,20 +36,6 @@ pub fn connect(
     let opener = Opener::meet(conditions, peer, token, patience)?;
     let in_force = tcp_stream::in_force(&opener.first, conditions, true);
     Ok(Ready { in_force, flow: Box::new(Client { opener, asker: Asker::of(conditions, 0) }) })
-}
-
-impl Pending for Waiting {
-    fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
-        let Waiting { listener, address, conditions, token } = *self;
-        let acceptor = Acceptor::meet(&conditions, listener, address, &token, patience)?;
-        let in_force = tcp_stream::in_force(&acceptor.first, &conditions, true);
-        let delay = Duration::from_micros(conditions.receiver_delay_us.into());
-        Ok(Ready { in_force, flow: Box::new(Server { acceptor, delay }) })
-    }
 }
 
 struct Client {

@@ -6,30 +6,29 @@
 //! timeouts; the server's connections inherit theirs from the listening socket.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::conditions::Conditions;
 
-use crate::connections::{Acceptor, BACKLOG, Opener};
+use crate::connections::{self, Acceptor, Opener};
 use crate::control::Control;
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::tcp_stream;
 use crate::transactions::{Answer, Asker, Exchange, transaction_bytes};
 
-struct Waiting {
-    listener: TcpListener,
-    address: SocketAddr,
-    conditions: Conditions,
-    token: Token,
-}
-
 /// Opens the server's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let (listener, address) = tcp_stream::bind(conditions, address, BACKLOG)?;
-    Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
+    connections::listen(conditions, address, token, |acceptor, conditions| {
+        Box::new(Server {
+            acceptor,
+            exchange: Exchange::of(conditions),
+            bytes: transaction_bytes(conditions),
+            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+        })
+    })
 }
 
 /// Makes the client's first connection and exchanges tokens.
@@ -43,25 +42,6 @@ pub fn connect(
     let in_force = tcp_stream::in_force(&opener.first, conditions, true);
     let asker = Asker::of(conditions, transaction_bytes(conditions));
     Ok(Ready { in_force, flow: Box::new(Client { opener, exchange: Exchange::of(conditions), asker }) })
-}
-
-impl Pending for Waiting {
-    fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
-        let Waiting { listener, address, conditions, token } = *self;
-        let acceptor = Acceptor::meet(&conditions, listener, address, &token, patience)?;
-        let in_force = tcp_stream::in_force(&acceptor.first, &conditions, true);
-        let server = Server {
-            acceptor,
-            exchange: Exchange::of(&conditions),
-            bytes: transaction_bytes(&conditions),
-            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
-        };
-        Ok(Ready { in_force, flow: Box::new(server) })
-    }
 }
 
 struct Client {

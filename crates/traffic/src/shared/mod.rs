@@ -11,6 +11,7 @@
 mod tcp_stream;
 mod udp_stream;
 
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use rustix::time::Timespec;
 use sys::clock::monotonic_ns;
 
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, TrafficError};
+use crate::flow::{Flow, Outcome, Sent, TrafficError};
 use crate::intake::QUIET;
 use crate::tcp_stream::TAKING;
 
@@ -65,7 +66,7 @@ impl Next {
 }
 
 /// A flow that shares its thread: no call of it waits.
-pub trait Shared: Flow {
+pub trait Shared: Send {
     /// The socket whose readiness it waits for.
     fn socket(&self) -> BorrowedFd<'_>;
 
@@ -83,6 +84,27 @@ pub trait Shared: Flow {
 
     /// True where it takes a turn although its socket is not ready, because the time has come.
     fn is_due(&mut self, control: &Control, now_ns: u64) -> bool;
+
+    /// As [`Flow::outcome`].
+    fn outcome(&self, sent: Sent) -> Outcome;
+}
+
+impl<S: Shared> Flow for S {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        self.socket().try_clone_to_owned()
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        alone(self, control)
+    }
+
+    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
+        Some(self)
+    }
+
+    fn outcome(&self, sent: Sent) -> Outcome {
+        Shared::outcome(self, sent)
+    }
 }
 
 /// The flows of one thread.
@@ -227,13 +249,11 @@ fn alone(flow: &mut dyn Shared, control: &Control) -> Result<(), TrafficError> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::net::UdpSocket;
     use std::os::fd::AsFd;
     use std::sync::Mutex;
 
     use super::*;
-    use crate::flow::{Outcome, Sent};
 
     /// Always has more to send; writes down its turns.
     struct Eager {
@@ -241,24 +261,6 @@ mod tests {
         socket: UdpSocket,
         turns: Arc<Mutex<Vec<usize>>>,
         left: usize,
-    }
-
-    impl Flow for Eager {
-        fn handle(&self) -> io::Result<OwnedFd> {
-            Ok(self.socket.try_clone()?.into())
-        }
-
-        fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-            alone(self, control)
-        }
-
-        fn as_shared(&mut self) -> Option<&mut dyn Shared> {
-            Some(self)
-        }
-
-        fn outcome(&self, _sent: Sent) -> Outcome {
-            Outcome::default()
-        }
     }
 
     impl Shared for Eager {
@@ -283,6 +285,10 @@ mod tests {
 
         fn is_due(&mut self, _control: &Control, _now_ns: u64) -> bool {
             false
+        }
+
+        fn outcome(&self, _sent: Sent) -> Outcome {
+            Outcome::default()
         }
     }
 

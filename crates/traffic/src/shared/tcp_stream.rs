@@ -1,17 +1,16 @@
 //! `tcp_stream` in a thread that other flows share.
 
-use std::io;
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use model::conditions::Conditions;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use sys::clock::monotonic_ns;
 
-use super::{Next, Shared, Silence, alone};
+use super::{Next, Shared, Silence};
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Sent, TrafficError};
+use crate::flow::{Outcome, Sent, TrafficError};
 use crate::loops::Supply;
 use crate::options::tcp_info;
 use crate::tcp_stream::TAKING;
@@ -121,24 +120,6 @@ impl Sender {
     }
 }
 
-impl Flow for Sender {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.stream.try_clone()?.into())
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        alone(self, control)
-    }
-
-    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
-        Some(self)
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
-    }
-}
-
 impl Shared for Sender {
     fn socket(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
@@ -176,6 +157,10 @@ impl Shared for Sender {
         let is_waiting = self.is_ending || self.under_way.is_some();
         self.is_late(now_ns) || control.phase() == Phase::Abort || (is_over && !is_waiting)
     }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
+    }
 }
 
 /// The receiving end.
@@ -192,24 +177,6 @@ impl Receiver {
     pub fn new(stream: TcpStream, conditions: &Conditions) -> Receiver {
         let room = conditions.receive_bytes() as usize;
         Receiver { stream, room, came: 0, silence: Silence::default(), is_cut_off: false }
-    }
-}
-
-impl Flow for Receiver {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.stream.try_clone()?.into())
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        alone(self, control)
-    }
-
-    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
-        Some(self)
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
     }
 }
 
@@ -257,5 +224,9 @@ impl Shared for Receiver {
     fn is_due(&mut self, control: &Control, now_ns: u64) -> bool {
         self.is_cut_off = self.silence.lasts(control, self.came, now_ns);
         self.is_cut_off || control.phase() == Phase::Abort
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
     }
 }

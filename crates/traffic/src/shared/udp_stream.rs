@@ -1,16 +1,15 @@
 //! `udp_stream` in a thread that other flows share.
 
-use std::io;
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use model::conditions::Conditions;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::{Next, Shared, Silence, alone};
+use super::{Next, Shared, Silence};
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Sent, TrafficError};
+use crate::flow::{Outcome, Sent, TrafficError};
 use crate::intake::Intake;
 use crate::loops::{Supply, is_passing};
 use crate::sequence::{HEADER_BYTES, header};
@@ -26,24 +25,6 @@ impl Sender {
     /// Over a socket that is connected to the receiver.
     pub fn new(socket: UdpSocket, conditions: &Conditions) -> Sender {
         Sender { socket, supply: Supply::of(conditions), number: 0 }
-    }
-}
-
-impl Flow for Sender {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.socket.try_clone()?.into())
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        alone(self, control)
-    }
-
-    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
-        Some(self)
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
     }
 }
 
@@ -87,6 +68,10 @@ impl Shared for Sender {
     fn is_due(&mut self, control: &Control, _now_ns: u64) -> bool {
         control.phase() as u8 >= Phase::Over as u8
     }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome::default()
+    }
 }
 
 /// The receiving end.
@@ -103,24 +88,6 @@ impl Receiver {
     pub fn new(socket: UdpSocket, conditions: &Conditions) -> Receiver {
         let room = conditions.receive_bytes() as usize;
         Receiver { socket, room, intake: Intake::of(conditions), silence: Silence::default(), is_quiet: false }
-    }
-}
-
-impl Flow for Receiver {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.socket.try_clone()?.into())
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        alone(self, control)
-    }
-
-    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
-        Some(self)
-    }
-
-    fn outcome(&self, sent: Sent) -> Outcome {
-        Outcome { sequence: self.intake.sequence(sent), ..Outcome::default() }
     }
 }
 
@@ -157,5 +124,9 @@ impl Shared for Receiver {
     fn is_due(&mut self, control: &Control, now_ns: u64) -> bool {
         self.is_quiet = self.silence.lasts(control, self.intake.total(), now_ns);
         self.is_quiet || self.intake.is_complete(control) || control.phase() == Phase::Abort
+    }
+
+    fn outcome(&self, sent: Sent) -> Outcome {
+        Outcome { sequence: self.intake.sequence(sent), ..Outcome::default() }
     }
 }
