@@ -1,9 +1,11 @@
-"""DuckDB and Polars read the CSV of `bitcost show` as it is, and a query for the median throughput per cell equals ours.
+"""DuckDB and Polars read the CSV and the Parquet of `bitcost show` as they are, and a query for the median throughput per
+cell equals ours.
 
-`python query.py BITCOST FOLDER`, with duckdb and polars from PyPI.
+`python query.py BITCOST FOLDER`, with duckdb and polars from PyPI, and a bitcost that was built with `--features parquet`.
 """
 
 import json
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -15,26 +17,36 @@ program, folder = sys.argv[1:3]
 
 
 def show(*options):
-    return subprocess.run([program, "show", folder, *options], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([program, "show", folder, *options], check=True, capture_output=True).stdout
+
+
+def medians_of(path, read):
+    """The median per cell by each of both programs."""
+    names = ", ".join(f'"{factor}"' for factor in factors)
+    query = f"select {names}, median(throughput_mbps) from '{path}' where status = 'used' group by all"
+    used = read(path).filter(polars.col("status") == "used")
+    medians = used.group_by(factors).agg(polars.col("throughput_mbps").median())
+    rows = [("DuckDB", duckdb.sql(query).fetchall()), ("Polars", medians.rows())]
+    return {name: {row[:-1]: row[-1] for row in found if row[-1] is not None} for name, found in rows}
 
 
 cells = json.loads(show("--json"))["cells"]
 factors = list(cells[0]["levels"])
 ours = {tuple(c["levels"][f] for f in factors): c["throughput_mbps"]["median"] for c in cells if "throughput_mbps" in c}
-with tempfile.NamedTemporaryFile("w", suffix=".csv") as runs, tempfile.NamedTemporaryFile("w", suffix=".csv") as stretches:
-    runs.write(show("--format", "csv"))
-    stretches.write(show("--format", "csv", "--rows", "intervals"))
-    runs.flush(), stretches.flush()
-    names = ", ".join(f'"{factor}"' for factor in factors)
-    query = f"select {names}, median(throughput_mbps) from '{runs.name}' where status = 'used' group by all"
-    by_duckdb = {row[:-1]: row[-1] for row in duckdb.sql(query).fetchall() if row[-1] is not None}
-    used = polars.read_csv(runs.name).filter(polars.col("status") == "used")
-    medians = used.group_by(factors).agg(polars.col("throughput_mbps").median())
-    by_polars = {row[:-1]: row[-1] for row in medians.rows() if row[-1] is not None}
-    count = duckdb.sql(f"select count(*) from '{stretches.name}'").fetchall()[0][0]
-    assert count == polars.read_csv(stretches.name).height, "both read every stretch"
-for name, theirs in [("DuckDB", by_duckdb), ("Polars", by_polars)]:
-    assert theirs.keys() == ours.keys(), (name, theirs.keys(), ours.keys())
-    for cell, value in ours.items():
-        assert abs(theirs[cell] - value) <= 1e-9 * abs(value), (name, cell, theirs[cell], value)
-    print(f"{name}: equal medians in {len(ours)} cells")
+counts = set()
+with tempfile.TemporaryDirectory() as place:
+    for form, read in [("csv", polars.read_csv), ("parquet", polars.read_parquet)]:
+        runs, stretches = (pathlib.Path(place, f"{rows}.{form}") for rows in ("runs", "intervals"))
+        runs.write_bytes(show("--format", form))
+        stretches.write_bytes(show("--format", form, "--rows", "intervals"))
+        for name, theirs in medians_of(runs, read).items():
+            assert theirs.keys() == ours.keys(), (form, name, theirs.keys(), ours.keys())
+            for cell, value in ours.items():
+                assert abs(theirs[cell] - value) <= 1e-9 * abs(value), (form, name, cell, theirs[cell], value)
+            print(f"{name}, {form}: equal medians in {len(ours)} cells")
+        counts.add(duckdb.sql(f"select count(*) from '{stretches}'").fetchall()[0][0])
+        counts.add(read(stretches).height)
+        if form == "parquet":
+            kinds = set(map(str, read(runs).schema.values())) | set(map(str, read(stretches).schema.values()))
+            print(f"types of columns: {', '.join(sorted(kinds))}")
+assert len(counts) == 1, f"both read every stretch of both files: {counts}"

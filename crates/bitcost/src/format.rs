@@ -1,5 +1,7 @@
 //! The forms in which results are printed.
 
+use std::io::IsTerminal;
+
 use metrics::RunView;
 use model::plan::PlannedRun;
 use model::study::Cell;
@@ -22,6 +24,8 @@ pub enum Format {
     Md,
     /// Comma-separated values: one row per run, or per stretch of a run with --rows intervals
     Csv,
+    /// A Parquet file of the same rows, for databases and data frames
+    Parquet,
     /// JSON
     Json,
     /// One HTML file with tables and pictures, as of `bitcost report`
@@ -61,22 +65,39 @@ pub struct Look {
 }
 
 impl Look {
+    fn format(&self) -> Format {
+        self.format.unwrap_or(if self.json { Format::Json } else { Format::Text })
+    }
+
+    /// What can be said against the form before there is anything to print.
+    ///
+    /// # Errors
+    /// Usage, where options do not fit each other, this program, or the terminal.
+    pub fn check(&self) -> Result<(), Failure> {
+        let format = self.format();
+        let has_rows = matches!(format, Format::Text | Format::Md | Format::Csv | Format::Parquet | Format::Json);
+        if self.rows.is_some() && !has_rows {
+            return Err(Failure::Usage("--rows goes with --format text, md, csv, parquet and json".into()));
+        }
+        if format == Format::Parquet { parquet_is_possible().map_err(Failure::Usage) } else { Ok(()) }
+    }
+
     /// The executions in the form that was asked for.
     ///
     /// # Errors
     /// Usage, where the form and the executions do not fit.
-    pub fn render(&self, logs: &[Opened]) -> Result<String, Failure> {
-        let format = self.format.unwrap_or(if self.json { Format::Json } else { Format::Text });
-        if self.rows.is_some() && !matches!(format, Format::Text | Format::Md | Format::Csv | Format::Json) {
-            return Err(Failure::Usage("--rows goes with --format text, md, csv and json".into()));
-        }
-        let rows = self.rows.or((format == Format::Csv).then_some(Rows::Runs));
+    pub fn render(&self, logs: &[Opened]) -> Result<Vec<u8>, Failure> {
+        self.check()?;
+        let format = self.format();
+        let is_flat = matches!(format, Format::Csv | Format::Parquet);
+        let rows = self.rows.or(is_flat.then_some(Rows::Runs));
         if format == Format::Html {
-            return verbs::report::render(logs);
+            return verbs::report::render(logs).map(String::into_bytes);
         }
         let executions = opened::executions(logs)?;
         let executions = &executions[..];
-        Ok(match (rows, format) {
+        let text = match (rows, format) {
+            (Some(rows), Format::Parquet) => return parquet(&table(rows, executions)),
             (Some(rows), format) => flat(&table(rows, executions), format),
             (None, Format::Netperf) => frame::csv(&netperf(executions)?),
             (None, Format::NetperfKeyval) => peers::netperf_keyval(&netperf(executions)?),
@@ -84,7 +105,8 @@ impl Look {
             (None, Format::Json) => json(executions),
             (None, Format::Md) => each(executions, report::markdown_summary),
             (None, _) => each(executions, |summary| report::text(summary, look())),
-        })
+        };
+        Ok(text.into_bytes())
     }
 }
 
@@ -133,6 +155,31 @@ fn flat(table: &Table, format: Format) -> String {
         Format::Json => format!("{:#}\n", table.json()),
         _ => frame::markdown(table),
     }
+}
+
+/// Whether this program can write Parquet, and standard output can take it.
+fn parquet_is_possible() -> Result<(), String> {
+    if !cfg!(feature = "parquet") {
+        let how = "build it with `cargo build --release --features parquet`";
+        return Err(format!(
+            "--format parquet: this program was built without it; {how}, or take --format csv: the same rows"
+        ));
+    }
+    if std::io::stdout().is_terminal() {
+        return Err("--format parquet: such a file is no text; send it into a file: > runs.parquet".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(table: &Table) -> Result<Vec<u8>, Failure> {
+    frame::parquet(table).map_err(|error| Failure::Environment(error.to_string()))
+}
+
+/// Not reached: [`parquet_is_possible`] refuses before.
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Table) -> Result<Vec<u8>, Failure> {
+    Err(Failure::Usage("--format parquet: this program was built without it".to_owned()))
 }
 
 /// One document, or a list where there are several executions.

@@ -10,8 +10,16 @@ use crate::failure::Failure;
 /// # Errors
 /// [`Failure::OutputClosed`] when nobody reads any more; environment, when it cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
+    bytes(text.as_bytes())
+}
+
+/// Writes bytes as they are.
+///
+/// # Errors
+/// As [`print`].
+pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|error| match error.kind() {
+    output.write_all(bytes).and_then(|()| output.flush()).map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::Environment(format!("cannot write to standard output: {error}")),
     })

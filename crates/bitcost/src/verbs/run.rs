@@ -114,6 +114,7 @@ pub fn new_seed() -> Result<u64, Failure> {
 
 /// Runs the study or what is missing of it.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    arguments.look.check()?;
     let stop = stop_on_signals()?;
     let (folder, ending) = match &arguments.resume {
         Some(folder) => resume(folder, &arguments, &stop)?,
@@ -121,7 +122,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let opened = Opened::open(&folder)?;
     let execution = opened.execution()?;
-    output::print(&arguments.look.render(std::slice::from_ref(&opened))?)?;
+    output::bytes(&arguments.look.render(std::slice::from_ref(&opened))?)?;
     explain::say(&opened.log.events, &folder);
     eprintln!("log: {}", folder.join(store::LOG_NAME).display());
     eprintln!("again: bitcost show {}", output::shell_word(&folder));

@@ -20,5 +20,5 @@ pub struct Arguments {
 /// Prints them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    output::print(&arguments.look.render(&logs)?)
+    output::bytes(&arguments.look.render(&logs)?)
 }

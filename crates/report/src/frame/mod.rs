@@ -4,6 +4,8 @@
 mod delimited;
 mod intervals;
 mod markdown;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod runs;
 
 use model::event::Event;
@@ -15,6 +17,8 @@ pub use intervals::intervals_table;
 pub(crate) use intervals::of_end;
 pub use intervals::{Stretch, stretches};
 pub use markdown::{escape as escape_markdown, markdown};
+#[cfg(feature = "parquet")]
+pub use parquet::{ParquetError, parquet};
 pub use runs::{first_columns_of_a_run, runs_table};
 
 /// An execution with what it is called.

@@ -1,0 +1,46 @@
+//! The forms in which a log is printed, each by a recorded log. Nothing is run.
+
+use std::process::{Command, Output, Stdio};
+
+/// A recorded execution.
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
+
+fn bitcost(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn parquet_is_a_file_where_it_was_built_and_else_says_how() {
+    for words in [&["show", LOG, "--format", "parquet"][..], &["run", "not-all-mbits", "--format", "parquet"]] {
+        if cfg!(feature = "parquet") && words[0] == "run" {
+            continue;
+        }
+        let output = bitcost(words);
+        if cfg!(feature = "parquet") {
+            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+            let (begin, end) = (&output.stdout[..4], &output.stdout[output.stdout.len() - 4..]);
+            assert_eq!((begin, end), (&b"PAR1"[..], &b"PAR1"[..]));
+        } else {
+            assert_eq!(output.status.code(), Some(2));
+            assert!(output.stdout.is_empty());
+            let said = said(&output);
+            assert!(said.contains("built without it") && said.contains("--features parquet"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn parquet_of_intervals_is_chosen_as_csv_of_them_is() {
+    let output = bitcost(&["show", LOG, "--format", "netperf", "--rows", "intervals"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("--rows goes with --format text, md, csv, parquet and json"), "{}", said(&output));
+    let csv = bitcost(&["show", LOG, "--format", "csv", "--rows", "intervals"]);
+    assert_eq!(csv.status.code(), Some(0), "{}", said(&csv));
+    let parquet = bitcost(&["show", LOG, "--format", "parquet", "--rows", "intervals"]);
+    assert_eq!(parquet.status.code(), Some(if cfg!(feature = "parquet") { 0 } else { 2 }), "{}", said(&parquet));
+}
