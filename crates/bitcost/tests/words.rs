@@ -160,6 +160,24 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
         "thruput_mbps = 1",
         &["unknown metric `thruput_mbps`", "did you mean `throughput_mbps`"],
     ),
+    ("\"boxes\",", "\"boxs\",", &["unknown picture `boxs`", "did you mean `boxes`?", "medians, quantiles"]),
+    (
+        "\"cost\",",
+        "{ kind = \"cost\", metrics = [] },",
+        &["unknown key `metrics` of a picture `cost`", "allowed: title"],
+    ),
+    ("\"cpus\",", "{ kind = \"cpus\", off = {} },", &["unknown key `off`", "did you mean `of`?"]),
+    ("\"cpus\",", "{ kind = \"curve\", x = \"logg\" },", &["unknown `x` `logg`", "did you mean `log`?", "linear, log"]),
+    (
+        "\"cpus\",",
+        "{ kind = \"cpus\", of = { transport = \"TCP of\" } },",
+        &["unknown level `TCP of` of factor `transport`", "did you mean `TCP off`"],
+    ),
+    (
+        "\"cpus\",",
+        "{ kind = \"boxes\", metrics = [\"rtt_s\"] },",
+        &["unknown metric `rtt_s`", "did you mean `rtt_us`?"],
+    ),
     ("title = ", "title = what? #", &["not TOML"]),
 ];
 

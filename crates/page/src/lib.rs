@@ -8,6 +8,7 @@ mod pictures;
 mod runs;
 mod script;
 mod section;
+mod statements;
 
 use report::frame::{Execution, Table, csv, runs_table};
 
@@ -79,6 +80,8 @@ fn chapter(page: &mut Html, execution: &Execution, source: &Source, drawn: &mut 
     page.element("p", "question", &study.question).raw("</header>\n");
     section::answer(page, execution);
     section::tables(page, execution);
+    statements::section(page, execution);
+    statements::figures(page, &execution.summary);
     let pictures = pictures::all(execution, *drawn);
     *drawn += pictures.len();
     explained::section(page, &explained::explanation(execution));

@@ -1,7 +1,7 @@
 //! The sections of a chapter: answer, tables, pictures, remarks, and where the figures come from.
 
 use report::frame::Execution;
-use report::{Lines, head, notes, statements, tables as all_tables};
+use report::{Lines, head, notes, tables as all_tables};
 
 use crate::Source;
 use crate::answer::answer as sentences;
@@ -93,14 +93,6 @@ pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
         page.raw("<li><b>").text(mark).raw("</b>").text(&note.words).raw("</li>\n");
     }
     page.raw("</ul>\n");
-    let statements = statements(&execution.summary);
-    if !statements.is_empty() {
-        page.element("h3", "", "What the document states, on these runs").raw("<ul>\n");
-        statements.iter().for_each(|line| {
-            page.element("li", "", line.trim());
-        });
-        page.raw("</ul>\n");
-    }
     page.raw("</section>\n");
 }
 

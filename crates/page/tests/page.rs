@@ -5,10 +5,12 @@ use model::event::{EndDescription, Event};
 use model::imported::ImportedInterval;
 use model::machine::HostDescription;
 use model::record::Role;
-use model::study::Label;
+use model::study::check::{Claim, Figure, Levels};
+use model::study::{Bars, Expect, Label, Picture, PictureKind, Scale};
 use page::{Maker, Source, page};
-use report::Summary;
 use report::frame::Execution;
+use report::{CheckSummary, ClaimSummary, Summary, Verdict};
+use stats::Interval;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>\"><img src=http://evil.example/x onerror=alert(1)>";
 
@@ -39,7 +41,13 @@ fn log(found: Vec<Found>, name: &str) -> Vec<Event> {
 }
 
 fn render(events: &[Event]) -> String {
-    let summary = Summary::from_events(events).expect("a whole log");
+    rendered(events, |_| ())
+}
+
+/// The page of a log whose summary was changed before.
+fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
+    let mut summary = Summary::from_events(events).expect("a whole log");
+    change(&mut summary);
     let source = Source { path: HOSTILE.into(), bytes: 7, sha256: "00ff".into() };
     let maker = Maker { version: "0.1.0".into(), command_line: vec![HOSTILE.into()], at: "now".into() };
     page(&[(Execution { name: HOSTILE.into(), events, summary }, source)], &maker)
@@ -116,4 +124,112 @@ fn of_many_runs_a_sample_is_drawn_and_said() {
     assert!(html.contains("Sampled: 4000 of 12000 runs are drawn, evenly chosen."), "said");
     assert!(html.contains("500 of 12000 runs are listed"));
     assert!(html.len() < 8 << 20, "{} bytes", html.len());
+}
+
+/// Four sizes of two brands, three runs each.
+fn brands() -> Vec<Event> {
+    let mut runs = Vec::new();
+    for (brand, base) in [("a", 900.0), ("b", 500.0)] {
+        for (place, size) in [512, 1024, 2048, 8192].into_iter().enumerate() {
+            for spread in [0.0, 10.0, 30.0] {
+                let mut run = run(size, base * (place + 1) as f64 + spread);
+                run.levels.insert("brand".into(), Label::Text(brand.into()));
+                runs.push(run);
+            }
+        }
+    }
+    log(runs, "brands")
+}
+
+/// The pictures' titles in their order.
+fn titles(html: &str) -> Vec<&str> {
+    let begin = |part: &'_ str| part.find("<strong>").map(|at| at + "<strong>".len());
+    html.split("<figcaption").skip(1).filter_map(|part| part[begin(part)?..].split("</strong>").next()).collect()
+}
+
+#[test]
+fn a_study_has_the_pictures_that_it_asks_for() {
+    let curve = Picture {
+        title: Some("Figure 1".into()),
+        metrics: vec!["throughput_mbps".into()],
+        of: vec![("brand".into(), vec![Label::Text("b".into())])],
+        bars: Bars::Range,
+        x: Some(Scale::Linear),
+        ..Picture::plain(PictureKind::Curve)
+    };
+    let wanted = vec![curve.clone(), Picture { title: None, x: Some(Scale::Log), ..curve }];
+    let html = rendered(&brands(), |summary| summary.study.pictures = Some(wanted));
+    let titles = titles(&html);
+    assert_eq!(titles, ["Figure 1. Throughput against message_size_bytes.", "Throughput against message_size_bytes."]);
+    assert!(html.contains("the bars are the least and the largest run"));
+    let plots: Vec<serde_json::Value> = [0, 1].map(|number| plot(&html, number)).to_vec();
+    assert_eq!(plots[0]["data"].as_array().map(Vec::len), Some(1), "one brand is drawn: {}", plots[0]);
+    assert_eq!(plots[0]["data"][0]["y"][0], 510.0);
+    assert_eq!(
+        (&plots[0]["data"][0]["error_y"]["array"][0], &plots[0]["data"][0]["error_y"]["arrayminus"][0]),
+        (&20.0.into(), &10.0.into())
+    );
+    let types: Vec<&serde_json::Value> = plots.iter().map(|plot| &plot["layout"]["xaxis"]["type"]).collect();
+    assert_eq!(types, [&serde_json::Value::Null, &"log".into()]);
+    assert!(html.contains("Save curve-throughput_mbps 2.csv"), "files have names of their own");
+}
+
+/// What plotly is given for a picture.
+fn plot(html: &str, number: usize) -> serde_json::Value {
+    let mark = format!("id=\"p{number}-plot\">");
+    let begin = html.find(&mark).expect("a picture") + mark.len();
+    serde_json::from_str(html[begin..].split("</script>").next().expect("an end")).expect("JSON")
+}
+
+#[test]
+fn the_document_stands_beside_our_figures() {
+    let wanted = [PictureKind::Medians, PictureKind::Curve].map(Picture::plain).to_vec();
+    let html = rendered(&brands(), |summary| {
+        summary.study.pictures = Some(wanted);
+        summary.study.expect = Some(Expect { source: HOSTILE.into(), ..Expect::default() });
+        summary.cells[0].expected = vec![("throughput_mbps".into(), 1820.0)];
+    });
+    assert!(html.contains("Beside the document") && html.contains("ours ÷ document"), "a table");
+    assert!(html.contains("<td>910 [900, 930]</td><td>1820</td><td>×0.500</td>"), "ours, theirs, and how they differ");
+    let bars = plot(&html, 0);
+    let heights: Vec<&serde_json::Value> = bars["data"].as_array().expect("bars").iter().map(|bar| &bar["y"]).collect();
+    assert_eq!(heights, [&serde_json::json!([910.0]), &serde_json::json!([1820.0])], "of the cell that it has alone");
+    let curve = plot(&html, 1);
+    let signs = curve["data"].as_array().expect("lines").iter().filter(|line| line["mode"] == "markers");
+    assert_eq!(signs.map(|line| &line["y"]).collect::<Vec<_>>(), [&serde_json::json!([1820.0])]);
+}
+
+#[test]
+fn statements_have_their_verdict_interval_and_bounds() {
+    let claim = |interval, runs, verdict| ClaimSummary {
+        claim: Claim {
+            metric: "throughput_mbps".into(),
+            figure: Figure::Value(Levels::new()),
+            at_least: Some(1.0),
+            at_most: None,
+        },
+        levels: Levels::new(),
+        interval: Some(interval),
+        runs,
+        verdict,
+    };
+    let wide = Interval { value: 1.5, low: Some(0.5), high: Some(2.5) };
+    let narrow = Interval { value: 2.5, low: Some(2.25), high: Some(2.75) };
+    let checks = vec![
+        CheckSummary {
+            statement: HOSTILE.into(),
+            verdict: Verdict::CannotTell,
+            claims: vec![claim(narrow, 5, Verdict::Pass), claim(wide, 2, Verdict::CannotTell)],
+        },
+        CheckSummary {
+            statement: "It is fast".into(),
+            verdict: Verdict::Pass,
+            claims: vec![claim(narrow, 5, Verdict::Pass)],
+        },
+    ];
+    let html = rendered(&brands(), |summary| summary.checks = checks);
+    assert!(html.contains("2 statements computed from these runs: 1 pass, 1 cannot tell."), "counted");
+    assert!(html.contains("<b class=\"verdict pass\">pass</b> It is fast"));
+    assert!(html.contains("<b class=\"verdict cannot_tell\">cannot tell</b> Throughput: 1.50 [0.50, 2.50] (too few: 2 runs); asked at least 1"));
+    assert!(!without_plotly(&html).contains("<img"), "words became markup");
 }

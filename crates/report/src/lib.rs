@@ -24,7 +24,7 @@ mod tally;
 mod text;
 mod why;
 
-pub use checks::{CheckSummary, ClaimSummary, Verdict};
+pub use checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS, Verdict, claim_sentence};
 pub use course::Course;
 pub use exclude::nothing_measured;
 pub use grid::{Lines, MetricTables, tables};

@@ -62,7 +62,18 @@ fn a_single_run_cannot_tell() {
     let check = &json(&events)["checks"][0];
     assert_eq!(check["verdict"], "cannot_tell");
     assert_eq!((check["claims"][0]["value"].as_f64(), check["claims"][0].get("low")), (Some(2.0), None));
-    assert!(text(&events).contains("one run has no interval"));
+    assert!(text(&events).contains("(too few: 1 run)"));
+}
+
+#[test]
+fn two_runs_of_a_cell_have_an_interval_and_cannot_tell() {
+    let study = stating(&[&format!("{RATIO}at_least = 1")]);
+    let events = log(&study, 2, |cell, run| ended(cell, &plain(cell, run)));
+    let check = &json(&events)["checks"][0];
+    let claim = &check["claims"][0];
+    assert_eq!((&check["verdict"], &claim["runs"]), (&"cannot_tell".into(), &2.into()));
+    assert_eq!(claim["low"].as_f64(), Some(2.0));
+    assert!(text(&events).contains("(too few: 2 runs)"));
 }
 
 #[test]

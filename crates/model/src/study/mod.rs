@@ -7,6 +7,7 @@ mod picture;
 mod possible;
 mod read;
 mod read_check;
+mod read_picture;
 pub(crate) mod section;
 
 use std::fmt;
@@ -19,7 +20,7 @@ use crate::near::did_you_mean;
 pub use check::Check;
 pub use lab::LabSpec;
 pub use lengths::Length;
-pub use picture::Picture;
+pub use picture::{Bars, Picture, PictureKind, Scale};
 
 /// What is wrong with a study, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -170,7 +171,7 @@ pub struct Study {
     pub expect: Option<Expect>,
     /// What the question's author states.
     pub checks: Vec<Check>,
-    /// Every metric that the table, the author's figures and the statements name.
+    /// Every metric that the table, the pictures, the author's figures and the statements name.
     pub named_metrics: Vec<NamedMetric>,
 }
 

@@ -6,10 +6,10 @@ use super::lab;
 use super::lengths::lengths;
 use super::possible;
 use super::read_check::{checks, leave_out, named};
+use super::read_picture::{self, pictures};
 use super::section::{Section, Source};
 use super::{
-    Expect, ExpectedCell, Factor, Improvement, Label, Level, NamedMetric, Picture, Study, StudyError, TableSpec,
-    UntilInterval,
+    Expect, ExpectedCell, Factor, Improvement, Label, Level, NamedMetric, Study, StudyError, TableSpec, UntilInterval,
 };
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
@@ -45,7 +45,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
-        pictures: pictures(&top)?,
+        pictures: pictures(&top, &factors)?,
         expect: expect(&top, &factors)?,
         checks: checks(&top, &factors)?,
         factors,
@@ -220,27 +220,10 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
     Ok(TableSpec { rows, columns, metrics, improvement, each_second })
 }
 
-fn pictures(top: &Section) -> Result<Option<Vec<Picture>>, StudyError> {
-    let Some(section) = top.section("report")? else { return Ok(None) };
-    section.only(&["pictures"])?;
-    let words = |value: &Value| {
-        value.as_array()?.iter().map(|v| v.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
-    };
-    let Some(names) = section.typed("pictures", "a list of kinds of pictures", words)? else { return Ok(None) };
-    let find = |name: &String| {
-        Picture::ALL.into_iter().find(|picture| picture.name() == name).ok_or_else(|| {
-            let known = || Picture::ALL.into_iter().map(Picture::name);
-            let hint = did_you_mean(name, known());
-            let allowed = known().collect::<Vec<_>>().join(", ");
-            section.error_at("pictures", format!("unknown picture `{name}`{hint}; allowed: {allowed}"))
-        })
-    };
-    names.iter().map(find).collect::<Result<_, _>>().map(Some)
-}
-
 /// Every metric that the table lists, and every key of the author's figures that is no factor.
 fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, StudyError> {
     let mut found = named(top)?;
+    found.extend(read_picture::named(top)?);
     let mut add = |name: &str, span| found.push(NamedMetric { name: name.to_owned(), line: top.source.line(span) });
     if let Some(table) = top.section("table")? {
         let list = table.value("metrics")?.and_then(Value::as_array);

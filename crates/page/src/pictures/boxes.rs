@@ -4,10 +4,10 @@ use plotly::box_plot::BoxPoints;
 use plotly::{BoxPlot, Plot};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, POINTS, by_cell, label, layout, measured, named, note, scaled};
+use super::{Drawn, HEIGHT, POINTS, Wanted, by_cell, label, layout, measured, named, note, scaled};
 use crate::evenly;
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
     measured(execution)
         .into_iter()
         .map(|metric| {

@@ -5,12 +5,12 @@ use plotly::common::Mode;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, axis, label, layout};
+use super::{Drawn, HEIGHT, Wanted, axis, label, layout};
 use crate::explained::explanation;
 
 const ENDS: [(&str, Spent); 2] = [("send", Spent::SendCpu), ("receive", Spent::ReceiveCpu)];
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
     let costs = explanation(execution).costs;
     ENDS.iter().filter_map(|(end, spent)| of_end(&costs, end, *spent)).collect()
 }

@@ -5,9 +5,9 @@ use plotly::{HeatMap, Plot};
 use report::CellSummary;
 use report::frame::{Execution, Stretch, Table, Value, stretches};
 
-use super::{Drawn, axis, layout, typical};
+use super::{Drawn, Wanted, axis, layout, typical};
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
     let found = stretches(execution.events, |run| runs.iter().any(|(_, wanted)| *wanted == run));
     let of = |(cell, run): (&CellSummary, u32)| of_run(cell, run, found.get(&run)?);

@@ -1,18 +1,19 @@
 //! A metric against a factor that is a number: median and interval, a line per combination of the other levels.
 
 use metrics::Metric;
-use model::study::Label;
+use model::study::{Bars, Label, Scale};
 use plotly::common::{ErrorData, ErrorType, Mode};
-use plotly::layout::Axis;
+use plotly::layout::{Axis, AxisType};
 use plotly::{Plot, Scatter};
 use report::CellSummary;
-use report::frame::{Execution, Table, Value};
+use report::frame::{Execution, Table};
 
-use super::{Drawn, HEIGHT, label, layout, measured, named, scaled};
+use super::point::{Point, ranges};
+use super::{Drawn, HEIGHT, Wanted, axis, document, label, layout, measured, named, scaled};
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, wanted: &Wanted) -> Vec<Drawn> {
     let Some(factor) = numeric_factor(execution) else { return Vec::new() };
-    measured(execution).into_iter().map(|metric| of_metric(execution, &factor, metric)).collect()
+    measured(execution).into_iter().map(|metric| of_metric(execution, wanted, &factor, metric)).collect()
 }
 
 /// The factor along which there are two numbers or more: the message size where it is one, else the first.
@@ -63,10 +64,14 @@ pub(crate) fn lines<'a>(execution: &'a Execution, factor: &str) -> Vec<(String, 
 const NAMED: usize = 14;
 
 /// An axis along sizes: where there are few, each of them has its tick.
-fn sizes(factor: &str, mut values: Vec<f64>) -> Axis {
+fn sizes(factor: &str, scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let axis = scaled(factor, &values);
+    let axis = match scale {
+        None => scaled(factor, &values),
+        Some(Scale::Linear) => axis(factor),
+        Some(Scale::Log) => axis(factor).type_(AxisType::Log),
+    };
     if values.len() > NAMED {
         return axis;
     }
@@ -74,39 +79,40 @@ fn sizes(factor: &str, mut values: Vec<f64>) -> Axis {
     axis.tick_values(values).tick_text(text)
 }
 
-fn of_metric(execution: &Execution, factor: &str, metric: &Metric) -> Drawn {
+fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metric) -> Drawn {
     let mut plot = Plot::new();
-    let mut numbers = Table::new(["line", factor, "median", "low", "high", "runs"]);
+    let mut numbers = Table::new(["line", factor, "median", "low", "high", "runs", "least", "largest", "document"]);
     let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
+    let ranges = ranges(execution, metric);
     for (name, cells) in lines(execution, factor) {
-        let points: Vec<_> = cells.iter().filter_map(|(x, cell)| Some((*x, cell, cell.figure(metric.name)?))).collect();
+        let points: Vec<Point> = cells.iter().filter_map(|(x, cell)| Point::of(*x, cell, metric, &ranges)).collect();
         if points.is_empty() {
             continue;
         }
-        for (x, cell, figure) in &points {
-            numbers.rows.push(vec![
-                Value::from(name.as_str()),
-                Value::Whole(*x),
-                Value::Number(figure.value),
-                Value::from(figure.low),
-                Value::from(figure.high),
-                Value::Whole(cell.runs as i64),
-            ]);
-        }
-        let x: Vec<f64> = points.iter().map(|(x, ..)| *x as f64).collect();
-        let y: Vec<f64> = points.iter().map(|(_, _, figure)| figure.value).collect();
-        let up = points.iter().map(|(_, _, figure)| figure.high.map_or(0.0, |high| high - figure.value)).collect();
-        let down = points.iter().map(|(_, _, figure)| figure.low.map_or(0.0, |low| figure.value - low)).collect();
+        numbers.rows.extend(points.iter().map(|point| point.row(&name)));
+        let x: Vec<f64> = points.iter().map(|point| point.x as f64).collect();
+        let y: Vec<f64> = points.iter().map(|point| point.figure.value).collect();
+        let bars = points.iter().map(|point| point.bar(wanted.bars));
+        let (down, up) = bars.map(|(low, high)| (low.unwrap_or(0.0), high.unwrap_or(0.0))).unzip();
         all_x.extend(x.iter().copied());
         all_y.extend(y.iter().copied());
         let bars = ErrorData::new(ErrorType::Data).array(up).array_minus(down).symmetric(false);
-        plot.add_trace(Scatter::new(x, y).name(label(&name)).mode(Mode::LinesMarkers).error_y(bars));
+        let trace = Scatter::new(x, y).name(label(&name)).mode(Mode::LinesMarkers).error_y(bars);
+        plot.add_trace(trace.legend_group(label(&name)));
+        if let Some((trace, values)) = document::trace(&name, &points) {
+            all_y.extend(values);
+            plot.add_trace(trace);
+        }
     }
-    plot.set_layout(layout().x_axis(sizes(factor, all_x)).y_axis(scaled(&named(metric), &all_y)));
+    plot.set_layout(layout().x_axis(sizes(factor, wanted.x, all_x)).y_axis(scaled(&named(metric), &all_y)));
+    let bars = match wanted.bars {
+        Bars::Interval => "their 95 % intervals",
+        Bars::Range => "the least and the largest run",
+    };
     Drawn {
         file: format!("curve-{}", metric.name),
         title: format!("{} against {factor}.", metric.title),
-        caption: "Medians; the bars are their 95 % intervals.".into(),
+        caption: format!("Medians; the bars are {bars}.{}", document::caption(execution, metric)),
         plot,
         numbers,
         sampled: None,

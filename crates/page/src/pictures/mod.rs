@@ -4,18 +4,24 @@ mod boxes;
 mod cost;
 mod cpus;
 pub(crate) mod curve;
+mod document;
+mod medians;
+mod narrow;
 mod order;
+mod point;
 mod quantiles;
 mod series;
 
 use metrics::Metric;
-use model::study::Picture as Kind;
+use model::study::{Picture as Wanted, PictureKind as Kind};
 use plotly::common::Title;
 use plotly::layout::{Axis, AxisType, Legend, Margin};
 use plotly::{Layout, Plot};
 use report::frame::{Execution, Table, csv};
 use report::{CellSummary, Status, shown_metrics};
 use serde_json::Value;
+
+use narrow::narrowed;
 
 /// One picture with the numbers behind it.
 pub(crate) struct Picture {
@@ -50,9 +56,10 @@ pub(crate) struct Drawn {
 }
 
 /// A kind's heading and how it is drawn.
-type Row = (Kind, &'static str, fn(&Execution) -> Vec<Drawn>);
+type Row = (Kind, &'static str, fn(&Execution, &Wanted) -> Vec<Drawn>);
 
-const KINDS: [Row; 7] = [
+const KINDS: [Row; 8] = [
+    (Kind::Medians, "Beside the document", medians::draw),
     (Kind::Quantiles, "Percentiles", quantiles::draw),
     (Kind::Boxes, "Spread", boxes::draw),
     (Kind::Curve, "Against size", curve::draw),
@@ -64,10 +71,22 @@ const KINDS: [Row; 7] = [
 
 /// The pictures that the study wants, else every kind that has something to show. Their names begin at a number.
 pub(crate) fn all(execution: &Execution, first: usize) -> Vec<Picture> {
-    let wanted = execution.summary.study.pictures.clone().unwrap_or_else(|| Kind::ALL.to_vec());
-    let rows = wanted.iter().filter_map(|kind| KINDS.iter().find(|(known, ..)| known == kind));
-    let drawn = rows.flat_map(|(_, heading, draw)| draw(execution).into_iter().map(move |drawn| (*heading, drawn)));
-    drawn.enumerate().map(|(place, (heading, drawn))| finish(first + place, heading, drawn)).collect()
+    let wanted = execution.summary.study.pictures.clone().unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
+    let mut pictures: Vec<Picture> = Vec::new();
+    for wanted in &wanted {
+        let Some((_, heading, draw)) = KINDS.iter().find(|(kind, ..)| *kind == wanted.kind) else { continue };
+        for mut drawn in draw(&narrowed(execution, wanted), wanted) {
+            if let Some(title) = &wanted.title {
+                drawn.title = format!("{title}. {}", drawn.title);
+            }
+            let same = pictures.iter().filter(|known| known.file.split(' ').next() == Some(&drawn.file)).count();
+            if same > 0 {
+                drawn.file = format!("{} {}", drawn.file, same + 1);
+            }
+            pictures.push(finish(first + pictures.len(), heading, drawn));
+        }
+    }
+    pictures
 }
 
 fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {

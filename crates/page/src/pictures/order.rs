@@ -6,10 +6,10 @@ use plotly::{Plot, Scatter};
 use report::Status;
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, POINTS, axis, by_cell, label, layout, measured, named, note, scaled};
+use super::{Drawn, HEIGHT, POINTS, Wanted, axis, by_cell, label, layout, measured, named, note, scaled};
 use crate::evenly;
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
     measured(execution).into_iter().map(|metric| of_metric(execution, metric)).collect()
 }
 

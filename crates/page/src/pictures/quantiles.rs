@@ -4,12 +4,12 @@ use plotly::common::Mode;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, axis, by_cell, label, layout, measured, named, scaled};
+use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout, measured, named, scaled};
 
 /// Percentiles of which a line is made where there are more runs.
 const STEPS: usize = 200;
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
     measured(execution).into_iter().map(|metric| {
         let mut plot = Plot::new();
         let mut numbers = Table::new(["cell", "percentile", metric.name]);

@@ -7,7 +7,7 @@ use plotly::{Layout, Plot, Scatter};
 use report::CellSummary;
 use report::frame::{Execution, Stretch, Table, Value, stretches};
 
-use super::{Drawn, axis, label, layout, typical};
+use super::{Drawn, Wanted, axis, label, layout, typical};
 
 /// One panel: what its axis says, and the figures in it: end and name of the column.
 type Panel = (&'static str, &'static [(Role, &'static str)]);
@@ -23,7 +23,7 @@ const PANELS: [Panel; 5] = [
 /// Height of one panel, in CSS pixels.
 const PANEL: u32 = 150;
 
-pub(crate) fn draw(execution: &Execution) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
     let found = stretches(execution.events, |run| runs.iter().any(|(_, wanted)| *wanted == run));
     let mut drawn: Vec<Drawn> = runs

@@ -80,6 +80,12 @@ fn sizes(figure: &Figure, levels: &Levels) -> Vec<f64> {
 }
 
 impl Comparison<'_> {
+    /// Runs with the metric, in the cell that has the fewest.
+    pub fn runs(&self, metric: &str) -> usize {
+        let Some(index) = METRICS.iter().position(|known| known.name == metric) else { return 0 };
+        self.sides.iter().map(|runs| runs.values(index).len()).min().unwrap_or(0)
+    }
+
     /// The figure of a metric.
     pub fn interval(&self, metric: &str, figure: &Figure, seed: u64) -> Option<Interval> {
         let index = METRICS.iter().position(|known| known.name == metric)?;

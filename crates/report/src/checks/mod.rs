@@ -9,7 +9,11 @@ use stats::Interval;
 use crate::summary::CellRuns;
 use figure::Comparison;
 
+pub use told::claim_sentence;
 pub(crate) use told::{json, lines};
+
+/// Runs of each cell from which a statement can pass or fail: the interval of two runs is their range, whatever their spread.
+pub const ENOUGH_RUNS: usize = 3;
 
 /// What our runs say to a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +22,7 @@ pub enum Verdict {
     Pass,
     /// The figure breaks a bound, and its whole interval does.
     Fail,
-    /// Neither: the interval reaches over a bound, or there is none.
+    /// Neither: the interval reaches over a bound, there is none, or a cell has fewer than [`ENOUGH_RUNS`] runs.
     CannotTell,
 }
 
@@ -82,6 +86,8 @@ pub struct ClaimSummary {
     pub levels: Levels,
     /// The figure; absent where a cell that it needs has no value.
     pub interval: Option<Interval>,
+    /// Runs with the metric, in the cell that has the fewest of them.
+    pub runs: usize,
     /// Whether it keeps its bounds.
     pub verdict: Verdict,
 }
@@ -99,17 +105,21 @@ fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSum
 
 /// A claim at each combination of the factors that it does not name; one without a figure where there is no such cell.
 fn claims(claim: &Claim, cells: &[(&Levels, &CellRuns)], seed: u64) -> Vec<ClaimSummary> {
-    let told = |levels: Levels, interval: Option<Interval>| {
-        let verdict = interval.as_ref().map_or(Verdict::CannotTell, |interval| Verdict::of(interval, claim));
-        ClaimSummary { claim: claim.clone(), levels, interval, verdict }
+    let told = |levels: Levels, interval: Option<Interval>, runs: usize| {
+        let verdict = match &interval {
+            Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(interval, claim),
+            _ => Verdict::CannotTell,
+        };
+        ClaimSummary { claim: claim.clone(), levels, interval, runs, verdict }
     };
     let found = figure::comparisons(&claim.figure, cells);
     if found.is_empty() {
-        return vec![told(Levels::new(), None)];
+        return vec![told(Levels::new(), None, 0)];
     }
     let one = |comparison: Comparison| {
         let interval = comparison.interval(&claim.metric, &claim.figure, seed);
-        told(comparison.levels, interval)
+        let runs = comparison.runs(&claim.metric);
+        told(comparison.levels, interval, runs)
     };
     found.into_iter().map(one).collect()
 }

@@ -4,7 +4,7 @@ use model::study;
 use model::study::check::{Along, Claim, Figure, Levels};
 use serde_json::{Map, Value, json};
 
-use super::{CheckSummary, ClaimSummary, Verdict};
+use super::{CheckSummary, ClaimSummary, ENOUGH_RUNS};
 use crate::number;
 
 /// One line: a mark that further lines stand in under, and the words.
@@ -23,7 +23,7 @@ pub(crate) fn lines(checks: &[CheckSummary]) -> Vec<Line> {
         let claims = check.claims.iter().map(|claim| {
             let mark = format!("{:<VERDICT$}    ", "");
             let told = if check.claims.len() > 1 { format!("{}: ", claim.verdict.words()) } else { String::new() };
-            Line { mark, words: told + &sentence(claim) }
+            Line { mark, words: told + &claim_sentence(claim) }
         });
         [Line { mark: verdict, words: check.statement.clone() }].into_iter().chain(claims).collect::<Vec<_>>()
     };
@@ -31,16 +31,17 @@ pub(crate) fn lines(checks: &[CheckSummary]) -> Vec<Line> {
 }
 
 /// `Send service demand, 1024 ÷ 8192 (UDP): 4.65 [3.02, 5.43]; asked 2 to 6`.
-fn sentence(claim: &ClaimSummary) -> String {
+pub fn claim_sentence(claim: &ClaimSummary) -> String {
     let title = metrics::metric(&claim.claim.metric).map_or(claim.claim.metric.as_str(), |metric| metric.title);
     let place = if claim.levels.is_empty() { String::new() } else { format!(" ({})", study::phrase(&claim.levels)) };
     let value = match &claim.interval {
         Some(interval) => number::interval(interval),
         None => "no value, a cell that it needs has none".to_owned(),
     };
-    let why = match (&claim.interval, claim.verdict) {
-        (Some(interval), Verdict::CannotTell) if interval.low.is_none() => " (one run has no interval)",
-        _ => "",
+    let why = match claim.runs {
+        _ if claim.interval.is_none() => String::new(),
+        runs if runs < ENOUGH_RUNS => format!(" (too few: {})", crate::text::runs(runs)),
+        _ => String::new(),
     };
     let figure = phrase(&claim.claim.figure);
     format!("{title}{figure}{place}: {value}{why}; asked {}", claim.claim.bounds())
@@ -73,7 +74,7 @@ fn way(along: &Along) -> String {
     format!("{ends}{at}")
 }
 
-/// A list of `statement`, `verdict` (`pass`, `fail`, `cannot_tell`), and `claims`: each with `metric`, `figure`, `levels`,
+/// A list of `statement`, `verdict` (`pass`, `fail`, `cannot_tell`), and `claims`: each with `metric`, `figure`, `levels`, `runs`,
 /// `value`, `low`, `high`, `at_least`, `at_most`, `verdict`. What has no value has no key.
 pub(crate) fn json(checks: &[CheckSummary]) -> Value {
     let check = |check: &CheckSummary| {
@@ -87,13 +88,14 @@ pub(crate) fn json(checks: &[CheckSummary]) -> Value {
 }
 
 fn claim(told: &ClaimSummary) -> Value {
-    let ClaimSummary { claim: Claim { metric, figure, at_least, at_most }, levels, interval, verdict } = told;
+    let ClaimSummary { claim: Claim { metric, figure, at_least, at_most }, levels, interval, runs, verdict } = told;
     let mut entry = Map::new();
     let title = phrase(figure);
     entry.insert("metric".into(), json!(metric));
     entry.insert("figure".into(), json!(figure.key()));
     entry.insert("of".into(), json!(title.trim_start_matches(", ")));
     entry.insert("levels".into(), levels_json(levels));
+    entry.insert("runs".into(), json!(runs));
     entry.insert("verdict".into(), json!(verdict.name()));
     let numbers = [
         ("value", interval.as_ref().map(|interval| interval.value)),

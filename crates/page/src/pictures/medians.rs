@@ -1,0 +1,76 @@
+//! Medians beside the figures of the document, of the cells and metrics that it has.
+
+use metrics::Metric;
+use plotly::common::{ErrorData, ErrorType, Marker, Pattern, PatternShape};
+use plotly::layout::{Axis, BarMode};
+use plotly::{Bar, Plot};
+use report::CellSummary;
+use report::frame::{Execution, Table, Value};
+
+use super::{Drawn, HEIGHT, Wanted, label, layout, measured, named};
+
+pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
+    let cells: Vec<&CellSummary> =
+        execution.summary.cells.iter().filter(|cell| !cell.expected.is_empty() && cell.runs > 0).collect();
+    let mut units: Vec<(String, Vec<&Metric>)> = Vec::new();
+    for metric in measured(execution) {
+        if !cells.iter().any(|cell| cell.expected(metric.name).is_some()) {
+            continue;
+        }
+        // Metrics of one unit can be told from each other by their height.
+        match units.iter_mut().find(|(unit, _)| !metric.unit.is_empty() && *unit == metric.unit) {
+            Some((_, metrics)) => metrics.push(metric),
+            None => units.push((metric.unit.to_owned(), vec![metric])),
+        }
+    }
+    units.into_iter().map(|(_, metrics)| of_unit(&cells, &metrics)).collect()
+}
+
+fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
+    let mut plot = Plot::new();
+    let mut numbers = Table::new(["cell", "metric", "median", "low", "high", "document"]);
+    for metric in metrics {
+        let cells: Vec<&CellSummary> =
+            cells.iter().filter(|cell| cell.expected(metric.name).is_some()).copied().collect();
+        let names: Vec<String> = cells.iter().map(|cell| label(&cell.name())).collect();
+        let ours: Vec<Option<f64>> = cells.iter().map(|cell| Some(cell.figure(metric.name)?.value)).collect();
+        let theirs: Vec<Option<f64>> = cells.iter().map(|cell| cell.expected(metric.name)).collect();
+        for cell in &cells {
+            let figure = cell.figure(metric.name);
+            numbers.rows.push(vec![
+                Value::from(cell.name().as_str()),
+                Value::from(metric.name),
+                Value::from(figure.map(|figure| figure.value)),
+                Value::from(figure.and_then(|figure| figure.low)),
+                Value::from(figure.and_then(|figure| figure.high)),
+                Value::from(cell.expected(metric.name)),
+            ]);
+        }
+        let bar = Bar::new(names.clone(), ours).name(format!("{}, ours", label(metric.title)));
+        plot.add_trace(bar.error_y(intervals(&cells, metric)).legend_group(metric.name).offset_group(metric.name));
+        let hatched = Marker::new().pattern(Pattern::new().shape(PatternShape::RightDiagonalLine));
+        let bar = Bar::new(names, theirs).name(format!("{}, document", label(metric.title))).marker(hatched);
+        let offset = format!("{}-document", metric.name);
+        plot.add_trace(bar.opacity(0.6).legend_group(metric.name).offset_group(offset));
+    }
+    let titles: Vec<&str> = metrics.iter().map(|metric| metric.title).collect();
+    let x = Axis::new().auto_margin(true).type_(plotly::layout::AxisType::Category);
+    let y = metrics.first().map_or(String::new(), |metric| named(metric));
+    plot.set_layout(layout().x_axis(x).y_axis(super::axis(&y)).bar_mode(BarMode::Group));
+    Drawn {
+        file: format!("medians-{}", metrics.iter().map(|metric| metric.name).collect::<Vec<_>>().join("-")),
+        title: format!("{}, ours and the document's.", titles.join(" and ")),
+        caption: "Medians with their 95 % intervals; hatched is what the document has, of other machines.".into(),
+        plot,
+        numbers,
+        sampled: None,
+        height: HEIGHT,
+    }
+}
+
+fn intervals(cells: &[&CellSummary], metric: &Metric) -> ErrorData {
+    let figures = || cells.iter().map(|cell| cell.figure(metric.name));
+    let up = figures().map(|figure| figure.and_then(|f| Some(f.high? - f.value)).unwrap_or(0.0)).collect();
+    let down = figures().map(|figure| figure.and_then(|f| Some(f.value - f.low?)).unwrap_or(0.0)).collect();
+    ErrorData::new(ErrorType::Data).array(up).array_minus(down).symmetric(false)
+}
