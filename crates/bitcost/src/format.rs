@@ -6,7 +6,7 @@ use metrics::RunView;
 use model::plan::PlannedRun;
 use model::study::Cell;
 use report::frame::{self, Execution, Table};
-use report::{Summary, TextOptions, peers};
+use report::{Plots, Summary, TextOptions, peers};
 
 use crate::failure::Failure;
 use crate::opened::{self, Opened};
@@ -14,6 +14,12 @@ use crate::verbs;
 
 /// In fewer columns a table has no room for a number.
 const LEAST_COLUMNS: u16 = 40;
+
+/// In more columns text is hard to read.
+const TEXT: u16 = 100;
+
+/// In more columns a plot shows no more.
+const PLOT: u16 = 120;
 
 /// A form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -47,6 +53,21 @@ pub enum Rows {
     Intervals,
 }
 
+/// Which plots follow the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Plot {
+    /// How the runs of each metric spread, and the first metric against size
+    Short,
+    /// As short, and every metric against size
+    All,
+    /// How the runs of each metric spread
+    Quantiles,
+    /// Every metric against size
+    Curve,
+    /// No plots
+    None,
+}
+
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Look {
@@ -59,6 +80,9 @@ pub struct Look {
     /// One row per run, or per stretch of 100 ms, instead of the tables per cell
     #[arg(long, value_name = "WHAT", value_enum)]
     rows: Option<Rows>,
+    /// Plots after the tables of --format text [default: short in a terminal, else none]
+    #[arg(long, value_name = "WHAT", value_enum)]
+    plot: Option<Plot>,
     /// The run of --format iperf3, counted from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     run: Option<u32>,
@@ -79,6 +103,9 @@ impl Look {
         if self.rows.is_some() && !has_rows {
             return Err(Failure::Usage("--rows goes with --format text, md, csv, parquet and json".into()));
         }
+        if self.plot.is_some_and(|plot| plot != Plot::None) && (format != Format::Text || self.rows.is_some()) {
+            return Err(Failure::Usage("--plot goes with --format text, without --rows".into()));
+        }
         if format == Format::Parquet { parquet_is_possible().map_err(Failure::Usage) } else { Ok(()) }
     }
 
@@ -92,7 +119,7 @@ impl Look {
         let is_flat = matches!(format, Format::Csv | Format::Parquet);
         let rows = self.rows.or(is_flat.then_some(Rows::Runs));
         if format == Format::Html {
-            return verbs::report::render(logs).map(String::into_bytes);
+            return verbs::report::render(logs, None).map(String::into_bytes);
         }
         let executions = opened::executions(logs)?;
         let executions = &executions[..];
@@ -104,9 +131,24 @@ impl Look {
             (None, Format::Iperf3) => iperf3(executions, self.run)?,
             (None, Format::Json) => json(executions),
             (None, Format::Md) => each(executions, report::markdown_summary),
-            (None, _) => each(executions, |summary| report::text(summary, look())),
+            (None, _) => each(executions, |summary| report::text(summary, look(TEXT)) + &self.plots(summary)),
         };
         Ok(text.into_bytes())
+    }
+}
+
+impl Look {
+    /// The plots that follow the tables of an execution.
+    fn plots(&self, summary: &Summary) -> String {
+        let usual = if std::io::stdout().is_terminal() { Plot::Short } else { Plot::None };
+        let which = match self.plot.unwrap_or(usual) {
+            Plot::Short => Plots::Short,
+            Plot::All => Plots::All,
+            Plot::Quantiles => Plots::Quantiles,
+            Plot::Curve => Plots::Curve,
+            Plot::None => return String::new(),
+        };
+        report::plots(summary, which, look(PLOT))
     }
 }
 
@@ -202,9 +244,9 @@ fn each(executions: &[Execution], show: impl Fn(&Summary) -> String) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Tables fold in a terminal that is narrower than usual; headings are bold in one that can, unless `NO_COLOR` is set.
-fn look() -> TextOptions {
+/// As wide as the terminal, but no wider than this; colours in one that can, unless `NO_COLOR` is set.
+fn look(most: u16) -> TextOptions {
     let usual = TextOptions::default().width;
     let columns = console::Term::stdout().size_checked().map_or(usual, |(_, columns)| columns);
-    TextOptions { colour: console::colors_enabled(), width: columns.clamp(LEAST_COLUMNS, usual) }
+    TextOptions { colour: console::colors_enabled(), width: columns.clamp(LEAST_COLUMNS, most) }
 }

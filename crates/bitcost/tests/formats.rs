@@ -44,3 +44,32 @@ fn parquet_of_intervals_is_chosen_as_csv_of_them_is() {
     let parquet = bitcost(&["show", LOG, "--format", "parquet", "--rows", "intervals"]);
     assert_eq!(parquet.status.code(), Some(if cfg!(feature = "parquet") { 0 } else { 2 }), "{}", said(&parquet));
 }
+
+#[test]
+fn plots_are_for_terminals_unless_they_are_asked_for() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/udp-size-sweep.csv");
+    let imported = bitcost(&["import", sweep, "--out", place.path().to_str().unwrap()]);
+    assert_eq!(imported.status.code(), Some(0), "{}", said(&imported));
+    let folder = String::from_utf8(imported.stdout).unwrap();
+    let printed = |words: &[&str]| {
+        let output = bitcost(&[&["show", folder.trim()], words].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let piped = printed(&[]);
+    assert!(!piped.contains("every run") && !piped.contains('\u{1b}'), "{piped}");
+    assert_eq!(printed(&["--plot", "none"]), piped);
+    let all = printed(&["--plot", "all"]);
+    let plots = all.strip_prefix(&piped).expect("the tables stand before the plots");
+    assert!(
+        plots.contains("Throughput (Mbit/s), every run") && plots.contains("against message_size_bytes"),
+        "{plots}"
+    );
+    assert!(!all.contains('\u{1b}'));
+    for words in [["--format", "md"], ["--rows", "runs"]] {
+        let refused = bitcost(&[&["show", LOG, "--plot", "all"][..], &words].concat());
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(said(&refused).contains("--plot goes with --format text, without --rows"), "{}", said(&refused));
+    }
+}

@@ -11,7 +11,6 @@ use report::{RunRow, Status, run_views};
 
 use crate::evenly;
 use crate::html::Html;
-use crate::pictures::curve::{level, others};
 
 /// Runs of a cell that are explained at most.
 const RUNS: usize = 200;
@@ -46,7 +45,7 @@ fn by_figures(execution: &Execution) -> Explanation {
     for (cell, runs) in summary.cells.iter().zip(&by_cell).filter(|(_, runs)| !runs.is_empty()) {
         let figures = |place: usize| own.get(&runs[place].run).cloned().unwrap_or_else(|| foreign(cell, runs[place]));
         let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
-        lines.entry(others(cell, SIZE)).or_default().extend(figures.iter().cloned());
+        lines.entry(cell.name_without(SIZE)).or_default().extend(figures.iter().cloned());
         let explained = |figures: RunFigures| ExplainedRun { verdicts: vec![explain_figures(&figures)], figures };
         let runs = figures.into_iter().map(explained).collect();
         cells.push(ExplainedCell::new(cell.name(), runs, summary.seed));
@@ -60,7 +59,7 @@ fn by_figures(execution: &Execution) -> Explanation {
 
 /// A run of another program.
 fn foreign(cell: &report::CellSummary, run: &RunRow) -> RunFigures {
-    let size = |factor| level(cell, factor).map(|bytes| bytes as f64);
+    let size = |factor| cell.number(factor).map(|bytes| bytes as f64);
     let figures: BTreeMap<&'static str, f64> =
         run.figures.iter().map(|(metric, value)| (metric.name, *value)).collect();
     let segment_size_bytes = size("mss_bytes");
@@ -69,7 +68,7 @@ fn foreign(cell: &report::CellSummary, run: &RunRow) -> RunFigures {
         message_size_bytes: size(SIZE),
         segment_size_bytes,
         is_datagram: segment_size_bytes.is_none() && figures.contains_key("loss_pct"),
-        is_paced: level(cell, "rate_bps").is_some(),
+        is_paced: cell.number("rate_bps").is_some(),
         figures,
     }
 }

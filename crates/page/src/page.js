@@ -33,6 +33,10 @@
       trace.line = { ...trace.line, color: colour };
       trace.marker = { ...trace.marker, color: colour };
     }
+    // What theory allows stands behind what was measured.
+    for (const trace of data.filter((one) => one.meta === "limit")) {
+      trace.line = { ...trace.line, color: on ? "#a3adb8" : "#57606a" };
+    }
     layout.height = parseInt(element.style.minHeight, 10);
     const config = { responsive: true, displaylogo: false, plotGlPixelRatio: 1, showTips: false };
     element.dataset.drawn = String(on);

@@ -200,6 +200,30 @@ fn the_document_stands_beside_our_figures() {
 }
 
 #[test]
+fn the_rate_of_the_link_stands_over_the_curve_of_throughput_alone() {
+    let wanted = vec![Picture::plain(PictureKind::Curve)];
+    let html = rendered(&brands(), |summary| {
+        summary.study.pictures = Some(wanted.clone());
+        summary.study.table.metrics = ["throughput_mbps", "send_service_demand_us_per_kib"].map(String::from).to_vec();
+        summary.link_rate_bps = Some(10_000_000_000);
+    });
+    let of = |number| plot(&html, number)["data"].as_array().expect("lines").clone();
+    let links =
+        |lines: &[serde_json::Value]| lines.iter().filter(|line| line["meta"] == "limit").cloned().collect::<Vec<_>>();
+    let link = links(&of(0));
+    assert_eq!(link.len(), 1, "the packets of another program are not known: {link:?}");
+    assert_eq!((&link[0]["x"], &link[0]["y"]), (&serde_json::json!([512.0, 8192.0]), &serde_json::json!([1e4, 1e4])));
+    assert_eq!(link[0]["name"], "link: 10000 Mbit/s");
+    assert!(
+        html.contains("Grey lines are theory") && html.contains("link: 10000 Mbit/s,512,,,,,,,,10000.0"),
+        "caption and file"
+    );
+    assert!(links(&of(1)).is_empty(), "no limit of a cost");
+    let without = rendered(&brands(), |summary| summary.study.pictures = Some(wanted));
+    assert!(!without.contains("Grey lines are theory"));
+}
+
+#[test]
 fn statements_have_their_verdict_interval_and_bounds() {
     let claim = |interval, runs, verdict| ClaimSummary {
         claim: Claim {

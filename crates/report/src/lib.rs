@@ -3,6 +3,7 @@
 //! Everything is a function of the events: what is printed when an execution ends and what is printed a year later are
 //! the same.
 
+mod along;
 mod checks;
 pub mod compare;
 mod course;
@@ -15,6 +16,7 @@ mod mode_search;
 mod notes;
 pub mod number;
 pub mod peers;
+mod plots;
 mod precision;
 mod repeats;
 mod rows;
@@ -24,6 +26,7 @@ mod tally;
 mod text;
 mod why;
 
+pub use along::{LineOfCells, lines_along, numeric_factor};
 pub use checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS, Verdict, claim_sentence};
 pub use course::Course;
 pub use exclude::nothing_measured;
@@ -32,6 +35,7 @@ pub use json::{json, json_text};
 pub use markdown::markdown_summary;
 pub use mode_search::{mode_search_json, mode_search_text};
 pub use notes::{Remark, notes, statements};
+pub use plots::{Plots, plots};
 pub use precision::{Precision, precision, width_over_runs_pct};
 pub use repeats::{repeats_json, repeats_text};
 pub use rows::{RunRow, Status};

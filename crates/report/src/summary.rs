@@ -128,6 +128,9 @@ pub struct Summary {
     pub command_line: Vec<String>,
     /// The embedded lab; absent on real hosts.
     pub lab: Option<Box<LabSpec>>,
+    /// The rate of the link between the ends, in bit/s, where it is known: that of the lab's narrowest, or what a report is
+    /// told.
+    pub link_rate_bps: Option<u64>,
     /// Both ends; empty where the execution stopped before it found them.
     pub ends: Vec<EndDescription>,
     /// Every cell of the plan.
@@ -256,6 +259,8 @@ impl<'a> Log<'a> {
                 Event::Prepared { lab, ends, shared_cpus, notes, .. } => {
                     log.summary.place_notes.clone_from(notes);
                     log.summary.lab.clone_from(lab);
+                    let path = lab.as_ref().and_then(|lab| lab.path());
+                    log.summary.link_rate_bps = path.and_then(|path| path.rate_bps());
                     log.summary.ends.clone_from(ends);
                     let receiver = ends.iter().find(|end| end.role == Role::Receiver);
                     let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
@@ -323,6 +328,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         began_at: at.clone(),
         command_line: command_line.clone(),
         lab: None,
+        link_rate_bps: None,
         ends: Vec::new(),
         cells: Vec::new(),
         improvements: Vec::new(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::place::IpVersion;
 use serde_json::{Value, json};
 
-use crate::framing::{Framing, Transport};
+use crate::framing::{Counted, Framing, Transport};
 use crate::show;
 
 /// Multiples of the bandwidth-delay product that are shown.
@@ -38,7 +38,7 @@ pub struct Bdp {
 impl Bdp {
     fn framing(&self) -> Framing {
         let transport = Transport::Tcp { timestamps: true };
-        Framing { ip: IpVersion::V4, transport, vlan: false, mtu_bytes: self.mtu_bytes }
+        Framing { ip: IpVersion::V4, transport, vlan: false, mtu_bytes: self.mtu_bytes, counted: Counted::Wire }
     }
 
     /// Checks what was asked.

@@ -15,6 +15,16 @@ pub enum Transport {
     Udp,
 }
 
+/// What of a frame a link's rate is spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counted {
+    /// All that passes an Ethernet's wire: preamble, header, check sequence, gap, and what fills up short frames.
+    #[default]
+    Wire,
+    /// What queueing disciplines and delay lines count, and so an emulated link: the header alone.
+    Queue,
+}
+
 /// Packets of one kind on Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
@@ -26,6 +36,8 @@ pub struct Framing {
     pub vlan: bool,
     /// Largest IP packet, in bytes.
     pub mtu_bytes: u32,
+    /// What of a frame counts.
+    pub counted: Counted,
 }
 
 /// One message on the wire.
@@ -105,6 +117,9 @@ impl Framing {
 
     /// Bytes that an IP packet takes on the wire; a frame below the least is filled up.
     pub fn wire_bytes(&self, packet_bytes: u32) -> u32 {
+        if self.counted == Counted::Queue {
+            return packet_bytes + self.frame_bytes();
+        }
         let in_frame = self.frame_bytes() - PREAMBLE - GAP;
         (packet_bytes + in_frame).max(FRAME_MIN) + PREAMBLE + GAP
     }
@@ -143,13 +158,17 @@ impl Framing {
             Transport::Udp => "UDP",
         };
         let tag = if self.vlan { " with a VLAN tag" } else { "" };
-        format!("{transport} over IPv{} over Ethernet{tag}", self.ip.name())
+        let counted = if self.counted == Counted::Queue { " as queues count it" } else { "" };
+        format!("{transport} over IPv{} over Ethernet{tag}{counted}", self.ip.name())
     }
 
     fn frame(&self) -> Vec<(&'static str, u32)> {
         let tag = self.vlan.then_some(("VLAN tag", VLAN));
-        let front = [("preamble", PREAMBLE), ("Ethernet header", ETHERNET)];
-        front.into_iter().chain(tag).chain([("check sequence", CHECK), ("gap", GAP)]).collect()
+        let header = [("Ethernet header", ETHERNET)].into_iter().chain(tag);
+        if self.counted == Counted::Queue {
+            return header.collect();
+        }
+        [("preamble", PREAMBLE)].into_iter().chain(header).chain([("check sequence", CHECK), ("gap", GAP)]).collect()
     }
 
     fn packet(&self) -> Vec<(&'static str, u32)> {

@@ -9,6 +9,6 @@ mod pacing;
 mod show;
 
 pub use bdp::{Bdp, bdp_bytes};
-pub use framing::{Framing, OnWire, Transport};
+pub use framing::{Counted, Framing, OnWire, Transport};
 pub use goodput::{Goodput, Point};
 pub use pacing::Pacing;

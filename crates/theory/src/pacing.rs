@@ -3,7 +3,7 @@
 use model::conditions::Conditions;
 use serde_json::{Value, json};
 
-use crate::framing::{Framing, Transport};
+use crate::framing::{Counted, Framing, Transport};
 use crate::goodput::Goodput;
 use crate::show;
 
@@ -23,7 +23,8 @@ impl Pacing {
     pub fn new(conditions: Conditions, rate_bps: u64, mtu_bytes: u32) -> Result<Pacing, String> {
         let transport =
             if conditions.workload.is_datagram() { Transport::Udp } else { Transport::Tcp { timestamps: true } };
-        let framing = Framing { ip: conditions.ip_version(), transport, vlan: false, mtu_bytes };
+        let framing =
+            Framing { ip: conditions.ip_version(), transport, vlan: false, mtu_bytes, counted: Counted::Wire };
         Goodput { framing, rate_bps, message_size_bytes: Some(conditions.message_size_bytes) }.check()?;
         Ok(Pacing { conditions, rate_bps, mtu_bytes })
     }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use model::conditions::{Conditions, Workload};
 use model::place::IpVersion;
-use theory::{Bdp, Framing, Goodput, OnWire, Pacing, Transport, bdp_bytes};
+use theory::{Bdp, Counted, Framing, Goodput, OnWire, Pacing, Transport, bdp_bytes};
 
 const TCP: Transport = Transport::Tcp { timestamps: true };
 
 fn link(transport: Transport, mtu_bytes: u32) -> Goodput {
-    let framing = Framing { ip: IpVersion::V4, transport, vlan: false, mtu_bytes };
+    let framing = Framing { ip: IpVersion::V4, transport, vlan: false, mtu_bytes, counted: Counted::Wire };
     Goodput { framing, rate_bps: 2_500_000_000, message_size_bytes: None }
 }
 
@@ -36,6 +36,17 @@ fn small_frames_are_filled_up() {
     assert_eq!(point.packets_per_second.round(), 1_488_095.0);
     assert_eq!(goodput.point(18).alone.bytes, 84);
     assert_eq!(goodput.point(19).alone.bytes, 85);
+}
+
+#[test]
+fn an_emulated_link_counts_the_ethernet_header_alone() {
+    let mut emulated = link(TCP, 1500);
+    emulated.framing.counted = Counted::Queue;
+    assert_eq!(emulated.framing.full(), OnWire { packets: 1, bytes: 1514 });
+    assert_eq!(emulated.point(1).alone, OnWire { packets: 1, bytes: 67 }, "short frames are not filled up");
+    assert_eq!((emulated.goodput_bps() / 1e6).round(), 2391.0);
+    emulated.framing.vlan = true;
+    assert_eq!(emulated.framing.frame_bytes(), 18);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use model::conditions::{Conditions, Workload};
 use model::place::{IpVersion, Places};
 use model::units::{parse_bytes, parse_duration, parse_rate};
 use serde_json::Value;
-use theory::{Bdp, Framing, Goodput, Pacing, Transport};
+use theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport};
 
 use crate::failure::Failure;
 use crate::output;
@@ -53,6 +53,9 @@ pub struct GoodputArguments {
     /// UDP instead of TCP
     #[arg(long)]
     udp: bool,
+    /// The link of a lab: its emulator counts the Ethernet header, but no preamble, check sequence or gap
+    #[arg(long)]
+    emulated: bool,
     /// Tell messages of this size by themselves
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
     message_size: Option<u32>,
@@ -109,10 +112,11 @@ pub fn run(question: &Question) -> Result<(), Failure> {
 }
 
 fn goodput(arguments: &GoodputArguments) -> Goodput {
-    let GoodputArguments { path, vlan, ipv6, no_timestamps, udp, message_size } = arguments;
+    let GoodputArguments { path, vlan, ipv6, no_timestamps, udp, emulated, message_size } = arguments;
     let transport = if *udp { Transport::Udp } else { Transport::Tcp { timestamps: !no_timestamps } };
     let ip = if *ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-    let framing = Framing { ip, transport, vlan: *vlan, mtu_bytes: path.mtu };
+    let counted = if *emulated { Counted::Queue } else { Counted::Wire };
+    let framing = Framing { ip, transport, vlan: *vlan, mtu_bytes: path.mtu, counted };
     Goodput { framing, rate_bps: path.rate, message_size_bytes: *message_size }
 }
 

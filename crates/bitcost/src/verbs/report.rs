@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use model::units::parse_rate;
 use page::{Maker, Source};
 
 use crate::failure::Failure;
@@ -17,12 +18,16 @@ pub struct Arguments {
     /// The file; `-` is standard output [default: report.html in the first folder]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Rate of the link in bit/s, such as 10G: it and the goodput that it allows are drawn over the curve of throughput
+    /// against message size [default: the rate of the lab's narrowest link, where it has one]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    link_rate: Option<u64>,
 }
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    let html = render(&logs)?;
+    let html = render(&logs, arguments.link_rate)?;
     let default = || logs[0].log.folder.join("report.html");
     let path = arguments.out.clone().unwrap_or_else(default);
     if path.as_os_str() == "-" {
@@ -34,16 +39,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&path.display().to_string())
 }
 
-/// The page of these logs.
+/// The page of these logs; the link's rate in bit/s, where one is told.
 ///
 /// # Errors
 /// Usage, when one holds no study or no plan.
-pub fn render(logs: &[Opened]) -> Result<String, Failure> {
+pub fn render(logs: &[Opened], link_rate_bps: Option<u64>) -> Result<String, Failure> {
     let mut chapters = Vec::new();
     for opened in logs {
         let (bytes, sha256) = store::fingerprint(&opened.log)?;
         let path = opened.log.folder.join(store::LOG_NAME).display().to_string();
-        chapters.push((opened.execution()?, Source { path, bytes, sha256 }));
+        let mut execution = opened.execution()?;
+        execution.summary.link_rate_bps = link_rate_bps.or(execution.summary.link_rate_bps);
+        chapters.push((execution, Source { path, bytes, sha256 }));
     }
     let maker = Maker {
         version: env!("CARGO_PKG_VERSION").to_owned(),

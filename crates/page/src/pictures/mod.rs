@@ -3,8 +3,9 @@
 mod boxes;
 mod cost;
 mod cpus;
-pub(crate) mod curve;
+mod curve;
 mod document;
+mod limits;
 mod medians;
 mod narrow;
 mod order;

@@ -48,6 +48,7 @@ impl<'a> Point<'a> {
             Value::Number(self.range.0),
             Value::Number(self.range.1),
             Value::from(self.expected),
+            Value::Absent,
         ]
     }
 }

@@ -5,7 +5,7 @@ use model::place::IpVersion;
 use model::study::Label;
 use model::study::check::{Along, Figure, Levels, SATURATED};
 use stats::{Interval, Side, estimate_interval};
-use theory::{Framing, Transport};
+use theory::{Counted, Framing, Transport};
 
 use crate::summary::CellRuns;
 
@@ -106,6 +106,7 @@ fn of(figure: &Figure, medians: &[f64], sizes: &[f64]) -> Option<f64> {
                 transport: Transport::Tcp { timestamps: true },
                 vlan: false,
                 mtu_bytes: CURVE_MTU,
+                counted: Counted::Wire,
             };
             let on_wire = framing.message(size as u32).bytes as f64;
             Some(medians.first()? / (*rate_bps as f64 / 1e6 * size / on_wire))
