@@ -197,6 +197,7 @@ fn stretch(length: Duration, burner: &Burner, idle: &IdleBaseline) -> Found {
             conditions: &conditions,
             shared_cpus: false,
             napi_threaded: false,
+            ceiling_mbps: None,
         };
         attribute(&view).map_or(f64::NAN, |attribution| attribution.sender.cpus)
     };

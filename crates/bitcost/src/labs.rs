@@ -53,6 +53,14 @@ impl Backend {
         topology.delay_backend = self.delay_backend.unwrap_or(topology.delay_backend);
     }
 
+    /// Refuses one that was asked for where it cannot be chosen.
+    ///
+    /// # Errors
+    /// Usage, with `why`.
+    pub fn refuse(self, why: &str) -> Result<(), Failure> {
+        if self.delay_backend.is_none() { Ok(()) } else { Err(Failure::Usage(format!("--delay-backend {why}"))) }
+    }
+
     /// As [`Backend::apply`], for the lab of a study or of a run.
     pub fn apply_to(self, lab: &mut LabSpec) {
         lab.network.iter_mut().for_each(|network| self.apply(network));

@@ -1,5 +1,6 @@
 //! `bitcost`: what a Mbit/s costs, and what limits it.
 
+mod calibration;
 mod failure;
 mod format;
 mod hosts;

@@ -27,6 +27,8 @@ pub struct Place {
     pub notes: Vec<String>,
     /// The round trip between the ends as it was asked for and as it is; absent where nothing is asked of the network.
     pub rtt: Option<RttCheck>,
+    /// Round trips with nothing else under way; absent where nobody asked for them, or none could be made.
+    pub idle: Option<Pings>,
     /// Whether the interface of each end, the sender's first, receives in kernel threads, as the lab set it.
     pub napi_threaded: [bool; 2],
     /// Makes the network as a run asks.
@@ -43,6 +45,8 @@ pub struct Prepared<'a> {
     pub notes: Vec<String>,
     /// As [`Place::rtt`].
     pub rtt: Option<RttCheck>,
+    /// As [`Place::idle`].
+    pub idle: Option<Pings>,
     /// Whether both ends run on the CPUs of one machine.
     pub shared_cpus: bool,
 }
@@ -58,7 +62,7 @@ impl Facts {
     /// A run as its formulas see it.
     pub fn view<'a>(self, sender: &'a EndRecord, receiver: &'a EndRecord, conditions: &'a Conditions) -> RunView<'a> {
         let Facts { shared_cpus, napi_threaded } = self;
-        RunView { sender, receiver, conditions, shared_cpus, napi_threaded }
+        RunView { sender, receiver, conditions, shared_cpus, napi_threaded, ceiling_mbps: None }
     }
 }
 
@@ -88,20 +92,26 @@ impl Place {
         for (end, threaded) in ends.iter_mut().zip(self.napi_threaded) {
             end.host.device.napi_threaded.get_or_insert(threaded);
         }
-        Ok(Prepared { session, ends, notes: self.notes, rtt: self.rtt, shared_cpus: true })
+        let Place { notes, rtt, idle, .. } = self;
+        Ok(Prepared { session, ends, notes, rtt, idle, shared_cpus: true })
     }
 }
 
-/// Builds the embedded lab, and checks that its ends reach each other in the time that was asked for.
+/// Builds the embedded lab, and checks that its ends reach each other in the time that was asked for. Where nothing is asked
+/// of its network they are pinged only if `pinged`.
 ///
 /// # Errors
 /// Environment, when the kernel does not allow it; the message says what to do. Check, when the delay is not as asked.
-pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
+pub fn embedded(spec: &LabSpec, pinged: bool) -> Result<Place, Failure> {
     host::check_is_as_found()?;
     let gone = || Failure::Usage(format!("the lab {} is of an older version and says not what it is", spec.topology));
     let topology = spec.network.as_ref().ok_or_else(gone)?;
     let lab = Arc::new(Lab::up(&PathBuf::from("/proc/self/exe"), topology)?);
-    let rtt = if topology.has_network() { check_rtt(&lab, spec)? } else { None };
+    let (rtt, idle) = match topology.has_network() {
+        true => check_rtt(ping(&lab, spec)?, spec)?,
+        false if pinged => (None, ping(&lab, spec).ok()),
+        false => (None, None),
+    };
     let cpus = cpus_apart();
     let (sender_cpus, receiver_cpus) = match cpus {
         Some((sender, receiver)) => (vec![sender], vec![receiver]),
@@ -124,7 +134,7 @@ pub fn embedded(spec: &LabSpec) -> Result<Place, Failure> {
     let sender = way(&lab, &spec.sender, Seen { nodes: between, lines }, sender_cpus)?;
     let receiver = way(&lab, &spec.receiver, Seen::default(), receiver_cpus)?;
     let between = limits(lab, topology.ends().any(|end| end.egress.needs_emulator()));
-    Ok(Place { ends: Ends { sender, receiver }, notes, rtt, napi_threaded, between })
+    Ok(Place { ends: Ends { sender, receiver }, notes, rtt, idle, napi_threaded, between })
 }
 
 /// Gives the queues that delay the limit that a run asks for, and lets chance begin anew.
@@ -151,24 +161,29 @@ struct Seen {
     lines: Option<PathBuf>,
 }
 
-/// Echo requests that the check of the round trip sends; the shortest counts.
-const PINGS: &str = "6";
+/// Echo requests before the first run, and how long after each the next one is sent.
+const PINGS: [&str; 2] = ["10", "20ms"];
 
-/// Pings the receiver from the sender, and compares with the delays that the lab asks for.
-fn check_rtt(lab: &Lab, spec: &LabSpec) -> Result<Option<RttCheck>, Failure> {
-    let Some(path) = spec.path() else { return Ok(None) };
+/// Pings the receiver from the sender.
+fn ping(lab: &Lab, spec: &LabSpec) -> Result<Pings, Failure> {
     let to = lab.host(&spec.receiver)?.address;
     let mut command = Command::new("/proc/self/exe");
-    command.args(["ping", "--json", "--count", PINGS, "--interval", "30ms", &to.to_string()]);
+    let [count, interval] = PINGS;
+    command.args(["ping", "--json", "--count", count, "--interval", interval, &to.to_string()]);
     lab.command_in(&spec.sender, &mut command)?;
     let cannot =
         |why: String| Failure::Environment(format!("cannot ping {} from {}: {why}", spec.receiver, spec.sender));
     let output = command.output().map_err(|error| cannot(error.to_string()))?;
-    let pings: Pings = serde_json::from_slice(&output.stdout)
-        .map_err(|_| cannot(String::from_utf8_lossy(&output.stderr).trim().to_owned()))?;
-    let check = RttCheck::new(path.rtt_us(), path.jitter_us(), pings);
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| cannot(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// Compares round trips with the delays that the lab asks for.
+fn check_rtt(pings: Pings, spec: &LabSpec) -> Result<(Option<RttCheck>, Option<Pings>), Failure> {
+    let Some(path) = spec.path() else { return Ok((None, Some(pings))) };
+    let check = RttCheck::new(path.rtt_us(), path.jitter_us(), pings.clone());
     match check.problem() {
-        None => Ok(Some(check)),
+        None => Ok((Some(check), Some(pings))),
         Some(problem) => Err(Failure::Check(format!(
             "the lab {} does not do what it was asked, and no run is started: {problem}",
             spec.topology

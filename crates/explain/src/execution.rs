@@ -77,7 +77,7 @@ impl<'a> Execution<'a> {
     fn view(&self, planned: &PlannedRun) -> Option<RunView<'a>> {
         let Ended { sender, receiver, shared_cpus, napi_threaded } = *self.ended.get(&planned.index)?;
         let conditions = &self.plan.cells.get(planned.cell)?.conditions;
-        Some(RunView { sender, receiver, conditions, shared_cpus, napi_threaded })
+        Some(RunView { sender, receiver, conditions, shared_cpus, napi_threaded, ceiling_mbps: None })
     }
 
     /// The runs of a cell with their numbers from 1.

@@ -34,8 +34,9 @@ pub enum LabError {
     },
     /// netem was asked for by name.
     #[error(
-        "netem was asked for, and this kernel has none; load the module (sudo modprobe sch_netem), use a kernel with \
-         CONFIG_NET_SCH_NETEM, or take the delay line (delay_backend = \"builtin\" or \"auto\")"
+        "netem was asked for, and this kernel has none (`unshare -rn tc qdisc add dev lo root netem` shows it); load the \
+         module (sudo modprobe sch_netem), use a kernel with CONFIG_NET_SCH_NETEM, or take the delay line \
+         (delay_backend = \"builtin\" or \"auto\")"
     )]
     NoNetem,
     /// A step of building failed.

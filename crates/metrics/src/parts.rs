@@ -24,7 +24,7 @@ impl PartRun {
     /// The part as the metrics see it.
     pub fn view(&self) -> RunView<'_> {
         let (sender, receiver, conditions) = (&self.sender, &self.receiver, &self.conditions);
-        RunView { sender, receiver, conditions, shared_cpus: false, napi_threaded: false }
+        RunView { sender, receiver, conditions, shared_cpus: false, napi_threaded: false, ceiling_mbps: None }
     }
 }
 

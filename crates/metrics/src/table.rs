@@ -74,6 +74,14 @@ pub const METRICS: &[Metric] = &[
         "bits that the send calls took ÷ the sender's window",
         |run| mbps(run, Role::Sender),
     ),
+    row(
+        "throughput_of_ceiling_pct",
+        "Throughput as a part of what the path carried in calibration",
+        "%",
+        Better::Neither,
+        "throughput ÷ ceiling of the run's setting of the lab's path, measured before the first run",
+        |run| Some(100.0 * mbps(run, Role::Receiver)? / run.ceiling_mbps?),
+    ),
     Metric {
         attributed: true,
         ..row(

@@ -17,6 +17,8 @@ pub struct RunView<'a> {
     pub shared_cpus: bool,
     /// True when the receiver's interface was told to receive in kernel threads wherever it uses NAPI.
     pub napi_threaded: bool,
+    /// What the path carried in calibration with the run's setting of it, in Mbit/s; absent where that is not known.
+    pub ceiling_mbps: Option<f64>,
 }
 
 impl<'a> RunView<'a> {

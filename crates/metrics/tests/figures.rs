@@ -85,6 +85,7 @@ impl Run {
             conditions: &self.conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
+            ceiling_mbps: None,
         }
     }
 
@@ -102,6 +103,15 @@ impl Run {
 fn assert_close(found: Option<f64>, expected: f64) {
     let found = found.expect("a figure");
     assert!((found - expected).abs() <= expected.abs() * 1e-9, "found {found}, expected {expected}");
+}
+
+#[test]
+fn throughput_is_compared_with_the_ceiling_where_there_is_one() {
+    let run = Run::udp();
+    let part = metric("throughput_of_ceiling_pct").unwrap().compute;
+    assert_eq!(part(&run.view()), None);
+    let ceiling_mbps = run.figure("throughput_mbps").map(|mbps| mbps * 2.0);
+    assert_close(part(&RunView { ceiling_mbps, ..run.view() }), 50.0);
 }
 
 #[test]

@@ -67,7 +67,7 @@ struct Run {
 impl Run {
     fn view(&self) -> RunView<'_> {
         let (sender, receiver, conditions) = (&self.sender, &self.receiver, &self.conditions);
-        RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true }
+        RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true, ceiling_mbps: None }
     }
 
     fn figure(&self, name: &str) -> Option<f64> {

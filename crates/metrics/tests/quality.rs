@@ -70,7 +70,14 @@ impl Run {
 
     fn view(&self) -> RunView<'_> {
         let ([sender, receiver], conditions) = (&self.ends, &self.conditions);
-        RunView { sender, receiver, conditions, shared_cpus: self.shared_cpus, napi_threaded: false }
+        RunView {
+            sender,
+            receiver,
+            conditions,
+            shared_cpus: self.shared_cpus,
+            napi_threaded: false,
+            ceiling_mbps: None,
+        }
     }
 
     fn figure(&self, name: &str) -> Option<f64> {

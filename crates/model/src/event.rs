@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
 use crate::plan::Plan;
@@ -11,7 +12,7 @@ use crate::record::{EndRecord, Role, Sample};
 use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Why a run has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +104,11 @@ pub enum Event {
         /// The round trip between the ends of the lab as it was asked for and as it is; absent where nothing was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rtt: Option<crate::ping::RttCheck>,
+    },
+    /// What the lab's path carries, measured before the first run; in the embedded lab alone.
+    Calibrated {
+        /// What was measured, or why nothing was.
+        calibration: Box<Calibration>,
     },
     /// The execution goes on after it was broken off.
     Resumed {

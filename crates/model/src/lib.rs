@@ -5,6 +5,7 @@
 
 pub mod beside;
 pub mod buffers;
+pub mod calibration;
 pub mod conditions;
 pub mod counters;
 pub mod event;

@@ -5,9 +5,10 @@ use metrics::{Better, metric};
 use model::study::{Factor, Label};
 use stats::Interval;
 
+use crate::ceiling::tabled_metrics;
 use crate::number;
 use crate::summary::{CellSummary, Summary};
-use crate::text::{shown_metrics, title};
+use crate::text::title;
 
 /// Factor and level, for as many factors as are fixed.
 type Levels = Vec<(String, Label)>;
@@ -55,7 +56,7 @@ pub fn tables(summary: &Summary) -> Vec<MetricTables> {
         let tables = grids.iter().map(|grid| (grid.place(), grid.lines())).collect();
         MetricTables { metric: metric.to_owned(), title: title(metric), tables }
     };
-    shown_metrics(summary).into_iter().map(of).collect()
+    tabled_metrics(summary).into_iter().map(of).collect()
 }
 
 /// A table of one metric at fixed levels of the factors that are neither down nor across.

@@ -5,12 +5,13 @@ use stats::Interval;
 
 use model::study::Label;
 
+use crate::ceiling;
 use crate::checks;
 use crate::course::Course;
 use crate::summary::{CellSummary, ExcludedRun, ImprovementSummary, Note, Summary};
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`, `notes`, `ends`,
-/// `incomplete_runs`, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
+/// `incomplete_runs`, `calibration` of a lab, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
 /// where the log came from.
 ///
 /// Each entry of `cells` has `levels`, `runs`, and per metric `{median, low, high}` under the metric's name; each of
@@ -43,6 +44,9 @@ pub fn json(summary: &Summary) -> Value {
     }
     if !summary.why.falls.is_empty() {
         document["why"] = summary.why.json();
+    }
+    if let Some(calibration) = &summary.calibration {
+        document["calibration"] = ceiling::json_of(calibration);
     }
     if let Some(precision) = &summary.precision {
         document["until_interval"] = precision.json();

@@ -4,6 +4,7 @@
 //! the same.
 
 mod along;
+mod ceiling;
 mod checks;
 pub mod compare;
 mod course;

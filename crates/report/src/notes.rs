@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use metrics::{METRICS, Method, metric};
 
+use crate::ceiling;
 use crate::checks;
 use crate::grid::Grid;
 use crate::summary::{CellSummary, Summary};
@@ -28,6 +29,7 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     attribution(summary).into_iter().for_each(|words| add("CPU time: ", words));
     summary.place_notes.iter().for_each(|note| add("note: ", note.clone()));
     summary.notes.iter().for_each(|note| add("note: ", format!("{} ({})", note.text, runs(note.runs))));
+    ceiling::sentences(summary).into_iter().for_each(|words| add("calibration: ", words));
     if let Some(precision) = &summary.precision {
         add("stop rule: ", precision.sentence());
     }

@@ -74,7 +74,7 @@ impl Precision {
 pub fn precision(events: &[Event], rule: &UntilInterval) -> Result<Precision, ReportError> {
     let log = Log::read(events)?;
     let plan = log.plan.ok_or(ReportError::NoPlan)?;
-    let runs = Runs::sort(plan, &log.outcomes, log.enough_blocks.unwrap_or(plan.blocks));
+    let runs = Runs::sort(plan, &log, log.enough_blocks.unwrap_or(plan.blocks));
     let cells: Vec<(String, &CellRuns)> = plan.cells.iter().map(|cell| cell.name()).zip(&runs.cells).collect();
     Ok(Precision::of(rule, &cells, plan.seed))
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use metrics::{Better, METRICS, Method, Metric, RunView, attribute, metric};
+use model::calibration::Calibration;
+use model::conditions::Conditions;
 use model::event::{EndDescription, Event, FailureKind};
 use model::imported::ImportedRun;
 use model::plan::{Plan, PlannedRun};
@@ -147,6 +149,8 @@ pub struct Summary {
     pub excluded: Vec<ExcludedRun>,
     /// What was asked of the place and is not so, in words.
     pub place_notes: Vec<String>,
+    /// What the lab's path carried before the first run; absent on real hosts, and in older logs.
+    pub calibration: Option<Box<Calibration>>,
     /// What was asked for but not in force.
     pub notes: Vec<Note>,
     /// What came of the study's stop rule; absent where it has none.
@@ -165,10 +169,10 @@ impl Summary {
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Summary, ReportError> {
         let log = Log::read(events)?;
         let plan = log.plan.ok_or(ReportError::NoPlan)?;
+        let blocks = log.enough_blocks.unwrap_or(plan.blocks);
+        let runs = Runs::sort(plan, &log, blocks);
         let mut summary = log.summary;
-        summary.seed = plan.seed;
-        summary.blocks = log.enough_blocks.unwrap_or(plan.blocks);
-        let runs = Runs::sort(plan, &log.outcomes, summary.blocks);
+        (summary.seed, summary.blocks) = (plan.seed, blocks);
         summary.runs = runs.rows;
         for row in &mut summary.runs {
             row.began_at = log.began.get(&row.run).map(|at| (*at).to_owned());
@@ -223,6 +227,14 @@ pub(crate) struct PlaceFacts {
     napi_threaded: bool,
 }
 
+impl PlaceFacts {
+    /// A run of a cell as its formulas see it.
+    fn view<'a>(self, ends: [&'a EndRecord; 2], conditions: &'a Conditions, ceiling_mbps: Option<f64>) -> RunView<'a> {
+        let (PlaceFacts { shared_cpus, napi_threaded }, [sender, receiver]) = (self, ends);
+        RunView { sender, receiver, conditions, shared_cpus, napi_threaded, ceiling_mbps }
+    }
+}
+
 /// How a run ended.
 pub(crate) enum Outcome<'a> {
     Ended {
@@ -266,6 +278,7 @@ impl<'a> Log<'a> {
                     let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
                     place = PlaceFacts { shared_cpus: *shared_cpus, napi_threaded };
                 }
+                Event::Calibrated { calibration } => log.summary.calibration = Some(calibration.clone()),
                 Event::RunEnded { run, sender, receiver, .. } => {
                     log.outcomes.insert(*run, Outcome::Ended { sender, receiver, place });
                 }
@@ -288,6 +301,11 @@ impl<'a> Log<'a> {
         }
         Ok(log)
     }
+
+    /// What the path carried in calibration with a cell's setting of it, in Mbit/s.
+    fn ceiling_mbps(&self, cell: usize) -> Option<f64> {
+        self.summary.calibration.as_ref()?.of_cell(cell)?.mbps()
+    }
 }
 
 /// Every run that has a result of our own, with its cell, in the order of the plan.
@@ -301,12 +319,8 @@ pub fn run_views(events: &[Event]) -> Result<Vec<(PlannedRun, &Cell, RunView<'_>
         let cell = plan.cells.get(planned.cell)?;
         match log.outcomes.get(&planned.index)? {
             Outcome::Ended { sender, receiver, place } => {
-                let PlaceFacts { shared_cpus, napi_threaded } = *place;
-                Some((
-                    *planned,
-                    cell,
-                    RunView { sender, receiver, conditions: &cell.conditions, shared_cpus, napi_threaded },
-                ))
+                let ceiling = log.ceiling_mbps(planned.cell);
+                Some((*planned, cell, place.view([sender, receiver], &cell.conditions, ceiling)))
             }
             _ => None,
         }
@@ -337,6 +351,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         why: Why::default(),
         excluded: Vec::new(),
         place_notes: Vec::new(),
+        calibration: None,
         notes: Vec::new(),
         precision: None,
         incomplete: Vec::new(),
@@ -422,13 +437,13 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// `blocks` is how many were to be run: the stop rule may have been kept before the plan's end.
-    pub fn sort(plan: &Plan, outcomes: &BTreeMap<u32, Outcome>, blocks: u32) -> Runs {
+    pub fn sort(plan: &Plan, log: &Log, blocks: u32) -> Runs {
         let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
         let (excluded, notes, incomplete, rows) = (Vec::new(), Tally::default(), Vec::new(), Vec::new());
         let mut runs = Runs { cells, excluded, notes, incomplete, rows };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else { continue };
-            match outcomes.get(&planned.index) {
+            match log.outcomes.get(&planned.index) {
                 None if planned.block >= blocks => {}
                 None => {
                     runs.incomplete.push(planned.index);
@@ -437,8 +452,7 @@ impl Runs {
                 Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, *kind, reason),
                 Some(Outcome::Imported(imported)) => runs.imported(planned, imported),
                 Some(Outcome::Ended { sender, receiver, place }) => {
-                    let (conditions, PlaceFacts { shared_cpus, napi_threaded }) = (&cell.conditions, *place);
-                    let view = RunView { sender, receiver, conditions, shared_cpus, napi_threaded };
+                    let view = place.view([sender, receiver], &cell.conditions, log.ceiling_mbps(planned.cell));
                     runs.ended(planned, cell, &view);
                 }
             }

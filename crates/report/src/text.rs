@@ -2,6 +2,7 @@
 
 use metrics::{Better, Metric, metric};
 
+use crate::ceiling::tabled_metrics;
 use crate::checks;
 use crate::grid::Grid;
 use crate::notes::notes;
@@ -33,7 +34,7 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
     let mut page = Page { options, text: String::new() };
     page.heading(&format!("{}: {}", summary.study.name, summary.study.title));
     head(summary).iter().for_each(|line| page.paragraph("", line));
-    for name in shown_metrics(summary) {
+    for name in tabled_metrics(summary) {
         page.blank();
         page.heading(&title(name));
         for grid in Grid::all(summary, name) {

@@ -38,7 +38,7 @@ pub struct Trial {
 impl Trial {
     fn view(&self) -> RunView<'_> {
         let Trial { sender, receiver, conditions, .. } = self;
-        RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true }
+        RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true, ceiling_mbps: None }
     }
 
     /// Its figures.

@@ -78,7 +78,7 @@ impl Named {
         let [sender, receiver] = ROLES.map(|role| of(role, session.way(role)));
         let cpus = if shared_cpus { "the CPUs of one machine" } else { "CPUs of their own" };
         notes.push(format!("{sender}; {receiver}; on {cpus}"));
-        Ok(Prepared { session, ends, notes, rtt: None, shared_cpus })
+        Ok(Prepared { session, ends, notes, rtt: None, idle: None, shared_cpus })
     }
 
     /// The address to begin from.

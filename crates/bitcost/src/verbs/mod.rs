@@ -18,7 +18,7 @@ mod run;
 mod show;
 mod studies;
 mod test;
-mod where_to;
+pub mod where_to;
 
 use clap::Subcommand;
 

@@ -18,11 +18,11 @@ use store::{Log, Writer};
 
 use super::explain;
 use super::where_to::{self, Where};
+use crate::calibration::{self, Asked};
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::labs::Backend;
 use crate::opened::{Opened, report_cut};
-use crate::place::Prepared;
 use crate::{output, studies};
 
 /// How long, and in which order.
@@ -64,10 +64,23 @@ pub struct Arguments {
     /// Go on with the execution in this folder: run what is missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
+    /// Do not measure before the first run what the lab's path carries
+    #[arg(long)]
+    no_calibration: bool,
     #[command(flatten)]
     backend: Backend,
     #[command(flatten)]
     look: Look,
+}
+
+impl Arguments {
+    fn calibration(&self) -> Asked {
+        match (self.no_calibration, self.order.ci) {
+            (true, _) => Asked::Nothing,
+            (false, true) => Asked::Short,
+            (false, false) => Asked::Usual,
+        }
+    }
 }
 
 fn parse_window(text: &str) -> Result<Duration, String> {
@@ -167,9 +180,12 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
     let place = arguments.place.asked()?;
+    if matches!(place, Where::Hosts(_)) {
+        arguments.backend.refuse("is for labs; leave it out between named hosts")?;
+    }
     place.say_lints(&study, &plan);
-    let Prepared { mut session, ends, notes, rtt, shared_cpus } = place.prepare(&study, &plan, stop)?;
-    tell(&place, &notes);
+    let mut prepared = place.prepare(&study, &plan, stop)?;
+    tell(&place, &prepared.notes);
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
     let mut output = Output::new(writer);
@@ -182,8 +198,10 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
         study_text: study.text.clone(),
     })?;
     output.emit(Event::Planned { plan: plan.clone() })?;
-    output.emit(place.event(&study, ends, shared_cpus, notes, rtt))?;
-    output.execute(&mut session, &study, &plan, &BTreeSet::new())
+    output.emit(place.event(&study, &prepared))?;
+    let calibrated = calibration::before(&place, &mut prepared, (&study, &plan), arguments.calibration())?;
+    calibrated.map_or(Ok(()), |event| output.emit(event))?;
+    output.execute(&mut prepared.session, &study, &plan, &BTreeSet::new())
 }
 
 /// Says where it runs, where the user may have meant another place.
@@ -211,6 +229,7 @@ fn command_line() -> Vec<String> {
 }
 
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
+    arguments.backend.refuse("was chosen when the execution began, and stays; leave it out with --resume")?;
     let log = store::read(folder)?;
     report_cut(&log);
     let (mut study, plan) = planned(&log)?;
@@ -226,20 +245,25 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     let writer = Writer::resume(&log)?;
     let before = log.events.iter().find(|event| matches!(event, Event::Prepared { .. }));
     let place = arguments.place.again(before)?;
-    let Prepared { mut session, ends, notes, rtt, shared_cpus } = place.prepare(&study, &plan, stop)?;
+    let mut prepared = place.prepare(&study, &plan, stop)?;
     if let Some(Event::Prepared { ends: before, hosts, .. }) = before {
-        same_machines(before, &ends, hosts.is_some())?;
+        same_machines(before, &prepared.ends, hosts.is_some())?;
     }
-    tell(&place, &notes);
+    tell(&place, &prepared.notes);
     let mut output = Output::new(writer);
     output.view.show(&Event::Planned { plan: plan.clone() });
     let done = done(&log);
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
-        output.emit(place.event(&study, ends, shared_cpus, notes, rtt))?;
+        output.emit(place.event(&study, &prepared))?;
     }
-    output.execute(&mut session, &study, &plan, &done)
+    // Runs that are done had their path as it was then.
+    if done.is_empty() && !log.events.iter().any(|event| matches!(event, Event::Calibrated { .. })) {
+        let calibrated = calibration::before(&place, &mut prepared, (&study, &plan), arguments.calibration())?;
+        calibrated.map_or(Ok(()), |event| output.emit(event))?;
+    }
+    output.execute(&mut prepared.session, &study, &plan, &done)
 }
 
 fn planned(log: &Log) -> Result<(Study, Plan), Failure> {

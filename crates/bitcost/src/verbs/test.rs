@@ -187,8 +187,9 @@ fn prepare<'a>(
     stop: &'a AtomicBool,
 ) -> Result<Prepared<'a>, Failure> {
     if let Some(named) = arguments.hosts.named(None)? {
-        if conditions.emulator_queue_limit.is_some() || arguments.backend.delay_backend.is_some() {
-            let why = "--emulator-queue-limit and --delay-backend are for labs; leave them out between named hosts";
+        arguments.backend.refuse("is for labs; leave it out between named hosts")?;
+        if conditions.emulator_queue_limit.is_some() {
+            let why = "--emulator-queue-limit is for labs; leave it out between named hosts";
             return Err(Failure::Usage(why.to_owned()));
         }
         return named.prepare(&conditions.places, stop);
@@ -196,7 +197,7 @@ fn prepare<'a>(
     let Some(lab) = lab else { return Err(Failure::Usage("no lab and no hosts are named".to_owned())) };
     place::check_cpus(conditions)?;
     conditions.check_in_lab(lab.mtu_bytes).map_err(Failure::Usage)?;
-    Ok(place::embedded(lab)?.prepare(stop)?)
+    Ok(place::embedded(lab, false)?.prepare(stop)?)
 }
 
 fn views<'a>(pairs: &'a [Pair], conditions: &'a Conditions, facts: Facts) -> Vec<RunView<'a>> {

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 
 use model::event::{EndDescription, Event};
-use model::ping::RttCheck;
 use model::plan::Plan;
 use model::study::{Cell, Study};
 use model::topology::Napi;
@@ -69,7 +68,7 @@ impl Where {
             Where::Lab => {
                 plan.cells.iter().try_for_each(|cell| place::check_cpus(&cell.conditions))?;
                 check(study, plan, |cell| cell.conditions.check_in_lab(study.lab.mtu_bytes))?;
-                Ok(place::embedded(&study.lab)?.prepare(stop)?)
+                Ok(place::embedded(&study.lab, true)?.prepare(stop)?)
             }
             Where::Hosts(named) => {
                 let mut prepared = named.prepare(&study.base.places, stop)?;
@@ -93,19 +92,14 @@ impl Where {
     }
 
     /// The place as the log keeps it.
-    pub fn event(
-        &self,
-        study: &Study,
-        ends: Vec<EndDescription>,
-        shared_cpus: bool,
-        notes: Vec<String>,
-        rtt: Option<RttCheck>,
-    ) -> Event {
+    pub fn event(&self, study: &Study, prepared: &Prepared) -> Event {
         let (lab, hosts) = match self {
             Where::Lab => (Some(Box::new(study.lab.clone())), None),
             Where::Hosts(named) => (None, Some(named.spec.clone())),
         };
-        Event::Prepared { lab, ends, shared_cpus, notes, hosts, rtt }
+        let Prepared { ends, notes, rtt, shared_cpus, .. } = prepared;
+        let (ends, notes, rtt) = (ends.clone(), notes.clone(), rtt.clone());
+        Event::Prepared { lab, ends, shared_cpus: *shared_cpus, notes, hosts, rtt }
     }
 
     /// The sentence that a plan begins with; none in the lab.

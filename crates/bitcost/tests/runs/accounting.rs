@@ -144,7 +144,7 @@ pub fn lost_datagrams() {
         let cell = cells.iter().find(is_it).unwrap();
         demands_differ_by_the_loss(
             cell,
-            &RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true },
+            &RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true, ceiling_mbps: None },
         );
     }
 }

@@ -89,5 +89,41 @@ pub fn asked_in_vain() {
     assert!(done.stderr.contains("nothing in this lab delays"), "{}", done.stderr);
     let done = bench.bitcost(&[&test[..], &["--sender", "local", "--receiver", "local"]].concat());
     done.assert_code(2);
-    assert!(done.stderr.contains("are for labs"), "{}", done.stderr);
+    assert!(done.stderr.contains("--emulator-queue-limit is for labs"), "{}", done.stderr);
+}
+
+pub fn backend_in_vain() {
+    let bench = Bench::new();
+    bench.write("queues.toml", STUDY);
+    let backend = ["--delay-backend", "builtin"];
+    for verb in [["run", "queues.toml"], ["test", "tcp"]] {
+        let done = bench.bitcost(&[&verb[..], &["--receiver", "local"], &backend].concat());
+        done.assert_code(2);
+        assert!(done.stderr.contains("--delay-backend is for labs; leave it out between named hosts"), "{done:?}");
+    }
+    let done = bench.bitcost(&["run", "--resume", ".", "--delay-backend", "netem"]);
+    done.assert_code(2);
+    assert!(done.stderr.contains("leave it out with --resume"), "{done:?}");
+}
+
+/// netem asked for by name is used where the kernel has it; elsewhere the lab is refused, with the command that shows why.
+pub fn netem_by_name() {
+    let bench = Bench::new();
+    let bitcost = |backend| {
+        let test = ["test", "tcp", "-t", "0.2s", "--topology", "lab15", "--delay-backend", backend];
+        bench.bitcost(&test)
+    };
+    let (auto, netem) = (bitcost("auto"), bitcost("netem"));
+    auto.assert_code(0);
+    if auto.stderr.contains("made by the kernel's netem") {
+        netem.assert_code(0);
+        assert!(netem.stderr.contains("made by the kernel's netem"), "{netem:?}");
+        return;
+    }
+    assert!(auto.stderr.contains("because this kernel has no netem"), "{auto:?}");
+    netem.assert_code(3);
+    for part in ["this kernel has none", "unshare -rn tc qdisc add dev lo root netem", "delay_backend = \"builtin\""] {
+        assert!(netem.stderr.contains(part), "{part}: {netem:?}");
+    }
+    bench.assert_nothing_left();
 }

@@ -6,6 +6,7 @@ mod accounting;
 mod agents;
 mod bench;
 mod broken_off;
+mod calibration;
 mod counters;
 mod cut;
 mod delay;
@@ -79,6 +80,12 @@ fn main() {
         ("tcp_gets_the_room_that_was_asked_for", Host, labs::sized),
         ("a_delay_line_is_recorded_with_what_it_dropped", Host, delay::recorded),
         ("a_queue_limit_without_a_queue_is_refused", Host, delay::asked_in_vain),
+        ("what_the_path_carries_is_measured_before_the_first_run", Host, calibration::measured),
+        ("a_calibration_that_was_left_out_is_told", Host, calibration::left_out),
+        ("a_path_too_slow_to_calibrate_has_no_ceiling", Host, calibration::too_little),
+        ("resuming_does_not_calibrate_again", Host, calibration::not_again),
+        ("a_delay_backend_where_there_is_no_choice_is_refused", Host, delay::backend_in_vain),
+        ("netem_asked_for_by_name_is_used_or_refused", Host, delay::netem_by_name),
         ("settings_of_the_hosts_are_recorded_as_asked_and_in_force", Host, knobs::recorded),
         ("a_setting_that_does_not_take_fails_the_run", Host, knobs::not_applied),
         ("wishes_that_a_host_cannot_fulfil_are_refused", PrivateNetwork, left_changed::refused_wishes),

@@ -138,7 +138,7 @@ fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
 
 /// The CPU time of an end is that of all flows' threads and of its NAPI thread, as they stand in its record.
 fn one_cost(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
-    let run = RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true };
+    let run = RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true, ceiling_mbps: None };
     let Ok(attribution) = metrics::attribute(&run) else { return };
     if attribution.method != Method::NapiThread {
         return;

@@ -1,0 +1,122 @@
+//! Calibration: what the lab's path carries is measured before the first run, kept in the log, and told beside the results.
+
+use model::calibration::Calibration;
+use model::event::Event;
+use rustix::process::Signal;
+
+use crate::bench::{Bench, PATIENCE, SMALL};
+
+/// A stream over each transport, and requests.
+const STUDY: &str = r#"title = "Three transports"
+question = "How far from what the path carries?"
+[lab]
+topology = "pair"
+[workload]
+warmup_s = 0.05
+duration_s = 0.2
+[[factor]]
+name = "transport"
+levels = [
+  { label = "TCP", workload = "tcp_stream" },
+  { label = "UDP", workload = "udp_stream", message_size_bytes = 1000 },
+  { label = "requests", workload = "tcp_rr" },
+]
+[run]
+blocks = 1
+"#;
+
+/// So slow that a calibration sees few packets.
+const SLOW: &str = r#"title = "A slow link"
+question = "What of a link that carries a packet now and then?"
+[lab]
+hosts = ["h1", "h2"]
+[[lab.link]]
+ends = ["h1", "h2"]
+[lab.egress.h1-eth0]
+rate = "100k"
+[workload]
+workload = "udp_stream"
+rate_bps = "80k"
+warmup_s = 0
+duration_s = 0.5
+[[factor]]
+name = "message_size_bytes"
+levels = [1000]
+[run]
+blocks = 1
+"#;
+
+/// Every calibration of the log, each with its place in it.
+fn calibrations(bench: &Bench) -> Vec<(usize, Calibration)> {
+    let found = bench.log().events.into_iter().enumerate().filter_map(|(index, event)| match event {
+        Event::Calibrated { calibration } => Some((index, *calibration)),
+        _ => None,
+    });
+    found.collect()
+}
+
+pub fn measured() {
+    let bench = Bench::new();
+    bench.write("three.toml", STUDY);
+    let done = bench.bitcost(&["run", "three.toml", "--json"]);
+    done.assert_code(0);
+    let events = bench.log().events;
+    let first = events.iter().position(|event| matches!(event, Event::RunBegan { .. })).unwrap();
+    let [(place, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
+    assert!(matches!(events[place - 1], Event::Prepared { .. }) && place < first);
+    assert!(!calibration.idle.unwrap().rtts_us.is_empty());
+    let document = done.json();
+    for cell in document["cells"].as_array().unwrap() {
+        let is_stream = cell["levels"]["transport"] != "requests";
+        let part = cell["throughput_of_ceiling_pct"]["median"].as_f64();
+        assert_eq!(part.is_some_and(|part| part > 0.0), is_stream, "{cell}");
+    }
+    let ceilings = document["calibration"]["ceilings"].as_array().unwrap();
+    let carried = |cell: u64| {
+        let of = ceilings.iter().find(|ceiling| ceiling["cells"][0] == cell).unwrap();
+        (of["mbps"].as_f64().is_some_and(|mbps| mbps > 0.0), of["absent"].is_string())
+    };
+    assert_eq!([carried(0), carried(1), carried(2)], [(true, false), (true, false), (false, true)], "{ceilings:?}");
+    let execution = bench.execution();
+    let shown = bench.bitcost(&["show", execution.to_str().unwrap()]);
+    for part in
+        ["calibration: idle round trip before the first run", "no ceiling (requests)", "carried in calibration (%)"]
+    {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+}
+
+pub fn left_out() {
+    let bench = Bench::new();
+    bench.write("three.toml", STUDY);
+    let done = bench.bitcost(&["run", "three.toml", "--no-calibration"]);
+    done.assert_code(0);
+    let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
+    assert_eq!(calibration, Calibration::without("--no-calibration"));
+    assert!(done.stdout.contains("calibration: left out (--no-calibration)"), "{}", done.stdout);
+    assert!(!done.stdout.contains("carried in calibration"), "{}", done.stdout);
+}
+
+pub fn too_little() {
+    let bench = Bench::new();
+    bench.write("slow.toml", SLOW);
+    let done = bench.bitcost(&["run", "slow.toml"]);
+    done.assert_code(0);
+    let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
+    assert_eq!(calibration.ceilings.len(), 1);
+    assert!(calibration.ceilings[0].received.is_none());
+    assert!(done.stdout.contains("too little to tell a rate"), "{}", done.stdout);
+}
+
+pub fn not_again() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let running = bench.start(&["run", "small.toml"]);
+    bench.wait_for_run(1);
+    running.signal(Signal::KILL);
+    running.finish(PATIENCE);
+    let before = calibrations(&bench);
+    assert_eq!(before.len(), 1);
+    bench.resume();
+    assert_eq!(calibrations(&bench), before);
+}
