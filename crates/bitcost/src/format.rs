@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use metrics::RunView;
 use model::plan::PlannedRun;
 use model::study::Cell;
+use report::compare::{comparison_json, comparison_markdown, comparison_text, of_study};
 use report::frame::{self, Execution, Table};
 use report::{Plots, Summary, TextOptions, peers};
 
@@ -109,11 +110,11 @@ impl Look {
         if format == Format::Parquet { parquet_is_possible().map_err(Failure::Usage) } else { Ok(()) }
     }
 
-    /// The executions in the form that was asked for.
+    /// The executions in the form that was asked for. What a study compares is judged by the threshold, in per cent.
     ///
     /// # Errors
     /// Usage, where the form and the executions do not fit.
-    pub fn render(&self, logs: &[Opened]) -> Result<Vec<u8>, Failure> {
+    pub fn render(&self, logs: &[Opened], threshold: f64) -> Result<Vec<u8>, Failure> {
         self.check()?;
         let format = self.format();
         let is_flat = matches!(format, Format::Csv | Format::Parquet);
@@ -129,9 +130,17 @@ impl Look {
             (None, Format::Netperf) => frame::csv(&netperf(executions)?),
             (None, Format::NetperfKeyval) => peers::netperf_keyval(&netperf(executions)?),
             (None, Format::Iperf3) => iperf3(executions, self.run)?,
-            (None, Format::Json) => json(executions),
-            (None, Format::Md) => each(executions, report::markdown_summary),
-            (None, _) => each(executions, |summary| report::text(summary, look(TEXT)) + &self.plots(summary)),
+            (None, Format::Json) => json(executions, threshold),
+            (None, Format::Md) => each(executions, |execution| {
+                let compared = of_study(execution, threshold).map(|found| format!("\n{}", comparison_markdown(&found)));
+                report::markdown_summary(&execution.summary) + &compared.unwrap_or_default()
+            }),
+            (None, _) => each(executions, |execution| {
+                let compared = of_study(execution, threshold).map(|found| format!("\n{}", comparison_text(&found)));
+                report::text(&execution.summary, look(TEXT))
+                    + &compared.unwrap_or_default()
+                    + &self.plots(&execution.summary)
+            }),
         };
         Ok(text.into_bytes())
     }
@@ -225,21 +234,25 @@ fn parquet(_: &Table) -> Result<Vec<u8>, Failure> {
 }
 
 /// One document, or a list where there are several executions.
-fn json(executions: &[Execution]) -> String {
-    match executions {
-        [one] => report::json_text(&one.summary),
-        several => {
-            let list: serde_json::Value = several.iter().map(|execution| report::json(&execution.summary)).collect();
-            format!("{list:#}\n")
+fn json(executions: &[Execution], threshold: f64) -> String {
+    let document = |execution: &Execution| {
+        let mut document = report::json(&execution.summary);
+        if let Some(comparison) = of_study(execution, threshold) {
+            document["comparison"] = comparison_json(&comparison);
         }
+        document
+    };
+    match executions {
+        [one] => format!("{:#}\n", document(one)),
+        several => format!("{:#}\n", several.iter().map(document).collect::<serde_json::Value>()),
     }
 }
 
 /// Each after the other; where there are several, each under its folder's name.
-fn each(executions: &[Execution], show: impl Fn(&Summary) -> String) -> String {
+fn each(executions: &[Execution], show: impl Fn(&Execution) -> String) -> String {
     let texts = executions.iter().map(|execution| {
         let head = if executions.len() > 1 { format!("{}\n\n", execution.name) } else { String::new() };
-        head + &show(&execution.summary)
+        head + &show(execution)
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -23,7 +23,15 @@ pub fn program() -> Result<File, String> {
 /// # Errors
 /// When the program's file cannot be read.
 pub fn line() -> Result<String, String> {
-    let mut file = program()?;
+    let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    Ok(format!("bitcost {version} {architecture} {}", of(&mut program()?)?))
+}
+
+/// Size and hash of a file that was just opened: `11632144-5f0c…`.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn of(file: &mut File) -> Result<String, String> {
     // Fixed keys; a hash that another build of Rust would make differently costs a copy, no more.
     let mut hash = std::collections::hash_map::DefaultHasher::new();
     let (mut bytes, mut part) = (0, vec![0; PART]);
@@ -34,11 +42,10 @@ pub fn line() -> Result<String, String> {
                 hash.write(&part[..length]);
                 bytes += length;
             }
-            Err(error) => return Err(format!("cannot read {OWN}, this program: {error}")),
+            Err(error) => return Err(format!("cannot read the program: {error}")),
         }
     }
-    let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-    Ok(format!("bitcost {version} {architecture} {bytes}-{:016x}", hash.finish()))
+    Ok(format!("{bytes}-{:016x}", hash.finish()))
 }
 
 /// Whether a machine that `uname -m` names so runs programs of this one's architecture.

@@ -10,6 +10,7 @@ mod mode_search;
 mod opened;
 mod output;
 mod place;
+mod programs;
 mod studies;
 mod verbs;
 

@@ -10,13 +10,14 @@ use drive::{Between, DriveError, Ends, Session, Way};
 use lab::{Lab, LabError, NapiState};
 use metrics::RunView;
 use model::conditions::Conditions;
-use model::event::EndDescription;
+use model::event::{EndDescription, ProgramUsed};
 use model::ping::{Pings, RttCheck};
 use model::record::{EndRecord, InForce, Role};
 use model::study::LabSpec;
 use model::topology::show_limit;
 
 use crate::failure::Failure;
+use crate::programs::Programs;
 use crate::verbs::host;
 
 /// A lab that stands and the ways to its hosts.
@@ -49,6 +50,8 @@ pub struct Prepared<'a> {
     pub idle: Option<Pings>,
     /// Whether both ends run on the CPUs of one machine.
     pub shared_cpus: bool,
+    /// The programs that play the ends, where runs name any.
+    pub programs: Vec<ProgramUsed>,
 }
 
 /// What a view of a run must know of its place.
@@ -67,6 +70,16 @@ impl Facts {
 }
 
 impl Prepared<'_> {
+    /// Checks that the programs that runs name can play the ends, before any of it is in a log.
+    ///
+    /// # Errors
+    /// When one does not start or speaks another version of the control protocol.
+    pub fn try_programs(&mut self, programs: &Programs) -> Result<(), Failure> {
+        programs.others().try_for_each(|program| self.session.try_program(program))?;
+        self.programs = programs.used()?;
+        Ok(())
+    }
+
     /// Whether both ends are on one host, which one of them alone can set.
     pub fn is_one_host(&self) -> bool {
         self.ends.iter().all(|end| end.place == self.ends[0].place)
@@ -93,16 +106,16 @@ impl Place {
             end.host.device.napi_threaded.get_or_insert(threaded);
         }
         let Place { notes, rtt, idle, .. } = self;
-        Ok(Prepared { session, ends, notes, rtt, idle, shared_cpus: true })
+        Ok(Prepared { session, ends, notes, rtt, idle, shared_cpus: true, programs: Vec::new() })
     }
 }
 
-/// Builds the embedded lab, and checks that its ends reach each other in the time that was asked for. Where nothing is asked
-/// of its network they are pinged only if `pinged`.
+/// Builds the embedded lab, whose ends are played by these programs, and checks that its ends reach each other in the time
+/// that was asked for. Where nothing is asked of its network they are pinged only if `pinged`.
 ///
 /// # Errors
 /// Environment, when the kernel does not allow it; the message says what to do. Check, when the delay is not as asked.
-pub fn embedded(spec: &LabSpec, pinged: bool) -> Result<Place, Failure> {
+pub fn embedded(spec: &LabSpec, programs: &Arc<Programs>, pinged: bool) -> Result<Place, Failure> {
     host::check_is_as_found()?;
     let gone = || Failure::Usage(format!("the lab {} is of an older version and says not what it is", spec.topology));
     let topology = spec.network.as_ref().ok_or_else(gone)?;
@@ -131,8 +144,8 @@ pub fn embedded(spec: &LabSpec, pinged: bool) -> Result<Place, Failure> {
     // One agent is enough for what both ends share.
     let between = lab.nodes_but(&[&spec.sender, &spec.receiver]);
     let lines = lab.lines_file();
-    let sender = way(&lab, &spec.sender, Seen { nodes: between, lines }, sender_cpus)?;
-    let receiver = way(&lab, &spec.receiver, Seen::default(), receiver_cpus)?;
+    let sender = way(&lab, programs, &spec.sender, Seen { nodes: between, lines }, sender_cpus)?;
+    let receiver = way(&lab, programs, &spec.receiver, Seen::default(), receiver_cpus)?;
     let between = limits(lab, topology.ends().any(|end| end.egress.needs_emulator()));
     Ok(Place { ends: Ends { sender, receiver }, notes, rtt, idle, napi_threaded, between })
 }
@@ -211,13 +224,13 @@ pub fn check_cpus(conditions: &Conditions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn way(lab: &Arc<Lab>, name: &str, seen: Seen, cpus: Vec<u32>) -> Result<Way, Failure> {
+fn way(lab: &Arc<Lab>, programs: &Arc<Programs>, name: &str, seen: Seen, cpus: Vec<u32>) -> Result<Way, Failure> {
     let (place, name) = (format!("netns:{name}"), name.to_owned());
     let host = lab.host(&name)?;
     let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
-    let lab = lab.clone();
-    let command = move || {
-        let mut command = Command::new("/proc/self/exe");
+    let (lab, programs) = (lab.clone(), programs.clone());
+    let command = move |program: Option<&str>| {
+        let mut command = Command::new(programs.path(program, "self")?);
         command.args(["agent", "--in-lab"]);
         for (node, namespace) in &seen.nodes {
             command.arg(format!("--between={node}={}", namespace.display()));

@@ -32,7 +32,7 @@ pub struct Way {
     /// Where it is, for people: `netns:h1`.
     pub place: String,
     /// Makes the command that starts the agent and carries its standard input and output.
-    pub command: Box<dyn FnMut() -> Result<Command, String>>,
+    pub command: Box<Start>,
     /// The interface towards the peer.
     pub device: String,
     /// The addresses of that interface; the first one is used where a run asks for none.
@@ -49,7 +49,7 @@ pub struct Way {
 
 impl Way {
     /// A way that needs nothing but its command.
-    pub fn new(place: String, command: impl FnMut() -> Result<Command, String> + 'static) -> Way {
+    pub fn new(place: String, command: impl FnMut(Option<&str>) -> Result<Command, String> + 'static) -> Way {
         Way {
             place,
             command: Box::new(command),
@@ -63,12 +63,16 @@ impl Way {
     }
 }
 
+/// Makes a command that starts an agent: of the program that a run names ([`Conditions::program`]), else of this one.
+pub type Start = dyn FnMut(Option<&str>) -> Result<Command, String>;
+
 /// Tells how a command ended, from its exit code (absent after a signal) and the end of what it wrote to standard error.
 pub type Explain = Rc<dyn Fn(Option<i32>, &str) -> String>;
 
-/// Speaks with a command until it is an agent, over its input and output, and calls the third argument now and then
-/// to show that it goes on. It may say [`OUTPUT_ENDED`] where the command has ended: its end is then told.
-pub type Opening = Arc<dyn Fn(&mut dyn Write, &mut dyn BufRead, &mut dyn FnMut()) -> Result<(), String> + Send + Sync>;
+/// Speaks with a command until it is an agent of the program that is named, over its input and output, and calls the
+/// last argument now and then to show that it goes on. It may say [`OUTPUT_ENDED`] where the command has ended: its end is then told.
+pub type Opening =
+    Arc<dyn Fn(Option<&str>, &mut dyn Write, &mut dyn BufRead, &mut dyn FnMut()) -> Result<(), String> + Send + Sync>;
 
 /// Both ways.
 pub struct Ends {
@@ -151,6 +155,15 @@ impl<'a> Session<'a> {
         self.pair.way(role)
     }
 
+    /// Starts agents of another program at both ends, so that it is known that it can play them. The next run starts
+    /// those that it asks for.
+    ///
+    /// # Errors
+    /// When one cannot be started or speaks another version.
+    pub fn try_program(&mut self, program: &str) -> Result<(), DriveError> {
+        self.pair.play_by(Some(program), self.stop)
+    }
+
     /// How the host of one end would send to an address.
     ///
     /// # Errors
@@ -214,7 +227,8 @@ impl<'a> Session<'a> {
             }
             emit(sink, Event::RunBegan { run: planned.index, at: now() })?;
             let conditions = &plan.cells[planned.cell].conditions;
-            let measured = idle::measured(&mut self.pair, plan.idle_baseline(), self.stop);
+            let ready = self.pair.play_by(conditions.program.as_deref(), self.stop).map_err(RunError::from);
+            let measured = ready.and_then(|()| idle::measured(&mut self.pair, plan.idle_baseline(), self.stop));
             match measured.and_then(|()| self.one(planned.index, conditions, sink)) {
                 Ok(ended) => emit(sink, ended)?,
                 Err(RunError::Stopped) => {

@@ -43,18 +43,25 @@ pub struct Link {
 }
 
 impl Link {
-    /// Starts the agent; what it says goes to `inbox`.
-    pub fn start(role: Role, way: &mut Way, generation: u32, inbox: Sender<Incoming>) -> Result<Link, String> {
-        let mut command = (way.command)()?;
+    /// Starts the agent, of the program that is named, else of this one; what it says goes to `inbox`.
+    pub fn start(
+        role: Role,
+        way: &mut Way,
+        program: Option<&str>,
+        generation: u32,
+        inbox: Sender<Incoming>,
+    ) -> Result<Link, String> {
+        let mut command = (way.command)(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         if way.explain.is_some() {
             command.stderr(Stdio::piped());
         }
-        let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
+        let started = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().map_err(|error| format!("cannot start {started}: {error}"))?;
         let (frames, to_write) = mpsc::channel();
         if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
-            let talk = Talk { role, generation, inbox, opening: way.opening.clone() };
+            let program = program.map(str::to_owned);
+            let talk = Talk { role, generation, inbox, opening: way.opening.clone(), program };
             std::thread::spawn(move || talk.carry(input, output, to_write));
         }
         let said = way.explain.clone().zip(child.stderr.take()).map(|(explain, errors)| Said::new(explain, errors));
@@ -117,6 +124,7 @@ struct Talk {
     generation: u32,
     inbox: Sender<Incoming>,
     opening: Option<Opening>,
+    program: Option<String>,
 }
 
 impl Talk {
@@ -127,7 +135,7 @@ impl Talk {
             let mut sign = || {
                 let _ = self.pass(Ok(FromAgent::Alive));
             };
-            if let Err(reason) = opening(&mut input, &mut output, &mut sign) {
+            if let Err(reason) = opening(self.program.as_deref(), &mut input, &mut output, &mut sign) {
                 self.pass(Err(reason));
                 return;
             }

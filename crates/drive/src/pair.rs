@@ -47,6 +47,8 @@ pub struct Pair {
     backlog: VecDeque<Incoming>,
     outbox: Sender<Incoming>,
     generation: u32,
+    /// Whose agents play both ends; absent: this program's.
+    program: Option<String>,
     renewed: Instant,
     epoch: Instant,
     /// Of both hosts, in the present block.
@@ -68,8 +70,18 @@ impl Pair {
         let (outbox, inbox) = mpsc::channel();
         let now = Instant::now();
         let (links, backlog) = ([None, None], VecDeque::new());
-        let mut pair =
-            Pair { links, ends, inbox, backlog, outbox, generation: 0, renewed: now, epoch: now, idle: None };
+        let mut pair = Pair {
+            links,
+            ends,
+            inbox,
+            backlog,
+            outbox,
+            generation: 0,
+            program: None,
+            renewed: now,
+            epoch: now,
+            idle: None,
+        };
         pair.start(Role::Sender, stop)?;
         pair.start(Role::Receiver, stop)?;
         Ok(pair)
@@ -79,9 +91,20 @@ impl Pair {
         self.ends.way(role)
     }
 
+    /// Has agents of this program at both ends. Those of another one end first, and restore their hosts.
+    pub fn play_by(&mut self, program: Option<&str>, stop: &AtomicBool) -> Result<(), DriveError> {
+        if self.program.as_deref() == program {
+            return Ok(());
+        }
+        self.links = [None, None];
+        self.program = program.map(str::to_owned);
+        ROLES.into_iter().try_for_each(|role| self.start(role, stop))
+    }
+
     fn start(&mut self, role: Role, stop: &AtomicBool) -> Result<(), DriveError> {
         self.generation += 1;
-        let link = Link::start(role, self.ends.way(role), self.generation, self.outbox.clone());
+        let program = self.program.as_deref();
+        let link = Link::start(role, self.ends.way(role), program, self.generation, self.outbox.clone());
         self.links[slot(role)] = Some(link.map_err(|reason| self.agent_error(role, reason))?);
         self.send(role, &ToAgent::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() });
         let hello = self.wait(role, START, "its greeting", stop, |message| match message {
@@ -90,8 +113,12 @@ impl Pair {
         });
         let (protocol, version) = self.agent_result(role, hello)?;
         if protocol != PROTOCOL {
+            let remedy = match &self.program {
+                Some(program) => format!("{program} cannot be compared with it run by run; compare two executions"),
+                None => "use the same bitcost on both hosts".to_owned(),
+            };
             let reason = format!(
-                "it is bitcost {version} and speaks version {protocol} of the control protocol, this one speaks {PROTOCOL}; use the same bitcost on both hosts"
+                "it is bitcost {version} and speaks version {protocol} of the control protocol, this one speaks {PROTOCOL}; {remedy}"
             );
             return Err(self.agent_error(role, reason));
         }

@@ -14,7 +14,7 @@ use model::record::{EndRecord, Role};
 use wire::{FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token};
 
 use crate::pair::{Pair, WaitError};
-use crate::{Sink, Way};
+use crate::{DriveError, Sink, Way};
 
 /// The hosts, as they are called.
 const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -54,6 +54,16 @@ impl From<WaitError> for RunError {
             WaitError::Stopped => RunError::Stopped,
             WaitError::Failed(reason) => RunError::Failed(reason),
             WaitError::Lost(reason) => RunError::Lost(reason),
+        }
+    }
+}
+
+impl From<DriveError> for RunError {
+    fn from(error: DriveError) -> RunError {
+        match error {
+            DriveError::Stopped => RunError::Stopped,
+            DriveError::Sink(reason) => RunError::Sink(reason),
+            error @ DriveError::Agent { .. } => RunError::Failed(error.to_string()),
         }
     }
 }
@@ -99,7 +109,8 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions], stop: &AtomicBool) -
         let part = |part: &Conditions| {
             let role = part.direction.role_of(host);
             let listen_on = (role == Role::Receiver).then(|| address(way, part)).transpose()?;
-            Ok(Part { role, conditions: part.clone(), listen_on })
+            // Which program plays is nothing that it must know, nor must an older one know the setting.
+            Ok(Part { role, conditions: Conditions { program: None, ..part.clone() }, listen_on })
         };
         let parts = parts.iter().map(part).collect::<Result<Vec<_>, String>>().map_err(RunError::Failed)?;
         let prepare = Prepare { run, device: way.device.clone(), cpus: way.cpus.clone(), token, parts };

@@ -79,6 +79,7 @@ fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -
             notes: Vec::new(),
             hosts: None,
             rtt: None,
+            programs: Vec::new(),
         },
     ];
     for run in &plan.runs {

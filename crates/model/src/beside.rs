@@ -7,8 +7,9 @@ use crate::near::did_you_mean;
 use crate::settings::{self, Kind, SETTINGS, Setting};
 
 /// Settings of the whole run: a part beside has those of the first one.
-const OF_THE_RUN: [&str; 15] = [
+const OF_THE_RUN: [&str; 16] = [
     "beside",
+    "program",
     "offloads",
     "mtu_bytes",
     "qdisc",

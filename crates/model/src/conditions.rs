@@ -213,6 +213,9 @@ pub struct Conditions {
     /// What else goes on at the same time, with settings of its own ([`Conditions::parts`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Conditions>,
+    /// The path of the bitcost that plays both ends; absent: the one that runs the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// How the sender hands over its messages.
     pub send_mode: Mode,
     /// How the receiver takes them.
@@ -336,6 +339,7 @@ impl Default for Conditions {
             mss: None,
             offloads: Offloads::AsFound,
             knobs: Vec::new(),
+            program: None,
             emulator_queue_limit: None,
             congestion_control: None,
             send_buffer_bytes: None,

@@ -63,6 +63,20 @@ pub struct NamedHost {
     pub device: Option<String>,
 }
 
+/// A program that plays the ends of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramUsed {
+    /// As runs ask for it ([`crate::conditions::Conditions::program`]); absent: the one that runs the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// Its file.
+    pub path: String,
+    /// Its version, as it says itself.
+    pub version: String,
+    /// Size and hash of its file (SipHash 1-3 with keys of 0), as `agent --identify` prints them.
+    pub identity: String,
+}
+
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -104,6 +118,9 @@ pub enum Event {
         /// The round trip between the ends of the lab as it was asked for and as it is; absent where nothing was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rtt: Option<crate::ping::RttCheck>,
+        /// The programs that play the ends, where runs ask for other ones than that which runs the study.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        programs: Vec<ProgramUsed>,
     },
     /// What the lab's path carries, measured before the first run; in the embedded lab alone.
     Calibrated {

@@ -185,6 +185,13 @@ pub const SETTINGS: &[Setting] = &[
         |c, v| c.beside = v.parts(),
     ),
     row(
+        "program",
+        None,
+        Kind::Form("PATH", "the path of another bitcost", |text| !text.is_empty()),
+        "which bitcost plays both ends (default: the one that runs the study)",
+        |c, v| c.program = Some(v.word().to_owned()),
+    ),
+    row(
         "send_mode",
         flag("send-mode"),
         Kind::Word(&SEND_WORDS),

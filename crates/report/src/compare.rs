@@ -15,6 +15,9 @@ use crate::text::shown_metrics;
 pub use pairs::{Pairing, Side, across, within};
 pub use text::{comparison_json, comparison_markdown, comparison_text};
 
+/// From which change in per cent on a metric is better or worse, unless another threshold is named.
+pub const THRESHOLD_PCT: f64 = 3.0;
+
 /// What a change comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -114,6 +117,14 @@ impl Comparison {
 /// The metrics that a comparison has unless others are named: those that the study's table shows.
 pub fn compared_metrics(summary: &Summary) -> Vec<&'static Metric> {
     shown_metrics(summary).into_iter().filter_map(metrics::metric).collect()
+}
+
+/// What a study compares itself ([`model::study::Compared`]); absent where it compares nothing.
+pub fn of_study(execution: &Execution, threshold_pct: f64) -> Option<Comparison> {
+    let compared = execution.summary.study.compare.as_ref()?;
+    let side = |label: &Label| Side(vec![(compared.factor.clone(), label.clone())]);
+    let metrics = compared_metrics(&execution.summary);
+    Some(within(execution, &side(&compared.old), &side(&compared.new), &metrics, threshold_pct))
 }
 
 /// The change of one metric; absent where a side has no value.

@@ -190,6 +190,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("buffer_alignment_bytes", "traffic/tests/calls.rs", "buffer_alignment_bytes"),
     ("buffer_offset_bytes", "traffic/tests/calls.rs", "buffer_offset_bytes"),
     ("ring_buffers", "traffic/tests/calls.rs", "ring_buffers"),
+    ("program", "bitcost/tests/runs/against.rs", "program=this"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
     ("emulator_queue_limit", "bitcost/tests/runs/delay.rs", "--emulator-queue-limit"),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),

@@ -88,7 +88,7 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
     let place = field.lab.host(host)?;
     let (device, addresses) = (place.device.clone(), place.addresses.clone());
     let (lab, bitcost): (Arc<Lab>, PathBuf) = (field.lab.clone(), bitcost.to_owned());
-    let command = move || {
+    let command = move |_: Option<&str>| {
         let mut command = Command::new(&bitcost);
         command.arg("agent");
         lab.command_in(host, &mut command).map_err(|error| error.to_string())?;

@@ -86,7 +86,7 @@ impl Place {
         let (lab, bitcost) = (self.lab.clone(), self.bitcost.clone());
         let between = if role == Role::Sender { self.between.clone() } else { Vec::new() };
         let group = self.quota.as_ref().filter(|quota| quota.role == role).map(|quota| quota.group.clone());
-        let command = move || {
+        let command = move |_: Option<&str>| {
             let mut command = match &group {
                 Some(group) => {
                     let mut shell = Command::new("sh");

@@ -5,12 +5,14 @@
 //! is left behind whatever dies. Nothing is sent before the other side has said its line, since a shell's tools may
 //! read more than they use.
 
+use std::fs::File;
 use std::io::{BufRead, Read, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use drive::{OUTPUT_ENDED, Opening};
 
 use crate::identity;
+use crate::programs::Programs;
 
 /// The script's exit status where it has no folder for temporary files.
 pub const NO_FOLDER: i32 = 120;
@@ -53,22 +55,10 @@ pub fn script(sudo: bool) -> String {
     format!("exec sh -c '{}'", script.lines().map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
-/// This program's identity and file, read once for both hosts.
-#[derive(Default)]
-pub struct Own {
-    identity: OnceLock<Result<String, String>>,
-}
-
-impl Own {
-    fn identity(&self) -> Result<&str, String> {
-        self.identity.get_or_init(identity::line).as_deref().map_err(Clone::clone)
-    }
-}
-
 /// What is said to one host's script.
 pub struct Talk {
-    /// This program.
-    pub own: Arc<Own>,
+    /// Which it may be, this one or another.
+    pub programs: Arc<Programs>,
     /// The host's name, for errors.
     pub host: String,
 }
@@ -76,12 +66,18 @@ pub struct Talk {
 impl Talk {
     /// As [`drive::Way`] wants it.
     pub fn into_opening(self) -> Opening {
-        Arc::new(move |input, output, sign| self.hold(input, output, sign))
+        Arc::new(move |program, input, output, sign| self.hold(program, input, output, sign))
     }
 
     /// From the script's first line until it starts the agent.
-    fn hold(&self, input: &mut dyn Write, output: &mut dyn BufRead, sign: &mut dyn FnMut()) -> Result<(), String> {
-        let own = self.own.identity()?;
+    fn hold(
+        &self,
+        program: Option<&str>,
+        input: &mut dyn Write,
+        output: &mut dyn BufRead,
+        sign: &mut dyn FnMut(),
+    ) -> Result<(), String> {
+        let own = self.programs.line(program)?;
         let found = line(output)?;
         sign();
         let mut words = found.splitn(3, ' ');
@@ -99,7 +95,7 @@ impl Talk {
                 std::env::consts::ARCH
             ));
         }
-        self.copy(input, output, sign)?;
+        self.copy(self.programs.file(program)?, input, output, sign)?;
         let copied = line(output)?;
         sign();
         match copied.strip_prefix("copied ") {
@@ -108,8 +104,13 @@ impl Talk {
         }
     }
 
-    fn copy(&self, input: &mut dyn Write, output: &mut dyn BufRead, sign: &mut dyn FnMut()) -> Result<(), String> {
-        let mut program = identity::program()?;
+    fn copy(
+        &self,
+        mut program: File,
+        input: &mut dyn Write,
+        output: &mut dyn BufRead,
+        sign: &mut dyn FnMut(),
+    ) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("cannot read this program to copy it to {}: {error}", self.host);
         let size = program.metadata().map_err(failed)?.len();
         say(input, &format!("copy {size}\n"))?;
@@ -160,9 +161,9 @@ mod tests {
     use super::*;
 
     fn held(says: &str) -> (Result<(), String>, String) {
-        let talk = Talk { own: Arc::default(), host: "web".to_owned() };
+        let talk = Talk { programs: Arc::default(), host: "web".to_owned() };
         let mut told = Vec::new();
-        let outcome = talk.hold(&mut told, &mut says.as_bytes(), &mut || {});
+        let outcome = talk.hold(None, &mut told, &mut says.as_bytes(), &mut || {});
         (outcome, String::from_utf8_lossy(&told).into_owned())
     }
 

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use drive::{Ends, Session, Way};
@@ -12,6 +13,7 @@ use wire::Route;
 use super::{Host, Named};
 use crate::failure::Failure;
 use crate::place::{self, Prepared};
+use crate::programs::Programs;
 use crate::verbs::host;
 
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -41,13 +43,24 @@ impl Named {
     ///
     /// # Errors
     /// When an agent cannot be started, or the hosts have no address by which they reach each other.
-    pub fn prepare<'a>(&self, places: &Places, stop: &'a AtomicBool) -> Result<Prepared<'a>, Failure> {
+    pub fn prepare<'a>(
+        &self,
+        places: &Places,
+        programs: &Arc<Programs>,
+        stop: &'a AtomicBool,
+    ) -> Result<Prepared<'a>, Failure> {
+        let another = programs.others().next();
+        if let (Some(program), Some(remote)) = (another, &self.spec.remote_program) {
+            return Err(Failure::Usage(format!(
+                "--remote-program {remote} is started for every run, and some are to be made by {program}; leave one of them out"
+            )));
+        }
         if self.hosts.contains(&Host::Local) && !self.spec.sudo {
             host::check_is_as_found()?;
         }
         // Before any agent is started: it may fail, and asks nobody but ssh's configuration and the resolver.
         let known = self.known(places)?;
-        let [sender, receiver] = self.ways();
+        let [sender, receiver] = self.ways(programs);
         let mut session = Session::open(Ends { sender, receiver }, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = Vec::new();
@@ -78,7 +91,7 @@ impl Named {
         let [sender, receiver] = ROLES.map(|role| of(role, session.way(role)));
         let cpus = if shared_cpus { "the CPUs of one machine" } else { "CPUs of their own" };
         notes.push(format!("{sender}; {receiver}; on {cpus}"));
-        Ok(Prepared { session, ends, notes, rtt: None, idle: None, shared_cpus })
+        Ok(Prepared { session, ends, notes, rtt: None, idle: None, shared_cpus, programs: Vec::new() })
     }
 
     /// The address to begin from.

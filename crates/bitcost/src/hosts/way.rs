@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use drive::{Explain, Way};
 
-use super::opening::{self, COPY_FAILS, NO_FOLDER, NO_SUDO, Own};
+use super::opening::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
 use super::{Host, Named};
+use crate::programs::Programs;
 
 /// Seconds that ssh may take to connect.
 const CONNECT_S: u32 = 5;
@@ -40,25 +41,24 @@ impl Named {
     }
 
     /// How agents are started on both hosts.
-    pub(super) fn ways(&self) -> [Way; 2] {
-        let own = Arc::new(Own::default());
+    pub(super) fn ways(&self, programs: &Arc<Programs>) -> [Way; 2] {
         [0, 1].map(|end| match &self.hosts[end] {
-            Host::Local => self.here(),
-            Host::Ssh(name) => self.there(name, own.clone()),
+            Host::Local => self.here(programs.clone()),
+            Host::Ssh(name) => self.there(name, programs.clone()),
         })
     }
 
-    fn here(&self) -> Way {
+    fn here(&self, programs: Arc<Programs>) -> Way {
         let sudo = self.spec.sudo;
-        let command = move || {
+        let command = move |program: Option<&str>| {
             let mut command = match sudo {
                 // sudo's own /proc/self would be sudo.
                 true => {
                     let mut command = Command::new("sudo");
-                    command.args(["-n", &format!("/proc/{}/exe", std::process::id())]);
+                    command.args(["-n", &programs.path(program, &std::process::id().to_string())?]);
                     command
                 }
-                false => Command::new("/proc/self/exe"),
+                false => Command::new(programs.path(program, "self")?),
             };
             // Ctrl-C is for the controller, which ends the agents in good order.
             command.arg("agent").process_group(0);
@@ -69,7 +69,7 @@ impl Named {
         Way { explain, ..Way::new(place, command) }
     }
 
-    fn there(&self, name: &str, own: Arc<Own>) -> Way {
+    fn there(&self, name: &str, programs: Arc<Programs>) -> Way {
         let sudo = self.spec.sudo;
         let there = match &self.spec.remote_program {
             Some(program) if sudo => format!("sudo -n {program} agent"),
@@ -78,7 +78,8 @@ impl Named {
         };
         let (timeout, host, ssh) =
             (format!("ConnectTimeout={CONNECT_S}"), name.to_owned(), self.spec.ssh_config.clone());
-        let command = move || {
+        // Which program it is is said to the script ([`opening`]).
+        let command = move |_: Option<&str>| {
             let mut command = Command::new("ssh");
             command.args(["-T", "-o", "BatchMode=yes", "-o", &timeout]);
             if let Some(file) = &ssh {
@@ -90,7 +91,7 @@ impl Named {
         let (host, program) = (name.to_owned(), self.spec.remote_program.clone().unwrap_or_else(|| "sh".to_owned()));
         let explain: Explain = Rc::new(move |code, said| meaning(&host, &program, code, said));
         let host = name.to_owned();
-        let opening = self.spec.remote_program.is_none().then(|| opening::Talk { own, host }.into_opening());
+        let opening = self.spec.remote_program.is_none().then(|| opening::Talk { programs, host }.into_opening());
         let way = Way::new(Host::Ssh(name.to_owned()).place(), command);
         Way { explain: Some(explain), opening, patience: PATIENCE, ..way }
     }

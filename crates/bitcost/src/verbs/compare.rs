@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use metrics::{METRICS, Metric};
 use model::near::did_you_mean;
 use model::study::Label;
-use report::compare::{self, Comparison, Side, Verdict};
+use report::compare::{self, Comparison, Side};
 use report::frame::Execution;
 
+use super::judging::Judging;
 use crate::failure::Failure;
 use crate::opened::Opened;
 use crate::output;
@@ -18,41 +19,32 @@ pub struct Arguments {
     /// The execution's folder; or, with one FOLDER before them, cells of it as factor=level, such as `offloads=off`
     #[arg(required = true, num_args = 2..=3, value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
-    /// From which change on a metric is better or worse, in per cent
-    #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = threshold)]
-    threshold: f64,
+    #[command(flatten)]
+    judging: Judging,
     /// The metrics, by name [default: those of the study's table]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Exit with 1 when a metric of a cell is worse
-    #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
-    fail_on: Option<String>,
     /// The form of what is printed
     #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
     format: String,
 }
 
-fn threshold(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
-    let possible = number.filter(|number: &f64| (0.1..=100.0).contains(number));
-    possible.ok_or_else(|| format!("`{text}` is no threshold; allowed: 0.1 to 100 (per cent)"))
-}
-
 /// Prints the comparison; with `--fail-on worse` a worse metric is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let threshold = arguments.judging.threshold;
     let comparison = match &arguments.sides[..] {
         [folder, old, new] => {
             let opened = Opened::open(Path::new(folder))?;
             let execution = opened.execution()?;
             let sides = (side(&execution, old)?, side(&execution, new)?);
-            compare::within(&execution, &sides.0, &sides.1, &metrics(arguments, &execution)?, arguments.threshold)
+            compare::within(&execution, &sides.0, &sides.1, &metrics(arguments, &execution)?, threshold)
         }
         [old, new] => {
             let opened = [old, new].map(|folder| Opened::open(&PathBuf::from(folder)));
             let [old, new] = opened;
             let (old, new) = (old?, new?);
             let (old, new) = (old.execution()?, new.execution()?);
-            compare::across(&old, &new, &metrics(arguments, &new)?, arguments.threshold)
+            compare::across(&old, &new, &metrics(arguments, &new)?, threshold)
         }
         _ => return Err(Failure::Usage("two folders are compared, or two cells of one folder".into())),
     };
@@ -69,10 +61,7 @@ fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
         let (old, new) = &comparison.names;
         return Err(Failure::Usage(format!("{old} and {new} have no cell in common: cells match by all their levels")));
     }
-    match comparison.count(Verdict::Worse) {
-        worse if worse > 0 && arguments.fail_on.is_some() => Err(Failure::Check(format!("{worse} worse"))),
-        _ => Ok(()),
-    }
+    arguments.judging.check(comparison)
 }
 
 fn metrics(arguments: &Arguments, execution: &Execution) -> Result<Vec<&'static Metric>, Failure> {

@@ -1,5 +1,6 @@
 //! The verbs: one file each, and one row in [`Verb`] and [`run()`].
 
+mod against;
 mod agent;
 mod compare;
 mod completions;
@@ -7,6 +8,7 @@ mod explain;
 pub mod host;
 mod import;
 mod import_lab;
+mod judging;
 mod lab;
 mod limits;
 mod man;

@@ -5,7 +5,7 @@ use model::study::Study;
 use model::units::{counted, show_duration};
 
 use super::run::{Order, new_seed};
-use super::where_to;
+use super::{against, where_to};
 use crate::failure::Failure;
 use crate::output;
 use crate::studies::find;
@@ -16,6 +16,8 @@ pub struct Arguments {
     /// An embedded study's name, or the path of a study file
     study: String,
     #[command(flatten)]
+    against: against::Held,
+    #[command(flatten)]
     order: Order,
     #[command(flatten)]
     place: where_to::Place,
@@ -23,7 +25,7 @@ pub struct Arguments {
 
 /// Prints the plan.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let study = find(&arguments.study)?;
+    let study = arguments.against.apply(find(&arguments.study)?)?;
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);

@@ -13,17 +13,19 @@ use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
 use model::study::Study;
 use model::units::{counted, parse_duration};
+use report::compare::of_study;
 use report::{Summary, nothing_measured};
 use store::{Log, Writer};
 
-use super::explain;
+use super::judging::Judging;
 use super::where_to::{self, Where};
+use super::{against, explain};
 use crate::calibration::{self, Asked};
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::labs::Backend;
 use crate::opened::{Opened, report_cut};
-use crate::{output, studies};
+use crate::{output, programs, studies};
 
 /// How long, and in which order.
 #[derive(clap::Args)]
@@ -54,6 +56,10 @@ pub struct Arguments {
     /// An embedded study's name, or the path of a study file
     #[arg(required_unless_present = "resume")]
     study: Option<String>,
+    #[command(flatten)]
+    against: against::Held,
+    #[command(flatten)]
+    judging: Judging,
     #[command(flatten)]
     order: Order,
     #[command(flatten)]
@@ -135,7 +141,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let opened = Opened::open(&folder)?;
     let execution = opened.execution()?;
-    output::bytes(&arguments.look.render(std::slice::from_ref(&opened))?)?;
+    output::bytes(&arguments.look.render(std::slice::from_ref(&opened), arguments.judging.threshold)?)?;
     explain::say(&opened.log.events, &folder);
     eprintln!("log: {}", folder.join(store::LOG_NAME).display());
     eprintln!("again: bitcost show {}", output::shell_word(&folder));
@@ -144,8 +150,23 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             say_how_to_go_on(&folder);
             Err(Failure::Interrupted)
         }
-        Ending::Complete => check(&execution.summary),
+        Ending::Complete => {
+            check(&execution.summary)?;
+            let compared = of_study(&execution, arguments.judging.threshold);
+            compared.map_or(Ok(()), |comparison| arguments.judging.check(&comparison))
+        }
     }
+}
+
+/// Nothing can be worse where nothing is compared.
+fn check_compares(study: &Study, judging: &Judging) -> Result<(), Failure> {
+    if judging.fail_on.is_some() && study.compare.is_none() {
+        let name = &study.name;
+        return Err(Failure::Usage(format!(
+            "--fail-on is of a comparison, and the study {name} makes none; add --against, or use `bitcost compare OLD NEW`"
+        )));
+    }
+    Ok(())
 }
 
 fn say_how_to_go_on(folder: &Path) {
@@ -174,7 +195,8 @@ pub fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
 
 fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let mut study = studies::find(name)?;
+    let mut study = arguments.against.apply(studies::find(name)?)?;
+    check_compares(&study, &arguments.judging)?;
     arguments.backend.apply_to(&mut study.lab);
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
@@ -234,8 +256,9 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     report_cut(&log);
     let (mut study, plan) = planned(&log)?;
     if let Some(name) = &arguments.study {
-        same_study(&studies::find(name)?, &study)?;
+        same_study(&arguments.against.apply(studies::find(name)?)?, &study)?;
     }
+    check_compares(&study, &arguments.judging)?;
     // The lab as it was, with what the command line had changed of it.
     let lab = log.events.iter().find_map(|event| match event {
         Event::Prepared { lab: Some(lab), .. } if lab.network.is_some() => Some(lab.clone()),
@@ -246,8 +269,9 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     let before = log.events.iter().find(|event| matches!(event, Event::Prepared { .. }));
     let place = arguments.place.again(before)?;
     let mut prepared = place.prepare(&study, &plan, stop)?;
-    if let Some(Event::Prepared { ends: before, hosts, .. }) = before {
+    if let Some(Event::Prepared { ends: before, hosts, programs: played, .. }) = before {
         same_machines(before, &prepared.ends, hosts.is_some())?;
+        programs::same(played, &prepared.programs)?;
     }
     tell(&place, &prepared.notes);
     let mut output = Output::new(writer);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use report::compare::THRESHOLD_PCT;
+
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::Opened;
@@ -20,5 +22,5 @@ pub struct Arguments {
 /// Prints them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    output::bytes(&arguments.look.render(&logs)?)
+    output::bytes(&arguments.look.render(&logs, THRESHOLD_PCT)?)
 }

@@ -192,12 +192,12 @@ fn prepare<'a>(
             let why = "--emulator-queue-limit is for labs; leave it out between named hosts";
             return Err(Failure::Usage(why.to_owned()));
         }
-        return named.prepare(&conditions.places, stop);
+        return named.prepare(&conditions.places, &std::sync::Arc::default(), stop);
     }
     let Some(lab) = lab else { return Err(Failure::Usage("no lab and no hosts are named".to_owned())) };
     place::check_cpus(conditions)?;
     conditions.check_in_lab(lab.mtu_bytes).map_err(Failure::Usage)?;
-    Ok(place::embedded(lab, false)?.prepare(stop)?)
+    Ok(place::embedded(lab, &std::sync::Arc::default(), false)?.prepare(stop)?)
 }
 
 fn views<'a>(pairs: &'a [Pair], conditions: &'a Conditions, facts: Facts) -> Vec<RunView<'a>> {

@@ -1,6 +1,7 @@
 //! Where a study runs: in its embedded lab, or between hosts that were named.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use model::event::{EndDescription, Event};
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 use crate::hosts::{Hosts, Named};
 use crate::labs;
 use crate::place::{self, Prepared};
+use crate::programs::Programs;
 
 /// The hosts of a study.
 #[derive(clap::Args)]
@@ -64,14 +66,27 @@ impl Where {
     /// # Errors
     /// When there is no such place, or a cell does not fit it.
     pub fn prepare<'a>(&self, study: &Study, plan: &Plan, stop: &'a AtomicBool) -> Result<Prepared<'a>, Failure> {
+        let programs = Arc::new(Programs::of(plan)?);
+        let mut prepared = self.agents(study, plan, &programs, stop)?;
+        prepared.try_programs(&programs)?;
+        Ok(prepared)
+    }
+
+    fn agents<'a>(
+        &self,
+        study: &Study,
+        plan: &Plan,
+        programs: &Arc<Programs>,
+        stop: &'a AtomicBool,
+    ) -> Result<Prepared<'a>, Failure> {
         match self {
             Where::Lab => {
                 plan.cells.iter().try_for_each(|cell| place::check_cpus(&cell.conditions))?;
                 check(study, plan, |cell| cell.conditions.check_in_lab(study.lab.mtu_bytes))?;
-                Ok(place::embedded(&study.lab, true)?.prepare(stop)?)
+                Ok(place::embedded(&study.lab, programs, true)?.prepare(stop)?)
             }
             Where::Hosts(named) => {
-                let mut prepared = named.prepare(&study.base.places, stop)?;
+                let mut prepared = named.prepare(&study.base.places, programs, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // What fits the interfaces is known only now.
                 check(study, plan, |cell| cell.conditions.check(mtu))?;
@@ -97,9 +112,9 @@ impl Where {
             Where::Lab => (Some(Box::new(study.lab.clone())), None),
             Where::Hosts(named) => (None, Some(named.spec.clone())),
         };
-        let Prepared { ends, notes, rtt, shared_cpus, .. } = prepared;
-        let (ends, notes, rtt) = (ends.clone(), notes.clone(), rtt.clone());
-        Event::Prepared { lab, ends, shared_cpus: *shared_cpus, notes, hosts, rtt }
+        let Prepared { ends, notes, rtt, shared_cpus, programs, .. } = prepared;
+        let (ends, notes, rtt, programs) = (ends.clone(), notes.clone(), rtt.clone(), programs.clone());
+        Event::Prepared { lab, ends, shared_cpus: *shared_cpus, notes, hosts, rtt, programs }
     }
 
     /// The sentence that a plan begins with; none in the lab.

@@ -3,6 +3,7 @@
 //! The test program is its own helper where a process must be prepared before it becomes bitcost.
 
 mod accounting;
+mod against;
 mod agents;
 mod bench;
 mod broken_off;
@@ -50,6 +51,10 @@ fn main() {
         ("eight_flows_give_one_service_demand", Host, many::eight),
         ("a_killed_controller_leaves_nothing_and_resumes", Host, broken_off::killed),
         ("an_interrupted_execution_prints_its_table_and_resumes", Host, broken_off::interrupted),
+        ("a_study_against_a_setting_tells_what_it_changes", Host, against::setting),
+        ("a_study_against_another_program_is_played_by_both", Host, against::other_program),
+        ("what_cannot_be_compared_is_refused", Host, against::refused),
+        ("worse_is_a_failure_where_asked", Host, against::fails_on_worse),
         ("a_killed_agent_costs_its_run_alone", Host, agents::killed),
         ("an_agent_that_hangs_costs_its_run_alone", Host, agents::hanging),
         ("a_lab_that_is_gone_ends_the_execution", Host, agents::lab_gone),

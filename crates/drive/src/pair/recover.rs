@@ -30,7 +30,7 @@ impl Pair {
         }
         for role in ROLES {
             // Where no agent could be started any more the place itself is gone, and no run has a chance.
-            (self.ends.way(role).command)().map_err(|reason| self.agent_error(role, reason))?;
+            (self.ends.way(role).command)(self.program.as_deref()).map_err(|reason| self.agent_error(role, reason))?;
         }
         let (began, mut told) = (Instant::now(), String::new());
         while let Some(role) = ROLES.into_iter().find(|role| self.links[slot(*role)].is_none()) {

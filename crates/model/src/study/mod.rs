@@ -1,6 +1,8 @@
 //! A study: a question, the place, the factors with their levels, and what its author expects.
 
+mod against;
 pub mod check;
+mod compared;
 mod lab;
 mod lengths;
 mod picture;
@@ -17,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
 
+pub use against::Against;
 pub use check::Check;
+pub use compared::Compared;
 pub use lab::LabSpec;
 pub use lengths::Length;
 pub use picture::{Bars, Picture, PictureKind, Scale};
@@ -165,6 +169,8 @@ pub struct Study {
     pub leave_out: Vec<LeaveOut>,
     /// How the result is laid out.
     pub table: TableSpec,
+    /// The levels of which it is told what the one changes from the other.
+    pub compare: Option<Compared>,
     /// The pictures of its report, in order; absent: those that suit what was measured.
     pub pictures: Option<Vec<Picture>>,
     /// What the question's author saw.

@@ -2,6 +2,7 @@
 
 use toml_edit::{Document, Value};
 
+use super::compared::compared;
 use super::lab;
 use super::lengths::lengths;
 use super::possible;
@@ -15,8 +16,20 @@ use crate::conditions::Conditions;
 use crate::near::did_you_mean;
 use crate::settings;
 
-const TOP: [&str; 11] =
-    ["title", "question", "lab", "workload", "factor", "leave_out", "run", "table", "report", "expect", "check"];
+const TOP: [&str; 12] = [
+    "title",
+    "question",
+    "lab",
+    "workload",
+    "factor",
+    "leave_out",
+    "run",
+    "table",
+    "compare",
+    "report",
+    "expect",
+    "check",
+];
 
 pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let source = Source { file, text };
@@ -45,6 +58,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
+        compare: compared(&top, &factors)?,
         pictures: pictures(&top, &factors)?,
         expect: expect(&top, &factors)?,
         checks: checks(&top, &factors)?,

@@ -1,0 +1,150 @@
+//! The bitcosts that play the ends of runs: this one, and those that runs name.
+//!
+//! Each file is opened once and started by its open descriptor, so that a file that is replaced meanwhile changes nothing.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use model::event::ProgramUsed;
+use model::plan::Plan;
+
+use crate::failure::Failure;
+use crate::identity;
+
+/// Those that runs name, and this one.
+#[derive(Default)]
+pub struct Programs {
+    others: Vec<Program>,
+    /// Of this program; read where it is asked for.
+    own: OnceLock<Result<String, String>>,
+}
+
+/// A program that a run names.
+struct Program {
+    /// As the run names it.
+    asked: String,
+    file: File,
+    /// What it says of itself: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
+    line: String,
+    identity: String,
+}
+
+impl Programs {
+    /// Those that the runs of a plan name.
+    ///
+    /// # Errors
+    /// Usage, when one cannot be read or is no bitcost.
+    pub fn of(plan: &Plan) -> Result<Programs, Failure> {
+        let mut others: Vec<Program> = Vec::new();
+        for asked in plan.cells.iter().filter_map(|cell| cell.conditions.program.as_ref()) {
+            if others.iter().all(|known| known.asked != *asked) {
+                others.push(Program::open(asked).map_err(|why| Failure::Usage(format!("the program {asked}: {why}")))?);
+            }
+        }
+        Ok(Programs { others, own: OnceLock::new() })
+    }
+
+    /// The names of those that are not this one.
+    pub fn others(&self) -> impl Iterator<Item = &str> {
+        self.others.iter().map(|program| program.asked.as_str())
+    }
+
+    fn find(&self, asked: &str) -> Result<&Program, String> {
+        let found = self.others.iter().find(|program| program.asked == asked);
+        found.ok_or_else(|| format!("the program {asked} is not one of this execution"))
+    }
+
+    /// The file of a program as the process `pid`, or `self`, has it.
+    ///
+    /// # Errors
+    /// When the program is not known.
+    pub fn path(&self, asked: Option<&str>, pid: &str) -> Result<String, String> {
+        Ok(match asked {
+            Some(asked) => format!("/proc/{pid}/fd/{}", self.find(asked)?.file.as_raw_fd()),
+            None => format!("/proc/{pid}/exe"),
+        })
+    }
+
+    /// What a program says of itself.
+    ///
+    /// # Errors
+    /// When it is not known or cannot be read.
+    pub fn line(&self, asked: Option<&str>) -> Result<&str, String> {
+        match asked {
+            Some(asked) => Ok(&self.find(asked)?.line),
+            None => self.own.get_or_init(identity::line).as_deref().map_err(Clone::clone),
+        }
+    }
+
+    /// A program's file, to be read from its begin.
+    ///
+    /// # Errors
+    /// When it is not known or cannot be opened.
+    pub fn file(&self, asked: Option<&str>) -> Result<File, String> {
+        let path = self.path(asked, "self")?;
+        File::open(&path).map_err(|error| format!("cannot read {path}: {error}"))
+    }
+
+    /// All of them as a log keeps them; none where runs name none.
+    ///
+    /// # Errors
+    /// Environment, when this program cannot be read.
+    pub fn used(&self) -> Result<Vec<ProgramUsed>, Failure> {
+        if self.others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = identity::of(&mut self.file(None).map_err(Failure::Environment)?).map_err(Failure::Environment)?;
+        let path = std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let this = ProgramUsed { asked: None, path, version: env!("CARGO_PKG_VERSION").to_owned(), identity: own };
+        let used = |program: &Program| ProgramUsed {
+            asked: Some(program.asked.clone()),
+            path: std::fs::canonicalize(&program.asked)
+                .map_or_else(|_| program.asked.clone(), |path| path.display().to_string()),
+            version: program.line.split(' ').nth(1).unwrap_or_default().to_owned(),
+            identity: program.identity.clone(),
+        };
+        Ok([this].into_iter().chain(self.others.iter().map(used)).collect())
+    }
+}
+
+impl Program {
+    fn open(asked: &str) -> Result<Program, String> {
+        let mut file = File::open(asked).map_err(|error| format!("cannot read it: {error}"))?;
+        if !file.metadata().is_ok_and(|facts| facts.is_file()) {
+            return Err("it is no file; allowed: another bitcost".to_owned());
+        }
+        let identity = identity::of(&mut file)?;
+        let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        command.args(["agent", "--identify"]).stdin(Stdio::null()).stderr(Stdio::null());
+        let output = command.output().map_err(|error| format!("cannot start it: {error}; allowed: another bitcost"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let line = said.lines().next().unwrap_or_default().to_owned();
+        if !line.starts_with("bitcost ") || line.split(' ').count() != 4 {
+            return Err(
+                "it does not say that it is a bitcost (`agent --identify`); allowed: another bitcost that does"
+                    .to_owned(),
+            );
+        }
+        Ok(Program { asked: asked.to_owned(), file, line, identity })
+    }
+}
+
+/// Whether an execution that goes on is played by the programs that it began with.
+///
+/// # Errors
+/// Environment, with the first that is another one.
+pub fn same(before: &[ProgramUsed], now: &[ProgramUsed]) -> Result<(), Failure> {
+    for was in before {
+        let is = now.iter().find(|program| program.asked == was.asked);
+        if is.is_none_or(|is| is.identity != was.identity) {
+            let now = is.map_or("not there".to_owned(), |is| format!("{} {}", is.version, is.identity));
+            return Err(Failure::Environment(format!(
+                "the program {} is not the one of this execution: was bitcost {} {}, is {now}; put that one back, or start anew",
+                was.path, was.version, was.identity
+            )));
+        }
+    }
+    Ok(())
+}

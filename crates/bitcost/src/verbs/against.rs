@@ -1,0 +1,43 @@
+//! `--against`: a study beside a variant of itself, interleaved within blocks.
+
+use std::path::Path;
+
+use model::study::{Against, Study};
+
+use crate::failure::Failure;
+
+/// What a study is held against.
+#[derive(clap::Args)]
+pub struct Held {
+    /// Interleave every cell with itself under another setting, such as tso=off or congestion_control=bbr, to tell what
+    /// that changes; or with itself by another bitcost, to tell what this one changes
+    #[arg(long, value_name = "KEY=VALUE|PROGRAM")]
+    against: Option<String>,
+}
+
+impl Held {
+    /// The study, with what it is held against as a factor.
+    ///
+    /// # Errors
+    /// Usage, when there is no such setting or program, or the study varies it itself.
+    pub fn apply(&self, study: Study) -> Result<Study, Failure> {
+        let Some(text) = &self.against else { return Ok(study) };
+        let usage = |why: String| Failure::Usage(format!("--against {text}: {why}"));
+        study.against(&read(text).map_err(usage)?).map_err(usage)
+    }
+}
+
+/// A setting has a `=` and no `/` before it; all else is a path.
+fn read(text: &str) -> Result<Against, String> {
+    match text.split_once('=').filter(|(key, _)| !key.contains('/')) {
+        Some((key, value)) => Ok(Against::Setting { key: key.trim().to_owned(), value: value.trim().to_owned() }),
+        None if text.contains('/') || Path::new(text).exists() => {
+            let whole = std::fs::canonicalize(text).map_err(|error| format!("cannot read the program: {error}"))?;
+            let path = whole.to_str().ok_or("the program's path is not UTF-8")?.to_owned();
+            Ok(Against::Program { shown: text.to_owned(), path })
+        }
+        None => Err(format!(
+            "there is no such program here; allowed: a setting with its value, such as tso=off, or the path of another bitcost, such as ./{text}"
+        )),
+    }
+}

@@ -1,0 +1,162 @@
+//! A study beside a variant of itself: every cell once as it is, and once with another setting or by another program.
+//!
+//! The variant is a factor of two levels that is written behind the study's text, so that a log tells all of it.
+
+use toml_edit::Value;
+
+use super::{Study, StudyError};
+use crate::conditions::{Conditions, Offloads};
+use crate::knobs;
+use crate::near::did_you_mean;
+use crate::settings::{self, Kind, SETTINGS};
+
+/// The level of a study as it is.
+const BASE: &str = "base";
+
+/// The level of the program that runs the study.
+const THIS: &str = "this";
+
+/// Groups of offloads that are named like a setting.
+const OFFLOAD_GROUPS: [&str; 4] = ["tso", "gso", "gro", "lro"];
+
+/// What a study is held against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// A setting with another value; what it changes is told.
+    Setting {
+        /// Its name, or a group of offloads.
+        key: String,
+        /// Its value as typed.
+        value: String,
+    },
+    /// Another bitcost; what this one changes from it is told.
+    Program {
+        /// Its path as typed, the level's name.
+        shown: String,
+        /// Its path from the root.
+        path: String,
+    },
+}
+
+/// A factor as its lines are written.
+struct Variant {
+    factor: String,
+    /// The label of the study as it is, and that of the other level.
+    labels: [String; 2],
+    setting: &'static str,
+    value: Value,
+    /// Whether the study as it is is what is compared with.
+    is_base_old: bool,
+}
+
+impl Study {
+    /// The study with the other as a factor, and with the comparison of both.
+    ///
+    /// # Errors
+    /// A sentence that says what was found and what is allowed, with near matches.
+    pub fn against(&self, against: &Against) -> Result<Study, String> {
+        if let Some(compared) = &self.compare {
+            return Err(format!(
+                "the study {} compares levels of `{}` already ([compare]); leave out --against, or that section",
+                self.name, compared.factor
+            ));
+        }
+        let variant = match against {
+            Against::Setting { key, value } => self.with_setting(key, value)?,
+            Against::Program { shown, path } => program(shown, path),
+        };
+        self.varies_already(&variant)?;
+        let text = format!("{}\n{}", self.text.trim_end(), variant.text());
+        Study::parse(&format!("{}.toml", self.name), &text).map_err(|StudyError { message, .. }| message)
+    }
+
+    fn with_setting(&self, key: &str, value: &str) -> Result<Variant, String> {
+        let (setting, typed) = if OFFLOAD_GROUPS.contains(&key) {
+            ("offloads", Value::from(offloads(&self.base, key, value)?))
+        } else {
+            let known = || settings::names().chain(OFFLOAD_GROUPS);
+            let row = SETTINGS.iter().find(|row| row.name == key).ok_or_else(|| {
+                let all: Vec<&str> = known().collect();
+                let hint = did_you_mean(key, known());
+                format!("unknown setting `{key}`{hint}; allowed: {}, or the path of another bitcost", all.join(", "))
+            })?;
+            (row.name, typed(row.kind, value))
+        };
+        settings::set(&mut self.base.clone(), setting, &typed)?;
+        let labels = [BASE.to_owned(), value.to_owned()];
+        Ok(Variant { factor: key.to_owned(), labels, setting, value: typed, is_base_old: true })
+    }
+
+    /// A factor that sets the same would hide one of both.
+    fn varies_already(&self, variant: &Variant) -> Result<(), String> {
+        let sets = |setting: &str| setting == variant.setting;
+        let of = |name: &str| name == variant.factor;
+        let found = self.factors.iter().find(|factor| {
+            of(&factor.name)
+                || factor.levels.iter().any(|level| level.settings.iter().any(|(setting, _)| sets(setting)))
+        });
+        let Some(factor) = found else { return Ok(()) };
+        let (name, levels) = (&factor.name, &factor.levels);
+        let example = match &levels[..] {
+            [first, second, ..] => format!(", such as `bitcost compare FOLDER '{}' '{}'`", first.label, second.label),
+            _ => String::new(),
+        };
+        Err(format!(
+            "the study {} varies `{}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
+            self.name, variant.setting
+        ))
+    }
+}
+
+fn program(shown: &str, path: &str) -> Variant {
+    let labels = [THIS.to_owned(), shown.to_owned()];
+    let (factor, value) = ("program".to_owned(), Value::from(path));
+    Variant { factor, labels, setting: "program", value, is_base_old: false }
+}
+
+/// A group of offloads set on its own, and the others as the study has them.
+fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, String> {
+    if !["on", "off"].contains(&value) {
+        return Err(format!("`{group}` is `{value}`; allowed: on, off"));
+    }
+    if base.knobs.iter().any(|wish| wish.knob == knobs::OFFLOADS.knob) {
+        return Err(format!(
+            "the study sets `offloads` by features; say all of them: --against offloads='… {group} {value}'"
+        ));
+    }
+    let others = match base.offloads {
+        Offloads::On => Some("on"),
+        Offloads::Off => Some("off"),
+        Offloads::AsFound => None,
+    };
+    let groups = ["tso", "gso", "gro"].into_iter().filter(|other| *other != group);
+    let others = groups.filter_map(|other| Some(format!("{other} {}", others?)));
+    Ok(others.chain([format!("{group} {value}")]).collect::<Vec<_>>().join(", "))
+}
+
+/// A value as a study writes it: what is a number, true, false or a list there, is one; all else is text.
+fn typed(kind: Kind, text: &str) -> Value {
+    match (kind, text) {
+        (Kind::Switch, "on") => return true.into(),
+        (Kind::Switch, "off") => return false.into(),
+        _ => {}
+    }
+    let read = text.parse::<Value>().ok().filter(|value| {
+        value.is_integer() || value.is_float() || value.is_bool() || value.is_array() || value.is_inline_table()
+    });
+    read.unwrap_or_else(|| text.into())
+}
+
+impl Variant {
+    /// The lines that are written behind a study.
+    fn text(&self) -> String {
+        let Variant { factor, labels: [base, other], setting, value, is_base_old } = self;
+        let (old, new) = if *is_base_old { (base, other) } else { (other, base) };
+        let quoted = |text: &str| Value::from(text).to_string();
+        let (base, other, old, new) = (quoted(base), quoted(other), quoted(old), quoted(new));
+        let (name, value) = (quoted(factor), value.clone().decorated("", ""));
+        format!(
+            "\n[[factor]]\nname = {name}\nlevels = [{{ label = {base} }}, {{ label = {other}, {setting} = {value} }}]\n\n[compare]\nfactor = {name}\nold = {old}\nnew = {new}\n"
+        )
+    }
+}

@@ -1,0 +1,33 @@
+//! `[compare]`: two levels of a factor, of which a study tells what the one changes from the other.
+
+use super::read::{known_factor, known_level, label};
+use super::section::Section;
+use super::{Factor, Label, StudyError};
+
+/// Two levels of a factor whose runs are interleaved within blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// The factor.
+    pub factor: String,
+    /// The level that is compared with.
+    pub old: Label,
+    /// The level whose change from it is told.
+    pub new: Label,
+}
+
+pub fn compared(top: &Section, factors: &[Factor]) -> Result<Option<Compared>, StudyError> {
+    let Some(section) = top.section("compare")? else { return Ok(None) };
+    section.only(&["factor", "old", "new"])?;
+    let name = section.required_text("factor")?;
+    let factor = known_factor(&section, "factor", &name, factors)?;
+    let level = |key: &str| -> Result<Label, StudyError> {
+        let found = section.value(key)?.and_then(label);
+        let found = found.ok_or_else(|| section.error(format!("`{key}` is missing{}", section.place())))?;
+        known_level(&section, key, factor, &found).map(|()| found)
+    };
+    let (old, new) = (level("old")?, level("new")?);
+    if old == new {
+        return Err(section.error_at("new", format!("`old` and `new` are both {new}; allowed: two levels that differ")));
+    }
+    Ok(Some(Compared { factor: name, old, new }))
+}
