@@ -69,7 +69,7 @@ fn a_comparison_names_two_levels_of_a_factor() {
         ("factor = \"transport\"\nold = \"UDP\"\nnew = \"TCP onn\"", "did you mean `TCP on`"),
         ("factor = \"transport\"\nold = \"UDP\"\nnew = \"UDP\"", "two levels that differ"),
         ("factor = \"transport\"\nold = \"UDP\"", "`new` is missing in [compare]"),
-        ("factor = \"transport\"\nodl = \"UDP\"", "did you mean `old`"),
+        ("factor = \"transport\"\nodl = \"UDP\"", "unknown key `odl` in [compare]"),
     ] {
         let found = error(lines).to_string();
         assert!(found.contains(says), "{found}");
