@@ -1,6 +1,7 @@
 //! From executions to one HTML file that needs nothing beside itself: the answer, tables, pictures, and how it was measured.
 
 mod answer;
+mod course;
 mod explained;
 mod hosts;
 mod html;
@@ -79,7 +80,9 @@ fn chapter(page: &mut Html, execution: &Execution, source: &Source, drawn: &mut 
     page.raw("<article>\n<header>\n").element("p", "kicker", &study.name).element("h1", "", &study.title);
     page.element("p", "question", &study.question).raw("</header>\n");
     section::answer(page, execution);
+    course::why(page, &execution.summary);
     section::tables(page, execution);
+    course::seconds(page, &execution.summary);
     statements::section(page, execution);
     statements::figures(page, &execution.summary);
     let pictures = pictures::all(execution, *drawn);

@@ -22,7 +22,7 @@ pub(crate) fn tables(page: &mut Html, execution: &Execution) {
         page.element("h3", "", &tables.title);
         for (place, lines) in &tables.tables {
             let caption = place.as_deref().unwrap_or("");
-            table(page, caption, &tables.title, lines);
+            table(page, caption, format!("{} {caption}", tables.title).trim(), lines);
         }
     }
     page.raw("</section>\n");

@@ -68,7 +68,7 @@ pub(crate) fn figures(page: &mut Html, summary: &Summary) {
     page.text(&format!("{rows} figures")).raw("</summary>\n");
     for (metric, lines) in &tables {
         let title = title(metric.name);
-        table(page, &title, &title, lines);
+        table(page, &title, &format!("{title}, beside the document"), lines);
     }
     page.raw("</details>\n</section>\n");
 }

@@ -42,7 +42,7 @@ impl Course {
     }
 
     /// The lines that iperf3 would print, with the cell's name before and what was dropped behind.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = format!("{} (run {})\n", phrase(&self.levels), self.run + 1);
         text += "  Interval           Transfer        Bitrate         Retr  Cwnd\n";
         for second in &self.seconds {

@@ -118,7 +118,7 @@ impl Why {
     }
 
     /// Paragraphs for people.
-    pub(crate) fn paragraphs(&self) -> Vec<String> {
+    pub fn paragraphs(&self) -> Vec<String> {
         self.falls.iter().map(Fall::sentence).chain(self.verdicts.iter().cloned()).collect()
     }
 

@@ -58,7 +58,7 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
     let y = metrics.first().map_or(String::new(), |metric| named(metric));
     plot.set_layout(layout().x_axis(x).y_axis(super::axis(&y)).bar_mode(BarMode::Group));
     Drawn {
-        file: format!("medians-{}", metrics.iter().map(|metric| metric.name).collect::<Vec<_>>().join("-")),
+        file: format!("medians-{}", metrics.first().map_or("", |metric| metric.name)),
         title: format!("{}, ours and the document's.", titles.join(" and ")),
         caption: "Medians with their 95 % intervals; hatched is what the document has, of other machines.".into(),
         plot,

@@ -126,9 +126,13 @@ fn scaled(title: &str, values: &[f64]) -> Axis {
     axis(title)
 }
 
+/// A legend under a picture of one panel.
+fn below() -> Legend {
+    Legend::new().orientation(plotly::common::Orientation::Horizontal).y(-0.2)
+}
+
 fn layout() -> Layout {
-    let below = Legend::new().orientation(plotly::common::Orientation::Horizontal).y(-0.2);
-    Layout::new().legend(below).margin(Margin::new().top(20).right(20)).auto_size(true)
+    Layout::new().legend(below()).margin(Margin::new().top(20).right(20)).auto_size(true)
 }
 
 /// What stands at an axis: the unit; the picture's title says the rest.

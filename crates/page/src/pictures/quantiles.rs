@@ -27,7 +27,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
             let mode = if values.len() > STEPS { Mode::Lines } else { Mode::LinesMarkers };
             plot.add_trace(Scatter::<f64, f64>::new(x, y).name(label(&cell.name())).mode(mode));
         }
-        let x = axis("percentile of the runs").range(vec![0, 100]);
+        let x = axis("percentile of the runs").range(vec![-2, 102]);
         plot.set_layout(layout().x_axis(x).y_axis(scaled(&named(metric), &values_of_all)));
         Drawn {
             file: format!("percentiles-{}", metric.name),

@@ -7,7 +7,7 @@ use plotly::{Layout, Plot, Scatter};
 use report::CellSummary;
 use report::frame::{Execution, Stretch, Table, Value, stretches};
 
-use super::{Drawn, Wanted, axis, label, layout, typical};
+use super::{Drawn, HEIGHT, Wanted, axis, below, label, layout, typical};
 
 /// One panel: what its axis says, and the figures in it: end and name of the column.
 type Panel = (&'static str, &'static [(Role, &'static str)]);
@@ -15,7 +15,7 @@ type Panel = (&'static str, &'static [(Role, &'static str)]);
 const PANELS: [Panel; 5] = [
     ("Mbit/s", &[(Role::Sender, "throughput_mbps"), (Role::Receiver, "throughput_mbps")]),
     ("sent again", &[(Role::Sender, "retransmits")]),
-    ("window (segments)", &[(Role::Sender, "congestion_window_segments")]),
+    ("window", &[(Role::Sender, "congestion_window_segments")]),
     ("RTT (µs)", &[(Role::Sender, "rtt_us")]),
     ("lost (%)", &[(Role::Receiver, "loss_pct")]),
 ];
@@ -72,14 +72,20 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> 
         plot,
         numbers,
         sampled: None,
-        height: 120 + PANEL * panels.len() as u32,
+        height: height(panels.len()),
     })
+}
+
+fn height(panels: usize) -> u32 {
+    120 + PANEL * panels as u32
 }
 
 /// The panels one over the other, the first on top.
 fn panels_layout(panels: &[&Panel]) -> Layout {
     let count = panels.len() as f64;
     let mut whole = layout().x_axis(axis("seconds since the window's begin").anchor(format!("y{}", last(panels))));
+    // The legend stands as far below as under a picture of one panel.
+    whole = whole.legend(below().y(-0.2 * f64::from(HEIGHT) / f64::from(height(panels.len()))));
     for (place, (title, _)) in panels.iter().enumerate() {
         let top = 1.0 - place as f64 / count;
         let domain = [top - 0.85 / count, top];
