@@ -55,7 +55,7 @@ impl PictureKind {
         match self {
             PictureKind::Cost => &["title"],
             PictureKind::Series | PictureKind::Cpus => &["title", "of"],
-            PictureKind::Curve => &["title", "of", "metrics", "bars", "x"],
+            PictureKind::Curve => &["title", "of", "metrics", "bars", "x", "y"],
             _ => &["title", "of", "metrics"],
         }
     }
@@ -76,12 +76,14 @@ pub struct Picture {
     pub bars: Bars,
     /// How the horizontal axis of a curve runs; absent: as suits its levels.
     pub x: Option<Scale>,
+    /// How its vertical axis runs; absent: as suits the values.
+    pub y: Option<Scale>,
 }
 
 impl Picture {
     /// One of this kind with everything that suits it.
     pub fn plain(kind: PictureKind) -> Picture {
-        Picture { kind, title: None, metrics: Vec::new(), of: Vec::new(), bars: Bars::Interval, x: None }
+        Picture { kind, title: None, metrics: Vec::new(), of: Vec::new(), bars: Bars::Interval, x: None, y: None }
     }
 
     /// Whether it shows a cell of these levels.

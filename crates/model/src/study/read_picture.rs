@@ -54,7 +54,9 @@ fn picture(section: &Section, value: &Value, factors: &[Factor]) -> Result<Pictu
     if let Some(bars) = choice(table, "bars", &Bars::ALL.map(|bars| (bars.name(), bars))).map_err(error)? {
         picture.bars = bars;
     }
-    picture.x = choice(table, "x", &Scale::ALL.map(|scale| (scale.name(), scale))).map_err(error)?;
+    let scales = Scale::ALL.map(|scale| (scale.name(), scale));
+    picture.x = choice(table, "x", &scales).map_err(error)?;
+    picture.y = choice(table, "y", &scales).map_err(error)?;
     if let Some(of) = table.get("of") {
         picture.of = levels(section, of, factors)?;
     }

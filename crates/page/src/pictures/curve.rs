@@ -3,13 +3,13 @@
 use metrics::Metric;
 use model::study::{Bars, Scale};
 use plotly::common::{ErrorData, ErrorType, Mode};
-use plotly::layout::{Axis, AxisType};
+use plotly::layout::Axis;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table};
 use report::{lines_along, numeric_factor};
 
 use super::point::{Point, ranges};
-use super::{Drawn, HEIGHT, Wanted, axis, document, label, layout, limits, measured, named, scaled};
+use super::{Drawn, HEIGHT, Wanted, along, document, label, layout, limits, measured, named};
 
 pub(crate) fn draw(execution: &Execution, wanted: &Wanted) -> Vec<Drawn> {
     let Some(factor) = numeric_factor(&execution.summary) else { return Vec::new() };
@@ -23,11 +23,7 @@ const NAMED: usize = 14;
 fn sizes(factor: &str, scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let axis = match scale {
-        None => scaled(factor, &values),
-        Some(Scale::Linear) => axis(factor),
-        Some(Scale::Log) => axis(factor).type_(AxisType::Log),
-    };
+    let axis = along(factor, scale, &values);
     if values.len() > NAMED {
         return axis;
     }
@@ -68,7 +64,7 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
         all_y.extend(limit.points.iter().map(|(_, mbps)| *mbps));
         numbers.rows.extend(limit.rows());
     }
-    plot.set_layout(layout().x_axis(sizes(factor, wanted.x, all_x)).y_axis(scaled(&named(metric), &all_y)));
+    plot.set_layout(layout().x_axis(sizes(factor, wanted.x, all_x)).y_axis(along(&named(metric), wanted.y, &all_y)));
     let bars = match wanted.bars {
         Bars::Interval => "their 95 % intervals",
         Bars::Range => "the least and the largest run",

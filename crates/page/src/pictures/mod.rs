@@ -14,7 +14,7 @@ mod quantiles;
 mod series;
 
 use metrics::Metric;
-use model::study::{Picture as Wanted, PictureKind as Kind};
+use model::study::{Picture as Wanted, PictureKind as Kind, Scale};
 use plotly::common::Title;
 use plotly::layout::{Axis, AxisType, Legend, Margin};
 use plotly::{Layout, Plot};
@@ -124,6 +124,15 @@ fn scaled(title: &str, values: &[f64]) -> Axis {
         return axis(title).type_(AxisType::Log);
     }
     axis(title)
+}
+
+/// An axis that runs as the study wants, else as suits its values.
+fn along(title: &str, scale: Option<Scale>, values: &[f64]) -> Axis {
+    match scale {
+        None => scaled(title, values),
+        Some(Scale::Linear) => axis(title),
+        Some(Scale::Log) => axis(title).type_(AxisType::Log),
+    }
 }
 
 /// A legend under a picture of one panel.
