@@ -35,6 +35,11 @@ impl Lengths {
         for count in counts.into_iter().flatten() {
             *count = (*count * u64::from(percent) / 100).max(1);
         }
+        // No bounded run ends by its length: it is what the plan reckons with.
+        if conditions.is_bounded() && self.duration_ms.is_none() {
+            let length = u64::from(conditions.duration_ms) * u64::from(percent) / 100;
+            conditions.duration_ms = u32::try_from(length).unwrap_or(u32::MAX).max(1);
+        }
     }
 }
 

@@ -52,6 +52,8 @@ fn named_lengths_change_blocks_windows_and_counts() {
     let count = |plan: &Plan| plan.cells.iter().find_map(|cell| cell.conditions.stop_messages);
     let document = plan(study.like_the_document);
     assert_eq!((document.blocks, count(&document), document.cells[0].conditions.duration_ms), (3, Some(500), 2000));
+    let bounded = document.cells.iter().find(|cell| cell.conditions.is_bounded()).expect("a cell with a count");
+    assert_eq!(bounded.conditions.duration_ms, 20_000, "ten times the count takes ten times as long");
     let short = plan(study.ci);
     assert_eq!((short.blocks, count(&short), short.cells[0].conditions.duration_ms), (1, Some(50), 250));
 }
