@@ -1,10 +1,14 @@
 //! One run as JSON of iperf3's shape. What was not measured has no key.
 
 use metrics::{RunView, metric};
+use model::conditions::Direction;
 use model::record::{EndRecord, FlowRecord, Role, ThreadKind};
 use serde_json::{Map, Value, json};
 
 use crate::frame::{Stretch, of_end};
+
+/// iperf3 names streams by the descriptors of their sockets, of which the first is 5; ours are numbered from there.
+const FIRST_SOCKET: usize = 5;
 
 /// The document: `start`, `intervals`, `end`, as a client of iperf3 prints them with `-J`. CPU use is of the traffic threads
 /// alone, as iperf3's is of its process; 100 is one CPU.
@@ -22,17 +26,28 @@ fn start(run: &RunView, version: &str) -> Value {
         "duration": conditions.duration_ms.div_ceil(1000),
         "bytes": conditions.stop_bytes.unwrap_or(0),
         "blocks": conditions.stop_messages.unwrap_or(0),
-        "reverse": 0,
-        "tos": 0,
+        "reverse": u8::from(is_reverse(run)),
+        "tos": conditions.dscp.unwrap_or(0) << 2,
+        "target_bitrate": conditions.rate_bps.unwrap_or(0),
     });
-    if let Some(rate) = conditions.rate_bps {
-        test["target_bitrate"] = json!(rate);
+    if conditions.direction == Direction::Both {
+        test["bidir"] = json!(1);
     }
     let mut start = json!({ "connected": [], "version": format!("bitcost {version}"), "test_start": test });
     if let Some(mss) = run.sender.tcp_info.as_ref().and_then(|info| info.snd_mss_bytes) {
         start["tcp_mss_default"] = json!(mss);
     }
     start
+}
+
+/// Whether who began it, iperf3's client, is who receives.
+fn is_reverse(run: &RunView) -> bool {
+    run.conditions.direction == Direction::Reverse
+}
+
+/// The records of iperf3's client and server.
+fn client_and_server<'a>(run: &RunView<'a>) -> [&'a EndRecord; 2] {
+    if is_reverse(run) { [run.receiver, run.sender] } else { [run.sender, run.receiver] }
 }
 
 fn protocol(run: &RunView) -> &'static str {
@@ -46,11 +61,14 @@ fn sum(seconds: f64, bytes: u64, is_sender: bool) -> Map<String, Value> {
     entry.as_object().cloned().unwrap_or_default()
 }
 
+/// What the client saw, stretch by stretch.
 fn intervals(run: &RunView) -> Vec<Value> {
-    of_end(run.sender).iter().map(interval).collect()
+    let [client, _] = client_and_server(run);
+    let mss = run.sender.tcp_info.as_ref().and_then(|info| info.snd_mss_bytes);
+    of_end(client).iter().map(|stretch| interval(stretch, !is_reverse(run), mss)).collect()
 }
 
-fn interval(stretch: &Stretch) -> Value {
+fn interval(stretch: &Stretch, is_sender: bool, mss: Option<u32>) -> Value {
     let figure = |name: &str| stretch.figures.get(name).copied();
     let seconds = stretch.end_s - stretch.begin_s;
     let rate = figure("throughput_mbps").unwrap_or(0.0) * 1e6;
@@ -61,14 +79,18 @@ fn interval(stretch: &Stretch) -> Value {
         "bytes": (rate * seconds / 8.0).round() as u64,
         "bits_per_second": rate,
         "omitted": false,
-        "sender": true,
+        "sender": is_sender,
     });
-    if let Some(count) = figure("retransmits") {
+    if let Some(count) = figure("retransmits").filter(|_| is_sender) {
         entry["retransmits"] = json!(count as u64);
     }
     let sum = entry.clone();
+    entry["socket"] = json!(FIRST_SOCKET);
     if let Some(rtt) = figure("rtt_us") {
         entry["rtt"] = json!(rtt as u64);
+    }
+    if let (Some(segments), Some(mss)) = (figure("congestion_window_segments"), mss) {
+        entry["snd_cwnd"] = json!(segments as u64 * u64::from(mss));
     }
     json!({ "streams": [entry], "sum": sum })
 }
@@ -80,12 +102,14 @@ fn end(run: &RunView) -> Value {
         .flows
         .iter()
         .zip(&run.receiver.flows)
-        .map(|(sender, receiver)| stream(run, sender, receiver))
+        .zip(FIRST_SOCKET..)
+        .map(|((sender, receiver), socket)| stream(run, sender, receiver, socket))
         .collect();
     end.insert("streams".into(), json!(streams));
     let (mut sent, mut received) = (total(run, Role::Sender), total(run, Role::Receiver));
     if run.conditions.workload.is_datagram() {
         let losses = losses(run);
+        sent.insert("packets".into(), json!(run.measured(Role::Sender).messages));
         received.extend(losses.clone());
         let mut both = sent.clone();
         both.extend(losses);
@@ -95,9 +119,11 @@ fn end(run: &RunView) -> Value {
     }
     end.insert("sum_sent".into(), Value::Object(sent));
     end.insert("sum_received".into(), Value::Object(received));
-    let ends = [("host_total", run.sender), ("remote_total", run.receiver)];
-    let cpu: Map<String, Value> =
-        ends.into_iter().filter_map(|(name, end)| Some((name.to_owned(), json!(threads_pct(end)?)))).collect();
+    let cpu: Map<String, Value> = ["host_total", "remote_total"]
+        .into_iter()
+        .zip(client_and_server(run))
+        .filter_map(|(name, end)| Some((name.to_owned(), json!(threads_pct(end)?))))
+        .collect();
     end.insert("cpu_utilization_percent".into(), Value::Object(cpu));
     for (name, record) in [("sender_tcp_congestion", run.sender), ("receiver_tcp_congestion", run.receiver)] {
         let setting = record.in_force.iter().find(|setting| setting.name == "congestion_control");
@@ -116,12 +142,22 @@ fn total(run: &RunView, role: Role) -> Map<String, Value> {
     sum(run.window_seconds(role).unwrap_or(0.0), run.measured(role).bytes, role == Role::Sender)
 }
 
-fn stream(run: &RunView, sender: &FlowRecord, receiver: &FlowRecord) -> Value {
+fn stream(run: &RunView, sender: &FlowRecord, receiver: &FlowRecord, socket: usize) -> Value {
     let of = |flow: &FlowRecord, role| {
-        Value::Object(sum(run.window_seconds(role).unwrap_or(0.0), flow.counts.measured.bytes, role == Role::Sender))
+        let seconds = run.window_seconds(role).unwrap_or(0.0);
+        let mut sum = sum(seconds, flow.counts.measured.bytes, role == Role::Sender);
+        sum.insert("socket".into(), json!(socket));
+        Value::Object(sum)
     };
     if run.conditions.workload.is_datagram() {
-        return json!({ "udp": of(sender, Role::Sender) });
+        let mut udp = of(sender, Role::Sender);
+        udp["packets"] = json!(sender.counts.measured.messages);
+        if let Some(sequence) = &receiver.sequence {
+            udp["lost_packets"] = json!(sequence.measured_lost);
+            udp["out_of_order"] =
+                json!(sequence.measured.as_ref().map_or(sequence.reordered, |window| window.reordered));
+        }
+        return json!({ "udp": udp });
     }
     let mut sent = of(sender, Role::Sender);
     if let Some(info) = &sender.tcp_info {

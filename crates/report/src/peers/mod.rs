@@ -4,4 +4,4 @@ mod iperf3;
 mod netperf;
 
 pub use iperf3::iperf3;
-pub use netperf::{netperf_keyval, netperf_row, netperf_table};
+pub use netperf::{netperf_keyval, netperf_table};

@@ -6,86 +6,133 @@ use model::study::Cell;
 
 use crate::frame::{Table, Value};
 
-/// A selector and its value; absent where it was not measured (netperf prints −1).
-type Selector = (&'static str, fn(&RunView, &str) -> Value);
+/// One of netperf's omni selectors.
+struct Selector {
+    /// Its name in `-k` and in lists of selectors, in capitals as netperf prints it.
+    name: &'static str,
+    /// What stands over its column with `-o` (netperf 2.7, src/nettest_omni.c).
+    title: &'static str,
+    /// Its value; absent where it was not measured or has no meaning (netperf prints −1).
+    of: fn(&RunView, &str) -> Value,
+}
 
+const fn row(name: &'static str, title: &'static str, of: fn(&RunView, &str) -> Value) -> Selector {
+    Selector { name, title, of }
+}
+
+/// The columns of the paper stand beside each other and in its order, from the size of messages to the units of service demand.
 const SELECTORS: &[Selector] = &[
-    ("PROTOCOL", |run, _| Value::from(if run.conditions.workload.is_datagram() { "UDP" } else { "TCP" })),
-    ("RESULT_BRAND", |_, brand| Value::from(brand)),
-    ("ELAPSED_TIME", |run, _| Value::from(run.window_seconds(Role::Sender))),
-    ("THROUGHPUT", |run, _| {
-        let name =
-            if run.conditions.workload.is_transactional() { "transactions_per_second" } else { "throughput_mbps" };
-        figure(run, name)
+    row("PROTOCOL", "Protocol", |run, _| {
+        Value::from(if run.conditions.workload.is_datagram() { "UDP" } else { "TCP" })
     }),
-    ("THROUGHPUT_UNITS", |run, _| {
-        Value::from(if run.conditions.workload.is_transactional() { "Trans/s" } else { "10^6bits/s" })
+    row("RESULT_BRAND", "Result Tag", |_, brand| Value::from(brand)),
+    row("DIRECTION", "Direction", |run, _| Value::from(if has_transactions(run) { "Send|Recv" } else { "Send" })),
+    row("ELAPSED_TIME", "Elapsed Time (sec)", |run, _| Value::from(run.window_seconds(Role::Sender))),
+    row("THROUGHPUT", "Throughput", |run, _| {
+        figure(run, if has_transactions(run) { "transactions_per_second" } else { "throughput_mbps" })
     }),
-    ("LOCAL_SEND_SIZE", |run, _| {
-        let conditions = run.conditions;
-        let bytes = if conditions.workload.is_transactional() {
-            conditions.request_size_bytes
-        } else {
-            conditions.message_size_bytes
-        };
-        Value::from(bytes)
+    row("THROUGHPUT_UNITS", "Throughput Units", |run, _| {
+        Value::from(if has_transactions(run) { "Trans/s" } else { "10^6bits/s" })
     }),
-    ("TRANSPORT_MSS", |run, _| {
+    row("LOCAL_SEND_SIZE", "Local Send Size", |run, _| {
+        if has_transactions(run) { Value::Absent } else { Value::from(run.conditions.message_size_bytes) }
+    }),
+    row("LOCAL_SEND_THROUGHPUT", "Local Send Throughput", |run, _| sent(run, "send_throughput_mbps")),
+    row("REMOTE_RECV_THROUGHPUT", "Remote Recv Throughput", |run, _| sent(run, "throughput_mbps")),
+    row("LOCAL_SEND_CALLS", "Local Send Calls", |run, _| calls(run, Role::Sender)),
+    row("REMOTE_RECV_CALLS", "Remote Recv Calls", |run, _| calls(run, Role::Receiver)),
+    row("LOCAL_CPU_UTIL", "Local CPU Util %", |run, _| figure(run, "sender_cpu_util_pct")),
+    row("LOCAL_CPU_PEAK_UTIL", "Local Peak Per CPU Util %", |run, _| figure(run, "sender_peak_cpu_pct")),
+    row("LOCAL_SD", "Local Service Demand", |run, _| demand(run, "netperf_send_service_demand_us_per_kib")),
+    row("REMOTE_CPU_UTIL", "Remote CPU Util %", |run, _| figure(run, "receiver_cpu_util_pct")),
+    row("REMOTE_CPU_PEAK_UTIL", "Remote Peak Per CPU Util %", |run, _| figure(run, "receiver_peak_cpu_pct")),
+    row("REMOTE_SD", "Remote Service Demand", |run, _| demand(run, "netperf_receive_service_demand_us_per_kib")),
+    row("SD_UNITS", "Service Demand Units", |run, _| {
+        Value::from(if has_transactions(run) { "usec/Tran" } else { "usec/KB" })
+    }),
+    row("TRANSPORT_MSS", "Transport MSS bytes", |run, _| {
         let mss = run.sender.tcp_info.as_ref().and_then(|info| info.snd_mss_bytes);
         mss.map_or(Value::Absent, Value::from)
     }),
-    ("LOCAL_SEND_THROUGHPUT", |run, _| figure(run, "send_throughput_mbps")),
-    ("REMOTE_RECV_THROUGHPUT", |run, _| figure(run, "throughput_mbps")),
-    ("LOCAL_SEND_CALLS", |run, _| Value::Whole(run.measured(Role::Sender).calls as i64)),
-    ("REMOTE_RECV_CALLS", |run, _| Value::Whole(run.measured(Role::Receiver).calls as i64)),
-    ("LOCAL_CPU_UTIL", |run, _| figure(run, "sender_cpu_util_pct")),
-    ("LOCAL_CPU_PEAK_UTIL", |run, _| figure(run, "sender_peak_cpu_pct")),
-    ("LOCAL_SD", |run, _| figure(run, "netperf_send_service_demand_us_per_kib")),
-    ("REMOTE_CPU_UTIL", |run, _| figure(run, "receiver_cpu_util_pct")),
-    ("REMOTE_CPU_PEAK_UTIL", |run, _| figure(run, "receiver_peak_cpu_pct")),
-    ("REMOTE_SD", |run, _| figure(run, "netperf_receive_service_demand_us_per_kib")),
-    ("SD_UNITS", |_, _| Value::from("usec/KB")),
-    ("LOCAL_TRANSPORT_RETRANS", |run, _| match figure(run, "retransmits") {
+    row("LOCAL_TRANSPORT_RETRANS", "Local Transport Retransmissions", |run, _| match figure(run, "retransmits") {
         Value::Number(count) => Value::Whole(count as i64),
         other => other,
     }),
-    ("MEAN_LATENCY", |run, _| figure(run, "latency_mean_us")),
-    ("P50_LATENCY", |run, _| figure(run, "latency_p50_us")),
-    ("P90_LATENCY", |run, _| figure(run, "latency_p90_us")),
-    ("P99_LATENCY", |run, _| figure(run, "latency_p99_us")),
-    ("MAX_LATENCY", |run, _| figure(run, "latency_max_us")),
+    row("REQUEST_SIZE", "Request Size Bytes", |run, _| of_transactions(run, run.conditions.request_size_bytes)),
+    row("RESPONSE_SIZE", "Response Size Bytes", |run, _| of_transactions(run, run.conditions.response_size_bytes)),
+    row("MEAN_LATENCY", "Mean Latency Microseconds", |run, _| figure(run, "latency_mean_us")),
+    row("P50_LATENCY", "50th Percentile Latency Microseconds", |run, _| figure(run, "latency_p50_us")),
+    row("P90_LATENCY", "90th Percentile Latency Microseconds", |run, _| figure(run, "latency_p90_us")),
+    row("P99_LATENCY", "99th Percentile Latency Microseconds", |run, _| figure(run, "latency_p99_us")),
+    row("MAX_LATENCY", "Maximum Latency Microseconds", |run, _| figure(run, "latency_max_us")),
 ];
 
+fn has_transactions(run: &RunView) -> bool {
+    run.conditions.workload.is_transactional()
+}
+
+fn of_transactions(run: &RunView, bytes: u32) -> Value {
+    if has_transactions(run) { Value::from(bytes) } else { Value::Absent }
+}
+
+fn number(run: &RunView, name: &str) -> Option<f64> {
+    metric(name).and_then(|metric| (metric.compute)(run))
+}
+
+/// Mbit/s of what went from the local end to the remote one; of transactions the requests.
+fn sent(run: &RunView, name: &str) -> Value {
+    if !has_transactions(run) {
+        return figure(run, name);
+    }
+    let bits = f64::from(run.conditions.request_size_bytes) * 8.0;
+    Value::from(number(run, "transactions_per_second").map(|rate| rate * bits / 1e6))
+}
+
+/// Calls by which an end handed over or took messages; of transactions, one each.
+fn calls(run: &RunView, role: Role) -> Value {
+    let counts = run.measured(role);
+    Value::Whole(if has_transactions(run) { counts.messages } else { counts.calls } as i64)
+}
+
+/// CPU time per KiB that was sent; of transactions, per transaction.
+fn demand(run: &RunView, name: &str) -> Value {
+    let per_kib = number(run, name);
+    if !has_transactions(run) {
+        return Value::from(per_kib);
+    }
+    let kib = number(run, "send_throughput_mbps").map(|rate| rate * 1e6 / 8.0 / 1024.0);
+    let per_transaction = |per_kib: f64| Some(per_kib * kib? / number(run, "transactions_per_second")?);
+    Value::from(per_kib.and_then(per_transaction))
+}
+
 fn figure(run: &RunView, name: &str) -> Value {
-    Value::from(metric(name).and_then(|metric| (metric.compute)(run)))
+    Value::from(number(run, name))
 }
 
-/// The selectors of one run; `brand` is netperf's `-B`, a name for the run.
-pub fn netperf_row(run: &RunView, brand: &str) -> Vec<(&'static str, Value)> {
-    SELECTORS.iter().map(|(name, of)| (*name, of(run, brand))).collect()
-}
-
-/// A row per run, branded with its cell's levels.
+/// A row per run under netperf's own headings, branded (netperf's `-B`) with its cell's levels.
 pub fn netperf_table<'a>(runs: impl IntoIterator<Item = (&'a Cell, RunView<'a>)>) -> Table {
-    let mut table = Table::new(SELECTORS.iter().map(|(name, _)| *name));
+    let mut table = Table::new(SELECTORS.iter().map(|selector| selector.title));
     for (cell, run) in runs {
-        table.rows.push(netperf_row(&run, &cell.name()).into_iter().map(|(_, value)| value).collect());
+        table.rows.push(SELECTORS.iter().map(|selector| (selector.of)(&run, &cell.name())).collect());
     }
     table
 }
 
-/// A table of selectors as `SELECTOR=value`, what was not measured left out.
+/// Such a table as `SELECTOR=value`, what was not measured left out. netperf puts the brand in quotes.
 pub fn netperf_keyval(table: &Table) -> String {
     let mut text = String::new();
     for row in &table.rows {
-        for (name, value) in table.columns.iter().zip(row) {
+        for (selector, value) in SELECTORS.iter().zip(row) {
             let words = match value {
                 Value::Absent => continue,
                 Value::Whole(number) => number.to_string(),
                 Value::Number(number) => number.to_string(),
+                Value::Text(words) if selector.name == "RESULT_BRAND" => {
+                    format!("\"{}\"", words.replace(['\n', '\r', '"'], " "))
+                }
                 Value::Text(words) => words.replace(['\n', '\r'], " "),
             };
-            text += &format!("{name}={words}\n");
+            text += &format!("{}={words}\n", selector.name);
         }
     }
     text
