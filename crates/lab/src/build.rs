@@ -13,7 +13,7 @@ use sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
 use crate::diagnose::{Facts, diagnose};
 use crate::lines::Lines;
 use crate::protocol::{Host, NapiState, Ready};
-use crate::{LabError, lines, napi, node, shape, wire};
+use crate::{LabError, carrier, lines, napi, node, shape, wire};
 
 /// The network namespaces of a lab, by the names of its nodes; they live while this does.
 pub(crate) type Namespaces = BTreeMap<String, OwnedFd>;
@@ -78,6 +78,9 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Networ
     let network = Network { topology: topology.clone(), namespaces, lines };
     network.shape(|end| !end.egress.is_nothing() && !network.is_by_line(end), None)?;
     let namespaces = &network.namespaces;
+    for end in topology.ends() {
+        in_node(namespaces, &end.node, || carrier::wait(end))?;
+    }
     let is_addressed = |node: &&Node| node.kind == NodeKind::Host && topology.address(&node.name).is_some();
     let hosts = topology.nodes.iter().filter(is_addressed);
     let hosts = hosts.map(|node| host(node, topology, namespaces, &addresses, &napi)).collect::<Result<_, _>>()?;

@@ -6,6 +6,7 @@
 //! | holder | the process that holds the namespaces: the hidden verb `lab-holder` |
 //! | protocol | the one request and the one answer between these two |
 //! | build | makes the namespaces, links and addresses |
+//! | carrier | waits until every device passes packets |
 //! | node | what each kind of node is made of: bridges, forwarding, routes |
 //! | shape | the kernel's queues and shapers |
 //! | lines | links that a delay line carries |
@@ -20,6 +21,7 @@
 //! What a lab is made of is described by [`model::topology`].
 
 mod build;
+mod carrier;
 mod controller;
 pub mod diagnose;
 mod drawing;

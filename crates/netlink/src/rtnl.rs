@@ -38,6 +38,9 @@ pub(crate) const AF_INET6: u8 = 10;
 /// The flag of [`Link::flags`] that says that the link is up.
 pub const IFF_UP: u32 = 0x1;
 
+/// The flag of [`Link::flags`] of a link that passes packets (RFC 2863: operational).
+const IFF_RUNNING: u32 = 0x40;
+
 /// The flag of [`Link::flags`] of loopback.
 const IFF_LOOPBACK: u32 = 0x8;
 
@@ -86,6 +89,11 @@ impl Link {
     /// Whether the link is set up (not whether it has a carrier).
     pub fn is_up(&self) -> bool {
         self.flags & IFF_UP != 0
+    }
+
+    /// Whether the link is up and passes packets, as far as the kernel has taken note of its carrier.
+    pub fn is_running(&self) -> bool {
+        self.flags & IFF_RUNNING != 0
     }
 
     /// Whether the link is loopback.
