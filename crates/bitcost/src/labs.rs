@@ -155,5 +155,5 @@ fn ground() -> Ground<'static> {
     };
     let tcp_buffers = most("tcp_wmem").zip(most("tcp_rmem")).map(|(send, receive)| [send, receive]);
     let cpus = sys::thread::allowed_cpus().ok().map(|cpus| cpus.len());
-    Ground { tcp_buffers, cpus, has_line: true, ..Ground::default() }
+    Ground { tcp_buffers, cpus, ..Ground::default() }
 }

@@ -177,16 +177,27 @@ struct Seen {
 /// Echo requests before the first run, and how long after each the next one is sent.
 const PINGS: [&str; 2] = ["10", "20ms"];
 
+/// How long an answer is waited for beyond the delays of its way, in milliseconds.
+const PING_WAIT_MS: u64 = 1000;
+
 /// Pings the receiver from the sender.
+///
+/// One request goes before: it waits until the receiver's hardware address is known, which takes a round trip of its own,
+/// and so would those that are sent meanwhile.
 fn ping(lab: &Lab, spec: &LabSpec) -> Result<Pings, Failure> {
-    let to = lab.host(&spec.receiver)?.address;
-    let mut command = Command::new("/proc/self/exe");
-    let [count, interval] = PINGS;
-    command.args(["ping", "--json", "--count", count, "--interval", interval, &to.to_string()]);
-    lab.command_in(&spec.sender, &mut command)?;
+    let to = lab.host(&spec.receiver)?.address.to_string();
+    let rtt_ms = spec.path().map_or(0, |path| path.rtt_us().div_ceil(1000));
+    let wait = format!("{}ms", PING_WAIT_MS + 2 * rtt_ms);
     let cannot =
         |why: String| Failure::Environment(format!("cannot ping {} from {}: {why}", spec.receiver, spec.sender));
-    let output = command.output().map_err(|error| cannot(error.to_string()))?;
+    let ask = |[count, interval]: [&str; 2]| {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["ping", "--json", "--count", count, "--interval", interval, "--wait", &wait, &to]);
+        lab.command_in(&spec.sender, &mut command)?;
+        command.output().map_err(|error| cannot(error.to_string()))
+    };
+    ask(["1", "1s"])?;
+    let output = ask(PINGS)?;
     serde_json::from_slice(&output.stdout)
         .map_err(|_| cannot(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }

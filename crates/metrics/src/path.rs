@@ -39,13 +39,21 @@ fn told<'a>(run: &RunView<'a>, tells: fn(&Sample) -> bool) -> Option<(&'a Sample
     [run.sender, run.receiver].into_iter().find(tells).and_then(cpu::ends_of)
 }
 
-/// What each queue between the ends dropped; a class's queue and the one above it both count what was dropped in the lower,
-/// so only roots are told. Empty where nothing is told.
+/// What each queue between the ends dropped, and each that delays at a device of the ends themselves; a class's queue and
+/// the one above it both count what was dropped in the lower, so only roots are told. Empty where nothing is told.
 pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
-    let is_between = |queue: &&Queue| queue.node.is_some() && queue.parent.is_none();
-    let Some((first, last)) = told(run, |sample| sample.queues.iter().any(|queue| queue.node.is_some())) else {
-        return Vec::new();
-    };
+    let between = told(run, |sample| sample.queues.iter().any(|queue| queue.node.is_some()));
+    let mut found = drops_of(between, |queue| queue.node.is_some());
+    for end in [run.sender, run.receiver] {
+        let delays = |queue: &Queue| queue.node.is_none() && EMULATORS.contains(&queue.kind.as_str());
+        found.extend(drops_of(cpu::ends_of(end), delays));
+    }
+    found
+}
+
+/// What the roots that are meant dropped from the first to the last sample.
+fn drops_of(samples: Option<(&Sample, &Sample)>, is_meant: impl Fn(&Queue) -> bool) -> Vec<QueueDrops> {
+    let Some((first, last)) = samples else { return Vec::new() };
     let drops = |after: &Queue| {
         let same =
             |queue: &&Queue| (&queue.device, &queue.kind, &queue.handle) == (&after.device, &after.kind, &after.handle);
@@ -53,7 +61,7 @@ pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
         let packets = after.drops.wrapping_sub(before).into();
         QueueDrops { device: after.device.clone(), kind: after.kind.clone(), packets }
     };
-    last.queues.iter().filter(is_between).map(drops).collect()
+    last.queues.iter().filter(|queue| queue.parent.is_none() && is_meant(queue)).map(drops).collect()
 }
 
 /// Packets dropped at the queues between the ends that are meant; absent where there is none of them.
@@ -161,6 +169,26 @@ pub(crate) fn window_plateau(run: &RunView) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn drops_are_those_of_the_roots_that_are_meant() {
+        let queue = |kind: &str, parent: Option<&str>, drops| Queue {
+            device: "h1-eth0".into(),
+            kind: kind.into(),
+            parent: parent.map(Into::into),
+            drops,
+            ..Queue::default()
+        };
+        let sample = |at_ns, drops| Sample {
+            at_ns,
+            queues: vec![queue("netem", None, drops), queue("pfifo", Some("1:1"), drops), queue("fq", None, drops)],
+            ..Sample::default()
+        };
+        let (first, last) = (sample(1, 7), sample(2, 157));
+        let found = drops_of(Some((&first, &last)), |queue| queue.kind != "fq");
+        assert_eq!(found, [QueueDrops { device: "h1-eth0".into(), kind: "netem".into(), packets: 150 }]);
+        assert!(drops_of(None, |_| true).is_empty());
+    }
 
     #[test]
     fn lateness_is_that_of_the_window() {

@@ -7,7 +7,7 @@ use super::{End, Path, Topology};
 use crate::conditions::{Conditions, Pacing};
 use crate::knobs::{KnobWish, QDISC, SYSCTL};
 use crate::record::Role;
-use crate::shaping::{QueueLimit, Shaper};
+use crate::shaping::{DelayBackend, QueueLimit, Shaper};
 
 /// Bytes of an Ethernet header, which queues count.
 const ETHERNET_BYTES: u64 = 14;
@@ -38,8 +38,6 @@ pub struct Ground<'a> {
     pub tcp_buffers: Option<[u64; 2]>,
     /// CPUs that the lab and its ends may use.
     pub cpus: Option<usize>,
-    /// Whether packets are delayed by a program of ours and not by the kernel.
-    pub has_line: bool,
 }
 
 impl Topology {
@@ -84,12 +82,16 @@ impl Topology {
     }
 
     fn cpus(&self, ground: &Ground<'_>) -> Option<Lint> {
-        let emulator = self.ends().find(|end| end.egress.needs_emulator()).filter(|_| ground.has_line)?;
+        let device = &self.ends().find(|end| end.egress.needs_emulator())?.device;
+        let line = match self.delay_backend {
+            DelayBackend::Netem => return None,
+            DelayBackend::Builtin => format!("the delay line of {device}"),
+            DelayBackend::Auto => format!("the delay line of {device}, taken where the kernel has no netem,"),
+        };
         let cpus = ground.cpus.filter(|cpus| *cpus < 3)?;
         let message = format!(
-            "the delay line of {} works on the CPUs of the ends: {cpus} for three; what it takes from them is in their \
-             figures, and it is late when they are busy. Use a machine with 3 CPUs or more, or rates that leave it time",
-            emulator.device
+            "{line} works on the CPUs of the ends: {cpus} for three; what it takes from them is in their \
+             figures, and it is late when they are busy. Use a machine with 3 CPUs or more, or rates that leave it time"
         );
         Some(Lint { name: "emulator-cpus", message })
     }
@@ -268,11 +270,15 @@ mod tests {
     fn pacing_and_cpus_are_named() {
         let mut conditions = Conditions { pacing: Pacing::Kernel, ..Conditions::of(Workload::UdpStream) };
         let has = |conditions: &Conditions, name: &str| {
-            let ground = Ground { cpus: Some(2), has_line: true, ..ends(Some(conditions)) };
+            let ground = Ground { cpus: Some(2), ..ends(Some(conditions)) };
             found("topology = \"lab15\"", &ground).iter().any(|(found, _)| *found == name)
         };
         assert!(has(&conditions, "pacing-without-fq") && has(&conditions, "emulator-cpus"));
         conditions.ask(&QDISC, "sender: fq");
         assert!(!has(&conditions, "pacing-without-fq"));
+        let ground = Ground { cpus: Some(2), ..Ground::default() };
+        let by = |backend: &str| found(&format!("topology = \"lab15\"\ndelay_backend = \"{backend}\""), &ground);
+        let is_named = |backend: &str| by(backend).iter().any(|(name, _)| *name == "emulator-cpus");
+        assert!(is_named("builtin") && is_named("auto") && !is_named("netem"));
     }
 }
