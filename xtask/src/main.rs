@@ -7,6 +7,7 @@ mod cpu_check;
 mod delay_line;
 mod probe_cost;
 mod ssh_pair;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,8 @@ enum Verb {
     Chaos(chaos_verb::Arguments),
     /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs root and openssh-server
     SshPair(ssh_pair::Arguments),
+    /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq, labs of an ordinary user
+    Vm(vm::Arguments),
     /// Runs whose limiter is known by construction, against what bitcost says of them
     Confusion(confusion::Arguments),
     /// Carry packets between two devices of this network namespace
@@ -53,10 +56,14 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
         return lab::holder::main();
     }
+    if let Some(role) = vm::inside::role() {
+        return role();
+    }
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
         Verb::DelayLine(arguments) => delay_line::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
+        Verb::Vm(arguments) => vm::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Confusion(arguments) => confusion::run(&arguments),

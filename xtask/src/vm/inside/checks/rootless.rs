@@ -1,0 +1,74 @@
+//! Labs of an ordinary user under Debian's settings.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::Found;
+use super::netem::{least_rtt_ms, two_hosts};
+use crate::vm::inside::guest::{StandingLab, bitcost};
+
+/// Debian's own switch: whether ordinary users may make user namespaces.
+const SWITCH: &str = "/proc/sys/kernel/unprivileged_userns_clone";
+
+pub(super) fn refused() -> Result<Found> {
+    if !Path::new(SWITCH).exists() {
+        return Ok(Found::Skipped(format!("this kernel has no {SWITCH}")));
+    }
+    let usual = fs::read_to_string(SWITCH)?;
+    ensure!(usual.trim() == "1", "{SWITCH} is {} by itself", usual.trim());
+    fs::write(SWITCH, "0")?;
+    let outcome = bitcost(&["test", "udp", "--topology", "pair", "-k", "10"]);
+    fs::write(SWITCH, usual)?;
+    let outcome = outcome?;
+    ensure!(outcome.code == Some(3), "it ended with {:?}: {}", outcome.code, outcome.err);
+    ensure!(outcome.err.contains("kernel.unprivileged_userns_clone=1"), "no remedy: {}", outcome.err);
+    Ok(Found::Holds(outcome.err.trim().to_owned()))
+}
+
+/// Everything of labs that a process could have left: network namespaces, devices, processes of bitcost.
+fn traces() -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for device in fs::read_dir("/sys/class/net")? {
+        found.insert(format!("device {}", device?.file_name().to_string_lossy()));
+    }
+    for entry in fs::read_dir("/proc")?.filter_map(Result::ok) {
+        let at: PathBuf = entry.path();
+        if let Ok(namespace) = fs::read_link(at.join("ns/net")) {
+            found.insert(namespace.display().to_string());
+        }
+        if fs::read_to_string(at.join("comm")).is_ok_and(|name| name.trim() == "bitcost") {
+            found.insert(format!("process {}", entry.file_name().to_string_lossy()));
+        }
+    }
+    Ok(found)
+}
+
+/// How often, and how long apart, it is looked whether all is gone.
+const LOOKS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(super) fn gone() -> Result<Found> {
+    let before = traces()?;
+    let lab = StandingLab::up(&two_hosts("delay = \"5ms\""), &[])?;
+    let during = traces()?;
+    let rtt = least_rtt_ms(&lab, 3)?;
+    lab.down();
+    ensure!(during.len() > before.len(), "no trace of a lab that stands: {during:?}");
+    let is_gone = || traces().is_ok_and(|now| now == before);
+    let all_gone = (0..LOOKS).any(|_| {
+        is_gone() || {
+            thread::sleep(PAUSE);
+            false
+        }
+    });
+    ensure!(all_gone, "before: {before:?}; after: {:?}", traces()?);
+    Ok(Found::Holds(format!(
+        "5 ms asked, {rtt:.3} ms measured; {} traces while it stood, none after it",
+        during.len() - before.len()
+    )))
+}

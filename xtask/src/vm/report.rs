@@ -1,0 +1,119 @@
+//! What the machine reports: a line of JSON each on its second serial port, which nobody else writes to.
+
+use serde::{Deserialize, Serialize};
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Line {
+    /// The machine is up.
+    Up {
+        /// What `uname -r` says.
+        kernel: String,
+    },
+    /// A check ended.
+    Check {
+        /// What was checked.
+        name: String,
+        /// What came of it.
+        outcome: Outcome,
+        /// What was seen.
+        said: String,
+        /// How long it took by the machine's clock, in milliseconds.
+        took_ms: u64,
+    },
+    /// What a command printed.
+    Printed {
+        /// One line of it.
+        text: String,
+    },
+    /// All is done.
+    End {
+        /// How many checks there were.
+        checks: usize,
+    },
+}
+
+/// What came of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It holds.
+    Ok,
+    /// It does not.
+    Failed,
+    /// It could not be made.
+    Skipped,
+}
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    counts: [usize; 3],
+    announced: Option<usize>,
+}
+
+impl Tally {
+    /// Takes a line and returns what to print of it; what is no line of a report is printed as it is.
+    pub fn hear(&mut self, text: &str) -> String {
+        match serde_json::from_str(text) {
+            Ok(Line::Up { kernel }) => format!("Linux {kernel} is up"),
+            Ok(Line::Check { name, outcome, said, took_ms }) => {
+                self.counts[outcome as usize] += 1;
+                let word = ["ok", "FAILED", "skipped"][outcome as usize];
+                format!("{word:<8} {name} ({:.1} s): {said}", took_ms as f64 / 1000.0)
+            }
+            Ok(Line::Printed { text }) => text,
+            Ok(Line::End { checks }) => {
+                self.announced = Some(checks);
+                String::new()
+            }
+            Err(_) => format!("? {text}"),
+        }
+    }
+
+    /// Whether the report is whole and nothing failed.
+    pub fn is_good(&self) -> bool {
+        self.counts[Outcome::Failed as usize] == 0 && self.is_whole()
+    }
+
+    /// Whether the machine came to its end and each check was heard of.
+    pub fn is_whole(&self) -> bool {
+        self.announced == Some(self.counts.iter().sum())
+    }
+
+    /// The counts, as a sentence.
+    pub fn text(&self) -> String {
+        let [ok, failed, skipped] = self.counts;
+        let whole = if self.is_whole() { "" } else { "; THE REPORT IS NOT WHOLE" };
+        format!("{ok} ok, {failed} failed, {skipped} skipped{whole}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(outcome: Outcome) -> String {
+        let line = Line::Check { name: "fq".into(), outcome, said: "paced".into(), took_ms: 1500 };
+        serde_json::to_string(&line).expect("JSON")
+    }
+
+    fn end(checks: usize) -> String {
+        serde_json::to_string(&Line::End { checks }).expect("JSON")
+    }
+
+    #[test]
+    fn only_a_whole_report_without_a_failure_is_good() {
+        let mut tally = Tally::default();
+        assert_eq!(tally.hear(&check(Outcome::Ok)), "ok       fq (1.5 s): paced");
+        assert!(!tally.is_good(), "cut off");
+        tally.hear(&check(Outcome::Skipped));
+        tally.hear(&end(2));
+        assert!(tally.is_good());
+        assert_eq!(tally.text(), "1 ok, 0 failed, 1 skipped");
+        tally.hear(&check(Outcome::Failed));
+        assert!(!tally.is_good() && !tally.is_whole());
+        assert_eq!(tally.hear("[ 1.2] a kernel's line"), "? [ 1.2] a kernel's line");
+    }
+}
