@@ -90,6 +90,11 @@ pub struct Look {
 }
 
 impl Look {
+    /// This form, with rows of this kind where they are chosen.
+    pub fn of(format: Format, rows: Option<Rows>) -> Look {
+        Look { json: false, format: Some(format), rows, plot: Some(Plot::None), run: None }
+    }
+
     fn format(&self) -> Format {
         self.format.unwrap_or(if self.json { Format::Json } else { Format::Text })
     }

@@ -38,7 +38,7 @@ pub use mode_search::{mode_search_json, mode_search_text};
 pub use notes::{Remark, notes, statements};
 pub use plots::{Plots, plots};
 pub use precision::{Precision, precision, width_over_runs_pct};
-pub use repeats::{repeats_json, repeats_text};
+pub use repeats::{repeats_json, repeats_table, repeats_text};
 pub use rows::{RunRow, Status};
 pub use single::{not_in_force, single_json, single_text};
 pub use summary::{

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use metrics::{METRICS, Metric, RunView};
 use model::study::UntilInterval;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use stats::Interval;
 
+use crate::frame::{Table, Value};
 use crate::precision::width_over_runs_pct;
 use crate::{number, single};
 
@@ -37,14 +38,29 @@ pub fn repeats_text(runs: &[RunView], rule: &UntilInterval) -> String {
     text
 }
 
+/// The figures that a text shows as a table: the value of one run, or medians with their intervals.
+pub fn repeats_table(runs: &[RunView]) -> Table {
+    let is_one = runs.len() == 1;
+    let names: &[&str] =
+        if is_one { &["metric", "value", "unit"] } else { &["metric", "median", "low", "high", "unit"] };
+    let mut table = Table::new(names.iter().copied());
+    for metric in runs.first().into_iter().flat_map(single::shown) {
+        let Some(Interval { value, low, high }) = median(runs, metric) else { continue };
+        let bounds = if is_one { Vec::new() } else { vec![Value::from(low), Value::from(high)] };
+        let begin = [Value::from(metric.title), Value::Number(value)];
+        table.rows.push(begin.into_iter().chain(bounds).chain([Value::from(metric.unit)]).collect());
+    }
+    table
+}
+
 /// The same as a JSON document: `runs`, per metric `{median, low, high}`, `until_interval`, and each run by itself.
-pub fn repeats_json(runs: &[RunView], rule: &UntilInterval) -> Value {
+pub fn repeats_json(runs: &[RunView], rule: &UntilInterval) -> serde_json::Value {
     let entry = |metric: &'static Metric| {
         let interval = median(runs, metric)?;
         let value = json!({ "median": interval.value, "low": interval.low, "high": interval.high });
         Some((metric.name.to_owned(), value))
     };
-    let metrics: Map<String, Value> = METRICS.iter().filter_map(entry).collect();
+    let metrics: Map<String, serde_json::Value> = METRICS.iter().filter_map(entry).collect();
     let width = width_over_runs_pct(runs, &rule.metric);
     json!({
         "runs": runs.len(),

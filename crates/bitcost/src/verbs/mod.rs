@@ -20,6 +20,7 @@ mod run;
 mod show;
 mod studies;
 mod test;
+mod test_output;
 pub mod where_to;
 
 use clap::Subcommand;

@@ -5,23 +5,20 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use drive::Session;
-use explain::ExplainedCell;
 use live::Seconds;
-use metrics::RunView;
 use model::conditions::{Conditions, Direction, Workload};
-use model::event::{EndDescription, Event};
+use model::event::Event;
 use model::mode_search::{ModeSearch, Named};
 use model::modes::Mode;
 use model::place::IpVersion;
 use model::plan::{Plan, PlannedRun};
-use model::record::EndRecord;
 use model::settings::{Kind, SETTINGS, Setting};
 use model::study::{Cell, LabSpec, UntilInterval};
 use model::topology::Path;
-use serde_json::Value;
 
 use super::repeats::Repeats;
 use super::run::{new_seed, stop_on_signals};
+use super::test_output::{Form, Made, Outcome, views};
 use crate::failure::Failure;
 use crate::hosts::Hosts;
 use crate::labs::Backend;
@@ -64,9 +61,8 @@ pub struct Arguments {
     repeats: Repeats,
     #[command(flatten)]
     backend: Backend,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 /// The settings that were named, as they were typed.
@@ -142,7 +138,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut asked = conditions(arguments, lab_mtu)?;
     size_buffers(&mut asked, lab.as_ref())?;
     labs::say_lints(lab.as_ref(), [&asked]);
-    arguments.repeats.rule(&asked)?;
+    let is_repeated = arguments.repeats.rule(&asked)?.is_some();
+    arguments.form.check(is_repeated)?;
     search(arguments, &asked, lab_mtu)?;
     let prepared = prepare(arguments, lab.as_ref(), &asked, &stop)?;
     prepared.notes.iter().for_each(|note| eprintln!("note: {note}"));
@@ -162,15 +159,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let taken = search.chosen().map(|pair| (pair.send_mode, pair.receive_mode)).unwrap_or_default();
         (conditions.send_mode, conditions.receive_mode) = taken;
         let found = report::mode_search_text(search);
-        if arguments.json { eprint!("{found}") } else { output::print(&found)? }
+        if arguments.form.is_text() { output::print(&found)? } else { eprint!("{found}") }
     }
-    let told = Told { search: search.as_ref(), ends: arguments.hosts.are_named().then_some(&ends[..]) };
-    let Some((least, rule)) = rule else {
-        let (sender, receiver) = one_run(&mut session, &conditions, arguments.json)?;
-        return print(arguments.json, &facts.view(&sender, &receiver, &conditions), &told);
+    let runs = match &rule {
+        Some((least, rule)) => repeat(&mut session, &conditions, facts, *least, rule, arguments.form)?,
+        None => vec![one_run(&mut session, &conditions, arguments.form)?],
     };
-    let pairs = repeat(&mut session, &conditions, facts, least, &rule, arguments.json)?;
-    print_repeats(arguments.json, &views(&pairs, &conditions, facts), &rule, &told)
+    let outcome = Outcome {
+        test: &arguments.test,
+        conditions: &conditions,
+        facts,
+        runs: &runs,
+        rule: rule.as_ref().map(|(_, rule)| rule),
+        search: search.as_ref(),
+        lab: lab.as_ref(),
+        ends: &ends,
+    };
+    outcome.print(arguments.form)
 }
 
 /// Gives TCP the room that is asked for on the path of the lab.
@@ -200,28 +205,6 @@ fn prepare<'a>(
     Ok(place::embedded(lab, &std::sync::Arc::default(), false)?.prepare(stop)?)
 }
 
-fn views<'a>(pairs: &'a [Pair], conditions: &'a Conditions, facts: Facts) -> Vec<RunView<'a>> {
-    pairs.iter().map(|(sender, receiver)| facts.view(sender, receiver, conditions)).collect()
-}
-
-/// What is told beside the result.
-struct Told<'a> {
-    search: Option<&'a ModeSearch>,
-    /// The hosts that were named.
-    ends: Option<&'a [EndDescription]>,
-}
-
-impl Told<'_> {
-    fn add_to(&self, document: &mut Value) {
-        if let Some(search) = self.search {
-            document["mode_search"] = report::mode_search_json(search);
-        }
-        if let Some(ends) = self.ends {
-            document["ends"] = serde_json::json!(ends);
-        }
-    }
-}
-
 /// Makes the run again until the rule is kept, or as often as it allows.
 fn repeat(
     session: &mut Session,
@@ -229,12 +212,12 @@ fn repeat(
     facts: Facts,
     least: u32,
     rule: &UntilInterval,
-    json: bool,
-) -> Result<Vec<Pair>, Failure> {
-    let mut pairs: Vec<Pair> = Vec::new();
+    form: Form,
+) -> Result<Vec<Made>, Failure> {
+    let mut all: Vec<Made> = Vec::new();
     loop {
-        pairs.push(one_run(session, conditions, json)?);
-        let runs = views(&pairs, conditions, facts);
+        all.push(one_run(session, conditions, form)?);
+        let runs = views(&all, conditions, facts);
         let made = runs.len() as u32;
         let width = report::width_over_runs_pct(&runs, &rule.metric);
         let shown = width.map_or("not known yet".to_owned(), |width| format!("{width:.1} % of it"));
@@ -244,27 +227,27 @@ fn repeat(
         );
         let narrow = width.is_some_and(|width| width < rule.width_pct);
         if made >= rule.max_blocks || (made >= least && narrow) {
-            return Ok(pairs);
+            return Ok(all);
         }
     }
 }
 
-/// What both ends of a run left behind.
-type Pair = (Box<EndRecord>, Box<EndRecord>);
-
 /// Makes the run, with a line each second.
-fn one_run(session: &mut Session, conditions: &Conditions, json: bool) -> Result<Pair, Failure> {
+fn one_run(session: &mut Session, conditions: &Conditions, form: Form) -> Result<Made, Failure> {
     let mut seconds = Seconds::of(conditions);
     let mut outcome = Err(Failure::Interrupted);
+    let at = drive::now();
     let mut printed = Ok(());
     let mut take = |event: Event| {
         match seconds.line(&event) {
-            Some(line) if json => eprintln!("{line}"),
-            Some(line) => printed = output::line(&line),
+            Some(line) if form.is_text() => printed = output::line(&line),
+            Some(line) => eprintln!("{line}"),
             None => {}
         }
         match event {
-            Event::RunEnded { sender, receiver, .. } => outcome = Ok((sender, receiver)),
+            Event::RunEnded { sender, receiver, start_uncertainty_us, .. } => {
+                outcome = Ok(Made { at: at.clone(), start_uncertainty_us, sender, receiver });
+            }
             Event::RunFailed { reason, .. } => outcome = Err(Failure::Check(reason)),
             _ => {}
         }
@@ -331,47 +314,4 @@ fn conditions(arguments: &Arguments, mtu: u32) -> Result<Conditions, Failure> {
 fn plan_of(conditions: &Conditions) -> Plan {
     let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
     Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
-}
-
-/// Prints the result of several runs; a setting that was asked for and is not in force is a failure.
-fn print_repeats(json: bool, runs: &[RunView], rule: &UntilInterval, told: &Told) -> Result<(), Failure> {
-    if json {
-        let mut document = report::repeats_json(runs, rule);
-        document["limiter"] = explain::cell_json(&limiter(runs));
-        told.add_to(&mut document);
-        output::line(&format!("{document:#}"))?;
-    } else {
-        output::print(&report::repeats_text(runs, rule))?;
-        output::print(&explain::cell_words(&limiter(runs)))?;
-    }
-    all_in_force(runs)
-}
-
-/// Prints the result; a setting that was asked for and is not in force is a failure.
-fn print(json: bool, run: &RunView, told: &Told) -> Result<(), Failure> {
-    if json {
-        let mut document = report::single_json(run);
-        document["limiter"] = explain::cell_json(&limiter(std::slice::from_ref(run)));
-        told.add_to(&mut document);
-        output::line(&format!("{document:#}"))?;
-    } else {
-        output::print(&report::single_text(run))?;
-        output::print(&explain::cell_words(&limiter(std::slice::from_ref(run))))?;
-    }
-    all_in_force(std::slice::from_ref(run))
-}
-
-/// What limited the runs.
-fn limiter(runs: &[RunView]) -> ExplainedCell {
-    ExplainedCell::of_views("limiter", runs)
-}
-
-fn all_in_force(runs: &[RunView]) -> Result<(), Failure> {
-    let mut missed: Vec<String> = Vec::new();
-    for sentence in runs.iter().flat_map(report::not_in_force) {
-        if !missed.contains(&sentence) {
-            missed.push(sentence);
-        }
-    }
-    if missed.is_empty() { Ok(()) } else { Err(Failure::Check(format!("not in force: {}", missed.join("; ")))) }
 }

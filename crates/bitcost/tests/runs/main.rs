@@ -11,6 +11,7 @@ mod calibration;
 mod counters;
 mod cut;
 mod delay;
+mod forms;
 mod host;
 mod hosts;
 mod knobs;
@@ -62,6 +63,8 @@ fn main() {
         ("the_fastest_modes_are_searched_and_what_was_found_is_told", Host, one_run::mode_search),
         ("a_run_is_repeated_until_its_median_is_known_well_enough", Host, one_run::repeats),
         ("a_study_with_a_stop_rule_ends_when_it_is_kept", Host, one_run::stop_rule),
+        ("a_run_is_printed_in_the_form_that_was_asked_for", Host, forms::of_a_run),
+        ("repeated_runs_are_rows", Host, forms::of_repeats),
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
