@@ -33,6 +33,15 @@
       trace.line = { ...trace.line, color: colour };
       trace.marker = { ...trace.marker, color: colour };
     }
+    // Of more things than colours those of a further round have other signs and dashes.
+    const signs = ["circle", "square", "diamond", "triangle-up", "star"];
+    const dashes = ["solid", "dash", "dot", "dashdot", "longdash"];
+    data.filter((one) => one.meta !== "limit").forEach((trace, place) => {
+      const round = Math.floor((trace.legendgroup ? groups.indexOf(trace.legendgroup) : place) / way.length) % signs.length;
+      if (round === 0 || trace.type !== "scatter") return;
+      trace.marker = { symbol: signs[round], ...trace.marker };
+      trace.line = { dash: dashes[round], ...trace.line };
+    });
     // What theory allows stands behind what was measured.
     for (const trace of data.filter((one) => one.meta === "limit")) {
       trace.line = { ...trace.line, color: on ? "#a3adb8" : "#57606a" };

@@ -10,6 +10,7 @@ use model::mode_search::ModeSearch;
 use model::plan::{Plan, PlannedRun};
 use model::record::EndRecord;
 use model::study::{Cell, LabSpec, Label, UntilInterval};
+use report::compare::THRESHOLD_PCT;
 use report::frame;
 use serde_json::{Value, json};
 use store::Log;
@@ -97,7 +98,7 @@ impl Outcome<'_> {
             (Format::Text, None) => output::print(&self.text(&runs))?,
             (Format::Json, None) => output::line(&format!("{:#}", self.json(&runs)))?,
             (Format::Md, None) => output::print(&self.markdown(&runs))?,
-            (format, rows) => output::bytes(&Look::of(format, rows).render(&[self.opened()])?)?,
+            (format, rows) => output::bytes(&Look::of(format, rows).render(&[self.opened()], THRESHOLD_PCT)?)?,
         }
         all_in_force(&runs)
     }
@@ -173,6 +174,7 @@ impl Outcome<'_> {
             notes: Vec::new(),
             hosts: None,
             rtt: None,
+            programs: Default::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How busy each CPU was over time, in one run of each cell.
 
 use model::record::Role;
+use plotly::common::{ColorScale, ColorScalePalette};
 use plotly::{HeatMap, Plot};
 use report::CellSummary;
 use report::frame::{Execution, Stretch, Table, Value, stretches};
@@ -45,7 +46,9 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> 
     let z: Vec<Vec<Option<f64>>> = bands.into_iter().map(|(_, busy)| busy).collect();
     let count = y.len() as u32;
     let mut plot = Plot::new();
-    plot.add_trace(HeatMap::new(x, y, z).zmin(0.0).zmax(100.0));
+    plot.add_trace(
+        HeatMap::new(x, y, z).zmin(0.0).zmax(100.0).color_scale(ColorScale::Palette(ColorScalePalette::Cividis)),
+    );
     plot.set_layout(layout().x_axis(axis("seconds since the window's begin")).y_axis(axis("")));
     Some(Drawn {
         file: format!("cpus-run-{}", run + 1),

@@ -121,9 +121,14 @@ fn scaled(title: &str, values: &[f64]) -> Axis {
     let (low, high) =
         values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
     if low > 0.0 && low.is_finite() && high / low >= LOGARITHMIC {
-        return axis(title).type_(AxisType::Log);
+        return logarithmic(title);
     }
     axis(title)
+}
+
+/// Without a form of its own plotly writes 2 for 20 between 10 and 100.
+fn logarithmic(title: &str) -> Axis {
+    axis(title).type_(AxisType::Log).tick_format("~g")
 }
 
 /// An axis that runs as the study wants, else as suits its values.
@@ -131,7 +136,7 @@ fn along(title: &str, scale: Option<Scale>, values: &[f64]) -> Axis {
     match scale {
         None => scaled(title, values),
         Some(Scale::Linear) => axis(title),
-        Some(Scale::Log) => axis(title).type_(AxisType::Log),
+        Some(Scale::Log) => logarithmic(title),
     }
 }
 

@@ -32,9 +32,8 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
         numbers.rows.extend(chosen.iter().map(row));
         values_of_all.extend(chosen.iter().map(|(_, value)| *value));
         let (x, y) = chosen.into_iter().unzip();
-        let symbol = if status == "used" { MarkerSymbol::Circle } else { MarkerSymbol::X };
         let trace = Scatter::<u32, f64>::new(x, y).name(label(&name)).mode(Mode::Markers);
-        plot.add_trace(trace.marker(Marker::new().symbol(symbol)));
+        plot.add_trace(if status == "used" { trace } else { trace.marker(Marker::new().symbol(MarkerSymbol::X)) });
     }
     plot.set_layout(layout().x_axis(axis("run")).y_axis(scaled(&named(metric), &values_of_all)));
     Drawn {

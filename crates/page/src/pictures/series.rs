@@ -59,7 +59,10 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> 
                 let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
                 numbers.rows.push([Value::from(*name), Value::from(end.name())].into_iter().chain(times).collect());
             }
-            let trace = Scatter::new(x, y).name(format!("{name} ({})", end.name())).mode(Mode::LinesMarkers);
+            let trace = Scatter::new(x, y)
+                .name(format!("{name} ({})", end.name()))
+                .mode(Mode::LinesMarkers)
+                .clip_on_axis(false);
             plot.add_trace(if place == 0 { trace } else { trace.y_axis(format!("y{}", place + 1)) });
         }
     }
