@@ -15,7 +15,7 @@ use sys::packet::{BATCH, Outlet};
 
 use crate::counters::Counters;
 use crate::inlet::{Inlet, Moment};
-use crate::pool::{Pool, Slot};
+use crate::pool::Pool;
 use crate::schedule::{Departure, Schedule};
 use crate::settings::Settings;
 use crate::size::Size;
@@ -85,9 +85,9 @@ impl Handle {
 /// One direction.
 struct Direction {
     inlet: Inlet,
-    schedule: Schedule<Slot>,
+    schedule: Schedule<Vec<u8>>,
     /// On their way out: due, in order.
-    leaving: VecDeque<Departure<Slot>>,
+    leaving: VecDeque<Departure<Vec<u8>>>,
     outlet: Outlet,
     /// Whether its arrivals may be due before the next look.
     is_prompt: bool,
@@ -234,10 +234,7 @@ impl Direction {
     }
 
     fn send(&mut self, now_ns: u64, pool: &mut Pool) {
-        for departure in &self.leaving {
-            pool.fetch(&departure.packet);
-        }
-        let outcome = self.outlet.send(self.leaving.iter().map(|departure| pool.packet(&departure.packet)));
+        let outcome = self.outlet.send(self.leaving.iter().map(|departure| departure.packet.as_slice()));
         let (count, is_taken) = match outcome {
             Ok(count) => (count, true),
             Err(_) => (1, false),

@@ -14,6 +14,9 @@ pub const STEADY: f64 = 1.6;
 /// From this share of lost datagrams on, in per cent, loss is what is explained.
 pub const LOSS_PCT: f64 = 2.0;
 
+/// Under this share, in per cent, a receiver that loses datagrams is nearly as fast as its sender.
+pub const LOSS_CLEAR_PCT: f64 = 10.0;
+
 /// A counter of drops explains a loss when it counts this share of what was lost.
 pub const EXPLAINED: f64 = 0.5;
 
@@ -76,3 +79,10 @@ pub const PER_BYTE: f64 = 0.25;
 
 /// Shortest share of the time for which a second limiter is named.
 pub const SECOND_SHARE: f64 = 0.2;
+
+/// CPUs that both ends share are full when they are at work for this share of the time, mean over all of them: threads that
+/// wake each other leave gaps.
+pub const SHARED: f64 = 0.75;
+
+/// Packets of an interface ÷ segments from which on each segment leaves as a packet of its own.
+pub const ALONE: f64 = 0.9;

@@ -13,6 +13,15 @@ pub const SIZES_MIN: usize = 3;
 /// Below this probability a line is said not to fit.
 const FIT_MIN: f64 = 0.01;
 
+/// A line that explains less than this share of the spread says nothing about a cost.
+const EXPLAINED_MIN: f64 = 0.5;
+
+/// Measured sizes of segments that differ by less than this share are one size.
+const SAME_SIZE: f64 = 0.05;
+
+/// Sizes whose share of per-byte cost is told at most.
+const SHARES: usize = 8;
+
 /// What is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
@@ -107,12 +116,33 @@ fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Optio
         let size = unit.size(run)?;
         Some((size, spent.ns(run, size)?))
     };
-    let points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
+    let mut points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
+    if unit == Unit::Segment {
+        merge(&mut points);
+    }
     let (least, most) = points.iter().fold((f64::MAX, 0.0_f64), |(a, b), (size, _)| (a.min(*size), b.max(*size)));
     // Segments of nearly one size tell no slope.
     let spread = most >= 1.5 * least;
     let fit = fit_line(&points, seed).filter(|_| spread)?;
     Some(CostModel { spent, unit, runs: points.len(), fit })
+}
+
+/// Gives points of nearly the same size the mean of their sizes, and scales their costs along.
+fn merge(points: &mut [(f64, f64)]) {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_same = |a: &(f64, f64), b: &(f64, f64)| b.0 - a.0 <= SAME_SIZE * a.0;
+    for group in points.chunk_by_mut(is_same) {
+        let mean = (group.iter().map(|(size, _)| size).sum::<f64>() / group.len() as f64).round();
+        group.iter_mut().for_each(|(size, cost)| (*size, *cost) = (mean, *cost * mean / *size));
+    }
+}
+
+/// The share of the sender's cost per packet that grows with bytes, at the size of a run: of datagrams by messages, of streams by
+/// segments. Absent where no model tells it.
+pub fn per_byte_share(models: &[CostModel], run: &RunFigures) -> Option<f64> {
+    let unit = if run.is_datagram { Unit::Packet } else { Unit::Segment };
+    let model = models.iter().find(|model| (model.spent, model.unit) == (Spent::SendCpu, unit) && model.tells())?;
+    Some(model.per_byte_share(unit.size(run)?))
 }
 
 impl CostModel {
@@ -132,29 +162,44 @@ impl CostModel {
         self.fit.lack_of_fit.is_none_or(|lack| lack.p >= FIT_MIN)
     }
 
+    /// True where the line explains what the sizes differ by.
+    pub fn tells(&self) -> bool {
+        self.fit.r_squared >= EXPLAINED_MIN
+    }
+
     /// What follows from it, one sentence each.
     pub fn sentences(&self) -> Vec<String> {
+        vec![self.parts_words(), self.share_words(), self.fit_words()]
+    }
+
+    /// Which of both parts there are, and where they are equal.
+    fn parts_words(&self) -> String {
         let unit = self.unit.word();
-        let mut said = Vec::new();
-        if let Some(equal) = self.fit.equal_at() {
-            let bound = match self.unit {
-                Unit::Message => "what it costs to send a message at all",
-                Unit::Packet | Unit::Segment => "packet rate",
-            };
-            let kb = equal / 1e3;
-            said.push(format!(
-                "both parts are equal at {equal:.0} B: bound by {bound} below about {kb:.1} KB, by bytes above it"
-            ));
-        } else {
-            said.push(format!(
-                "one of both parts is not above 0: within these sizes, {unit}s and bytes cannot be told apart"
-            ));
+        let is_there = |part: &Interval| part.low.unwrap_or(part.value) > 0.0;
+        let (fixed, slope) = (is_there(&self.fit.intercept), is_there(&self.fit.slope));
+        match (self.fit.equal_at(), fixed, slope) {
+            (Some(equal), true, true) => {
+                let bound = match self.unit {
+                    Unit::Message => "what it costs to send a message at all",
+                    Unit::Packet | Unit::Segment => "packet rate",
+                };
+                let below = if equal < 1e3 { format!("{equal:.0} B") } else { format!("{:.1} KB", equal / 1e3) };
+                format!("both parts are equal at {equal:.0} B: bound by {bound} below about {below}, by bytes above it")
+            }
+            (_, false, true) => format!("the part per {unit} cannot be told from 0: bytes alone decide"),
+            (_, true, false) => format!("the part per byte cannot be told from 0: each {unit} costs the same"),
+            _ => format!("neither part can be told from 0: within these sizes, {unit}s and bytes cannot be told apart"),
         }
-        let shares =
-            self.fit.places.iter().map(|(size, ..)| format!("{size:.0} B {:.1} %", 100.0 * self.per_byte_share(*size)));
-        said.push(format!("share of the cost per byte: {}", shares.collect::<Vec<_>>().join(", ")));
-        said.push(self.fit_words());
-        said
+    }
+
+    /// The share that grows with bytes, at the sizes; of many at some.
+    fn share_words(&self) -> String {
+        let places = &self.fit.places;
+        let told = places.len().min(SHARES);
+        let place = |index: usize| &places[index * (places.len() - 1) / (told - 1).max(1)];
+        let share = |(size, ..): &(f64, f64, usize)| format!("{size:.0} B {:.1} %", 100.0 * self.per_byte_share(*size));
+        let shares: Vec<String> = (0..told).map(|index| share(place(index))).collect();
+        format!("share of the cost per byte: {}", shares.join(", "))
     }
 
     fn fit_words(&self) -> String {
@@ -179,6 +224,14 @@ impl CostModel {
     /// The model for people, several lines.
     pub fn text(&self) -> String {
         let (fixed, slope) = (&self.fit.intercept, &self.fit.slope);
+        if !self.tells() {
+            let spent = self.spent.words();
+            return format!(
+                "cost: {spent} per {}: no line through these sizes: {}\n",
+                self.unit.word(),
+                self.fit_words()
+            );
+        }
         let mut text = format!("cost: {}: {}\n", self.spent.words(), self.formula());
         let (fixed, slope) = (bounds(fixed, 0), bounds(slope, 3));
         let _ = writeln!(
@@ -203,6 +256,7 @@ impl CostModel {
             "per": self.unit.word(),
             "formula": self.formula(),
             "runs": self.runs,
+            "tells": self.tells(),
             "fixed_ns": interval(&fit.intercept),
             "ns_per_byte": interval(&fit.slope),
             "r_squared": fit.r_squared,

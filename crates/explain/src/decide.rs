@@ -2,7 +2,7 @@
 
 use metrics::RunView;
 
-use crate::bounds::{INTERVALS_MIN, SECOND_SHARE, SECONDS_MIN, STEADY};
+use crate::bounds::{INTERVALS_MIN, LOSS_CLEAR_PCT, LOSS_PCT, SECOND_SHARE, SECONDS_MIN, STEADY};
 use crate::limiter::{Candidate, Confidence, Limiter, Verdict};
 use crate::rules;
 use crate::series::Series;
@@ -16,10 +16,10 @@ const MEDIUM_MARGIN: f64 = 0.04;
 ///
 /// `per_byte` is the share of per-byte cost at the run's size by the sender's cost model, where there is one.
 ///
-/// Of a run that something else disturbed ([`metrics::disturbance_pct`]) no verdict is sure.
+/// Of a run that something else disturbed ([`metrics::foreign_pct`]) no verdict is sure.
 pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
     let mut verdicts = judge(run, per_byte);
-    if metrics::disturbance_pct(run).is_some() {
+    if metrics::foreign_pct(run).is_some() {
         verdicts.iter_mut().for_each(|verdict| verdict.confidence = verdict.confidence.min(Confidence::Medium));
     }
     verdicts
@@ -62,9 +62,20 @@ pub fn decide(signals: &Signals) -> Verdict {
         return Verdict::unknown(why, next(&candidates, &Limiter::Unknown));
     }
     match candidates.iter().find(|candidate| candidate.holds()) {
-        Some(found) => sure(found.clone(), &candidates),
+        Some(found) => {
+            let verdict = sure(found.clone(), &candidates);
+            let most = if both_ends_full(signals, &candidates) { Confidence::Medium } else { Confidence::High };
+            Verdict { confidence: verdict.confidence.min(most), ..verdict }
+        }
         None => Verdict::unknown("no rule's evidence suffices", next(&candidates, &Limiter::Unknown)),
     }
+}
+
+/// True where little was lost and the sender had no time left either: the rates of both ends lie close to each other.
+fn both_ends_full(signals: &Signals, candidates: &[Candidate]) -> bool {
+    let is_little = signals.loss.is_some_and(|loss| (LOSS_PCT..LOSS_CLEAR_PCT).contains(&loss.pct));
+    let is_sender = |candidate: &&Candidate| matches!(candidate.limiter, Limiter::SenderCpu | Limiter::PathPackets);
+    is_little && candidates.iter().filter(is_sender).any(Candidate::holds)
 }
 
 /// The candidate of another limiter whose evidence is the best.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use metrics::RunView;
-use model::conditions::{Conditions, Workload};
+use model::conditions::Conditions;
 use model::event::{EndDescription, Event};
 use model::plan::{Plan, PlannedRun};
 use model::record::{EndRecord, Role};
-use model::study::Cell;
+use model::study::{Cell, Label};
 
 use crate::cells::{ExplainedCell, ExplainedRun};
-use crate::cost::{CostModel, Spent, Unit, cost_models};
+use crate::cost::{CostModel, cost_models, per_byte_share};
 use crate::decide::explain_run;
 use crate::explanation::Explanation;
 use crate::figures::RunFigures;
@@ -106,9 +106,9 @@ pub fn explain_execution(events: &[Event]) -> Result<Explanation, ExplainError> 
         })
         .collect();
     let cells = plan.cells.iter().enumerate().map(|(index, cell)| {
-        let per_byte = per_byte(&costs, index, &cell.conditions);
+        let models = costs.iter().find(|(group, _)| group.cells.contains(&index)).map_or(&[][..], |(_, models)| models);
         let run = |((_, view), figures): (&(u64, RunView), &RunFigures)| ExplainedRun {
-            verdicts: explain_run(view, per_byte),
+            verdicts: explain_run(view, per_byte_share(models, figures)),
             figures: figures.clone(),
         };
         let runs = views[index].iter().zip(&figures[index]).map(run).collect();
@@ -129,9 +129,13 @@ pub fn explain_execution(events: &[Event]) -> Result<Explanation, ExplainError> 
     })
 }
 
-/// The cell's name, or what it does where a study has no factors.
+/// The cell's name, with the factor's where that is a number alone; or what it does where a study has no factors.
 pub(crate) fn name(cell: &Cell) -> String {
-    if cell.levels.is_empty() { cell.conditions.phrase() } else { cell.name() }
+    match cell.levels.as_slice() {
+        [] => cell.conditions.phrase(),
+        [(factor, Label::Number(number))] => format!("{factor} {number}"),
+        _ => cell.name(),
+    }
 }
 
 /// Cells that differ in the size of messages alone.
@@ -160,12 +164,4 @@ fn common_levels(cells: &[Cell], group: &[usize]) -> String {
     let common = first.levels.iter().filter(|level| group.iter().all(|index| cells[*index].levels.contains(level)));
     let labels: Vec<String> = common.map(|(_, label)| label.to_string()).collect();
     if labels.is_empty() { first.conditions.workload.name().to_owned() } else { labels.join(" · ") }
-}
-
-/// The share of the sender's cost that grows with bytes, at a cell's size. Only datagrams are packets by themselves.
-fn per_byte(costs: &[(&Group, Vec<CostModel>)], cell: usize, conditions: &Conditions) -> Option<f64> {
-    let (_, models) = costs.iter().find(|(group, _)| group.cells.contains(&cell))?;
-    let is_of = |model: &&CostModel| (model.spent, model.unit) == (Spent::SendCpu, Unit::Packet);
-    let model = models.iter().find(is_of).filter(|_| conditions.workload == Workload::UdpStream)?;
-    Some(model.per_byte_share(conditions.mean_message_bytes()))
 }

@@ -4,10 +4,14 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use crate::alike::{alike, group_line, group_words};
 use crate::cells::{ExplainedCell, ExplainedRun};
 use crate::cost::CostModel;
 use crate::limiter::{Bound, Candidate, Evidence, Limiter, Verdict};
 use crate::lints::Lint;
+
+/// The evidence of a runner-up may lie this far on the wrong side of a bound, as a share of it, to be worth telling.
+const NEAR: f64 = -0.5;
 
 /// What is known of why runs were not faster.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,24 +29,18 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// One line for each cell: its name and what limited it.
+    /// One line for each cell, or for all of which the same is said: their names and what limited them.
     pub fn lines(&self) -> Vec<String> {
-        self.cells.iter().map(cell_line).collect()
+        alike(&self.cells).iter().map(|group| group_line(group)).collect()
     }
 
     /// The explanation for people; with `each_run` a line for every run.
     pub fn text(&self, each_run: bool) -> String {
         let mut text = format!("{}\n", self.title);
-        let (silent, telling): (Vec<&ExplainedCell>, Vec<&ExplainedCell>) =
-            self.cells.iter().partition(|cell| is_silent(cell));
-        if let Some(first) = silent.first().and_then(|cell| cell.verdict()) {
-            let names: Vec<&str> = silent.iter().map(|cell| cell.name.as_str()).collect();
-            let _ = write!(text, "\n{}: unknown: {}\n", names.join(", "), first.chosen.detail);
-        }
-        for cell in telling {
-            let _ = write!(text, "\n{}", cell_words(cell));
+        for group in alike(&self.cells) {
+            let _ = write!(text, "\n{}", group_words(&group));
             if each_run {
-                cell.runs.iter().for_each(|run| text += &run_line(run));
+                group.iter().for_each(|cell| text += &run_lines(cell, group.len() > 1));
             }
         }
         for (cells, cost) in &self.costs {
@@ -74,13 +72,8 @@ impl Explanation {
     }
 }
 
-/// True of a cell of which nothing can be said.
-fn is_silent(cell: &ExplainedCell) -> bool {
-    let silent = |verdict: &Verdict| verdict.limiter() == &Limiter::Unknown && verdict.runner_up.is_none();
-    cell.modality.is_none() && cell.runs.iter().flat_map(|run| &run.verdicts).all(silent)
-}
-
-fn cell_line(cell: &ExplainedCell) -> String {
+/// One line: the cell and what limited it.
+pub(crate) fn cell_line(cell: &ExplainedCell) -> String {
     let Some(verdict) = cell.verdict() else { return format!("{}: no run that can be explained", cell.name) };
     let count = cell.runs.len();
     let shares = cell.shares();
@@ -100,7 +93,8 @@ fn cell_line(cell: &ExplainedCell) -> String {
     format!("{}: {said}", cell.name)
 }
 
-fn runs(count: usize) -> String {
+/// `3 runs`.
+pub(crate) fn runs(count: usize) -> String {
     format!("{count} {}", if count == 1 { "run" } else { "runs" })
 }
 
@@ -131,11 +125,21 @@ pub fn verdict_text(verdict: &Verdict) -> String {
     for evidence in &verdict.chosen.evidence {
         let _ = writeln!(text, "  evidence: {}", evidence_words(evidence));
     }
-    if let Some(next) = &verdict.runner_up {
-        let _ = writeln!(text, "  runner-up: {}: {}", next.limiter, weakest_words(next));
+    text + &runner_up_words(verdict.runner_up.as_ref()) + &remedy_words(verdict.limiter())
+}
+
+/// The runner-up with its weakest evidence, where it comes near; a line.
+pub(crate) fn runner_up_words(next: Option<&Candidate>) -> String {
+    match next {
+        Some(next) if next.strength() >= NEAR => format!("  runner-up: {}: {}\n", next.limiter, weakest_words(next)),
+        Some(_) => "  runner-up: nothing else comes near\n".to_owned(),
+        None => String::new(),
     }
-    let _ = writeln!(text, "  to move it: {}", verdict.limiter().remedy());
-    text
+}
+
+/// What to change; a line.
+pub(crate) fn remedy_words(limiter: &Limiter) -> String {
+    format!("  to move it: {}\n", limiter.remedy())
 }
 
 /// The evidence of a candidate that holds least.
@@ -151,16 +155,23 @@ pub fn evidence_words(evidence: &Evidence) -> String {
         Bound::AtLeast(bound) => ("at least", bound),
         Bound::AtMost(bound) => ("at most", bound),
     };
-    format!("{} {}{unit} ({side} {}{unit})", evidence.counter, plain(evidence.value), plain(bound))
+    format!("{} {}{unit} ({side} {}{unit})", evidence.counter, number(evidence.value), number(bound))
 }
 
-fn plain(value: f64) -> String {
+/// A value as people read it.
+pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),
         size if size >= 100.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        size => format!("{value:.places$}", places = (1.0 - size.log10().floor()).min(9.0) as usize),
     }
+}
+
+fn run_lines(cell: &ExplainedCell, named: bool) -> String {
+    let name = if named { format!("{}: ", cell.name) } else { String::new() };
+    cell.runs.iter().map(|run| format!("  {name}{}", run_line(run))).collect()
 }
 
 fn run_line(run: &ExplainedRun) -> String {
@@ -172,7 +183,7 @@ fn run_line(run: &ExplainedRun) -> String {
         format!("{}{share}{detail}, {} confidence", verdict.limiter(), verdict.confidence.name())
     };
     let parts: Vec<String> = run.verdicts.iter().map(part).collect();
-    format!("  run {}: {}\n", run.figures.run, parts.join("; "))
+    format!("run {}: {}\n", run.figures.run, parts.join("; "))
 }
 
 /// The same for programs.

@@ -3,6 +3,7 @@
 //! Pure: nothing is read, nothing is kept. Also here: what a message costs in two parts, runs in two modes, and doubts
 //! about a study's result.
 
+mod alike;
 mod bounds;
 mod cells;
 mod cost;
@@ -21,7 +22,7 @@ mod sparse;
 mod table;
 
 pub use cells::{ExplainedCell, ExplainedRun};
-pub use cost::{CostModel, Spent, Unit, cost_models};
+pub use cost::{CostModel, Spent, Unit, cost_models, per_byte_share};
 pub use decide::{decide, explain_run};
 pub use execution::{ExplainError, explain_execution};
 pub use explanation::{Explanation, cell_json, cell_words, evidence_words, verdict_json, verdict_text};

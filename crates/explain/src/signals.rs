@@ -51,6 +51,8 @@ pub struct Tcp {
     pub rwnd_use: Option<f64>,
     /// Data in flight ÷ the congestion window.
     pub cwnd_use: Option<f64>,
+    /// The congestion window, in segments.
+    pub cwnd_segments: Option<f64>,
     /// Written and not yet sent ÷ what waits in the socket.
     pub unsent: Option<f64>,
     /// What waits in the socket ÷ its send buffer.
@@ -69,6 +71,8 @@ pub struct Tcp {
     pub cwnd_growth: Option<f64>,
     /// True where the congestion window lies below the threshold of slow start at the end.
     pub in_slow_start: Option<bool>,
+    /// Packets that left the sender's interface ÷ data segments: 1 where nothing joins segments to super-packets.
+    pub packets_per_segment: Option<f64>,
 }
 
 /// What was lost, and what counted it; of the whole run.
@@ -113,6 +117,8 @@ pub struct Signals {
     pub rate_kept: Option<f64>,
     /// Share of the time that a quota held each end back.
     pub throttled: [Option<f64>; 2],
+    /// Share of the time in which CPUs that both ends share are at work, mean over all of them; absent on two machines.
+    pub shared_cpus: Option<f64>,
     /// Share of per-byte cost at this size, by the cost model of the sender.
     pub per_byte: Option<f64>,
 }
@@ -146,6 +152,7 @@ impl Signals {
                 .and_then(|m| (m.compute)(run))
                 .map(|error| 1.0 + error / 100.0),
             throttled: [throttled(&sender), throttled(&receiver)],
+            shared_cpus: if run.shared_cpus { busy_cpus(&sender, run.sender.ticks_per_second) } else { None },
             per_byte,
         }
     }
@@ -165,6 +172,16 @@ fn trend(rates: &[f64]) -> Option<f64> {
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let (first, last) = (mean(rates.get(..third)?), mean(&rates[rates.len() - third..]));
     (third > 0 && first > 0.0).then(|| last / first)
+}
+
+/// Share of wall time in which the host's CPUs are not idle, mean over all of them.
+fn busy_cpus(series: &Series, ticks_per_second: u64) -> Option<f64> {
+    let idle = |sample: &Sample| -> Option<u64> {
+        (!sample.cpus.is_empty()).then(|| sample.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum())
+    };
+    let cpus = series.edges()?.0.cpus.len() as f64;
+    let ticks = series.per_second(|before, after| Some(idle(after)?.checked_sub(idle(before)?)? as f64))?;
+    Some((1.0 - ticks / ticks_per_second as f64 / cpus).clamp(0.0, 1.0))
 }
 
 fn throttled(series: &Series) -> Option<f64> {
@@ -214,6 +231,7 @@ impl Tcp {
             sndbuf_limited: of_busy(grown(|info| info.sndbuf_limited_us)),
             rwnd_use: mean(|info| Some(in_flight(info)? / positive(info.snd_wnd_bytes)?)),
             cwnd_use: mean(|info| Some(f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?)),
+            cwnd_segments: mean(|info| positive(info.snd_cwnd_segments)),
             unsent: mean_of(series, |sample| {
                 mean_over_sockets(sample, |info, queue, _| Some(f64::from(info.notsent_bytes?) / queue))
             }),
@@ -227,6 +245,7 @@ impl Tcp {
                 .map(|(pacing, goodput)| pacing * series_connections(series) / goodput),
             cwnd_growth: cwnd_growth(series),
             in_slow_start: in_slow_start(series),
+            packets_per_segment: packets(series).zip(segments).map(|(packets, segments)| packets / segments),
         }
     }
 }
@@ -269,6 +288,12 @@ fn mean_over_sockets(sample: &Sample, value: fn(&TcpInfo, f64, f64) -> Option<f6
 fn mean_of(series: &Series, value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
     let values: Vec<f64> = series.samples().filter_map(value).collect();
     (2 * values.len() >= series.count().max(1)).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Packets that left the end's own interface.
+fn packets(series: &Series) -> Option<f64> {
+    let sent = |sample: &Sample| sample.interfaces.iter().find(|own| own.node.is_none()).map(|own| own.tx_packets);
+    series.growth(|before, after| Some(sent(after)?.checked_sub(sent(before)?)? as f64))
 }
 
 fn cwnd_growth(series: &Series) -> Option<f64> {

@@ -22,7 +22,10 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             runner_up: next(&found.limiter),
             share: 1.0,
         },
-        None => Verdict::unknown("the figures of the run name nothing", next(&Limiter::Unknown)),
+        None => Verdict::unknown(
+            "its figures show no full CPU and no loss that a full CPU explains",
+            next(&Limiter::Unknown),
+        ),
     }
 }
 

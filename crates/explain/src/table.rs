@@ -38,8 +38,9 @@ fn demand_remark(run: &RunFigures) -> Option<String> {
     let printed = run.get("netperf_receive_service_demand_us_per_kib")?;
     let (received, lost) = (run.receive_demand_by_received()?, run.get("loss_pct").filter(|lost| *lost >= LOSS_PCT)?);
     Some(format!(
-        "run {}: {lost:.1} % lost; receive service demand {printed:.3} µs/KiB is by bytes sent; by bytes received it is {received:.3}: the printed one is {:.1} % too low",
+        "run {}: {lost:.1} % lost; receive service demand {printed:.3} µs/KiB is by bytes sent; by bytes received it is {received:.3}, {:.1} % above the printed one, which is {:.1} % too low",
         run.run,
+        100.0 * (received / printed - 1.0),
         100.0 * (1.0 - printed / received)
     ))
 }

@@ -2,6 +2,7 @@
 
 use explain::{Explanation, Limiter, explain_execution};
 use model::conditions::{Conditions, Offloads, Workload};
+use model::counters::{Amount, Line, Queue};
 use model::event::{EndDescription, Event};
 use model::machine::HostDescription;
 use model::plan::{Plan, PlannedRun};
@@ -63,6 +64,10 @@ fn cell(size: u32, change: impl FnOnce(&mut Conditions)) -> Cell {
 
 /// An execution of these cells in blocks; `pace` says what a run of a cell did.
 fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Explanation {
+    explain_execution(&events(cells, blocks, pace)).expect("a plan")
+}
+
+fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
     let count = cells.len() as u32;
     let runs =
         (0..blocks * count).map(|index| PlannedRun { index, block: index / count, cell: (index % count) as usize });
@@ -93,7 +98,7 @@ fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -
             receiver: Box::new(record(Role::Receiver, idle, size, true)),
         });
     }
-    explain_execution(&events).expect("a plan")
+    events
 }
 
 /// A sender whose CPU is full: 1000 ns for each message and 0.2 ns for each byte.
@@ -155,6 +160,57 @@ fn factors_that_move_together_or_nothing_are_doubted() {
     assert!(lints(&nothing).contains(&"no_effect"), "{:?}", lints(&nothing));
     let one = execution(vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)], 5, full);
     assert_eq!(lints(&one), ["governor", "governor"]);
+}
+
+#[test]
+fn runs_that_a_delay_line_spoiled_are_doubted() {
+    let mut events = events(vec![cell(1000, |_| {})], 6, full);
+    let spoil = |event: &mut Event, late: u64| {
+        let Event::RunEnded { sender, .. } = event else { return };
+        let line = |packets| Line { device: "s1-eth2".into(), late: vec![(5_000_000, packets)], ..Line::default() };
+        for (index, sample) in (0..).zip(&mut sender.samples) {
+            sample.lines = vec![line(late * index)];
+        }
+    };
+    let runs = events.len() - 6;
+    events[runs..].iter_mut().for_each(|event| spoil(event, 0));
+    let kept = explain_execution(&events).expect("a plan");
+    assert!(!lints(&kept).contains(&"line_trouble"), "{:?}", kept.lints);
+    events[runs + 2..].iter_mut().for_each(|event| spoil(event, 100));
+    let spoiled = explain_execution(&events).expect("a plan");
+    let found = spoiled.lints.iter().find(|lint| lint.name == "line_trouble").expect("a late line");
+    assert!(found.found.starts_with("in 4 of 6 runs a delay line was late"), "{found:?}");
+    assert!(found.found.ends_with("by 5000 µs (99 %), 5000 µs (most) (run 6, the worst)"), "{found:?}");
+}
+
+fn amount(count: u64) -> Amount {
+    Amount { packets: count, segments: count, bytes: 1000 * count }
+}
+
+#[test]
+fn a_delay_line_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
+    let said = |line: fn(u64) -> Line| {
+        let mut events = events(vec![cell(1000, |_| {})], 5, full);
+        for event in &mut events {
+            let Event::RunEnded { sender, receiver, .. } = event else { continue };
+            for (index, sample) in (0..).zip(&mut sender.samples) {
+                let line = line(100 * index);
+                let drops = (line.overflowed.packets + line.lost.packets) as u32;
+                let kind = "delay_line".to_owned();
+                let (node, device) = (Some("s1".to_owned()), line.device.clone());
+                sample.queues = vec![Queue { node, device, kind, drops, ..Queue::default() }];
+                sample.lines = vec![line];
+            }
+            let sequence = receiver.sequence.as_mut().expect("datagrams");
+            sequence.measured_lost = 1200;
+            sequence.measured_sent = 12_000;
+        }
+        explain_execution(&events).expect("a plan").cells[0].verdict().expect("runs").limiter().clone()
+    };
+    let overflowing = |count| Line { device: "s1-eth2".into(), overflowed: amount(count), ..Line::default() };
+    let losing = |count| Line { device: "s1-eth2".into(), lost: amount(count), ..Line::default() };
+    assert_eq!(said(overflowing), Limiter::QueueOverflow("s1-eth2".into()));
+    assert_eq!(said(losing), Limiter::PathLoss);
 }
 
 #[test]

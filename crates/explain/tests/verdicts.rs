@@ -44,8 +44,14 @@ fn the_ends_are_told_by_where_their_time_goes() {
     let verdict = decide(&sender);
     assert_eq!((verdict.limiter(), verdict.confidence), (&Limiter::SenderCpu, Confidence::High), "{verdict:?}");
     assert!(verdict.runner_up.is_some());
-    let packets = Signals { per_byte: Some(0.02), ..sender.clone() };
+    let packets = Signals { per_byte: Some(0.02), is_tcp: false, ..sender.clone() };
     assert_eq!(named(&packets), Limiter::PathPackets);
+    let segments = |packets_per_segment| {
+        let tcp = Tcp { packets_per_segment, ..Tcp::default() };
+        named(&Signals { per_byte: Some(0.02), tcp, ..sender.clone() })
+    };
+    assert_eq!(segments(Some(1.01)), Limiter::PathPackets);
+    assert_eq!([segments(Some(0.1)), segments(None)], [Limiter::SenderCpu, Limiter::SenderCpu]);
     let contended = Signals { sender: times(0.5, 0.48, 0.0), ..sender.clone() };
     let verdict = decide(&contended);
     assert_eq!(verdict.limiter(), &Limiter::SenderCpu);
@@ -58,6 +64,18 @@ fn the_ends_are_told_by_where_their_time_goes() {
     assert_eq!(named(&paced), Limiter::Pacing);
     let held = Signals { throttled: [Some(0.6), Some(0.0)], ..sender };
     assert_eq!(named(&held), Limiter::CpuQuota(Role::Sender));
+}
+
+#[test]
+fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
+    let tcp = Tcp { queueing: Some(4.0), rwnd_limited: Some(0.9), ..Tcp::default() };
+    let full = Signals { sender: times(0.42, 0.19, 0.0), receiver: times(0.48, 0.22, 0.0), tcp, ..calm() };
+    let full = Signals { shared_cpus: Some(0.85), ..full };
+    let verdict = decide(&full);
+    assert_eq!(verdict.limiter(), &Limiter::ReceiverCpu, "{verdict:?}");
+    assert!(verdict.chosen.detail.contains("both ends run on the same CPUs"), "{verdict:?}");
+    let apart = Signals { shared_cpus: None, ..full };
+    assert_eq!(named(&apart), Limiter::ReceiveBuffer);
 }
 
 #[test]
@@ -92,6 +110,10 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
     assert_eq!(named(&at_socket), Limiter::UdpReceiveBuffer);
     let busy = Signals { receiver: times(0.99, 0.0, 0.0), ..at_socket.clone() };
     assert_eq!(named(&busy), Limiter::ReceiverCpu);
+    let waiting = Signals { receiver: times(0.4, 0.55, 0.0), ..at_socket.clone() };
+    let both = |pct| Signals { sender: times(0.9, 0.0, 0.0), loss: Some(Loss { pct, ..loss }), ..waiting.clone() };
+    assert_eq!(decide(&both(3.0)).confidence, Confidence::Medium);
+    assert_eq!(decide(&both(30.0)).confidence, Confidence::High);
     let asleep = Signals { receiver: times(0.1, 0.0, 0.88), ..at_socket };
     assert_eq!(named(&asleep), Limiter::SlowReader);
     let little = Signals { loss: Some(Loss { pct: 0.5, ..loss }), sender: times(0.99, 0.0, 0.0), ..lossy() };

@@ -156,3 +156,20 @@ pub fn disturbance_pct(run: &RunView) -> Option<f64> {
     let connects = matches!(run.conditions.workload, Workload::TcpCrr | Workload::TcpConnect);
     other_cpu(run).filter(|other| *other > DISTURBED_PCT && !connects)
 }
+
+/// As [`disturbance_pct`], without the load that the run itself asked for (`stress`).
+pub fn foreign_pct(run: &RunView) -> Option<f64> {
+    let (_, count) = busy_cpus(run)?;
+    let asked = stress_cpus(run.sender) + stress_cpus(run.receiver);
+    let other = disturbance_pct(run)? - 100.0 * asked / count;
+    (other > DISTURBED_PCT).then_some(other)
+}
+
+/// CPUs that the stress threads of an end used: their number times their mean load, as the end tells them in this order.
+fn stress_cpus(end: &EndRecord) -> f64 {
+    let told = |name: &'static str| {
+        let of_name = end.in_force.iter().filter(move |setting| setting.name == name);
+        of_name.filter_map(|setting| setting.actual.as_deref()?.split(' ').next()?.parse::<f64>().ok())
+    };
+    told("stress").zip(told("stress_load_percent")).map(|(workers, percent)| workers * percent / 100.0).sum()
+}

@@ -14,7 +14,7 @@ mod timing;
 mod view;
 
 pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
-pub use counting::{DISTURBED_PCT, disturbance_pct};
+pub use counting::{DISTURBED_PCT, disturbance_pct, foreign_pct};
 pub use parts::{PartRun, parts};
 pub use path::{LATE_BOUND_US, LineTrouble, QueueDrops, line_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};

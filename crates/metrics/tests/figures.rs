@@ -3,8 +3,8 @@
 use metrics::{METRICS, Method, RunView, attribute, metric};
 use model::conditions::{Conditions, Workload};
 use model::record::{
-    Arrivals, Counts, CpuTicks, DelayVariation, EndRecord, FlowRecord, Latency, OffloadsInForce, Pacing, PhaseCounts,
-    Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind, ThreadTime,
+    Arrivals, Counts, CpuTicks, DelayVariation, EndRecord, FlowRecord, InForce, Latency, OffloadsInForce, Pacing,
+    PhaseCounts, Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind, ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -407,6 +407,10 @@ fn what_else_ran_is_told() {
     run.sender.samples[1].threads.pop();
     run.sender.samples[0].threads.pop();
     assert_close(metrics::disturbance_pct(&run.view()), 100.0 * 0.925 / 4.0);
+    assert_close(metrics::foreign_pct(&run.view()), 100.0 * 0.925 / 4.0);
+    let told = |name: &str, actual: &str| InForce { name: name.into(), asked: None, actual: Some(actual.into()) };
+    run.sender.in_force.extend([told("stress", "2 cpu 100% on 0"), told("stress_load_percent", "48.0")]);
+    assert_eq!(metrics::foreign_pct(&run.view()), None);
 }
 
 #[test]

@@ -21,9 +21,9 @@ fn settings(study: &Study, cell: usize) -> Settings {
     for wish in &conditions.knobs {
         let end = wish.end.map_or("both ends", model::record::Role::name);
         let subject = wish.subject.as_deref().map_or(String::new(), |subject| format!(" {subject}"));
-        for (name, value) in &wish.values {
-            settings.insert(format!("{}{subject} {name} ({end})", wish.knob), value.clone());
-        }
+        // What one setting of a host holds belongs together.
+        let values: Vec<String> = wish.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        settings.insert(format!("{}{subject} ({end})", wish.knob), values.join(" "));
     }
     settings
 }

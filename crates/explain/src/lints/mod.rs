@@ -17,7 +17,7 @@ use crate::figures::RunFigures;
 pub struct Lint {
     /// Which check found it.
     pub name: &'static str,
-    /// The cell, or nothing where it is of all.
+    /// The cell, or several, or nothing where it is of all.
     pub cell: String,
     /// What was found, with its numbers.
     pub found: String,
@@ -43,13 +43,14 @@ pub struct Study<'a> {
 type Check = fn(&Study) -> Vec<Lint>;
 
 /// Every check.
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 9] = [
     runs::too_few,
     order::drift,
     factors::together,
     factors::without_effect,
     runs::rate_missed,
     runs::foreign_load,
+    runs::line_trouble,
     hosts::governor,
     hosts::frequency,
 ];
@@ -62,6 +63,12 @@ pub fn lints(study: &Study) -> Vec<Lint> {
 impl Study<'_> {
     fn name(&self, cell: usize) -> String {
         crate::execution::name(&self.cells[cell])
+    }
+
+    /// Names of cells for one line; nothing where it is all of them.
+    fn list(&self, cells: &[usize]) -> String {
+        let names: Vec<String> = cells.iter().map(|cell| self.name(*cell)).collect();
+        if cells.len() == self.cells.len() { String::new() } else { crate::alike::list(&names) }
     }
 }
 

@@ -1,5 +1,9 @@
 //! Doubts about single runs and their number.
 
+use std::collections::BTreeMap;
+
+use metrics::{LineTrouble, RunView};
+
 use super::{Lint, Study};
 
 /// With fewer runs an interval does not say much.
@@ -11,10 +15,7 @@ const RATE_ERROR_PCT: f64 = 2.0;
 /// Cells with few runs, those with the same number together.
 pub fn too_few(study: &Study) -> Vec<Lint> {
     let few = |runs: usize| {
-        let cells: Vec<String> = (0..study.cells.len())
-            .filter(|cell| study.runs[*cell].len() == runs)
-            .map(|cell| study.name(cell))
-            .collect();
+        let cells: Vec<usize> = (0..study.cells.len()).filter(|cell| study.runs[*cell].len() == runs).collect();
         let word = if runs == 1 { "run" } else { "runs" };
         let found = match runs {
             0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
@@ -25,7 +26,7 @@ pub fn too_few(study: &Study) -> Vec<Lint> {
             ),
         };
         let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
-        (!cells.is_empty()).then(|| Lint { name: "few_runs", cell: cells.join("; "), found, remedy })
+        (!cells.is_empty()).then(|| Lint { name: "few_runs", cell: study.list(&cells), found, remedy })
     };
     (0..RUNS_MIN).filter_map(few).collect()
 }
@@ -66,9 +67,42 @@ pub fn rate_missed(study: &Study) -> Vec<Lint> {
 
 /// Other programs took CPU time.
 pub fn foreign_load(study: &Study) -> Vec<Lint> {
-    let disturbed = |cell: usize, run: usize| metrics::disturbance_pct(&study.runs[cell][run].1).is_some();
-    let bound = metrics::DISTURBED_PCT;
-    let found = |count| format!("something else took over {bound} % of the CPUs' time {count}");
+    let disturbed =
+        |cell: usize| study.runs[cell].iter().filter(|(_, view)| metrics::foreign_pct(view).is_some()).count();
+    let cells: Vec<usize> = (0..study.cells.len()).filter(|cell| disturbed(*cell) > 0).collect();
+    let count: usize = cells.iter().map(|cell| disturbed(*cell)).sum();
+    let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+    let found =
+        format!("something else took over {} % of the CPUs' time in {count} of {all} runs", metrics::DISTURBED_PCT);
     let remedy = "measure on an idle machine, or leave these runs out";
-    counted(study, disturbed, |count| Lint { name: "foreign_load", cell: String::new(), found: found(count), remedy })
+    let lint = Lint { name: "foreign_load", cell: study.list(&cells), found, remedy };
+    (count > 0).then_some(lint).into_iter().collect()
+}
+
+/// Delay lines of the lab did not do what was asked of them.
+pub fn line_trouble(study: &Study) -> Vec<Lint> {
+    let of_cell = |cell: usize| {
+        let of_run = |(number, view): &(u64, RunView)| Some((cell, *number, metrics::line_trouble(view)?));
+        study.runs[cell].iter().filter_map(of_run).collect::<Vec<_>>()
+    };
+    let mut kinds: BTreeMap<String, Vec<(usize, u64, LineTrouble)>> = BTreeMap::new();
+    for found in (0..study.cells.len()).flat_map(of_cell) {
+        kinds.entry(found.2.kind()).or_default().push(found);
+    }
+    let much = |trouble: &LineTrouble| match *trouble {
+        LineTrouble::Late(us, _) | LineTrouble::Failed(us) => us,
+    };
+    let lint = |found: Vec<(usize, u64, LineTrouble)>| {
+        let mut cells: Vec<usize> = found.iter().map(|(cell, ..)| *cell).collect();
+        cells.dedup();
+        let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+        let (_, run, worst) = found.iter().max_by(|a, b| much(&a.2).total_cmp(&much(&b.2)))?;
+        Some(Lint {
+            name: "line_trouble",
+            cell: study.list(&cells),
+            found: format!("in {} of {all} runs {worst} (run {run}, the worst)", found.len()),
+            remedy: "these runs show this machine and not the path: leave it idle, ask for a lower rate, or leave them out",
+        })
+    };
+    kinds.into_values().filter_map(lint).collect()
 }

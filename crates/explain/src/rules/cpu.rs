@@ -2,8 +2,10 @@
 
 use model::record::Role;
 
-use super::{candidate, share};
-use crate::bounds::{BLOCKED, BUSY, CONTENDED, PACED, PER_BYTE, RATE_KEPT, SLOW_READER, STARVED, THROTTLED};
+use super::{candidate, number, share};
+use crate::bounds::{
+    ALONE, BLOCKED, BUSY, CONTENDED, PACED, PER_BYTE, RATE_KEPT, SHARED, SLOW_READER, STARVED, THROTTLED,
+};
 use crate::limiter::Bound::{AtLeast, AtMost};
 use crate::limiter::{Candidate, Evidence, Limiter};
 use crate::signals::{EndTimes, Signals};
@@ -26,7 +28,7 @@ pub fn quota(signals: &Signals) -> Vec<Candidate> {
 pub fn pacing(signals: &Signals) -> Vec<Candidate> {
     let mut found = Vec::new();
     if let Some(kept) = signals.rate_kept {
-        let evidence = share("rate handed over ÷ rate asked for", kept, AtLeast(1.0 - RATE_KEPT));
+        let evidence = share("rate handed over, under the rate asked for by", (1.0 - kept).max(0.0), AtMost(RATE_KEPT));
         found.push(candidate(Limiter::Pacing, "the rate that was asked for is kept", vec![evidence]));
     }
     if let Some(sender) = signals.sender {
@@ -47,7 +49,7 @@ pub fn sender(signals: &Signals) -> Vec<Candidate> {
         vec![vec![share("sender asleep for room in its socket", sender.asleep, AtMost(BLOCKED)), busy.clone()]];
     if let Some(receiver) = signals.receiver {
         let less = share(
-            "sender asleep for room, of half the receiver's sleep for data",
+            "sender asleep for room, against half of the receiver's sleep for data",
             sender.asleep,
             AtMost(receiver.asleep / 2.0),
         );
@@ -62,13 +64,25 @@ fn sender_as(signals: &Signals, sender: EndTimes, mut evidence: Vec<Evidence>) -
         evidence.push(share("sender waiting for a CPU", sender.wait, AtLeast(CONTENDED)));
         return candidate(Limiter::SenderCpu, "other threads take its CPU", evidence);
     }
-    match signals.per_byte.filter(|share| *share < PER_BYTE) {
-        Some(per_byte) => {
-            evidence.push(share("cost that grows with bytes, at this size", per_byte, AtMost(PER_BYTE)));
+    match packets(signals) {
+        Some(more) => {
+            evidence.extend(more);
             candidate(Limiter::PathPackets, "the sender's CPU, of which each packet takes the same", evidence)
         }
         None => candidate(Limiter::SenderCpu, "", evidence),
     }
+}
+
+/// What shows that it is packets that the sender's CPU is spent on; absent where it is not so, or cannot be told.
+fn packets(signals: &Signals) -> Option<Vec<Evidence>> {
+    let per_byte = signals.per_byte.filter(|share| *share < PER_BYTE)?;
+    let mut evidence = vec![share("cost that grows with bytes, at this size", per_byte, AtMost(PER_BYTE))];
+    if signals.is_tcp {
+        // A segment that leaves within a super-packet is no packet of its own.
+        let packets = signals.tcp.packets_per_segment.filter(|packets| *packets >= ALONE)?;
+        evidence.push(number("packets that left the sender's interface ÷ segments", packets, "", AtLeast(ALONE)));
+    }
+    Some(evidence)
 }
 
 /// The receiver always has work, or makes the sender wait.
@@ -76,7 +90,7 @@ fn receiving(signals: &Signals, receiver: EndTimes, sender: EndTimes) -> [Vec<Ev
     let held_up = share("sender asleep for room in its socket", sender.asleep, AtLeast(0.05));
     let always = share("receiver asleep for data", receiver.asleep, AtMost(STARVED));
     let less = share(
-        "receiver asleep for data, of half the sender's sleep for room",
+        "receiver asleep for data, against half of the sender's sleep for room",
         receiver.asleep,
         AtMost(sender.asleep / 2.0),
     );
@@ -107,6 +121,30 @@ pub fn receiver(signals: &Signals) -> Vec<Candidate> {
     ];
     found.push(candidate(Limiter::ReceiverCpu, "in the kernel, where its interface receives", napi));
     found
+}
+
+/// Neither end is idle for long, and the CPUs that both share are full: the end that sleeps less is named.
+pub fn shared(signals: &Signals) -> Vec<Candidate> {
+    let (Some((sender, receiver)), Some(busy)) = (tcp_ends(signals), signals.shared_cpus) else { return Vec::new() };
+    let (limiter, less, more) = if sender.asleep <= receiver.asleep {
+        (
+            Limiter::SenderCpu,
+            ("sender asleep for room, against the receiver's sleep for data", sender.asleep),
+            receiver.asleep,
+        )
+    } else {
+        (
+            Limiter::ReceiverCpu,
+            ("receiver asleep for data, against the sender's sleep for room", receiver.asleep),
+            sender.asleep,
+        )
+    };
+    let evidence = vec![
+        share("CPUs at work, which both ends share", busy, AtLeast(SHARED)),
+        share("both ends' programs waiting for a CPU, together", sender.wait + receiver.wait, AtLeast(CONTENDED)),
+        share(less.0, less.1, AtMost(more)),
+    ];
+    vec![candidate(limiter, "both ends run on the same CPUs, and wait for each other there", evidence)]
 }
 
 fn tcp_ends(signals: &Signals) -> Option<(EndTimes, EndTimes)> {

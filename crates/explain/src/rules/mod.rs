@@ -12,7 +12,7 @@ use crate::signals::Signals;
 type Rule = fn(&Signals) -> Vec<Candidate>;
 
 /// Every rule, in order.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     loss::slow_reader,
     loss::receiver_cpu,
     loss::socket,
@@ -24,6 +24,7 @@ const RULES: [Rule; 14] = [
     cpu::sender,
     cpu::slow_reader,
     cpu::receiver,
+    cpu::shared,
     window::buffers,
     window::congestion,
     path::unseen,

@@ -42,13 +42,17 @@ pub fn congestion(signals: &Signals) -> Vec<Candidate> {
     let tcp = &signals.tcp;
     let (Some(again), Some(retransmits)) = (tcp.retransmitted, tcp.retransmits) else { return Vec::new() };
     let lost = share("segments sent again", again, AtLeast(RETRANSMITTED));
+    // A window of W segments that loses one halves, and needs about W ÷ 2 round trips with some W segments each to grow back:
+    // one loss in W² segments holds it down.
+    let often = tcp.cwnd_segments.map_or(RETRANSMITTED, |window| RETRANSMITTED.min(1.0 / (window * window)));
     let mut found = Vec::new();
     for hop in signals.hops.iter().filter(|hop| hop.drops > 0.0) {
         // One packet may be several segments, as long as nothing cuts it apart.
         let segments = tcp.segments.map_or(1.0, |segments| (segments / hop.packets.max(1.0)).max(1.0));
         let explained = hop.drops * segments / retransmits.max(1.0);
         let counter = format!("segments dropped by {} at {} ÷ segments sent again", hop.kind, hop.name);
-        let evidence = vec![lost.clone(), share(counter, explained, AtLeast(EXPLAINED))];
+        let often = share("segments sent again, against one loss in a window's square", again, AtLeast(often));
+        let evidence = vec![often, share(counter, explained, AtLeast(EXPLAINED))];
         found.push(candidate(Limiter::QueueOverflow(hop.name.clone()), "", evidence));
     }
     if let (Some(queueing), Some(used)) = (tcp.queueing, tcp.cwnd_use) {
