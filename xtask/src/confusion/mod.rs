@@ -9,11 +9,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use explain::{CostModel, Spent, Unit, cost_models};
+use explain::cost_models;
 
-use scenarios::{SCENARIOS, SIZES, Scenario};
+use scenarios::{Scenario, all};
 use table::Row;
-use trial::Trial;
+use trial::{Models, Trial};
 
 pub use place::{delay_node, node_qdisc};
 
@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Scenarios whose name contains this only
     #[arg(long)]
     only: Option<String>,
+    /// Leave out the sweeps over sizes, which give cost models; one file with sweeps is enough for all that are judged together
+    #[arg(long)]
+    no_sweep: bool,
     /// Append every run with its records to this file
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
@@ -57,11 +60,11 @@ pub struct Arguments {
 /// # Errors
 /// When the lab cannot be built or a file cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let trials = if arguments.from.is_empty() { measured(arguments)? } else { read(arguments)? };
+    let mut trials = if arguments.from.is_empty() { measured(arguments)? } else { read(arguments)? };
     let models = models(&trials);
     let (mut rows, mut disturbed) = (Vec::new(), 0);
-    for trial in trials.iter().filter(|trial| trial.sweep.is_none()) {
-        let Some(scenario) = SCENARIOS.iter().find(|scenario| scenario.name == trial.scenario) else { continue };
+    for trial in trials.iter_mut().filter(|trial| trial.sweep.is_none()) {
+        let Some(scenario) = all().find(|scenario| scenario.name == trial.scenario) else { continue };
         if !is_wanted(arguments, scenario) {
             continue;
         }
@@ -71,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
                 continue;
             }
         }
+        trial.strip(scenario.stripped);
         let row = Row::of(scenario, trial, &models);
         if arguments.why && !row.is_right() {
             println!("{}", table::why(&row, trial, &models));
@@ -99,7 +103,7 @@ fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
 /// Every wanted scenario in every repeat, and one sweep over sizes for the cost model.
 fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
     let bitcost = arguments.program.clone().map_or_else(|| crate::bench_peers::built("bitcost"), Ok)?;
-    let wanted: Vec<&Scenario> = SCENARIOS.iter().filter(|scenario| is_wanted(arguments, scenario)).collect();
+    let wanted: Vec<&Scenario> = all().filter(|scenario| is_wanted(arguments, scenario)).collect();
     let mut trials = Vec::new();
     let mut take = |trial: Result<Trial>, name: &str| -> Result<()> {
         match trial {
@@ -111,9 +115,9 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
         }
         Ok(())
     };
-    for size in SIZES {
-        for base in wanted.iter().filter(|scenario| scenario.has_sweep) {
-            take(trial::sweep(base, size, &bitcost), base.name)?;
+    for base in wanted.iter().filter(|_| !arguments.no_sweep) {
+        for size in base.sweep {
+            take(trial::sweep(base, *size, &bitcost), base.name)?;
         }
     }
     for repeat in 0..arguments.repeats {
@@ -143,15 +147,13 @@ fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
     Ok(trials)
 }
 
-/// The sender's cost per packet of each scenario that has a sweep.
-fn models(trials: &[Trial]) -> Vec<(String, CostModel)> {
-    let with_sweep = SCENARIOS.iter().filter(|scenario| scenario.has_sweep);
+/// The cost models of each scenario that has a sweep.
+fn models(trials: &[Trial]) -> Models {
+    let with_sweep = all().filter(|scenario| !scenario.sweep.is_empty());
     let model = |scenario: &Scenario| {
         let sweep = trials.iter().filter(|trial| trial.sweep.is_some() && trial.scenario == scenario.name);
         let figures: Vec<_> = sweep.map(Trial::figures).collect();
-        let models = cost_models(&figures, 0).into_iter();
-        let mut of_packets = models.filter(|model| (model.spent, model.unit) == (Spent::SendCpu, Unit::Packet));
-        Some((scenario.name.to_owned(), of_packets.next()?))
+        (scenario.name.to_owned(), cost_models(&figures, 0))
     };
-    with_sweep.filter_map(model).collect()
+    with_sweep.map(model).collect()
 }

@@ -22,6 +22,7 @@ pub struct Place {
     lab: Arc<Lab>,
     cpus: [u32; 2],
     between: Vec<(String, PathBuf)>,
+    lines: Option<PathBuf>,
     line: Option<Child>,
     quota: Option<Quota>,
     bitcost: PathBuf,
@@ -32,6 +33,7 @@ impl Place {
     pub fn build(scenario: &Scenario, bitcost: &Path) -> Result<Place> {
         let topology = match scenario.between {
             Between::Line(_) => with_line(scenario.mtu_bytes),
+            Between::Lab(text) => model::topology::parse(scenario.name, text)?,
             _ => Topology::wire(scenario.mtu_bytes, Napi::Threaded),
         };
         let cpus = match sys::thread::allowed_cpus()?[..] {
@@ -39,11 +41,11 @@ impl Place {
             _ => bail!("the scenarios need two CPUs"),
         };
         let lab = Arc::new(Lab::up(Path::new("/proc/self/exe"), &topology)?);
-        let between = lab.nodes_but(&["h1", "h2"]);
+        let (between, lines) = (lab.nodes_but(&["h1", "h2"]), lab.lines_file());
         let quota = scenario.quota.map(|(role, percent)| Quota::new(role, percent)).transpose()?;
-        let mut place = Place { lab, cpus, between, line: None, quota, bitcost: bitcost.to_owned() };
+        let mut place = Place { lab, cpus, between, lines, line: None, quota, bitcost: bitcost.to_owned() };
         match scenario.between {
-            Between::Wire => {}
+            Between::Wire | Between::Lab(_) => {}
             Between::Queue(text) => place.run_in("w1", &["node-qdisc", "w1-eth2", text])?,
             Between::Line(line) => place.line = Some(place.start_line(line)?),
         }
@@ -84,7 +86,9 @@ impl Place {
         let place = self.lab.host(name)?;
         let (device, addresses) = (place.device.clone(), place.addresses.clone());
         let (lab, bitcost) = (self.lab.clone(), self.bitcost.clone());
-        let between = if role == Role::Sender { self.between.clone() } else { Vec::new() };
+        let is_sender = role == Role::Sender;
+        let between = if is_sender { self.between.clone() } else { Vec::new() };
+        let lines = self.lines.clone().filter(|_| is_sender);
         let group = self.quota.as_ref().filter(|quota| quota.role == role).map(|quota| quota.group.clone());
         let command = move |_: Option<&str>| {
             let mut command = match &group {
@@ -98,6 +102,9 @@ impl Place {
             command.args(["agent", "--in-lab"]);
             for (node, namespace) in &between {
                 command.arg(format!("--between={node}={}", namespace.display()));
+            }
+            if let Some(lines) = &lines {
+                command.arg("--lines").arg(lines);
             }
             lab.command_in(name, &mut command).map_err(|error| error.to_string())?;
             Ok(command)
@@ -133,12 +140,7 @@ fn with_line(mtu_bytes: u32) -> Topology {
 
 fn settings(line: Line) -> [delay::Settings; 2] {
     let half = delay::Settings { delay_ns: line.rtt_ms * 500_000, ..delay::Settings::default() };
-    let there = delay::Settings {
-        loss: line.loss_pct / 100.0,
-        rate_bps: line.rate_bps,
-        limit: line.limit_packets.map(delay::Limit::Packets),
-        ..half.clone()
-    };
+    let there = delay::Settings { loss: line.loss_pct / 100.0, rate_bps: line.rate_bps, ..half.clone() };
     [there, half]
 }
 

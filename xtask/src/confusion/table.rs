@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use explain::{Confidence, CostModel, Limiter, Verdict, verdict_text};
+use explain::{Confidence, Limiter, Verdict, verdict_text};
 
 use super::scenarios::Scenario;
-use super::trial::Trial;
+use super::trial::{Models, Trial};
 
 /// Least share of right verdicts, of scenarios that bounds were set on and of variants.
 const RIGHT: [f64; 2] = [0.97, 0.95];
@@ -16,18 +16,14 @@ const UNKNOWN: f64 = 0.03;
 
 /// A trial with what was said of it.
 pub struct Row {
-    scenario: &'static str,
-    is_variant: bool,
-    is_divided: bool,
-    right: &'static [&'static str],
+    scenario: &'static Scenario,
     verdicts: Vec<Verdict>,
 }
 
 impl Row {
     /// Judges a trial.
-    pub fn of(scenario: &'static Scenario, trial: &Trial, models: &[(String, CostModel)]) -> Row {
-        let Scenario { name, is_variant, is_divided, right, .. } = *scenario;
-        Row { scenario: name, is_variant, is_divided, right, verdicts: trial.verdicts(models) }
+    pub fn of(scenario: &'static Scenario, trial: &Trial, models: &Models) -> Row {
+        Row { scenario, verdicts: trial.verdicts(models) }
     }
 
     fn said(&self) -> Vec<&'static str> {
@@ -37,73 +33,100 @@ impl Row {
     /// True where what was said is so; of two limiters both must be named, and nothing else.
     pub fn is_right(&self) -> bool {
         let said = self.said();
-        let named = |right: &&str| said.contains(right);
-        let all = said.iter().all(|name| self.right.contains(name));
-        if self.is_divided { all && self.right.iter().all(named) } else { all && said.len() == 1 }
+        let Scenario { right, is_divided, .. } = self.scenario;
+        let all = said.iter().all(|name| right.contains(name));
+        if *is_divided { all && right.iter().all(|right| said.contains(right)) } else { all && said.len() == 1 }
     }
 
     /// True where nothing was said that is not so.
     fn is_unknown(&self) -> bool {
         let said = self.said();
         let silent = Limiter::Unknown.name();
-        said.contains(&silent) && said.iter().all(|name| *name == silent || self.right.contains(name))
+        said.contains(&silent) && said.iter().all(|name| *name == silent || self.scenario.right.contains(name))
     }
 
     fn is_sure(&self) -> bool {
-        let wrong = |verdict: &&Verdict| !self.right.contains(&verdict.limiter().name());
+        let wrong = |verdict: &&Verdict| !self.scenario.right.contains(&verdict.limiter().name());
         self.verdicts.iter().filter(wrong).any(|verdict| verdict.confidence == Confidence::High)
     }
 }
 
 /// What was found of a trial that is not right: its verdicts and its signals.
-pub fn why(row: &Row, trial: &Trial, models: &[(String, CostModel)]) -> String {
+pub fn why(row: &Row, trial: &Trial, models: &Models) -> String {
     let mut text = format!("== {} (repeat {})\n", trial.scenario, trial.repeat + 1);
     for verdict in trial.verdicts(models) {
         let _ = writeln!(text, "{} ({})\n{}", verdict.limiter(), verdict.confidence.name(), verdict_text(&verdict));
     }
-    let _ = write!(text, "right: {:?}\n{:#?}\n", row.right, trial.signals());
+    let _ = write!(text, "right: {:?}\n{:#?}\n", row.scenario.right, trial.signals());
     text
 }
 
-/// The table, and whether all promises are kept.
+/// Every limiter by construction with its scenarios, then every scenario that was not always right, then the sums and whether
+/// all promises are kept.
 pub fn table(rows: &[Row]) -> (String, bool) {
-    let mut scenarios: Vec<(&str, Vec<&Row>)> = Vec::new();
-    for row in rows {
-        match scenarios.iter_mut().find(|(name, _)| *name == row.scenario) {
-            Some((_, of)) => of.push(row),
-            None => scenarios.push((row.scenario, vec![row])),
-        }
-    }
-    let width = scenarios.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let mut text = format!(
-        "| {:<width$} | set | runs | right | unknown | wrong | said |\n|{:-<w$}|---|---|---|---|---|---|\n",
-        "scenario",
-        "",
-        w = width + 2
-    );
-    for (name, of) in &scenarios {
-        let right = of.iter().filter(|row| row.is_right()).count();
-        let unknown = of.iter().filter(|row| !row.is_right() && row.is_unknown()).count();
-        let mut said: BTreeMap<String, usize> = BTreeMap::new();
-        of.iter().for_each(|row| *said.entry(phrase(row)).or_default() += 1);
-        let said: Vec<String> = said.iter().map(|(said, count)| format!("{count} × {said}")).collect();
-        let set = if of[0].is_variant { "variant" } else { "tuned" };
-        let wrong = of.len() - right - unknown;
+    let mut text = "| by construction | bounds were set on | right | kept apart | right | said else |\n|---|---|---|---|---|---|\n".to_owned();
+    for (group, of) in grouped(rows, |row| row.scenario.group()) {
+        let (variants, tuned): (Vec<&Row>, Vec<&Row>) = of.iter().partition(|row| row.scenario.is_variant);
         let _ = writeln!(
             text,
-            "| {name:<width$} | {set} | {} | {right} | {unknown} | {wrong} | {} |",
-            of.len(),
-            said.join(", ")
+            "| {} | {} | {} | {} | {} | {} |",
+            group.replace('_', " "),
+            names(&tuned),
+            count(&tuned),
+            names(&variants),
+            count(&variants),
+            missed(&of)
         );
+    }
+    for (name, of) in grouped(rows, |row| row.scenario.name) {
+        if of.iter().any(|row| !row.is_right()) {
+            let _ = writeln!(text, "{name}: {} right; {}", count(&of), missed(&of));
+        }
     }
     let mut kept = true;
     for (variant, least) in [(false, RIGHT[0]), (true, RIGHT[1])] {
-        let of: Vec<&Row> = rows.iter().filter(|row| row.is_variant == variant).collect();
+        let of: Vec<&Row> = rows.iter().filter(|row| row.scenario.is_variant == variant).collect();
         if !of.is_empty() {
-            kept &= sum(&mut text, if variant { "variants" } else { "tuned" }, &of, least);
+            kept &= sum(&mut text, if variant { "kept apart" } else { "bounds set on" }, &of, least);
         }
     }
     (text, kept)
+}
+
+/// Rows of the same key together, in the order in which the keys come.
+fn grouped(rows: &[Row], key: impl Fn(&Row) -> &'static str) -> Vec<(&'static str, Vec<&Row>)> {
+    let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|(name, _)| *name == key(row)) {
+            Some((_, of)) => of.push(row),
+            None => groups.push((key(row), vec![row])),
+        }
+    }
+    groups
+}
+
+/// What the scenarios of these rows are, each once.
+fn names(rows: &[&Row]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for row in rows {
+        if !names.contains(&row.scenario.what()) {
+            names.push(row.scenario.what());
+        }
+    }
+    names.join("; ")
+}
+
+/// `20 of 20`.
+fn count(rows: &[&Row]) -> String {
+    format!("{} of {}", rows.iter().filter(|row| row.is_right()).count(), rows.len())
+}
+
+/// What was said where it was not right, and how often.
+fn missed(rows: &[&Row]) -> String {
+    let mut said: BTreeMap<String, usize> = BTreeMap::new();
+    rows.iter().filter(|row| !row.is_right()).for_each(|row| *said.entry(phrase(row)).or_default() += 1);
+    let said: Vec<String> = said.iter().map(|(said, count)| format!("{count} × {said}")).collect();
+    if said.is_empty() { "–".to_owned() } else { said.join(", ") }
 }
 
 fn sum(text: &mut String, set: &str, rows: &[&Row], least: f64) -> bool {

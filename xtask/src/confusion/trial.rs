@@ -1,12 +1,12 @@
 //! One run of a scenario, kept with its records so that it can be judged again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
 use drive::Session;
-use explain::{CostModel, RunFigures, Verdict, explain_run};
+use explain::{CostModel, RunFigures, Verdict, explain_run, per_byte_share};
 use metrics::RunView;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
@@ -17,9 +17,12 @@ use model::study::Cell;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
-use super::scenarios::Scenario;
+use super::scenarios::{Scenario, Stripped};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The cost models of scenarios, by their names.
+pub type Models = BTreeMap<String, Vec<CostModel>>;
 
 /// A run with what it was to show.
 #[derive(Debug, Serialize, Deserialize)]
@@ -47,13 +50,26 @@ impl Trial {
     }
 
     /// What bitcost says limits it.
-    pub fn verdicts(&self, models: &[(String, CostModel)]) -> Vec<Verdict> {
-        let model = models.iter().find(|(name, _)| *name == self.scenario).map(|(_, model)| model);
-        let per_byte = model.map(|model| model.per_byte_share(self.conditions.mean_message_bytes()));
-        explain_run(&self.view(), per_byte)
+    pub fn verdicts(&self, models: &Models) -> Vec<Verdict> {
+        let models = models.get(&self.scenario).map_or(&[][..], Vec::as_slice);
+        explain_run(&self.view(), per_byte_share(models, &self.figures()))
     }
 
-    /// CPUs that were at work for something else than both agents, with all their threads, and the interfaces.
+    /// Takes out of the records what their scenario lacks.
+    pub fn strip(&mut self, what: Stripped) {
+        for sample in self.sender.samples.iter_mut().chain(&mut self.receiver.samples) {
+            match what {
+                Stripped::Nothing => {}
+                Stripped::Connections => {
+                    (sample.tcp_info, sample.connections, sample.sockets) = (None, Vec::new(), Vec::new());
+                }
+                Stripped::Threads => sample.threads.clear(),
+            }
+        }
+    }
+
+    /// CPUs that were at work for something else than both agents, with all their threads, the interfaces,
+    /// and the delay lines that are counted.
     pub fn foreign_cpus(&self) -> Option<f64> {
         let ends = [&self.sender, &self.receiver];
         let own = |end: &EndRecord| {
@@ -61,7 +77,8 @@ impl Trial {
             let napi = |sample: &Sample| -> u64 {
                 sample.threads.iter().filter(|t| t.kind == ThreadKind::Napi).map(|thread| thread.run_ns).sum()
             };
-            let all = |sample: &Sample| Some(sample.process_ns? + napi(sample));
+            let lines = |sample: &Sample| -> u64 { sample.lines.iter().map(|line| line.cpu_ns).sum() };
+            let all = |sample: &Sample| Some(sample.process_ns? + napi(sample) + lines(sample));
             Some((all(last)?.saturating_sub(all(first)?)) as f64 / (last.at_ns - first.at_ns) as f64)
         };
         let own: f64 = ends.into_iter().map(own).sum::<Option<f64>>()?;
@@ -94,6 +111,8 @@ fn conditions(scenario: &Scenario) -> Result<Conditions> {
     let workload = Workload::SHORT_NAMES.into_iter().find(|(name, _)| *name == scenario.test);
     let mut conditions = Conditions::of(workload.map_or(Workload::TcpStream, |(_, workload)| workload));
     conditions.duration_ms = 1200;
+    // No verdict looks at hosts at rest.
+    conditions.idle_baseline_ms = Some(0);
     for (name, text) in scenario.settings {
         let setting = SETTINGS.iter().find(|setting| setting.name == *name);
         let setting = setting.ok_or_else(|| anyhow!("{}: no setting {name}", scenario.name))?;

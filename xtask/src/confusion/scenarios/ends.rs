@@ -1,0 +1,180 @@
+//! An end limits: its CPU, its buffers, its program.
+
+use model::record::Role;
+
+use super::{BBR, Between, CUBIC, Scenario, line, of, variant};
+
+/// CPUs, quotas, buffers, readers, paces.
+pub const SCENARIOS: &[Scenario] = &[
+    // Packets per second. A queueing discipline that never holds back makes the sender the slower end.
+    Scenario {
+        test: "udp",
+        mtu_bytes: 8896,
+        sweep: &[64, 1024, 8192],
+        ..of(
+            "packets_per_second: UDP of 64 B through tbf 20G",
+            &["packets_per_second"],
+            &[
+                ("message_size_bytes", "64"),
+                ("receive_mode", "recvmmsg"),
+                ("receive_buffer_bytes", "4194304"),
+                ("qdisc", "sender: tbf rate 20G"),
+            ],
+        )
+    },
+    Scenario {
+        test: "udp",
+        mtu_bytes: 8896,
+        sweep: &[64, 1024, 8192],
+        ..variant(
+            "packets_per_second: UDP of 200 B through tbf 20G",
+            &["packets_per_second"],
+            &[
+                ("message_size_bytes", "200"),
+                ("receive_mode", "recvmmsg"),
+                ("receive_buffer_bytes", "4194304"),
+                ("qdisc", "sender: tbf rate 20G"),
+            ],
+        )
+    },
+    Scenario {
+        mtu_bytes: 8896,
+        sweep: &[128, 1024, 8192],
+        ..of(
+            "packets_per_second: TCP, segments of 256 B, offloads off",
+            &["packets_per_second"],
+            &[("message_size_bytes", "256"), ("mss", "message"), ("offloads", "off")],
+        )
+    },
+    Scenario {
+        mtu_bytes: 8896,
+        sweep: &[128, 1024, 8192],
+        ..variant(
+            "packets_per_second: TCP, segments of 512 B, offloads off, cubic",
+            &["packets_per_second"],
+            &[CUBIC, ("message_size_bytes", "512"), ("mss", "message"), ("offloads", "off")],
+        )
+    },
+    // The sender's CPU.
+    of("sender_cpu: messages of 64 B", &["sender_cpu"], &[("message_size_bytes", "64")]),
+    of("sender_cpu: contended", &["sender_cpu"], &[("message_size_bytes", "256"), ("stress", "sender: 2 cpu on 0")]),
+    variant("sender_cpu: messages of 128 B, cubic", &["sender_cpu"], &[CUBIC, ("message_size_bytes", "128")]),
+    variant("sender_cpu: messages of 32 B, bbr", &["sender_cpu"], &[BBR, ("message_size_bytes", "32")]),
+    variant(
+        "sender_cpu: contended by one",
+        &["sender_cpu"],
+        &[("message_size_bytes", "64"), ("stress", "sender: 1 cpu on 0")],
+    ),
+    // The receiver's CPU.
+    of("receiver_cpu: calls of 64 B", &["receiver_cpu"], &[("receive_size_bytes", "64")]),
+    of(
+        "receiver_cpu: contended",
+        &["receiver_cpu"],
+        &[("receive_size_bytes", "256"), ("stress", "receiver: 2 cpu on 1")],
+    ),
+    variant("receiver_cpu: calls of 128 B, cubic", &["receiver_cpu"], &[CUBIC, ("receive_size_bytes", "128")]),
+    variant("receiver_cpu: calls of 32 B, bbr", &["receiver_cpu"], &[BBR, ("receive_size_bytes", "32")]),
+    Scenario {
+        test: "udp",
+        ..of(
+            "receiver_cpu: UDP, contended",
+            &["receiver_cpu"],
+            &[("message_size_bytes", "1400"), ("stress", "receiver: 2 cpu on 1")],
+        )
+    },
+    // A quota.
+    Scenario { quota: Some((Role::Sender, 30)), ..of("cpu_quota: sender 30 %", &["cpu_quota"], &[]) },
+    Scenario { quota: Some((Role::Receiver, 30)), ..of("cpu_quota: receiver 30 %", &["cpu_quota"], &[]) },
+    Scenario {
+        quota: Some((Role::Sender, 50)),
+        ..variant("cpu_quota: sender 50 %, 256 B", &["cpu_quota"], &[("message_size_bytes", "256")])
+    },
+    Scenario {
+        quota: Some((Role::Receiver, 20)),
+        ..variant("cpu_quota: receiver 20 %, cubic", &["cpu_quota"], &[CUBIC])
+    },
+    // Buffers on a path with a delay.
+    Scenario {
+        between: Between::Line(line(10)),
+        ..of("send_buffer: 64 KiB on 10 ms", &["send_buffer"], &[CUBIC, ("send_buffer_bytes", "65536")])
+    },
+    Scenario {
+        between: Between::Line(line(20)),
+        ..variant(
+            "send_buffer: 128 KiB on 20 ms, bbr",
+            &["send_buffer"],
+            &[BBR, ("send_buffer_bytes", "131072"), ("message_size_bytes", "8192")],
+        )
+    },
+    Scenario {
+        between: Between::Line(line(10)),
+        ..of("receive_buffer: 64 KiB on 10 ms", &["receive_buffer"], &[CUBIC, ("receive_buffer_bytes", "65536")])
+    },
+    Scenario {
+        between: Between::Line(line(20)),
+        ..variant(
+            "receive_buffer: 32 KiB on 20 ms, bbr",
+            &["receive_buffer"],
+            &[BBR, ("receive_buffer_bytes", "32768")],
+        )
+    },
+    // A reader that sleeps.
+    of(
+        "slow_reader: 1 ms after 64 KiB",
+        &["slow_reader"],
+        &[("receiver_delay_us", "1000"), ("receive_size_bytes", "65536")],
+    ),
+    variant(
+        "slow_reader: 300 us after 16 KiB, cubic",
+        &["slow_reader"],
+        &[CUBIC, ("receiver_delay_us", "300"), ("receive_size_bytes", "16384")],
+    ),
+    Scenario {
+        test: "udp",
+        ..variant("slow_reader: UDP, 100 us after each", &["slow_reader"], &[("receiver_delay_us", "100")])
+    },
+    // A rate of the program's own.
+    of(
+        "application_pacing: TCP 500M",
+        &["application_pacing"],
+        &[("message_size_bytes", "8192"), ("rate_bps", "500M")],
+    ),
+    Scenario {
+        test: "udp",
+        ..of(
+            "application_pacing: UDP 200M",
+            &["application_pacing"],
+            &[("message_size_bytes", "1400"), ("rate_bps", "200M")],
+        )
+    },
+    variant(
+        "application_pacing: TCP 50M, cubic",
+        &["application_pacing"],
+        &[CUBIC, ("message_size_bytes", "1024"), ("rate_bps", "50M")],
+    ),
+    Scenario {
+        test: "udp",
+        ..variant(
+            "application_pacing: UDP 1G",
+            &["application_pacing"],
+            &[("message_size_bytes", "1400"), ("rate_bps", "1G")],
+        )
+    },
+    // Two limiters, each for a part of the time: a bucket that is full at first.
+    Scenario {
+        is_divided: true,
+        ..of(
+            "divided: sender's CPU, then tbf 500M",
+            &["sender_cpu", "rate"],
+            &[("message_size_bytes", "128"), ("qdisc", "sender: tbf rate 500M burst 70MB limit 8MB")],
+        )
+    },
+    Scenario {
+        is_divided: true,
+        ..variant(
+            "divided: sender's CPU, then tbf 300M",
+            &["sender_cpu", "rate"],
+            &[CUBIC, ("message_size_bytes", "64"), ("qdisc", "sender: tbf rate 300M burst 120MB limit 8MB")],
+        )
+    },
+];

@@ -1,0 +1,191 @@
+//! What lies between the hosts limits: rates, loss, full queues.
+
+use super::{BBR, Between, CUBIC, Line, RENO, Scenario, line, of, variant};
+
+/// A queue that holds each packet for 10 ms, and has room for less than comes in that time.
+const SHORT_QUEUE_10_MS: &str = r#"
+hosts = ["h1", "h2"]
+switches = ["s1"]
+
+[[link]]
+ends = ["h1", "s1"]
+
+[[link]]
+ends = ["s1", "h2"]
+
+[egress.s1-eth2]
+delay = "10ms"
+queue_limit = "150000 B"
+"#;
+
+/// The same for 4 ms, with a way back of 2 ms.
+const SHORT_QUEUE_4_MS: &str = r#"
+hosts = ["h1", "h2"]
+switches = ["s1"]
+
+[[link]]
+ends = ["h1", "s1"]
+
+[[link]]
+ends = ["s1", "h2"]
+
+[egress.s1-eth1]
+delay = "2ms"
+
+[egress.s1-eth2]
+delay = "4ms"
+queue_limit = "60000 B"
+"#;
+
+/// The same for 6 ms, behind a second switch.
+const SHORT_QUEUE_6_MS: &str = r#"
+hosts = ["h1", "h2"]
+switches = ["s1", "s2"]
+
+[[link]]
+ends = ["h1", "s1"]
+
+[[link]]
+ends = ["s1", "s2"]
+
+[[link]]
+ends = ["s2", "h2"]
+
+[egress.s2-eth2]
+delay = "6ms"
+queue_limit = "90000 B"
+"#;
+
+/// Rates, losses and queues.
+pub const SCENARIOS: &[Scenario] = &[
+    // The rate of a shaper at the sender, and of one on the way.
+    of("rate: tbf 1G at the sender, cubic", &["rate"], &[CUBIC, ("qdisc", "sender: tbf rate 1G")]),
+    of("rate: tbf 1G at the sender, bbr", &["rate"], &[BBR, ("qdisc", "sender: tbf rate 1G")]),
+    Scenario { between: Between::Queue("tbf rate 1G"), ..of("rate: tbf 1G on the way, cubic", &["rate"], &[CUBIC]) },
+    variant("rate: tbf 300M at the sender, reno", &["rate"], &[RENO, ("qdisc", "sender: tbf rate 300M")]),
+    variant(
+        "rate: tbf 3G at the sender, bbr, 8 KiB",
+        &["rate"],
+        &[BBR, ("message_size_bytes", "8192"), ("qdisc", "sender: tbf rate 3G")],
+    ),
+    Scenario {
+        between: Between::Queue("tbf rate 500M"),
+        ..variant("rate: tbf 500M on the way, bbr", &["rate"], &[BBR])
+    },
+    Scenario {
+        test: "udp",
+        ..variant("rate: tbf 500M at the sender, UDP", &["rate"], &[("qdisc", "sender: tbf rate 500M")])
+    },
+    Scenario {
+        between: Between::Line(Line { rate_bps: Some(500_000_000), ..line(10) }),
+        ..of("rate: 500M path of 10 ms, cubic", &["rate"], &[CUBIC])
+    },
+    Scenario {
+        between: Between::Line(Line { rate_bps: Some(200_000_000), ..line(20) }),
+        ..variant("rate: 200M path of 20 ms, bbr", &["rate"], &[BBR])
+    },
+    // Loss.
+    Scenario {
+        between: Between::Line(Line { loss_pct: 1.0, ..line(4) }),
+        ..of("congestion_window_loss: 1 % on 4 ms, cubic", &["congestion_window_loss"], &[CUBIC])
+    },
+    Scenario {
+        between: Between::Line(Line { loss_pct: 0.5, ..line(10) }),
+        ..of("congestion_window_loss: 0.5 % on 10 ms, reno", &["congestion_window_loss"], &[RENO])
+    },
+    Scenario {
+        between: Between::Line(Line { loss_pct: 2.0, ..line(3) }),
+        ..variant(
+            "congestion_window_loss: 2 % on 3 ms, cubic",
+            &["congestion_window_loss"],
+            &[CUBIC, ("message_size_bytes", "8192")],
+        )
+    },
+    Scenario {
+        between: Between::Line(Line { loss_pct: 5.0, ..line(2) }),
+        test: "udp",
+        ..of("path_loss: UDP, 5 %", &["path_loss"], &[("rate_bps", "200M")])
+    },
+    Scenario {
+        between: Between::Line(Line { loss_pct: 10.0, ..line(2) }),
+        test: "udp",
+        ..variant("path_loss: UDP, 10 %, 64 B", &["path_loss"], &[("message_size_bytes", "64"), ("rate_bps", "10M")])
+    },
+    Scenario {
+        between: Between::Line(line(100)),
+        ..of("slow_start: 100 ms, cubic", &["congestion_window_slow_start"], &[CUBIC, ("warmup_s", "0.1")])
+    },
+    Scenario {
+        between: Between::Line(line(150)),
+        ..variant("slow_start: 150 ms, reno", &["congestion_window_slow_start"], &[RENO, ("warmup_s", "0.1")])
+    },
+    // Queues that overflow.
+    Scenario {
+        between: Between::Lab(SHORT_QUEUE_10_MS),
+        ..of("queue_overflow: TCP, 150 kB in 10 ms, cubic", &["queue_overflow"], &[CUBIC])
+    },
+    Scenario {
+        between: Between::Lab(SHORT_QUEUE_4_MS),
+        ..of("queue_overflow: TCP, 60 kB in 4 ms, reno", &["queue_overflow"], &[RENO])
+    },
+    Scenario {
+        between: Between::Lab(SHORT_QUEUE_6_MS),
+        ..variant(
+            "queue_overflow: TCP, 90 kB in 6 ms, cubic, 8 KiB",
+            &["queue_overflow"],
+            &[CUBIC, ("message_size_bytes", "8192")],
+        )
+    },
+    Scenario {
+        between: Between::Lab(SHORT_QUEUE_6_MS),
+        ..variant(
+            "queue_overflow: TCP, 90 kB in 6 ms, reno, offloads off",
+            &["queue_overflow"],
+            &[RENO, ("offloads", "off")],
+        )
+    },
+    Scenario {
+        test: "udp",
+        between: Between::Queue("tbf rate 500M"),
+        ..of(
+            "queue_overflow: UDP of 800M into 500M",
+            &["queue_overflow"],
+            &[("message_size_bytes", "1400"), ("rate_bps", "800M")],
+        )
+    },
+    Scenario {
+        test: "udp",
+        between: Between::Queue("tbf rate 100M"),
+        ..variant(
+            "queue_overflow: UDP of 300M into 100M",
+            &["queue_overflow"],
+            &[("message_size_bytes", "512"), ("rate_bps", "300M")],
+        )
+    },
+    Scenario {
+        test: "udp",
+        ..of(
+            "udp_receive_buffer: bursts of 100",
+            &["udp_receive_buffer"],
+            &[
+                ("message_size_bytes", "1400"),
+                ("rate_bps", "200M"),
+                ("burst_messages", "100"),
+                ("receive_buffer_bytes", "16384"),
+            ],
+        )
+    },
+    Scenario {
+        test: "udp",
+        ..variant(
+            "udp_receive_buffer: bursts of 300",
+            &["udp_receive_buffer"],
+            &[
+                ("message_size_bytes", "512"),
+                ("rate_bps", "100M"),
+                ("burst_messages", "300"),
+                ("receive_buffer_bytes", "8192"),
+            ],
+        )
+    },
+];

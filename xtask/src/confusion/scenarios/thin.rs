@@ -1,0 +1,26 @@
+//! Runs of which too little is known to name anything: the right answer is *unknown*.
+
+use super::{Between, CUBIC, RENO, Scenario, Stripped, line, of, variant};
+
+/// Runs that are too short, and records that lack what the rules look at.
+pub const SCENARIOS: &[Scenario] = &[
+    of("unknown: half a second", &["unknown"], &[("message_size_bytes", "64"), ("duration_s", "0.5")]),
+    Scenario {
+        test: "udp",
+        ..of("unknown: UDP, counters at the edges alone", &["unknown"], &[("rate_bps", "100M"), ("probes", "edges")])
+    },
+    Scenario {
+        between: Between::Line(line(10)),
+        stripped: Stripped::Connections,
+        ..variant(
+            "unknown: a small buffer on 10 ms, connections not read",
+            &["unknown"],
+            &[CUBIC, ("receive_buffer_bytes", "65536")],
+        )
+    },
+    Scenario {
+        stripped: Stripped::Threads,
+        ..variant("unknown: messages of 64 B, threads not read", &["unknown"], &[RENO, ("message_size_bytes", "64")])
+    },
+    variant("unknown: counters at the edges alone", &["unknown"], &[CUBIC, ("probes", "edges")]),
+];
