@@ -91,6 +91,38 @@ fn a_link_with_options_shapes_both_ends_as_tclink_does() {
 }
 
 #[test]
+fn what_mininet_takes_otherwise_than_it_was_meant_is_said_with_its_place() {
+    let with = |opts: &str| {
+        LAB15.replacen(
+            "\"opts\": {},\n            \"src\": \"s1\"",
+            &format!("\"opts\": {opts},\n            \"src\": \"s1\""),
+            1,
+        )
+    };
+    for (opts, says) in [
+        (
+            "{\"delay\": \"20\"}",
+            "links[1] (s1 - s2): delay: `20` has no unit, and tc takes it for MICROSECONDS: 20 us are kept",
+        ),
+        ("{\"delay\": 20}", "links[1] (s1 - s2): delay: `20` has no unit"),
+        ("{\"loss\": -1}", "links[1] (s1 - s2): loss: -1 is not from 0 to 100; ignored"),
+        ("{\"loss\": \"101\"}", "links[1] (s1 - s2): loss: 101 is not from 0 to 100; ignored"),
+    ] {
+        let Imported { warnings, .. } = read(&with(opts));
+        assert!(warnings.iter().any(|warning| warning.contains(says)), "{says}: {warnings:#?}");
+    }
+}
+
+/// A file that ends early is refused wherever that is.
+#[test]
+fn a_truncated_file_is_refused_wherever_it_ends() {
+    let whole = LAB15.trim_end();
+    for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
+        assert!(error_of(&whole[..end]).contains("not a whole JSON document"), "{end}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_place() {
     for (text, says) in [
         (LAB15[..400].to_owned(), "not a whole JSON document: EOF while parsing"),

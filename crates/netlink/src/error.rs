@@ -39,6 +39,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same error of what was asked in these words.
+    pub(crate) fn asking(self, words: String) -> Error {
+        match self {
+            Error::Refused { source, text, .. } => Error::Refused { asked: words, source, text },
+            Error::Socket { source, .. } => Error::Socket { asked: words, source },
+            Error::Malformed { detail, .. } => Error::Malformed { asked: words, detail },
+        }
+    }
+
     /// The kernel's error number, when it was the kernel that refused.
     pub fn errno(&self) -> Option<i32> {
         match self {

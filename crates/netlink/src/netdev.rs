@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::generic::{Family, body};
 use crate::message::{Reply, attribute, u32_at};
+use crate::rtnl::Rtnl;
 
 const NAPI_GET: u8 = 11;
 const NAPI_IFINDEX: u16 = 1;
@@ -34,12 +35,15 @@ impl Netdev {
 
     /// The NAPI instances of the link `index`; `None` when this kernel cannot list them.
     pub fn napis(&mut self, index: u32) -> Result<Option<Vec<Napi>>, Error> {
-        let asked = format!("list the NAPI instances of link {index}");
+        let asked = "list the NAPI instances of a link";
         let message = self.family.command(NAPI_GET).attribute_u32(NAPI_IFINDEX, index);
-        match self.family.dump(&asked, message) {
+        match self.family.dump(asked, message) {
             Ok(answer) => Ok(Some(answer.iter().filter_map(read_napi).collect())),
             Err(error) if error.is_unsupported() => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => {
+                let name = Rtnl::open().map_or_else(|_| format!("link {index}"), |mut rtnl| rtnl.name(index));
+                Err(error.asking(format!("list the NAPI instances of {name}")))
+            }
         }
     }
 }

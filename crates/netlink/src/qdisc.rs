@@ -41,8 +41,7 @@ impl Rtnl {
     /// The qdiscs of a link, as the kernel lists them.
     pub fn qdiscs(&mut self, index: u32) -> Result<Vec<Qdisc>, Error> {
         let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index, 0, 0));
-        let asked = format!("list the qdiscs of link {index}");
-        let answer = self.connection.dump(&asked, message)?;
+        let answer = self.list_of(index, message, |link| format!("list the qdiscs of {link}"))?;
         let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
         Ok(answer.iter().filter(of_link).filter_map(read_qdisc).collect())
     }
@@ -51,23 +50,31 @@ impl Rtnl {
     ///
     /// `handle` must be one that the link does not have, or 0: the kernel chooses. `ENOENT` when the kernel has no such kind.
     pub fn replace_root(&mut self, index: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
-        let asked = format!("make {kind} the root qdisc of link {index}");
-        self.put(&asked, &traffic_header(index, handle, ROOT), kind, options)
+        let asked = |link: &str| format!("make {kind} the root qdisc of {link}");
+        self.put(index, &traffic_header(index, handle, ROOT), kind, options, asked)
     }
 
     /// Puts a qdisc with these options below the class `parent` of another one of the link, in place of what is there.
     pub fn add_child(&mut self, index: u32, parent: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
-        let asked = format!("put {kind} below the class {:x}:{:x} of link {index}", parent >> 16, parent & 0xffff);
-        self.put(&asked, &traffic_header(index, handle, parent), kind, options)
+        let asked =
+            |link: &str| format!("put {kind} below the class {:x}:{:x} of {link}", parent >> 16, parent & 0xffff);
+        self.put(index, &traffic_header(index, handle, parent), kind, options, asked)
     }
 
-    fn put(&mut self, asked: &str, header: &[u8], kind: &str, options: &[u8]) -> Result<(), Error> {
+    fn put(
+        &mut self,
+        index: u32,
+        header: &[u8],
+        kind: &str,
+        options: &[u8],
+        asked: impl Fn(&str) -> String,
+    ) -> Result<(), Error> {
         let mut message =
             Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, header).attribute_text(TCA_KIND, kind);
         if !options.is_empty() {
             message = message.attribute(TCA_OPTIONS, options);
         }
-        self.connection.request(asked, message).map(drop)
+        self.request_of(index, message, asked).map(drop)
     }
 
     /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the qdiscs to see
@@ -81,8 +88,7 @@ impl Rtnl {
     /// `ENOENT` when there is none but the kernel's own.
     pub fn delete_root(&mut self, index: u32) -> Result<(), Error> {
         let message = Message::new(RTM_DELQDISC, 0, &traffic_header(index, 0, ROOT));
-        let asked = format!("remove the root qdisc of link {index}");
-        self.connection.request(&asked, message).map(drop)
+        self.request_of(index, message, |link| format!("remove the root qdisc of {link}")).map(drop)
     }
 }
 

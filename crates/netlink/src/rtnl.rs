@@ -115,6 +115,35 @@ impl Rtnl {
         Ok(Self { connection })
     }
 
+    /// Requests something of a link. Only where it fails the link's name is asked for, for the words of the error.
+    pub(crate) fn request_of(
+        &mut self,
+        index: u32,
+        message: Message,
+        asked: impl Fn(&str) -> String,
+    ) -> Result<Vec<Reply>, Error> {
+        let answer = self.connection.request("", message);
+        answer.map_err(|error| error.asking(asked(&self.name(index))))
+    }
+
+    /// As [`Rtnl::request_of`], for a list.
+    pub(crate) fn list_of(
+        &mut self,
+        index: u32,
+        message: Message,
+        asked: impl Fn(&str) -> String,
+    ) -> Result<Vec<Reply>, Error> {
+        let answer = self.connection.dump("", message);
+        answer.map_err(|error| error.asking(asked(&self.name(index))))
+    }
+
+    /// The name of a link, or its number where it has none here.
+    pub(crate) fn name(&mut self, index: u32) -> String {
+        let message = Message::new(RTM_GETLINK, 0, &link_header(index, 0, 0));
+        let answer = self.connection.request("read a link", message).unwrap_or_default();
+        answer.iter().find_map(read_link).map_or_else(|| format!("link {index}"), |link| link.name)
+    }
+
     /// Makes a veth pair. `EOPNOTSUPP` when the kernel has no veth, `EEXIST` when a name is taken.
     pub fn create_veth(&mut self, pair: &VethPair<'_>) -> Result<(), Error> {
         let flags = NLM_F_CREATE | NLM_F_EXCL;
@@ -141,29 +170,31 @@ impl Rtnl {
     /// Makes a link a port of a bridge.
     pub fn set_master(&mut self, index: u32, bridge: u32) -> Result<(), Error> {
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MASTER, bridge);
-        self.connection.request(&format!("make link {index} a port of bridge {bridge}"), message).map(drop)
+        let answer = self.connection.request("", message).map(drop);
+        answer.map_err(|error| {
+            let (link, bridge) = (self.name(index), self.name(bridge));
+            error.asking(format!("make {link} a port of the bridge {bridge}"))
+        })
     }
 
     /// Deletes a device; the other end of a veth pair goes with it.
     pub fn delete_link(&mut self, index: u32) -> Result<(), Error> {
         let message = Message::new(RTM_DELLINK, 0, &link_header(index, 0, 0));
-        let asked = format!("delete link {index}");
-        self.connection.request(&asked, message).map(drop)
+        self.request_of(index, message, |link| format!("delete {link}")).map(drop)
     }
 
     /// Sets a link up or down.
     pub fn set_up(&mut self, index: u32, up: bool) -> Result<(), Error> {
         let flags = if up { IFF_UP } else { 0 };
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, flags, IFF_UP));
-        let asked = format!("set link {index} {}", if up { "up" } else { "down" });
-        self.connection.request(&asked, message).map(drop)
+        let state = if up { "up" } else { "down" };
+        self.request_of(index, message, |link| format!("set {link} {state}")).map(drop)
     }
 
     /// Sets the MTU of a link, in bytes. `EINVAL` when the device cannot have it.
     pub fn set_mtu(&mut self, index: u32, mtu_bytes: u32) -> Result<(), Error> {
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MTU, mtu_bytes);
-        let asked = format!("set the MTU of link {index} to {mtu_bytes} bytes");
-        self.connection.request(&asked, message).map(drop)
+        self.request_of(index, message, |link| format!("set the MTU of {link} to {mtu_bytes} bytes")).map(drop)
     }
 
     /// Adds an address to a link. `EEXIST` when it has it already.
@@ -179,8 +210,8 @@ impl Rtnl {
         let message = Message::new(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &header)
             .attribute(IFA_LOCAL, &bytes)
             .attribute(IFA_ADDRESS, &bytes);
-        let asked = format!("give link {index} the address {address}/{prefix_length}");
-        self.connection.request(&asked, message).map(drop)
+        let asked = |link: &str| format!("give {link} the address {address}/{prefix_length}");
+        self.request_of(index, message, asked).map(drop)
     }
 
     /// The addresses of a link, without those that are valid on the link alone.

@@ -158,8 +158,14 @@ fn a_refusal_carries_the_kernels_words() {
     pair(&mut rtnl, 1500, None);
     let a = rtnl.link("a0").unwrap();
     let said = rtnl.set_mtu(a.index, 10).unwrap_err().to_string();
-    assert!(said.contains("set the MTU of link"), "{said}");
+    assert!(said.contains("set the MTU of a0"), "{said}");
     assert!(said.contains("the kernel says: mtu less than device minimum"), "{said}");
+    let said = rtnl.replace_root(a.index, 0, "no-such", &[]).unwrap_err().to_string();
+    assert!(said.contains("make no-such the root qdisc of a0"), "{said}");
+    // Of a link that is not there its number is all that is known.
+    rtnl.delete_link(a.index).unwrap();
+    let said = rtnl.set_up(a.index, true).unwrap_err().to_string();
+    assert!(said.contains(&format!("set link {} up", a.index)), "{said}");
     let said = rtnl.link("no-such").unwrap_err().to_string();
     assert!(said.contains("\"no-such\"") && said.contains("check its name"), "{said}");
 }

@@ -52,6 +52,9 @@ impl Topology {
             let (nodes, links) = (self.nodes.len(), self.links.len());
             return problem(At::Whole, format!("{nodes} nodes and {links} links; allowed: at most {MOST} of each"));
         }
+        if self.nodes.is_empty() {
+            return problem(At::Whole, "the lab has no nodes; name at least one, such as hosts = [\"h1\"]");
+        }
         self.check_names()?;
         self.check_links()?;
         self.check_nodes()?;

@@ -33,13 +33,13 @@ impl Rtnl {
                 nest.attribute(TCA_HTB_RATE64, &bytes_per_s.to_ne_bytes())
                     .attribute(TCA_HTB_CEIL64, &bytes_per_s.to_ne_bytes())
             });
-        self.connection.request(&format!("add a class to the htb of link {index}"), message).map(drop)
+        self.request_of(index, message, |link| format!("add a class to the htb of {link}")).map(drop)
     }
 
     /// Rate and burst of class 1 of the htb with this handle; empty when there is no such class.
     pub fn htb_class(&mut self, index: u32, handle: u32) -> Result<Parameters, Error> {
         let message = Message::new(RTM_GETTCLASS, 0, &traffic_header(index, 0, 0));
-        let answer = self.connection.dump(&format!("list the classes of link {index}"), message)?;
+        let answer = self.list_of(index, message, |link| format!("list the classes of {link}"))?;
         let of_class = |reply: &&Reply| u32_at(&reply.payload, 8) == Some(handle | 1);
         let class = answer.iter().find(of_class).and_then(|reply| read_class(reply.payload.get(20..)?));
         Ok(class.unwrap_or_default())
