@@ -145,8 +145,8 @@ fn change(
     let same = all_old.iter().chain(&all_new).all(|value| *value == medians.0);
     let ratio = match pairing {
         _ if same => Some(Interval { value: 1.0, low: Some(1.0), high: Some(1.0) }),
-        Pairing::Blocks => stats::paired_change(&pairs::by_block(&old, &new), 0),
-        Pairing::Apart => stats::change(&all_old, &all_new, 0),
+        Pairing::Blocks => stats::paired_change(&pairs::by_block(&old, &new)),
+        Pairing::Apart => stats::change(&all_old, &all_new),
     };
     let verdict = ratio.as_ref().map_or(Verdict::CannotTell, |ratio| Verdict::of(ratio, metric.better, threshold_pct));
     Some(Change { metric, medians, runs: (all_old.len(), all_new.len()), ratio, verdict })

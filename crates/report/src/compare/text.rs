@@ -42,13 +42,13 @@ fn head(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
         let _ = writeln!(text, "- hosts differ: {}", escape(difference));
     }
     let how = match comparison.pairing {
-        Pairing::Blocks => "runs paired within blocks",
+        Pairing::Blocks => "both sides in the same blocks",
         Pairing::Apart => {
             "two executions, runs not paired: what changed between them beside the settings is in the change too"
         }
     };
     let threshold = comparison.threshold_pct;
-    let _ = writeln!(text, "Change in per cent with its 95 % bootstrap interval; threshold {threshold} %; {how}.\n");
+    let _ = writeln!(text, "Change in per cent with its 95 % interval; threshold {threshold} %; {how}.\n");
     text
 }
 
