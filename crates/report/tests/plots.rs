@@ -29,7 +29,7 @@ Throughput (Mbit/s), every run
 ";
     assert!(text.contains(throughput), "{text}");
     assert!(text.contains("Send service demand (µs/KiB), every run\n1024 · UDP  3.96"), "{text}");
-    assert!(text.ends_with("(● and the number: median; ━ middle half of the runs; ├ least; ┤ most)\n"), "{text}");
+    assert!(text.ends_with("(● and number: median; ━ middle half; ├ least; ┤ most)\n"), "{text}");
     assert!(!text.contains("against"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
 }

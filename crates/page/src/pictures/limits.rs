@@ -89,8 +89,8 @@ pub(crate) fn caption(limits: &[Limit]) -> &'static str {
     if limits.is_empty() {
         return "";
     }
-    " Grey lines are theory: the link's rate, and the user data that it carries with the headers of each packet (`bitcost limits \
-     goodput`). TCP joins small messages while it waits, and so lies between a packet for each message and full packets."
+    " Grey lines are theory: the link's rate, and the user data that it carries in packets of this size with their headers \
+     (bitcost limits goodput). TCP joins small messages while it waits, and so lies between messages alone and coalesced."
 }
 
 /// The planned cells by their names; none where another program made the runs, whose packets are not known.
@@ -143,16 +143,12 @@ fn of_line(cells: &[(u32, Framing)], rate_bps: u64) -> Vec<(String, Vec<(f64, f6
         Transport::Udp => "UDP",
         Transport::Tcp { .. } => "TCP",
     };
-    let packets =
-        if is_one { format!("packets of {} B", first.mtu_bytes) } else { "an MSS of its own at each size".to_owned() };
-    let ip = first.ip.name();
+    let packets = if is_one { format!("{} B", first.mtu_bytes) } else { "each its MSS".to_owned() };
+    let name = format!("limit: {transport}/IPv{}, {packets}", first.ip.name());
     if full.is_empty() || are_alike(&full, &alone) {
-        return vec![(format!("limit: {transport} over IPv{ip}, {packets}"), alone)];
+        return vec![(name, alone)];
     }
-    vec![
-        (format!("limit: {transport} over IPv{ip}, {packets}, each message by itself"), alone),
-        (format!("limit: {transport} over IPv{ip}, {packets}, coalesced"), full),
-    ]
+    vec![(format!("{name}, alone"), alone), (format!("{name}, coalesced"), full)]
 }
 
 /// Whether two lines lie upon each other.
@@ -191,8 +187,7 @@ mod tests {
         let tcp = framing(Transport::Tcp { timestamps: true }, 1500);
         let lines = of_line(&[(64, tcp), (8192, tcp)], 1_000_000_000);
         let names: Vec<&str> = lines.iter().map(|(name, _)| name.as_str()).collect();
-        let name = "limit: TCP over IPv4, packets of 1500 B";
-        assert_eq!(names, [format!("{name}, each message by itself"), format!("{name}, coalesced")]);
+        assert_eq!(names, ["limit: TCP/IPv4, 1500 B, alone", "limit: TCP/IPv4, 1500 B, coalesced"]);
         let (alone, full) = (&lines[0].1, &lines[1].1);
         // 64 of 154 bytes on the wire; 1448 of 1538.
         assert_eq!((at(alone, 64.0), at(full, 64.0)), (416.0, 941.0));

@@ -15,7 +15,7 @@ const CELLS: usize = 30;
 const TICK: usize = 14;
 
 /// How the lines are read.
-pub(super) const LEGEND: &str = "(● and the number: median; ━ middle half of the runs; ├ least; ┤ most)\n";
+pub(super) const LEGEND: &str = "(● and number: median; ━ middle half; ├ least; ┤ most)\n";
 
 /// The plot of one metric; absent where there is one run to draw.
 pub(super) fn draw(summary: &Summary, metric: &Metric, options: TextOptions) -> Option<String> {
