@@ -33,7 +33,7 @@ pub fn of_a_run() {
     assert!(rows[0].contains(",end,begin_s,end_s,throughput_mbps") && rows.len() > 4, "{}", stretches.stdout);
 
     let netperf = test(&bench, &["-t", "200ms", "--format", "netperf-keyval"]);
-    assert!(netperf.stdout.starts_with("PROTOCOL=TCP\nRESULT_BRAND=tcp\n"), "{}", netperf.stdout);
+    assert!(netperf.stdout.starts_with("PROTOCOL=TCP\nRESULT_BRAND=\"tcp\"\n"), "{}", netperf.stdout);
     let iperf3: Value = test(&bench, &["-t", "200ms", "--format", "iperf3"]).json();
     assert!(iperf3["end"]["sum_received"]["bits_per_second"].as_f64().unwrap() > 0.0, "{iperf3:#}");
     let markdown = test(&bench, &["-t", "200ms", "--format", "md"]).stdout;
