@@ -75,6 +75,24 @@ mod tests {
         assert!((0..1000).all(|_| !chance.loses(0.0) && chance.loses(1.0)));
     }
 
+    /// 400 seeds of 20 000 packets at 1 %: the mean lies within 4 standard errors of the binomial distribution, the
+    /// variance within 4 of its own.
+    #[test]
+    fn losses_of_many_seeds_have_neither_bias_nor_another_spread() {
+        let (seeds, packets, probability) = (400_u64, 20_000_u32, 0.01);
+        let lost = |seed| {
+            let mut chance = Chance::new(seed, 0);
+            f64::from((0..packets).map(|_| u32::from(chance.loses(probability))).sum::<u32>())
+        };
+        let counts: Vec<f64> = (0..seeds).map(lost).collect();
+        let (n, mean) = (seeds as f64, f64::from(packets) * probability);
+        let variance = mean * (1.0 - probability);
+        let found = counts.iter().sum::<f64>() / n;
+        assert!((found - mean).abs() <= 4.0 * (variance / n).sqrt(), "{found}");
+        let spread = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / n;
+        assert!((spread / variance - 1.0).abs() <= 4.0 * (2.0 / n).sqrt(), "{spread}");
+    }
+
     #[test]
     fn a_delay_lies_around_its_mean() {
         let mut chance = Chance::new(1, 0);

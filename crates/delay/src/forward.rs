@@ -15,7 +15,7 @@ use sys::packet::{BATCH, Outlet};
 
 use crate::counters::Counters;
 use crate::inlet::{Inlet, Moment};
-use crate::pool::Pool;
+use crate::pool::{Pool, Slot};
 use crate::schedule::{Departure, Schedule};
 use crate::settings::Settings;
 use crate::size::Size;
@@ -85,9 +85,9 @@ impl Handle {
 /// One direction.
 struct Direction {
     inlet: Inlet,
-    schedule: Schedule<Vec<u8>>,
+    schedule: Schedule<Slot>,
     /// On their way out: due, in order.
-    leaving: VecDeque<Departure<Vec<u8>>>,
+    leaving: VecDeque<Departure<Slot>>,
     outlet: Outlet,
     /// Whether its arrivals may be due before the next look.
     is_prompt: bool,
@@ -234,7 +234,10 @@ impl Direction {
     }
 
     fn send(&mut self, now_ns: u64, pool: &mut Pool) {
-        let outcome = self.outlet.send(self.leaving.iter().map(|departure| departure.packet.as_slice()));
+        for departure in &self.leaving {
+            pool.fetch(&departure.packet);
+        }
+        let outcome = self.outlet.send(self.leaving.iter().map(|departure| pool.packet(&departure.packet)));
         let (count, is_taken) = match outcome {
             Ok(count) => (count, true),
             Err(_) => (1, false),

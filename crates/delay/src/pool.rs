@@ -1,36 +1,93 @@
 //! Memory of the packets that the line holds, used again and again.
+//!
+//! A line holds a rate times a delay, which can be more than a CPU's own caches. So packets lie close together, and what
+//! was used last is used first.
 
-/// Sizes of what is used again: a segment of MTU 1500, one of MTU 9000, and a super-packet.
-const SIZES: [usize; 3] = [2048, 10_240, sys::packet::PACKET_MAX_BYTES];
+use sys::packet::PACKET_MAX_BYTES;
 
-/// The most that is kept of each size while nobody uses it, in bytes.
-const KEPT_BYTES: usize = 16 << 20;
+/// Lengths of slots: an acknowledgement, a segment of MTU 1500, one of MTU 9000, and a super-packet.
+const SIZES: [usize; 4] = [128, 1536, 9088, PACKET_MAX_BYTES.next_multiple_of(64)];
 
-/// Free memory.
+/// Length of a line of the CPU's caches.
+const LINE_BYTES: usize = 64;
+
+/// Memory that is asked for at once. The kernel gives its pages when they are first written.
+const CHUNK_BYTES: usize = 16 << 20;
+
+/// A packet that lies in the pool.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Slot {
+    size: u8,
+    number: u32,
+    bytes: u32,
+}
+
+/// Memory for packets. What was once held stays the line's, to be used again.
 #[derive(Default)]
 pub struct Pool {
-    free: [Vec<Vec<u8>>; 3],
+    sizes: [Slots; SIZES.len()],
+}
+
+/// All slots of one length.
+#[derive(Default)]
+struct Slots {
+    chunks: Vec<Box<[u8]>>,
+    free: Vec<u32>,
+    /// How many were ever used.
+    used: u32,
 }
 
 impl Pool {
-    /// A copy of `packet`.
-    pub fn copy(&mut self, packet: &[u8]) -> Vec<u8> {
-        let class = SIZES.iter().position(|size| packet.len() <= *size);
-        let mut memory = class
-            .and_then(|class| self.free[class].pop())
-            .unwrap_or_else(|| Vec::with_capacity(class.map_or(packet.len(), |class| SIZES[class])));
-        memory.extend_from_slice(packet);
-        memory
+    /// A copy of `packet`, which is cut at [`PACKET_MAX_BYTES`]; the rings give no longer one.
+    pub fn copy(&mut self, packet: &[u8]) -> Slot {
+        let packet = &packet[..packet.len().min(PACKET_MAX_BYTES)];
+        let size = SIZES.partition_point(|bytes| *bytes < packet.len());
+        let number = self.sizes[size].take(SIZES[size]);
+        self.sizes[size].memory(number, SIZES[size])[..packet.len()].copy_from_slice(packet);
+        Slot { size: size as u8, number, bytes: packet.len() as u32 }
+    }
+
+    /// The packet that lies there.
+    pub fn packet(&self, slot: &Slot) -> &[u8] {
+        let (chunk, begin) = place(slot.number, SIZES[usize::from(slot.size)]);
+        &self.sizes[usize::from(slot.size)].chunks[chunk][begin..][..slot.bytes as usize]
+    }
+
+    /// Brings a packet that has lain long near the CPU. Done for many in a row, they come side by side, and not each
+    /// when it is sent.
+    pub fn fetch(&self, slot: &Slot) {
+        let lines = self.packet(slot).iter().step_by(LINE_BYTES);
+        std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
     }
 
     /// Takes memory back.
-    pub fn give_back(&mut self, mut memory: Vec<u8>) {
-        memory.clear();
-        let class = SIZES.iter().position(|size| memory.capacity() == *size);
-        if let Some(class) = class.filter(|class| self.free[*class].len() * SIZES[*class] < KEPT_BYTES) {
-            self.free[class].push(memory);
-        }
+    pub fn give_back(&mut self, slot: Slot) {
+        self.sizes[usize::from(slot.size)].free.push(slot.number);
     }
+}
+
+impl Slots {
+    fn take(&mut self, slot_bytes: usize) -> u32 {
+        if let Some(number) = self.free.pop() {
+            return number;
+        }
+        if place(self.used, slot_bytes).0 == self.chunks.len() {
+            self.chunks.push(vec![0; CHUNK_BYTES].into_boxed_slice());
+        }
+        self.used += 1;
+        self.used - 1
+    }
+
+    fn memory(&mut self, number: u32, slot_bytes: usize) -> &mut [u8] {
+        let (chunk, begin) = place(number, slot_bytes);
+        &mut self.chunks[chunk][begin..][..slot_bytes]
+    }
+}
+
+/// The chunk of a slot, and where it begins there.
+fn place(number: u32, slot_bytes: usize) -> (usize, usize) {
+    let per_chunk = CHUNK_BYTES / slot_bytes;
+    (number as usize / per_chunk, number as usize % per_chunk * slot_bytes)
 }
 
 #[cfg(test)]
@@ -40,13 +97,25 @@ mod tests {
     #[test]
     fn memory_is_used_again_by_size() {
         let mut pool = Pool::default();
-        let first = pool.copy(&[1; 100]);
-        let place = first.as_ptr();
-        assert_eq!(first, [1; 100]);
+        let first = pool.copy(&[1; 1000]);
+        assert_eq!(pool.packet(&first), [1; 1000]);
+        let kept = Slot { ..first };
         pool.give_back(first);
         let other = pool.copy(&[2; 5000]);
-        assert_ne!(other.as_ptr(), place);
-        let again = pool.copy(&[3; 200]);
-        assert_eq!((again.as_ptr(), again), (place, vec![3; 200]));
+        assert_eq!(pool.packet(&other), [2; 5000]);
+        let again = pool.copy(&[3; 1200]);
+        assert_eq!((again.size, again.number), (kept.size, kept.number));
+        assert_eq!(pool.packet(&again), [3; 1200]);
+    }
+
+    #[test]
+    fn packets_beyond_a_chunk_lie_apart() {
+        let mut pool = Pool::default();
+        let per_chunk = CHUNK_BYTES / SIZES[3];
+        let slots: Vec<Slot> = (0..per_chunk + 2).map(|at| pool.copy(&vec![at as u8; PACKET_MAX_BYTES])).collect();
+        assert_eq!(pool.sizes[3].chunks.len(), 2);
+        for (at, slot) in slots.iter().enumerate() {
+            assert!(pool.packet(slot).iter().all(|byte| *byte == at as u8), "{at}");
+        }
     }
 }

@@ -60,8 +60,10 @@ pub struct Departure<T> {
 pub struct Schedule<T> {
     settings: Settings,
     chance: Chance,
-    /// Delayed, or waiting for the rate.
-    held: BinaryHeap<Reverse<Entry<T>>>,
+    /// Delayed, or waiting for the rate; each departs no earlier than the one before it.
+    in_order: VecDeque<Entry<T>>,
+    /// Delayed, and to depart before one that came earlier: by jitter, by reordering, or since the settings changed.
+    overtaking: BinaryHeap<Reverse<Entry<T>>>,
     /// Due, and not yet taken by the caller: no longer in the queue, whenever the caller comes.
     due: VecDeque<Entry<T>>,
     holds: Amount,
@@ -77,7 +79,8 @@ impl<T> Schedule<T> {
         Schedule {
             settings,
             chance: Chance::new(seed, direction),
-            held: BinaryHeap::new(),
+            in_order: VecDeque::new(),
+            overtaking: BinaryHeap::new(),
             due: VecDeque::new(),
             holds: Amount::default(),
             last_ns: 0,
@@ -117,8 +120,7 @@ impl<T> Schedule<T> {
 
     /// When the next packet departs, in ns; absent where the line is empty.
     pub fn next_ns(&self) -> Option<u64> {
-        let held = || self.held.peek().map(|Reverse(entry)| entry.due_ns);
-        self.due.front().map(|entry| entry.due_ns).or_else(held)
+        self.due.front().or_else(|| self.first()).map(|entry| entry.due_ns)
     }
 
     /// The next packet that is due at `now_ns`.
@@ -147,10 +149,24 @@ impl<T> Schedule<T> {
 
     /// Takes out of the queue what is due.
     fn release(&mut self, now_ns: u64) {
-        while self.held.peek().is_some_and(|Reverse(entry)| entry.due_ns <= now_ns) {
-            let Some(Reverse(entry)) = self.held.pop() else { return };
+        while self.first().is_some_and(|entry| entry.due_ns <= now_ns) {
+            let Some(entry) = self.take_first() else { return };
             self.holds.remove(entry.size);
             self.due.push_back(entry);
+        }
+    }
+
+    /// The held packet that departs first.
+    fn first(&self) -> Option<&Entry<T>> {
+        let overtaking = self.overtaking.peek().map(|Reverse(entry)| entry);
+        self.in_order.front().into_iter().chain(overtaking).min()
+    }
+
+    fn take_first(&mut self) -> Option<Entry<T>> {
+        match (self.in_order.front(), self.overtaking.peek()) {
+            (Some(entry), Some(Reverse(other))) if other < entry => self.overtaking.pop().map(|Reverse(entry)| entry),
+            (None, Some(_)) => self.overtaking.pop().map(|Reverse(entry)| entry),
+            _ => self.in_order.pop_front(),
         }
     }
 
@@ -161,7 +177,12 @@ impl<T> Schedule<T> {
         }
         let due_ns = self.due_ns(at_ns, size);
         self.holds.count(size);
-        self.held.push(Reverse(Entry { due_ns, number: self.count, size, packet: packet() }));
+        let entry = Entry { due_ns, number: self.count, size, packet: packet() };
+        if self.in_order.back().is_some_and(|last| last > &entry) {
+            self.overtaking.push(Reverse(entry));
+        } else {
+            self.in_order.push_back(entry);
+        }
         self.count += 1;
     }
 

@@ -44,7 +44,8 @@ pub(crate) fn read_stream(file: &str, text: &str) -> Result<Vec<Found>, String> 
             document.entry("bitcost_note").or_insert(Value::from(reason));
             break;
         }
-        let (event, data) = (lines[0]["event"].take(), lines[0]["data"].take());
+        let mut part = |key: &str| lines[0].get_mut(key).map(Value::take).unwrap_or_default();
+        let (event, data) = (part("event"), part("data"));
         match event.as_str() {
             Some("start") => {
                 done(present.take());

@@ -77,15 +77,27 @@ impl Found {
 }
 
 /// One kind of file.
-struct Format {
-    name: &'static str,
+#[derive(Debug)]
+pub struct Format {
+    /// Whose output it is.
+    pub name: &'static str,
     /// Whether a text looks like it.
     is: fn(&str) -> bool,
     read: fn(&str, &str) -> Result<Vec<Found>, String>,
 }
 
+impl Format {
+    /// The runs of a text that is taken to be of this kind, whatever it looks like. `file` is how it is named.
+    ///
+    /// # Errors
+    /// What is wrong with it, and how much could be read.
+    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Found>, String> {
+        (self.read)(file, text)
+    }
+}
+
 /// Every kind of file, those first that are told by more.
-const FORMATS: &[Format] = &[
+pub const FORMATS: &[Format] = &[
     Format { name: "iperf3 --json-stream", is: iperf3::is_stream, read: iperf3::read_stream },
     Format { name: "iperf3 -J", is: iperf3::is, read: iperf3::read },
     Format { name: "flent", is: flent::is, read: flent::read },
@@ -123,7 +135,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
         unknown(format!("not a known output; it begins with {first:?}"))
     })?;
     let broken = |reason: String| ImportError::Broken { file: file.to_owned(), format: format.name, reason };
-    let found = (format.read)(file, text).map_err(broken)?;
+    let found = format.read(file, text).map_err(broken)?;
     if found.is_empty() {
         return Err(broken("it holds no run".into()));
     }

@@ -169,3 +169,14 @@ fn a_log_of_an_older_version_names_its_lab() {
         serde_json::from_str(r#"{"topology":"wire","mtu_bytes":8896,"napi":"threaded"}"#).unwrap();
     assert_eq!((lab.sender.as_str(), lab.receiver.as_str(), lab.network), ("h1", "h2", None));
 }
+
+/// Texts over which a reader of TOML has failed.
+#[test]
+fn what_is_hardly_toml_is_refused_with_its_line() {
+    for text in ["==\n[.", "={=<=u==", "==\n[._[._", "hosts=[.[.", "[[lin\\j\\\0\0\\]\n\n[.....]1"] {
+        let lab = parse("mine.toml", text).expect_err("no lab").to_string();
+        assert!(lab.starts_with("mine.toml:") && lab.contains("not TOML"), "{lab}");
+        let study = Study::parse("mine.toml", text).expect_err("no study").to_string();
+        assert!(study.starts_with("mine.toml:") && study.contains("not TOML"), "{study}");
+    }
+}

@@ -2,15 +2,12 @@
 
 use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use delay::{OFFLOAD_HEADER_BYTES, Report, Settings};
+use delay::{Report, Settings};
 use serde_json::Value;
-use sys::packet::{BATCH, Outlet};
-use testkit::gap::DEVICE;
 
 use super::path::Path;
 
@@ -34,12 +31,19 @@ pub struct Flow {
     pub retransmits: u64,
     /// Packets that the forwarder handed on, both ways.
     pub packets_per_s: f64,
-    /// CPU time of the forwarder's thread.
+    /// CPU time of the forwarder's thread, in which the kernel also does what the hosts do with what they are handed.
     pub cpu_pct: f64,
     /// Median, 99 %, most, of the way there.
     pub lateness_us: [f64; 3],
     pub overflowed: u64,
     pub missed: u64,
+}
+
+impl Flow {
+    /// Packets that a second of the forwarder's CPU time carries.
+    pub fn packets_per_cpu_s(&self) -> f64 {
+        self.packets_per_s / self.cpu_pct * 100.0
+    }
 }
 
 /// Losses on the way there.
@@ -143,39 +147,6 @@ fn judge(said: &Value, before: &Report, after: &Report, elapsed: f64) -> Flow {
         overflowed: ways.iter().map(|way| way.overflowed.packets).sum(),
         missed: ways.iter().map(|way| way.missed_packets).sum(),
     }
-}
-
-/// Length of the flood's frames, and of what is measured of it.
-const FRAME_BYTES: usize = 1514;
-const FLOOD: Duration = Duration::from_secs(2);
-
-/// Frames that the forwarder hands on in a second when as many come as another CPU can send. The far host drops them at once:
-/// they are for nobody.
-///
-/// # Errors
-/// The kernel's.
-pub fn flood(path: &Path) -> Result<f64> {
-    let mut frame = vec![0; OFFLOAD_HEADER_BYTES + FRAME_BYTES];
-    frame[OFFLOAD_HEADER_BYTES..][..14].copy_from_slice(&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 8, 0]);
-    let mut outlet = path.gap.hosts[0].run(|| -> Result<Outlet> {
-        let index = netlink::Rtnl::open()?.link(DEVICE)?.index;
-        Ok(Outlet::open(index)?)
-    })?;
-    let stop = AtomicBool::new(false);
-    Ok(thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                let _ = outlet.send(std::iter::repeat_n(frame.as_slice(), BATCH));
-            }
-        });
-        thread::sleep(FLOOD / 4);
-        let (before, began) = ((path.report)(), Instant::now());
-        thread::sleep(FLOOD);
-        let (after, elapsed) = ((path.report)(), began.elapsed().as_secs_f64());
-        stop.store(true, Ordering::Relaxed);
-        let handed_on = after.directions[0].since(&before.directions[0]).departed.packets;
-        handed_on as f64 / elapsed
-    }))
 }
 
 /// Datagrams whose fates are compared. Later the kernel asks for the address again, which is a packet more.

@@ -1,4 +1,4 @@
-//! The rival: the line's schedule with one system call per packet received, per packet sent, and per wait.
+//! The rival: the line's schedule with one system call per packet received and per packet sent. It waits when it has nothing to do.
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,49 +21,99 @@ pub fn start(devices: [u32; 2], settings: [Settings; 2], seed: u64) -> Result<Ar
         socket::set_int(socket, socket::SO_RCVBUF, RECEIVE_BUFFER_BYTES)?;
     }
     let [there, back] = settings;
-    let schedules = [Schedule::new(there, seed, 0), Schedule::new(back, seed, 1)];
+    let ways = [Way::new(there, seed, 0), Way::new(back, seed, 1)];
     let report = Arc::<Mutex<Report>>::default();
     let shown = report.clone();
-    std::thread::spawn(move || forward(&sockets, schedules, &shown));
+    std::thread::spawn(move || forward(&sockets, ways, &shown));
     Ok(report)
 }
 
-fn forward(sockets: &[Plain; 2], mut schedules: [Schedule<Vec<u8>>; 2], shown: &Mutex<Report>) -> std::io::Result<()> {
+/// The most packets that are received before due ones are sent.
+const TURN: usize = 64;
+
+/// Time from one report to the next, as the line's, in ns.
+const REPORT_NS: u64 = 10_000_000;
+
+/// One direction, with memory that is used again.
+struct Way {
+    schedule: Schedule<Vec<u8>>,
+    free: Vec<Vec<u8>>,
+}
+
+fn forward(sockets: &[Plain; 2], mut ways: [Way; 2], shown: &Mutex<Report>) -> std::io::Result<()> {
     let mut buffer = vec![0; PACKET_MAX_BYTES];
+    let mut reported_ns = 0;
     loop {
-        for (from, schedule) in schedules.iter_mut().enumerate() {
-            if let Some(length) = sockets[from].receive(&mut buffer)? {
-                let packet = &buffer[..length];
-                schedule.arrive(clock::monotonic_ns(), Size::of(packet), || packet.to_vec());
-            }
-            let now_ns = clock::monotonic_ns();
-            if let Some(left) = schedule.depart(now_ns) {
-                let is_taken = sockets[1 - from].send(&left.packet).is_ok();
-                count(schedule, &left, is_taken, now_ns);
-            }
+        let mut calls = 0;
+        for (from, way) in ways.iter_mut().enumerate() {
+            calls += way.receive(&sockets[from], &mut buffer)?;
+            calls += way.send(&sockets[1 - from]);
         }
-        let mut report = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        for (shown, schedule) in report.directions.iter_mut().zip(&schedules) {
-            shown.clone_from(schedule.counters());
+        let now_ns = clock::monotonic_ns();
+        if calls == 0 || now_ns >= reported_ns + REPORT_NS {
+            reported_ns = now_ns;
+            report(&ways, shown);
         }
-        report.cpu_ns = clock::thread_cpu_ns();
-        drop(report);
-        wait(sockets, &schedules)?;
+        if calls == 0 {
+            wait(sockets, &ways)?;
+        }
     }
 }
 
-fn count(schedule: &mut Schedule<Vec<u8>>, left: &delay::Departure<Vec<u8>>, is_taken: bool, now_ns: u64) {
+fn report(ways: &[Way; 2], shown: &Mutex<Report>) {
+    let mut report = shown.lock().unwrap_or_else(PoisonError::into_inner);
+    for (shown, way) in report.directions.iter_mut().zip(ways) {
+        shown.clone_from(way.schedule.counters());
+    }
+    report.cpu_ns = clock::thread_cpu_ns();
+}
+
+impl Way {
+    fn new(settings: Settings, seed: u64, number: u64) -> Way {
+        Way { schedule: Schedule::new(settings, seed, number), free: Vec::new() }
+    }
+
+    /// Takes what is there, and says how many packets that were.
+    fn receive(&mut self, socket: &Plain, buffer: &mut [u8]) -> std::io::Result<usize> {
+        for taken in 0..TURN {
+            let Some(length) = socket.receive(buffer)? else { return Ok(taken) };
+            let packet = &buffer[..length];
+            let free = &mut self.free;
+            self.schedule.arrive(clock::monotonic_ns(), Size::of(packet), || {
+                let mut memory = free.pop().unwrap_or_default();
+                memory.extend_from_slice(packet);
+                memory
+            });
+        }
+        Ok(TURN)
+    }
+
+    /// Sends what is due, and says how many packets that were.
+    fn send(&mut self, socket: &Plain) -> usize {
+        let mut sent = 0;
+        while let Some(mut left) = self.schedule.depart(clock::monotonic_ns()) {
+            let is_taken = socket.send(&left.packet).is_ok();
+            count(&mut self.schedule, &left, is_taken);
+            left.packet.clear();
+            self.free.push(left.packet);
+            sent += 1;
+        }
+        sent
+    }
+}
+
+fn count(schedule: &mut Schedule<Vec<u8>>, left: &delay::Departure<Vec<u8>>, is_taken: bool) {
     let counters = schedule.counters_mut();
     if is_taken {
         counters.departed.count(left.size);
-        counters.lateness.record(now_ns.saturating_sub(left.due_ns), 1);
+        counters.lateness.record(clock::monotonic_ns().saturating_sub(left.due_ns), 1);
     } else {
         counters.refused.count(left.size);
     }
 }
 
-fn wait(sockets: &[Plain; 2], schedules: &[Schedule<Vec<u8>>; 2]) -> std::io::Result<()> {
-    let next = schedules.iter().filter_map(Schedule::next_ns).min();
+fn wait(sockets: &[Plain; 2], ways: &[Way; 2]) -> std::io::Result<()> {
+    let next = ways.iter().filter_map(|way| way.schedule.next_ns()).min();
     let left = next.map(|next_ns| Duration::from_nanos(next_ns.saturating_sub(clock::monotonic_ns())));
     sys::process::wait_any(&sockets.each_ref().map(AsFd::as_fd), left)
 }
