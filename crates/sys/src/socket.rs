@@ -24,6 +24,8 @@ pub const TCP_MAXSEG: IntOption = IntOption { level: libc::IPPROTO_TCP, name: li
 pub const SO_SNDBUF: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_SNDBUF };
 /// Receive buffer in bytes; the kernel doubles what is set (socket(7)).
 pub const SO_RCVBUF: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUF };
+/// As [`SO_RCVBUF`] without the host's bound: `EPERM` without `CAP_NET_ADMIN` over the first network namespace (socket(7)).
+pub const SO_RCVBUFFORCE: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUFFORCE };
 
 /// Bytes that must be there before a receive call returns (socket(7)).
 pub const SO_RCVLOWAT: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVLOWAT };

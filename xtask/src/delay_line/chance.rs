@@ -1,9 +1,11 @@
 //! Whether losses are as many as chance allows: of one seed over sockets, and of the schedule alone over many seeds.
 
+use std::collections::BTreeSet;
+
 use delay::{Schedule, Settings, Size};
 
 use super::Verdicts;
-use super::measure::Losses;
+use super::measure::{COMPARED, Losses};
 
 const LOSS: f64 = 0.01;
 
@@ -20,20 +22,25 @@ fn binomial(packets: u64) -> (f64, f64) {
     (mean, (mean * (1.0 - LOSS)).sqrt())
 }
 
-/// Losses of the schedule by itself.
-fn lost(packets: u64, seed: u64) -> u64 {
+/// Numbers of the packets that the schedule by itself loses.
+fn fates(packets: u64, seed: u64) -> Vec<u32> {
     let mut schedule = Schedule::new(Settings { loss: LOSS, ..Settings::default() }, seed, 0);
-    for at_ns in 0..packets {
-        schedule.arrive(at_ns, Size { segments: 1, bytes: 46 }, || ());
-        while schedule.depart(at_ns).is_some() {}
+    let mut lost = Vec::new();
+    for number in 0..packets as u32 {
+        let before = schedule.counters().lost.packets;
+        schedule.arrive(u64::from(number), Size { segments: 1, bytes: 46 }, || ());
+        while schedule.depart(u64::from(number)).is_some() {}
+        if schedule.counters().lost.packets > before {
+            lost.push(number);
+        }
     }
-    schedule.counters().lost.packets
+    lost
 }
 
 /// Many seeds: no bias, the spread of a binomial distribution, and 95 % of them within its interval of 95 %.
 pub fn many_seeds(packets: u64, verdicts: &mut Verdicts) {
     println!("a loss of 1 %, {packets} packets, {SEEDS} seeds of the schedule alone");
-    let counts: Vec<f64> = (0..SEEDS).map(|seed| lost(packets, seed) as f64).collect();
+    let counts: Vec<f64> = (0..SEEDS).map(|seed| fates(packets, seed).len() as f64).collect();
     let (mean, deviation) = binomial(packets);
     let n = SEEDS as f64;
     let found = counts.iter().sum::<f64>() / n;
@@ -60,12 +67,27 @@ pub fn many_seeds(packets: u64, verdicts: &mut Verdicts) {
 
 /// One seed over sockets: exactly the schedule's losses, and a count that chance allows.
 pub fn one_seed(losses: &Losses, seed: u64, verdicts: &mut Verdicts) {
-    let expected = lost(losses.arrived, seed);
-    verdicts.tell(losses.lost == expected, &format!("the schedule alone loses {expected} of as many with this seed"));
-    let (mean, deviation) = binomial(losses.arrived);
+    let Losses { arrived, lost, missing, dropped_by_receiver, .. } = losses;
+    println!("  {lost} of {arrived} lost; {dropped_by_receiver} dropped by the receiver's socket");
+    let expected = fates(*arrived, seed);
+    let (mean, deviation) = binomial(*arrived);
     let [usual, most] = [Z_95, Z_999].map(|z| z * deviation);
     verdicts.tell(
-        (losses.lost as f64 - mean).abs() <= most,
+        (*lost as f64 - mean).abs() <= most,
         &format!("within {mean:.0} ± {most:.0}, which holds 99.9 % of all seeds (95 %: ± {usual:.0})"),
+    );
+    verdicts
+        .tell(*lost == expected.len() as u64, &format!("the schedule alone loses {} with this seed", expected.len()));
+    // The first packet asks for the address.
+    let datagrams = expected.iter().filter_map(|number| number.checked_sub(1));
+    let expected: BTreeSet<u32> = datagrams.filter(|number| *number < COMPARED).collect();
+    let found: BTreeSet<u32> = missing.iter().copied().collect();
+    let others = found.difference(&expected).count() as u64;
+    verdicts.tell(
+        expected.is_subset(&found) && others <= *dropped_by_receiver,
+        &format!(
+            "of the first {COMPARED} datagrams the {} are missing that the schedule loses, and {others} others",
+            expected.len()
+        ),
     );
 }

@@ -50,9 +50,12 @@ impl Flow {
 pub struct Losses {
     pub arrived: u64,
     pub lost: u64,
-    pub overflowed: u64,
-    /// Numbers of the datagrams that did not arrive, of the first ones.
-    pub numbers: Vec<u32>,
+    /// Not handed on, and not lost by chance.
+    pub failed: u64,
+    /// Numbers of the datagrams that were not received, of the first [`COMPARED`].
+    pub missing: Vec<u32>,
+    /// Datagrams that came faster than they were received.
+    pub dropped_by_receiver: u64,
 }
 
 /// Round trips of single datagrams.
@@ -160,7 +163,8 @@ pub fn losses(packets: u64) -> Result<Losses> {
     let lossy = Settings { loss: 0.01, ..Settings::default() };
     let path = Path::with_line([lossy, Settings::default()])?;
     let [near, far] = sockets(&path)?;
-    sys::socket::set_int(&far, sys::socket::SO_RCVBUF, 4 << 20)?;
+    // More than an ordinary user may have; without it some are dropped and counted.
+    let _ = sys::socket::set_int(&far, sys::socket::SO_RCVBUFFORCE, 16 << 20);
     let to = far.local_addr()?;
     let receiver = thread::spawn(move || received(&far, packets));
     near.connect(to)?;
@@ -174,13 +178,24 @@ pub fn losses(packets: u64) -> Result<Losses> {
     }
     let has = receiver.join().map_err(|_| anyhow::anyhow!("the receiver failed"))?;
     let counters = &(path.report)().directions[0];
-    let numbers = (0..COMPARED.min(packets as u32)).filter(|number| !has[*number as usize]).collect();
     Ok(Losses {
         arrived: counters.arrived.packets,
         lost: counters.lost.packets,
-        overflowed: counters.overflowed.packets + counters.missed_packets + counters.refused.packets,
-        numbers,
+        failed: counters.overflowed.packets + counters.missed_packets + counters.refused.packets,
+        missing: (0..COMPARED.min(packets as u32)).filter(|number| !has[*number as usize]).collect(),
+        dropped_by_receiver: path.gap.hosts[1].run(receive_buffer_errors)?,
     })
+}
+
+/// Datagrams that found their socket full, in the calling thread's network namespace (`RcvbufErrors` in proc_net_snmp).
+fn receive_buffer_errors() -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/net/snmp")?;
+    let mut lines = text.lines().filter(|line| line.starts_with("Udp:"));
+    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+    let (_, value) =
+        pairs.find(|(name, _)| *name == "RcvbufErrors").context("the kernel does not count RcvbufErrors")?;
+    Ok(value.parse()?)
 }
 
 fn received(socket: &UdpSocket, packets: u64) -> Vec<bool> {
