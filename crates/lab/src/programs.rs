@@ -73,20 +73,21 @@ fn keep(parent: u32) -> std::io::Result<()> {
     die_with_parent(parent)?;
     unshare(&[Kind::Pid])?;
     let mut command = Command::new("/proc/self/exe");
-    command.args([PROGRAMS_VERB, FIRST]).stdin(Stdio::null()).stdout(Stdio::null());
+    command.args([PROGRAMS_VERB, FIRST]).stdin(Stdio::piped()).stdout(Stdio::null());
     let mut first = command.spawn()?;
+    // To wait for a child closes its input, unless it is taken.
+    let _input = first.stdin.take();
     let mut output = std::io::stdout().lock();
     writeln!(output, "{}", first.id())?;
     output.flush()?;
     first.wait().map(drop)
 }
 
-/// The first process of the namespace: leaves nothing of those that end, and ends with the keeper.
+/// The first process of the namespace: leaves nothing of those that end, and ends with the keeper, which holds its input.
+/// Its parent is outside of its namespace and has no number there, so it could not see by that number that the keeper had
+/// ended before it asked to die with it.
 fn first() -> std::io::Result<()> {
-    // Its parent is outside of its namespace, where it has no number.
     die_with_parent(0)?;
     ignore(Ignored::Child);
-    loop {
-        std::thread::park();
-    }
+    std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()).map(drop)
 }
