@@ -4,14 +4,14 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use model::conditions::Workload;
 use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
 use probe::{Between, Socket};
 use traffic::{Control, Flow, Phase, Sent};
-use wire::{FromAgent, Prepare, SentCounts};
+use wire::{FromAgent, Part, Prepare, SentCounts};
 
 use crate::keeping::Keeping;
 use crate::knobs::Knobs;
@@ -24,6 +24,10 @@ use crate::watch::{Command, Crew, Note, Watched};
 
 /// How long an end waits for the controller's next word; the controller's own deadlines are shorter.
 const NEXT_WORD: Duration = Duration::from_secs(60);
+
+/// How long a queue may take to send what it holds, and how often it is looked whether it has.
+const DEPARTING: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(1);
 
 /// What can be done to a run from outside its thread.
 #[derive(Clone)]
@@ -196,6 +200,7 @@ impl End {
         let sent = crew.told_sent(NEXT_WORD)?;
         crew.await_ends(|_| true)?;
         let flows = crew.flows();
+        self.await_departures(&flows);
         let mut parts: Vec<PartRecord> =
             in_force.into_iter().zip(flows).enumerate().map(|(part, left)| self.part(part, left, &sent)).collect();
         if parts.is_empty() {
@@ -220,6 +225,21 @@ impl End {
             samples: watched.samples,
             idle: None,
         })
+    }
+
+    /// Waits until the kernel has let go of the datagrams that this end sent: a queue that paces or delays still holds some,
+    /// and would drop them where the run's settings are taken back.
+    fn await_departures(&self, flows: &[Vec<Box<dyn Flow>>]) {
+        let deadline = Instant::now() + DEPARTING;
+        let is_sent = |part: &&Part| part.role == Role::Sender && part.conditions.workload == Workload::UdpStream;
+        let of_parts = self.prepare.parts.iter().zip(flows).filter(|(part, _)| is_sent(part));
+        for handle in of_parts.flat_map(|(_, flows)| flows).filter_map(|flow| flow.handle().ok()) {
+            while sys::socket::memory(&handle).is_ok_and(|memory| memory.send_allocated_bytes > 0)
+                && Instant::now() < deadline
+            {
+                thread::sleep(LOOK);
+            }
+        }
     }
 
     /// Messages of each flow that this end sent.

@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::Found;
 use crate::vm::inside::guest::bitcost;
 
-/// By how many percent the rate of a second may differ from the one asked for. A packet is a thousandth here or less.
-const TOLERANCE_PCT: f64 = 1.0;
+/// By how many percent the rate of a second may differ from the one asked for: a sender wakes when half of its buffer is
+/// free, 46 datagrams of 2500.
+const TOLERANCE_PCT: f64 = 2.0;
 
 /// What is in force of this name at the sender.
 fn in_force<'a>(run: &'a Value, name: &str) -> Option<&'a str> {
@@ -25,15 +26,22 @@ fn check(run: &Value, wanted: &[(&str, &str)]) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn datagrams() -> Result<Found> {
-    let words = ["--topology", "pair", "-l", "1000", "-b", "20M", "-t", "1s", "--qdisc", "sender: fq", "--json"];
+/// Datagrams of 1000 bytes for a second at this rate: by how many percent it was missed, where none was lost.
+fn paced(rate: &str) -> Result<f64> {
+    let words = ["--topology", "pair", "-l", "1000", "-b", rate, "-t", "1s", "--qdisc", "sender: fq", "--json"];
     let run = bitcost(&[&["test", "udp"][..], &words].concat())?.json()?;
     check(&run, &[("qdisc.kind", "fq")])?;
-    let error = run["metrics"]["rate_error_pct"].as_f64().unwrap_or(f64::NAN);
     let lost = run["metrics"]["loss_pct"].as_f64().unwrap_or(f64::NAN);
-    ensure!(error.abs() <= TOLERANCE_PCT, "the rate is {error:.3} % off");
-    ensure!(lost == 0.0, "{lost} % were lost");
+    ensure!(lost == 0.0, "{lost} % were lost at {rate}");
     ensure!(run["sender"]["flows"][0]["pacing"].is_null(), "the sender paced itself, by sleeping");
+    Ok(run["metrics"]["rate_error_pct"].as_f64().unwrap_or(f64::NAN))
+}
+
+pub(super) fn datagrams() -> Result<Found> {
+    let error = paced("20M")?;
+    ensure!(error.abs() <= TOLERANCE_PCT, "the rate is {error:.3} % off");
+    // What fq holds when the window ends takes 160 ms here.
+    paced("4M")?;
     Ok(Found::Holds(format!("20 Mbit/s asked, {error:+.3} %; none lost; the sender did not sleep")))
 }
 
