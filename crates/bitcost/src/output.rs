@@ -16,7 +16,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes bytes as they are.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     output.write_all(bytes).and_then(|()| output.flush()).map_err(|error| match error.kind() {

@@ -97,13 +97,20 @@ fn verdicts_over_recorded_noise_are_seldom_wrong() {
         for blocks in [5, 10] {
             let Rates { same, wrong, found } = rates(&noise, blocks, in_blocks);
             println!("| {name} | {spread:.1} % | {blocks} | {same:.0} % | {wrong:.1} % | {found:.0} % |");
-            assert!(wrong <= 5.0, "{name}, {blocks} blocks: {wrong} % are wrong");
-            if spread < 2.5 {
-                let least = if blocks == 5 { 60.0 } else { 95.0 };
-                assert!(same.min(found) >= least, "{name}, {blocks} blocks: same {same} %, found {found} %");
-            }
+            let most = if blocks == 5 { 8.0 } else { 5.0 };
+            assert!(wrong <= most, "{name}, {blocks} blocks: {wrong} % are wrong");
+            let (least_same, least_found) = match spread {
+                ..2.05 => (95.0, 90.0),
+                ..2.5 if blocks == 10 => (95.0, 95.0),
+                ..2.5 => (85.0, 80.0),
+                _ => (0.0, 0.0),
+            };
+            assert!(
+                same >= least_same && found >= least_found,
+                "{name}, {blocks} blocks: same {same} %, found {found} %"
+            );
             let apart = rates(&noise, blocks, stats::change);
-            assert!(apart.wrong <= 5.0, "{name}, executions of {blocks} runs: {} % are wrong", apart.wrong);
+            assert!(apart.wrong <= most, "{name}, executions of {blocks} runs: {} % are wrong", apart.wrong);
         }
     }
 }

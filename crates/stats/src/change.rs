@@ -1,7 +1,7 @@
 //! By how much one set of values differs from another: the Hodges–Lehmann shift of their logarithms, with an interval by ranks.
 //!
 //! The interval is that of the rank tests of Wilcoxon (Lehmann, "Nonparametrics", chapters 2 and 4), which hold for noise of every
-//! shape: two modes, outliers. Where a side has too few values for a rank test at 5 % it is Student's.
+//! shape: two modes, outliers. Of few values ranks bound a shift poorly; there it is Student's about the shift.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -13,6 +13,9 @@ const MISSES: f64 = 0.05;
 
 /// With more values on a side only so many, evenly chosen by rank, stand for them: the shift needs every pair.
 const MOST: usize = 200;
+
+/// From this many values on a side on, ranks bound the shift about as well as Student's interval does in steady noise.
+const RANKS_FROM: usize = 8;
 
 /// From this correlation of both sides on, what blocks do to both is taken off by pairing. Below it pairing would cost more
 /// than it takes off: half of what is known of the spread.
@@ -33,10 +36,9 @@ pub fn paired_change(pairs: &[(f64, f64)]) -> Option<Interval> {
     for (place, a) in differences.iter().enumerate() {
         means.extend(differences[place..].iter().map(|b| (a + b) / 2.0));
     }
-    let rank = rank_within(&signed_ranks(differences.len()), 2_f64.powi(differences.len() as i32));
-    let student =
-        || student(mean(&differences), squares(&differences), differences.len() - 1, 1.0 / differences.len() as f64);
-    interval(means, rank, student)
+    let count = differences.len();
+    let rank = rank_within(&signed_ranks(count), 2_f64.powi(count as i32));
+    interval(means, rank, || student(squares(&differences), count - 1, 1.0 / count as f64))
 }
 
 /// The ratio new ÷ old where each was measured by itself: the middle of the ratios of every new value to every old one.
@@ -50,34 +52,30 @@ pub fn change(old: &[f64], new: &[f64]) -> Option<Interval> {
     }
     let (count_old, count_new) = (old.len() as f64, new.len() as f64);
     let ways = (1..=old.len()).map(|i| (count_new + i as f64) / i as f64).product();
-    let rank = rank_within(&rank_sums(old.len(), new.len()), ways);
+    let rank = rank_within(&rank_sums(old.len(), new.len()), ways).filter(|_| old.len().min(new.len()) >= RANKS_FROM);
     let freedom = old.len() + new.len() - 2;
     let per_value = 1.0 / count_old + 1.0 / count_new;
-    interval(differences, rank, || student(mean(&new) - mean(&old), squares(&old) + squares(&new), freedom, per_value))
+    interval(differences, rank, || student(squares(&old) + squares(&new), freedom, per_value))
 }
 
-/// The middle of the shifts, between those of this rank from below and from above; where there is no rank, what `otherwise` says.
-fn interval(
-    mut shifts: Vec<f64>,
-    rank: Option<usize>,
-    otherwise: impl FnOnce() -> Option<(f64, f64)>,
-) -> Option<Interval> {
+/// The middle of the shifts, between those of this rank from below and from above; where there is no rank, as far to both sides as
+/// `otherwise` says.
+fn interval(mut shifts: Vec<f64>, rank: Option<usize>, otherwise: impl FnOnce() -> Option<f64>) -> Option<Interval> {
     shifts.sort_by(f64::total_cmp);
     let value = quantile_in_place(&mut shifts, 0.5)?;
     shifts.sort_by(f64::total_cmp);
     let bounds = match rank {
         Some(rank) => Some((shifts[rank], shifts[shifts.len() - 1 - rank])),
-        None => otherwise().map(|(low, high)| (low.min(value), high.max(value))),
+        None => otherwise().map(|reach| (value - reach, value + reach)),
     };
     let (low, high) = bounds.unzip();
     Some(Interval { value: value.exp(), low: low.map(f64::exp), high: high.map(f64::exp) })
 }
 
-/// Student's interval of a mean with these squares about it; absent without a degree of freedom.
-fn student(mean: f64, squares: f64, freedom: usize, per_value: f64) -> Option<(f64, f64)> {
+/// Half of Student's interval of a mean with these squares about it; absent without a degree of freedom.
+fn student(squares: f64, freedom: usize, per_value: f64) -> Option<f64> {
     let distribution = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;
-    let reach = distribution.inverse_cdf(1.0 - MISSES / 2.0) * (squares / freedom as f64 * per_value).sqrt();
-    Some((mean - reach, mean + reach))
+    Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * (squares / freedom as f64 * per_value).sqrt())
 }
 
 /// In how many of the ways to mix two sides the sum of pairs in which the one is smaller is 0, 1, 2 …, up to half of all
