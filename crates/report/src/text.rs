@@ -98,6 +98,8 @@ pub fn head(summary: &Summary) -> Vec<String> {
     let study = &summary.study;
     let spread = if summary.cells.iter().any(|cell| cell.runs > 1) {
         "Medians over runs, in brackets their 95 % bootstrap intervals."
+    } else if summary.cells.iter().all(|cell| cell.runs == 0) {
+        "No run has a result, so there are no figures."
     } else {
         "One run says nothing about the spread, so there are no intervals."
     };

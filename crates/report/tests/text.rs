@@ -243,3 +243,12 @@ fn tables_fold_where_the_page_is_narrow() {
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 10 && rows.iter().all(|row| row.chars().count() <= 50), "{text}");
 }
+
+#[test]
+fn an_execution_without_a_result_says_so() {
+    for made in [|| Made::Missing, || Made::Failed(FailureKind::Failed, "an end hung")] {
+        let text = text(&log(STUDY, 2, |_, _| made()));
+        assert!(text.contains("No run has a result, so there are no figures."), "{text}");
+        assert!(!text.contains("One run says nothing"), "{text}");
+    }
+}
