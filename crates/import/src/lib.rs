@@ -65,8 +65,17 @@ impl Found {
         self.levels.insert(factor.to_owned(), label);
     }
 
+    /// A number such as `1e999` says nothing, and JSON has no word for it: what it is of stays absent.
+    fn drop_infinite(&mut self) {
+        self.run.figures.retain(|_, value| value.is_finite());
+        self.run.intervals.retain(|interval| interval.begin_s.is_finite() && interval.end_s.is_finite());
+        for interval in &mut self.run.intervals {
+            interval.figures.retain(|_, value| value.is_finite());
+        }
+    }
+
     fn figure(&mut self, metric: &str, value: Option<f64>) {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
+        if let Some(value) = value {
             self.run.figures.insert(metric.to_owned(), value);
         }
     }
@@ -92,7 +101,11 @@ impl Format {
     /// # Errors
     /// What is wrong with it, and how much could be read.
     pub fn read(&self, file: &str, text: &str) -> Result<Vec<Found>, String> {
-        (self.read)(file, text)
+        let mut all = (self.read)(file, text)?;
+        for found in &mut all {
+            found.drop_infinite();
+        }
+        Ok(all)
     }
 }
 

@@ -12,7 +12,7 @@ const CUTS: usize = 40;
 const CHANGES: usize = 60;
 
 /// Words that stand for what programs print when something is odd.
-const ODD: [&str; 5] = ["-1e999,\"=\n", "18446744073709551615", "-nan", "\n\n", "{\"a\":["];
+const ODD: [&str; 6] = ["e999", "-1e999,\"=\n", "18446744073709551615", "-nan", "\n\n", "{\"a\":["];
 
 /// Every fixture, packed ones unpacked as well.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
@@ -58,6 +58,24 @@ fn must_make_a_log(name: &str, runs: Vec<Found>) {
     let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("{name}: no begin") };
     if let Err(error) = Study::parse("x.toml", study_text) {
         panic!("{name}: {error}\n{study_text}");
+    }
+    for event in &events {
+        let written = serde_json::to_string(event).expect("is written");
+        if let Err(error) = serde_json::from_str::<Event>(&written) {
+            panic!("{name}: {error}: {written}");
+        }
+    }
+}
+
+#[test]
+fn a_number_without_bound_says_nothing() {
+    let text = std::fs::read_to_string("tests/fixtures/nuttcp/nuttcp-tcp-intervals.txt").expect("reads");
+    let words: Vec<&str> = text.split(' ').filter(|word| word.parse::<f64>().is_ok()).collect();
+    for word in words {
+        let odd = text.replacen(word, &format!("{word}e5001"), 1);
+        if let Ok(runs) = read("odd", odd.as_bytes()) {
+            must_make_a_log(word, runs);
+        }
     }
 }
 
