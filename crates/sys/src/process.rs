@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::namespace::{Kind, enter};
 
@@ -98,9 +98,10 @@ pub fn kill(watched: impl AsFd) -> io::Result<()> {
     Ok(rustix::process::pidfd_send_signal(watched, Signal::KILL)?)
 }
 
-/// The process id of the process that started this one, or of the one that took its place when it ended.
+/// The process id of the process that started this one, or of the one that took its place when it ended; 0 where that is outside of
+/// this one's PID namespace (getppid(2), pid_namespaces(7)).
 pub fn parent() -> u32 {
-    getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
+    std::os::unix::process::parent_id()
 }
 
 /// Waits until one of two files has something to read or has ended, or `timeout` has passed (poll(2)).
