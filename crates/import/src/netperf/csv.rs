@@ -3,10 +3,12 @@
 use crate::Found;
 use crate::columns::{is_known, plain, take};
 
-/// A line of which most names are known begins a table.
-fn header(line: &str) -> Option<Vec<String>> {
+/// The names of a line of which most are known: it begins a table.
+fn header(line: &str, names: &[String]) -> Option<Vec<String>> {
     // A command line among the values names selectors too.
-    let names = fields(line).filter(|_| !line.contains('"'))?;
+    if line.contains('"') {
+        return None;
+    }
     let known = names.iter().filter(|name| is_known(name)).count();
     (names.len() > 1 && known >= 2 && known * 3 >= names.len()).then(|| names.iter().map(|name| plain(name)).collect())
 }
@@ -18,7 +20,7 @@ fn fields(line: &str) -> Option<Vec<String>> {
 }
 
 pub(crate) fn is(text: &str) -> bool {
-    text.lines().take(50).any(|line| header(line).is_some())
+    text.lines().take(50).any(|line| fields(line).is_some_and(|names| header(line, &names).is_some()))
 }
 
 /// A header that comes again, as in outputs joined together, begins another table.
@@ -30,11 +32,11 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
             (test, names) = (Some(name), Vec::new());
             continue;
         }
-        if let Some(header) = header(line) {
+        let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else { continue };
+        if let Some(header) = header(line, &values) {
             names = header;
             continue;
         }
-        let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else { continue };
         // netperf ends a row with a comma more where the last value is empty.
         while values.len() > names.len() && values.last().is_some_and(String::is_empty) {
             values.pop();
