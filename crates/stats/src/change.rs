@@ -62,12 +62,9 @@ pub fn change(old: &[f64], new: &[f64]) -> Option<Interval> {
 /// `otherwise` says.
 fn interval(mut shifts: Vec<f64>, rank: Option<usize>, otherwise: impl FnOnce() -> Option<f64>) -> Option<Interval> {
     shifts.sort_by(f64::total_cmp);
+    let ranked = rank.map(|rank| (shifts[rank], shifts[shifts.len() - 1 - rank]));
     let value = quantile_in_place(&mut shifts, 0.5)?;
-    shifts.sort_by(f64::total_cmp);
-    let bounds = match rank {
-        Some(rank) => Some((shifts[rank], shifts[shifts.len() - 1 - rank])),
-        None => otherwise().map(|reach| (value - reach, value + reach)),
-    };
+    let bounds = ranked.or_else(|| otherwise().map(|reach| (value - reach, value + reach)));
     let (low, high) = bounds.unzip();
     Some(Interval { value: value.exp(), low: low.map(f64::exp), high: high.map(f64::exp) })
 }
