@@ -123,7 +123,7 @@ impl Rtnl {
         asked: impl Fn(&str) -> String,
     ) -> Result<Vec<Reply>, Error> {
         let answer = self.connection.request("", message);
-        answer.map_err(|error| error.asking(asked(&self.name(index))))
+        self.naming(index, answer, asked)
     }
 
     /// As [`Rtnl::request_of`], for a list.
@@ -134,6 +134,15 @@ impl Rtnl {
         asked: impl Fn(&str) -> String,
     ) -> Result<Vec<Reply>, Error> {
         let answer = self.connection.dump("", message);
+        self.naming(index, answer, asked)
+    }
+
+    fn naming(
+        &mut self,
+        index: u32,
+        answer: Result<Vec<Reply>, Error>,
+        asked: impl Fn(&str) -> String,
+    ) -> Result<Vec<Reply>, Error> {
         answer.map_err(|error| error.asking(asked(&self.name(index))))
     }
 
