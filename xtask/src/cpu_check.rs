@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use metrics::{RunView, attribute};
 use model::conditions::Conditions;
-use model::record::{EndRecord, IdleBaseline, OffloadsInForce, PhaseCounts, Role, Sample, ThreadKind, ThreadTime};
+use model::record::{EndRecord, IdleBaseline, Role, Sample, ThreadKind, ThreadTime};
 use probe::cpu::{CpuProbe, ticks_per_second};
 use probe::schedstat::ThreadProbe;
 use sys::clock::{monotonic_ns, sleep_until};
@@ -213,20 +213,11 @@ fn thread_time(id: i32) -> Option<ThreadTime> {
 fn record(samples: Vec<Sample>, idle: Option<IdleBaseline>) -> EndRecord {
     EndRecord {
         role: Role::Sender,
-        in_force: Vec::new(),
-        offloads: OffloadsInForce::default(),
-        pinned_cpus: Vec::new(),
         window_begin_ns: samples[0].at_ns,
         window_end_ns: samples[1].at_ns,
-        counts: PhaseCounts::default(),
-        sequence: None,
-        tcp_info: None,
-        latency: None,
-        flows: Vec::new(),
-        beside: Vec::new(),
-        self_cost: None,
         ticks_per_second: ticks_per_second(),
         samples,
         idle,
+        ..EndRecord::default()
     }
 }

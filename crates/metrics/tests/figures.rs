@@ -3,8 +3,8 @@
 use metrics::{METRICS, Method, RunView, attribute, metric};
 use model::conditions::{Conditions, Workload};
 use model::record::{
-    Arrivals, Counts, CpuTicks, DelayVariation, EndRecord, FlowRecord, InForce, Latency, OffloadsInForce, Pacing,
-    PhaseCounts, Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind, ThreadTime,
+    Arrivals, Counts, CpuTicks, DelayVariation, EndRecord, FlowRecord, InForce, Latency, Pacing, PhaseCounts, Role,
+    Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind, ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -32,21 +32,13 @@ fn record(role: Role, bytes: u64, load: Load) -> EndRecord {
     let counts = Counts { calls: bytes / 2048, messages: bytes / 1024, bytes, ..Counts::default() };
     EndRecord {
         role,
-        in_force: Vec::new(),
-        offloads: OffloadsInForce::default(),
         pinned_cpus: vec![u32::from(role == Role::Receiver)],
         window_begin_ns: 5_000_000_000,
         window_end_ns: 7_000_000_000,
         counts: PhaseCounts { outside: Counts::default(), measured: counts },
-        sequence: None,
-        tcp_info: None,
-        latency: None,
-        flows: Vec::new(),
-        beside: Vec::new(),
-        self_cost: None,
-        idle: None,
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])), sample(7_000_000_000, ticks(&load))],
+        ..EndRecord::default()
     }
 }
 

@@ -3,8 +3,7 @@
 use metrics::{METRICS, Method, RunView, attribute, metric, parts};
 use model::conditions::{Conditions, Direction, Workload};
 use model::record::{
-    Counts, EndRecord, FlowRecord, Latency, OffloadsInForce, PartRecord, PartSample, PhaseCounts, Role, Sample,
-    ThreadKind, ThreadTime,
+    Counts, EndRecord, FlowRecord, Latency, PartRecord, PartSample, PhaseCounts, Role, Sample, ThreadKind, ThreadTime,
 };
 
 const KIB: u64 = 1024;
@@ -36,21 +35,14 @@ fn flow(bytes: u64, messages: u64) -> FlowRecord {
 fn record(role: Role, flows: Vec<FlowRecord>, beside: Vec<PartRecord>, samples: Vec<Sample>) -> EndRecord {
     EndRecord {
         role,
-        in_force: Vec::new(),
-        offloads: OffloadsInForce::default(),
-        pinned_cpus: Vec::new(),
         window_begin_ns: 1_000_000_000,
         window_end_ns: 3_000_000_000,
         counts: FlowRecord::sum(&flows).counts,
-        sequence: None,
-        tcp_info: None,
-        latency: None,
         flows,
         beside,
-        self_cost: None,
-        idle: None,
         ticks_per_second: 100,
         samples,
+        ..EndRecord::default()
     }
 }
 

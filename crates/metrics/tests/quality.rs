@@ -2,9 +2,7 @@
 
 use metrics::{Method, RunView, Weak, attribute, marks, metric};
 use model::conditions::{Conditions, Workload};
-use model::record::{
-    Counts, CpuTicks, EndRecord, IdleBaseline, OffloadsInForce, PhaseCounts, Role, Sample, ThreadKind, ThreadTime,
-};
+use model::record::{Counts, CpuTicks, EndRecord, IdleBaseline, PhaseCounts, Role, Sample, ThreadKind, ThreadTime};
 
 /// CPUs that were busy for these hundredths of a second of `of`, half of it in soft interrupts.
 fn cpus(busy: [u64; 2], of: u64) -> Vec<CpuTicks> {
@@ -27,21 +25,13 @@ fn record(role: Role, busy: [u64; 2]) -> EndRecord {
     let own_ns = busy[if role == Role::Sender { 0 } else { 1 }] * 10_000_000;
     EndRecord {
         role,
-        in_force: Vec::new(),
-        offloads: OffloadsInForce::default(),
         pinned_cpus: vec![u32::from(role == Role::Receiver)],
         window_begin_ns: 5_000_000_000,
         window_end_ns: 7_000_000_000,
         counts: PhaseCounts { measured: Counts { bytes, messages: 1, ..Counts::default() }, ..PhaseCounts::default() },
-        sequence: None,
-        tcp_info: None,
-        latency: None,
-        flows: Vec::new(),
-        beside: Vec::new(),
-        self_cost: None,
         ticks_per_second: 100,
         samples: vec![sample(5_000_000_000, cpus([0, 0], 0), 0), sample(7_000_000_000, cpus(busy, 200), own_ns)],
-        idle: None,
+        ..EndRecord::default()
     }
 }
 

@@ -18,10 +18,11 @@ pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
 pub use crate::tcp_info::TcpInfo;
 
 /// The part that an end plays in a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Makes the traffic.
+    #[default]
     Sender,
     /// Takes it.
     Receiver,
@@ -85,7 +86,7 @@ pub struct IdleBaseline {
 
 /// Everything that one end knows about a run. What it says of traffic is of the run's first part; other
 /// parts are in [`EndRecord::beside`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
     /// Which end: what it plays in the run's first part.
     pub role: Role,

@@ -84,24 +84,17 @@ pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndRecord {
     let measured = Counts { calls: messages, messages, bytes, ..Counts::default() };
     EndRecord {
         role,
-        in_force: Vec::new(),
         offloads: OffloadsInForce { device: "veth".into(), ..OffloadsInForce::default() },
-        pinned_cpus: Vec::new(),
         window_begin_ns: 1_000_000_000,
         window_end_ns: 3_000_000_000,
         counts: PhaseCounts { outside: Counts::default(), measured },
-        sequence: None,
         tcp_info: cell
             .conditions
             .segment_bytes()
             .map(|size| TcpInfo { snd_mss_bytes: Some(size), ..TcpInfo::default() }),
-        latency: None,
-        flows: Vec::new(),
-        beside: Vec::new(),
-        self_cost: None,
-        idle: None,
         ticks_per_second: 100,
         samples: vec![sample(1_000_000_000, 0, 0), sample(3_000_000_000, cpu_ms, 2000 - cpu_ms)],
+        ..EndRecord::default()
     }
 }
 
