@@ -125,7 +125,7 @@ impl Look {
         let is_flat = matches!(format, Format::Csv | Format::Parquet);
         let rows = self.rows.or(is_flat.then_some(Rows::Runs));
         if format == Format::Html {
-            return verbs::report::render(logs, None).map(String::into_bytes);
+            return verbs::report::render(logs, None, threshold).map(String::into_bytes);
         }
         let executions = opened::executions(logs)?;
         let executions = &executions[..];

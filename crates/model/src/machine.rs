@@ -79,7 +79,8 @@ impl HostDescription {
         compare("driver", maybe(&was.driver), maybe(&is.driver));
         compare("MTU", was.mtu_bytes.to_string(), is.mtu_bytes.to_string());
         compare("qdiscs", was.qdiscs.join(" "), is.qdiscs.join(" "));
-        compare("threaded NAPI", format!("{:?}", was.napi_threaded), format!("{:?}", is.napi_threaded));
+        let switch = |on: Option<bool>| on.map_or("absent", |on| if on { "on" } else { "off" }).to_owned();
+        compare("threaded NAPI", switch(was.napi_threaded), switch(is.napi_threaded));
         compare_maps("feature", &was.features, &is.features, &mut found);
         compare_maps("sysctl", &other.sysctls, &self.sysctls, &mut found);
         found

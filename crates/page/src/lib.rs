@@ -1,6 +1,7 @@
 //! From executions to one HTML file that needs nothing beside itself: the answer, tables, pictures, and how it was measured.
 
 mod answer;
+mod changes;
 mod course;
 mod explained;
 mod hosts;
@@ -11,6 +12,7 @@ mod script;
 mod section;
 mod statements;
 
+use report::compare::of_study;
 use report::frame::{Execution, Table, csv, runs_table};
 
 pub use explained::explanation;
@@ -45,8 +47,9 @@ const SCRIPT: &str = include_str!("page.js");
 /// No address may be loaded from, whatever the page holds.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// The page. Every execution has a chapter of its own, with where its log came from.
-pub fn page(executions: &[(Execution, Source)], maker: &Maker) -> String {
+/// The page. Every execution has a chapter of its own, with where its log came from; of several, the first is compared with each
+/// other one before. From `threshold_pct` per cent on a change is better or worse.
+pub fn page(executions: &[(Execution, Source)], threshold_pct: f64, maker: &Maker) -> String {
     let mut page = Html::default();
     let title = match executions {
         [(one, _)] => one.summary.study.title.clone(),
@@ -54,8 +57,10 @@ pub fn page(executions: &[(Execution, Source)], maker: &Maker) -> String {
     };
     head(&mut page, &title);
     let mut drawn = 0;
+    let compared: Vec<&Execution> = executions.iter().map(|(execution, _)| execution).collect();
+    changes::chapter(&mut page, &changes::between(&compared, threshold_pct), &mut drawn);
     for (execution, source) in executions {
-        chapter(&mut page, execution, source, &mut drawn);
+        chapter(&mut page, execution, source, threshold_pct, &mut drawn);
     }
     foot(&mut page, maker);
     page.raw("</main>\n");
@@ -75,13 +80,16 @@ fn head(page: &mut Html, title: &str) {
     page.raw("<main id=\"top\">\n");
 }
 
-fn chapter(page: &mut Html, execution: &Execution, source: &Source, drawn: &mut usize) {
+fn chapter(page: &mut Html, execution: &Execution, source: &Source, threshold_pct: f64, drawn: &mut usize) {
     let study = &execution.summary.study;
     page.raw("<article>\n<header>\n").element("p", "kicker", &study.name).element("h1", "", &study.title);
     page.element("p", "question", &study.question).raw("</header>\n");
     section::answer(page, execution);
     course::why(page, &execution.summary);
     section::tables(page, execution);
+    if let Some(comparison) = of_study(execution, threshold_pct) {
+        changes::section(page, &comparison, drawn);
+    }
     course::seconds(page, &execution.summary);
     statements::section(page, execution);
     statements::figures(page, &execution.summary);

@@ -6,7 +6,7 @@ use model::imported::ImportedInterval;
 use model::machine::HostDescription;
 use model::record::Role;
 use model::study::check::{Claim, Figure, Levels};
-use model::study::{Bars, Expect, Label, Picture, PictureKind, Scale};
+use model::study::{Bars, Compared, Expect, Label, Picture, PictureKind, Scale};
 use page::{Maker, Source, page};
 use report::frame::Execution;
 use report::{CheckSummary, ClaimSummary, Summary, Verdict};
@@ -48,9 +48,15 @@ fn render(events: &[Event]) -> String {
 fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
     let mut summary = Summary::from_events(events).expect("a whole log");
     change(&mut summary);
+    of(vec![Execution { name: HOSTILE.into(), events, summary }])
+}
+
+/// The page of these executions.
+fn of(executions: Vec<Execution>) -> String {
     let source = Source { path: HOSTILE.into(), bytes: 7, sha256: "00ff".into() };
     let maker = Maker { version: "0.1.0".into(), command_line: vec![HOSTILE.into()], at: "now".into() };
-    page(&[(Execution { name: HOSTILE.into(), events, summary }, source)], &maker)
+    let chapters: Vec<_> = executions.into_iter().map(|execution| (execution, source.clone())).collect();
+    page(&chapters, 3.0, &maker)
 }
 
 /// What is outside of scripts' own text.
@@ -198,6 +204,60 @@ fn the_document_stands_beside_our_figures() {
     let curve = plot(&html, 1);
     let signs = curve["data"].as_array().expect("lines").iter().filter(|line| line["mode"] == "markers");
     assert_eq!(signs.map(|line| &line["y"]).collect::<Vec<_>>(), [&serde_json::json!([1820.0])]);
+}
+
+/// Ten runs of each of two sizes, the larger one so many times as fast as 1000 Mbit/s.
+fn sizes(factor: f64) -> Vec<Event> {
+    let speed = |size: i64| if size == 2048 { 1000.0 * factor } else { 1000.0 };
+    let runs = (0..20_i64).map(|number| {
+        let size = 1024 << (number % 2);
+        run(size, speed(size) + number as f64 / 10.0)
+    });
+    log(runs.collect(), "sizes")
+}
+
+#[test]
+fn of_two_executions_the_changes_stand_first() {
+    let logs = [sizes(1.0), sizes(1.5)];
+    let executions = logs.iter().zip(["before", HOSTILE]).map(|(events, name)| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution { name: name.into(), events, summary }
+    });
+    let html = of(executions.collect());
+    assert!(!without_plotly(&html).contains("<img"), "words became markup");
+    let changes = html.find("What changed").expect("a chapter");
+    assert!(changes < html.find("<h2>Answer</h2>").expect("the first execution's own"), "before the others");
+    let tally = html.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
+    assert_eq!(tally, Some("1 better, 1 same."));
+    assert!(html.contains("runs not paired"), "how it was compared");
+    assert_eq!(titles(&html)[0], "Throughput, change.");
+    let points = plot(&html, 0)["data"].as_array().expect("points").clone();
+    let of_verdict = |name: &str| points.iter().find(|points| points["name"] == name).expect("a verdict").clone();
+    assert_eq!(of_verdict("same")["y"], serde_json::json!(["1024"]));
+    let better = of_verdict("better");
+    assert_eq!(better["y"], serde_json::json!(["2048"]));
+    let change = better["x"][0].as_f64().expect("a number");
+    assert!((change - 50.0).abs() < 0.1, "{change}");
+}
+
+#[test]
+fn executions_without_a_common_cell_are_chapters_alone() {
+    let logs = [sizes(1.0), brands()];
+    let executions = logs.iter().map(|events| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution { name: "one".into(), events, summary }
+    });
+    assert!(!of(executions.collect()).contains("What changed"));
+}
+
+#[test]
+fn what_a_study_compares_itself_stands_in_its_chapter() {
+    let html = rendered(&brands(), |summary| {
+        let level = |name: &str| Label::Text(name.into());
+        summary.study.compare = Some(Compared { factor: "brand".into(), old: level("b"), new: level("a") });
+    });
+    assert!(html.contains("<h2>From brand=b to brand=a</h2>"));
+    assert!(html.contains("both sides in the same blocks") && !html.contains("<h1>What changed</h1>"));
 }
 
 #[test]

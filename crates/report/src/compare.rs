@@ -1,10 +1,11 @@
 //! What changed from one set of runs to another: per cell and metric the change in per cent, its interval, and a verdict.
 
+mod hosts;
 mod pairs;
 mod text;
 
 use metrics::{Better, Metric};
-use model::study::Label;
+use model::study::{Label, phrase};
 use stats::Interval;
 
 use crate::frame::Execution;
@@ -13,7 +14,9 @@ use crate::summary::Summary;
 use crate::text::shown_metrics;
 
 pub use pairs::{Pairing, Side, across, within};
-pub use text::{comparison_json, comparison_markdown, comparison_text};
+pub use text::{
+    comparison_json, comparison_lines, comparison_markdown, comparison_method, comparison_tally, comparison_text,
+};
 
 /// From which change in per cent on a metric is better or worse, unless another threshold is named.
 pub const THRESHOLD_PCT: f64 = 3.0;
@@ -34,6 +37,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All, in the order in which they are counted.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Changed, Verdict::CannotTell];
+
     /// The words for people.
     pub fn name(self) -> &'static str {
         match self {
@@ -62,7 +69,7 @@ impl Verdict {
 }
 
 /// A ratio as a change in per cent.
-pub(crate) fn pct(ratio: f64) -> f64 {
+pub fn pct(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
@@ -88,6 +95,13 @@ pub struct ComparedCell {
     pub levels: Vec<(String, Label)>,
     /// One per metric.
     pub changes: Vec<Change>,
+}
+
+impl ComparedCell {
+    /// Its levels in words; `all` where both sides are one cell each.
+    pub fn name(&self) -> String {
+        if self.levels.is_empty() { "all".to_owned() } else { phrase(&self.levels) }
+    }
 }
 
 /// Everything that was compared.
@@ -150,24 +164,4 @@ fn change(
     };
     let verdict = ratio.as_ref().map_or(Verdict::CannotTell, |ratio| Verdict::of(ratio, metric.better, threshold_pct));
     Some(Change { metric, medians, runs: (all_old.len(), all_new.len()), ratio, verdict })
-}
-
-/// What differs between the hosts of two executions, end by end.
-fn host_differences(old: &Execution, new: &Execution) -> Vec<String> {
-    let ends = old.summary.ends.iter().flat_map(|was| {
-        let is = new.summary.ends.iter().find(|end| end.role == was.role);
-        let found = is.map(|is| (is.role, is.host.differences(&was.host)));
-        found
-            .into_iter()
-            .flat_map(|(role, found)| found.into_iter().map(move |found| format!("{}: {found}", role.name())))
-    });
-    let mut found: Vec<String> = ends.collect();
-    if old.summary.lab != new.summary.lab {
-        found.insert(0, format!("lab: was {}, is {}", lab(old), lab(new)));
-    }
-    found
-}
-
-fn lab(execution: &Execution) -> String {
-    execution.summary.lab.as_ref().map_or("none".to_owned(), |lab| serde_json::json!(lab).to_string())
 }

@@ -15,7 +15,8 @@ pub struct Judging {
     pub fail_on: Option<String>,
 }
 
-fn threshold(text: &str) -> Result<f64, String> {
+/// A share in per cent as it is written, with or without its sign.
+pub fn threshold(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     let possible = number.filter(|number: &f64| (0.1..=100.0).contains(number));
     possible.ok_or_else(|| format!("`{text}` is no threshold; allowed: 0.1 to 100 (per cent)"))

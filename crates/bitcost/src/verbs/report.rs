@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use model::units::parse_rate;
 use page::{Maker, Source};
+use report::compare::THRESHOLD_PCT;
 
+use super::judging::threshold;
 use crate::failure::Failure;
 use crate::opened::Opened;
 use crate::output;
@@ -12,7 +14,7 @@ use crate::output;
 /// Which executions, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The execution's folder; several become chapters of one file
+    /// The execution's folder; several become chapters of one file, and the first is compared with each other one
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// The file; `-` is standard output [default: report.html in the first folder]
@@ -22,12 +24,15 @@ pub struct Arguments {
     /// against message size [default: the rate of the lab's narrowest link, where it has one]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     link_rate: Option<u64>,
+    /// From which change on a metric is called better or worse, in per cent, where executions are compared
+    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
+    threshold: f64,
 }
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    let html = render(&logs, arguments.link_rate)?;
+    let html = render(&logs, arguments.link_rate, arguments.threshold)?;
     let default = || logs[0].log.folder.join("report.html");
     let path = arguments.out.clone().unwrap_or_else(default);
     if path.as_os_str() == "-" {
@@ -39,11 +44,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&path.display().to_string())
 }
 
-/// The page of these logs; the link's rate in bit/s, where one is told.
+/// The page of these logs; the link's rate in bit/s, where one is told; from which change in per cent on a metric is better or
+/// worse.
 ///
 /// # Errors
 /// Usage, when one holds no study or no plan.
-pub fn render(logs: &[Opened], link_rate_bps: Option<u64>) -> Result<String, Failure> {
+pub fn render(logs: &[Opened], link_rate_bps: Option<u64>, threshold_pct: f64) -> Result<String, Failure> {
     let mut chapters = Vec::new();
     for opened in logs {
         let (bytes, sha256) = store::fingerprint(&opened.log)?;
@@ -57,5 +63,5 @@ pub fn render(logs: &[Opened], link_rate_bps: Option<u64>) -> Result<String, Fai
         command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         at: drive::now(),
     };
-    Ok(page::page(&chapters, &maker))
+    Ok(page::page(&chapters, threshold_pct, &maker))
 }

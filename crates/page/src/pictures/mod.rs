@@ -1,6 +1,7 @@
 //! The pictures: one call per kind over the frame of an execution.
 
 mod boxes;
+mod changes;
 mod cost;
 mod cpus;
 mod curve;
@@ -18,6 +19,7 @@ use model::study::{Picture as Wanted, PictureKind as Kind, Scale};
 use plotly::common::Title;
 use plotly::layout::{Axis, AxisType, Legend, Margin};
 use plotly::{Layout, Plot};
+use report::compare::Comparison;
 use report::frame::{Execution, Table, csv};
 use report::{CellSummary, Status, shown_metrics};
 use serde_json::Value;
@@ -88,6 +90,12 @@ pub(crate) fn all(execution: &Execution, first: usize) -> Vec<Picture> {
         }
     }
     pictures
+}
+
+/// A picture per metric of a comparison. Their names begin at a number.
+pub(crate) fn of_changes(comparison: &Comparison, first: usize) -> Vec<Picture> {
+    let drawn = changes::draw(comparison).into_iter().enumerate();
+    drawn.map(|(place, drawn)| finish(first + place, "Changes", drawn)).collect()
 }
 
 fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use metrics::Metric;
 use model::study::Label;
 
-use super::{ComparedCell, Comparison, change, host_differences};
+use super::hosts::host_differences;
+use super::{ComparedCell, Comparison, change};
 use crate::frame::Execution;
 use crate::rows::RunRow;
 use crate::summary::CellSummary;

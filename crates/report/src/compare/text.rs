@@ -1,4 +1,4 @@
-//! A comparison as text, as Markdown and as JSON.
+//! A comparison as text, as Markdown, as JSON, and the words and rows that a page takes.
 
 use std::fmt::Write;
 
@@ -7,20 +7,17 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Change, Comparison, Pairing, Verdict, pct};
 use crate::frame::{Table, Value, escape_markdown, markdown};
+use crate::grid::Lines;
 use crate::number;
-use model::study::phrase;
 
 /// The comparison for people: what differs between the hosts first, then a line per cell and metric.
 pub fn comparison_text(comparison: &Comparison) -> String {
     let mut text = head(comparison, str::to_owned);
-    let table = table(comparison);
+    let table = comparison_lines(comparison);
     let mut grid = Grid::new();
-    grid.load_preset(presets::ASCII_MARKDOWN).set_header(&table.columns);
-    for row in &table.rows {
-        grid.add_row(row.iter().map(|value| match value {
-            Value::Text(words) => words.clone(),
-            _ => "-".to_owned(),
-        }));
+    grid.load_preset(presets::ASCII_MARKDOWN).set_header(&table.header);
+    for (_, row) in &table.rows {
+        grid.add_row(row);
     }
     for column in grid.column_iter_mut().skip(2).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -41,15 +38,19 @@ fn head(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
     for difference in &comparison.host_differences {
         let _ = writeln!(text, "- hosts differ: {}", escape(difference));
     }
+    let _ = writeln!(text, "{}\n", comparison_method(comparison));
+    text
+}
+
+/// What the figures of a comparison are, and whether runs were paired: a sentence.
+pub fn comparison_method(comparison: &Comparison) -> String {
     let how = match comparison.pairing {
         Pairing::Blocks => "both sides in the same blocks",
         Pairing::Apart => {
             "two executions, runs not paired: what changed between them beside the settings is in the change too"
         }
     };
-    let threshold = comparison.threshold_pct;
-    let _ = writeln!(text, "Change in per cent with its 95 % interval; threshold {threshold} %; {how}.\n");
-    text
+    format!("Change in per cent with its 95 % interval; threshold {} %; {how}.", comparison.threshold_pct)
 }
 
 fn foot(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
@@ -57,18 +58,33 @@ fn foot(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
     for (cell, side) in &comparison.unmatched {
         let _ = writeln!(text, "- only in {}: {}", escape(side), escape(cell));
     }
-    let verdicts = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Changed, Verdict::CannotTell];
-    let counts = verdicts.into_iter().map(|verdict| (verdict.name(), comparison.count(verdict)));
+    let _ = writeln!(text, "{}", comparison_tally(comparison));
+    text
+}
+
+/// How many changes have which verdict: `2 better, 4 same`.
+pub fn comparison_tally(comparison: &Comparison) -> String {
+    let counts = Verdict::ALL.into_iter().map(|verdict| (verdict.name(), comparison.count(verdict)));
     let counts: Vec<String> =
         counts.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{count} {name}")).collect();
-    let _ = writeln!(text, "{}", if counts.is_empty() { "nothing to compare".to_owned() } else { counts.join(", ") });
-    text
+    if counts.is_empty() { "nothing to compare".to_owned() } else { counts.join(", ") }
+}
+
+/// The comparison as lines of words, one per cell and metric.
+pub fn comparison_lines(comparison: &Comparison) -> Lines {
+    let words = |value: Value| match value {
+        Value::Text(words) => words,
+        _ => "-".to_owned(),
+    };
+    let table = table(comparison);
+    let rows = table.rows.into_iter().map(|row| (false, row.into_iter().map(words).collect()));
+    Lines { header: table.columns, rows: rows.collect() }
 }
 
 fn table(comparison: &Comparison) -> Table {
     let mut table = Table::new(["cell", "metric", "old", "new", "change %", "verdict"]);
     for cell in &comparison.cells {
-        let name = if cell.levels.is_empty() { "all".to_owned() } else { phrase(&cell.levels) };
+        let name = cell.name();
         table.rows.extend(cell.changes.iter().map(|change| {
             let metric = format!("{} ({})", change.metric.title, change.metric.unit);
             let (old, new) = change.medians;

@@ -1,0 +1,62 @@
+//! What changed from one execution to another, or between the two settings that a study compares.
+
+use report::compare::{Comparison, across, compared_metrics, comparison_lines, comparison_method, comparison_tally};
+use report::frame::Execution;
+
+use crate::html::Html;
+use crate::pictures::{self, Picture};
+use crate::section;
+
+/// Rows up to which the table is unfolded.
+const UNFOLDED: usize = 40;
+
+/// The first execution beside each other one; nothing of those that have no cell in common with it.
+pub(crate) fn between(executions: &[&Execution], threshold_pct: f64) -> Vec<Comparison> {
+    let Some((old, others)) = executions.split_first() else { return Vec::new() };
+    let compared = others.iter().map(|new| across(old, new, &compared_metrics(&new.summary), threshold_pct));
+    compared.filter(|comparison| !comparison.cells.is_empty()).collect()
+}
+
+/// What comes before the chapters of several executions.
+pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison], drawn: &mut usize) {
+    if comparisons.is_empty() {
+        return;
+    }
+    page.raw("<article>\n<header>\n").element("h1", "", "What changed").raw("</header>\n");
+    for comparison in comparisons {
+        section(page, comparison, drawn);
+    }
+    page.raw("</article>\n");
+}
+
+/// One comparison: its verdicts counted, what differs beside the settings, every change, and a picture per metric.
+pub(crate) fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
+    let (old, new) = &comparison.names;
+    page.raw("<section>\n").element("h2", "", &format!("From {old} to {new}"));
+    page.element("p", "answer", &format!("{}.", comparison_tally(comparison)));
+    page.element("p", "fine", &comparison_method(comparison));
+    remarks(page, comparison);
+    let lines = comparison_lines(comparison);
+    let rows = lines.rows.len();
+    page.raw(if rows > UNFOLDED { "<details><summary>" } else { "<details open><summary>" });
+    page.text(&format!("{rows} changes")).raw("</summary>\n");
+    section::table(page, "", "Changes by cell and metric", &lines);
+    page.raw("</details>\n</section>\n");
+    let pictures: Vec<Picture> = pictures::of_changes(comparison, *drawn);
+    *drawn += pictures.len();
+    section::pictures(page, &pictures);
+}
+
+fn remarks(page: &mut Html, comparison: &Comparison) {
+    let hosts = comparison.host_differences.iter().map(|words| format!("hosts differ: {words}"));
+    let alone = comparison.unmatched.iter().map(|(cell, side)| format!("only in {side}: {cell}"));
+    let remarks: Vec<String> = hosts.chain(alone).collect();
+    if remarks.is_empty() {
+        return;
+    }
+    page.raw("<ul>\n");
+    remarks.iter().for_each(|words| {
+        page.element("li", "", words);
+    });
+    page.raw("</ul>\n");
+}
