@@ -1,6 +1,7 @@
 //! Before a study's runs in a lab: short floods that find what its path carries, in the session of the runs.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use drive::Ending;
 use model::calibration::{Calibration, Ceiling, Flood, Ground, LENGTHS, Lengths, Received, floods};
@@ -8,7 +9,7 @@ use model::event::Event;
 use model::plan::{Plan, PlannedRun};
 use model::record::{EndRecord, Role};
 use model::study::{Cell, LabSpec, Study};
-use model::units::counted;
+use model::units::{counted, show_duration};
 
 use crate::failure::Failure;
 use crate::place::{Facts, Prepared};
@@ -51,6 +52,12 @@ pub fn before(
     Ok(calibration.map(|calibration| Event::Calibrated { calibration: Box::new(calibration) }))
 }
 
+/// About how long [`before`] takes in a lab whose interfaces take TCP's super-packets.
+pub fn time(study: &Study, plan: &Plan) -> Duration {
+    let ground = Ground { lab: &study.lab, segment: [true; 2] };
+    plan_of(&floods(plan, ground, LENGTHS[0]).ceilings).total_time()
+}
+
 /// Measures the ceiling of each setting of the path that the plan's cells have.
 fn measure(
     prepared: &mut Prepared,
@@ -67,7 +74,8 @@ fn measure(
     let mut calibration = Calibration { idle, ..floods(plan, ground, lengths) };
     let floods = plan_of(&calibration.ceilings);
     if !floods.runs.is_empty() {
-        eprintln!("calibration: {} of the path", counted(floods.runs.len(), "setting"));
+        let settings = counted(floods.runs.len(), "setting");
+        eprintln!("calibration: {settings} of the path; about {}", show_duration(floods.total_time()));
     }
     let facts = prepared.facts();
     let mut take = |event: Event| {

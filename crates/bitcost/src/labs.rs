@@ -34,6 +34,9 @@ pub struct Change {
     pub mininet_compat: bool,
 }
 
+/// Why a backend cannot be chosen.
+const NOTHING_DELAYS: &str = "has no effect: nothing in this lab delays, loses, reorders or copies packets; leave it out, or name a topology that does, such as lab15";
+
 /// Who delays packets in a lab.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Backend {
@@ -49,8 +52,16 @@ fn backend(text: &str) -> Result<DelayBackend, String> {
 
 impl Backend {
     /// Has a lab use it, where one is asked for.
-    pub fn apply(self, topology: &mut Topology) {
-        topology.delay_backend = self.delay_backend.unwrap_or(topology.delay_backend);
+    ///
+    /// # Errors
+    /// Usage, when nothing in the lab needs one.
+    pub fn apply(self, topology: &mut Topology) -> Result<(), Failure> {
+        let Some(backend) = self.delay_backend else { return Ok(()) };
+        if !topology.ends().any(|end| end.egress.needs_emulator()) {
+            self.refuse(NOTHING_DELAYS)?;
+        }
+        topology.delay_backend = backend;
+        Ok(())
     }
 
     /// Refuses one that was asked for where it cannot be chosen.
@@ -62,8 +73,14 @@ impl Backend {
     }
 
     /// As [`Backend::apply`], for the lab of a study or of a run.
-    pub fn apply_to(self, lab: &mut LabSpec) {
-        lab.network.iter_mut().for_each(|network| self.apply(network));
+    ///
+    /// # Errors
+    /// Usage, when nothing in the lab needs one.
+    pub fn apply_to(self, lab: &mut LabSpec) -> Result<(), Failure> {
+        match &mut lab.network {
+            Some(network) => self.apply(network),
+            None => self.refuse(NOTHING_DELAYS),
+        }
     }
 }
 

@@ -190,8 +190,10 @@ enum Mischief {
     DropResponses(u64),
     /// Sends each request twice.
     Double,
-    /// Holds the response to this one back for a time.
+    /// Holds the response to this one back for a time, and everything after it.
     Stall(u64, Duration),
+    /// Holds the responses from this one on back until so many more requests came.
+    Late(u64, u64),
 }
 
 /// Carries datagrams between a client and a server; token datagrams pass.
@@ -221,6 +223,7 @@ impl Relay {
         let (requests, dropped, over) = (relay.requests.clone(), relay.dropped.clone(), relay.over.clone());
         thread::spawn(move || {
             let mut client = None;
+            let mut held: Vec<Vec<u8>> = Vec::new();
             let mut datagram = [0; 2048];
             while !over.load(Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut datagram) else { continue };
@@ -246,7 +249,14 @@ impl Relay {
                             continue;
                         }
                         Mischief::Stall(nth, time) if !is_token && number == nth => thread::sleep(time),
+                        Mischief::Late(nth, more) if !is_token && (nth..nth + more).contains(&number) => {
+                            held.push(datagram.to_vec());
+                            continue;
+                        }
                         _ => {}
+                    }
+                    for late in held.drain(..) {
+                        let _ = socket.send_to(&late, client);
                     }
                     let _ = socket.send_to(datagram, client);
                 }
@@ -294,11 +304,10 @@ fn lost_requests_and_lost_responses_are_counted_and_the_test_goes_on() {
 #[test]
 fn late_answers_are_not_taken_for_the_answers_to_later_requests() {
     for conditions in small_and_numbered(60) {
-        let stall = Mischief::Stall(50, Duration::from_millis(200));
-        let (played, relay) = play_with(&conditions, stall, |_| {});
+        let (played, relay) = play_with(&conditions, Mischief::Late(50, 3), |_| {});
         let client = played.client.total();
-        // The relay stood still for 200 ms, and requests were given up after 60 ms; more on a busy machine.
-        assert!((2..=20).contains(&client.unanswered), "{client:?}");
+        // The answers to three requests came just before that to the fourth; on a busy machine others are late too.
+        assert!(client.unanswered >= 3, "{client:?}");
         assert_eq!(client.messages, 100);
         assert_eq!(client.messages + client.unanswered, relay.requests.load(Relaxed));
         assert_eq!(played.server.total().messages, 100 + client.unanswered, "{conditions:?}");

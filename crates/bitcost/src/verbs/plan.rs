@@ -1,14 +1,17 @@
 //! `bitcost plan`: every run of a study in its order, and how long it takes; touches nothing.
 
+use std::time::Duration;
+
 use model::plan::Plan;
 use model::study::Study;
 use model::units::{counted, show_duration};
 
+use super::against;
 use super::run::{Order, new_seed};
-use super::{against, where_to};
+use super::where_to::{self, Where};
 use crate::failure::Failure;
-use crate::output;
 use crate::studies::find;
+use crate::{calibration, output};
 
 /// Which study and how long.
 #[derive(clap::Args)]
@@ -31,14 +34,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = Plan::new(&study, seed, lengths);
     let place = arguments.place.asked()?;
     place.say_lints(&study, &plan);
-    output::print(&text(&study, &plan, place.phrase(&study)))
+    let calibration = match place {
+        Where::Lab => calibration::time(&study, &plan),
+        Where::Hosts(_) => Duration::ZERO,
+    };
+    output::print(&text(&study, &plan, place.phrase(&study), calibration))
 }
 
-fn text(study: &Study, plan: &Plan, place: Option<String>) -> String {
+fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
     text.extend(place.map(|place| format!("{place}\n")));
+    let before = if calibration.is_zero() {
+        String::new()
+    } else {
+        format!(" after about {} of calibration", show_duration(calibration))
+    };
     text += &format!(
-        "{}: {} in {}; about {}; order by seed {} (--seed {} gives it again)\n\n",
+        "{}: {} in {}; about {}{before}; order by seed {} (--seed {} gives it again)\n\n",
         counted(plan.runs.len(), "run"),
         counted(plan.cells.len(), "cell"),
         counted(plan.blocks as usize, "block"),

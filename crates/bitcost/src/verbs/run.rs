@@ -197,13 +197,14 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
     let name = arguments.study.as_deref().unwrap_or_default();
     let mut study = arguments.against.apply(studies::find(name)?)?;
     check_compares(&study, &arguments.judging)?;
-    arguments.backend.apply_to(&mut study.lab);
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
     let place = arguments.place.asked()?;
     if matches!(place, Where::Hosts(_)) {
         arguments.backend.refuse("is for labs; leave it out between named hosts")?;
+    } else {
+        arguments.backend.apply_to(&mut study.lab)?;
     }
     place.say_lints(&study, &plan);
     let mut prepared = place.prepare(&study, &plan, stop)?;

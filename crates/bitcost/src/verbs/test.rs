@@ -132,7 +132,7 @@ impl FromArgMatches for Settings {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let mut lab = (!arguments.hosts.are_named()).then(|| labs::spec(&arguments.topology, arguments.mtu)).transpose()?;
-    lab.iter_mut().for_each(|lab| arguments.backend.apply_to(lab));
+    lab.iter_mut().try_for_each(|lab| arguments.backend.apply_to(lab))?;
     // What fits the interfaces of named hosts is known only later.
     let lab_mtu = lab.as_ref().map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
     let mut asked = conditions(arguments, lab_mtu)?;

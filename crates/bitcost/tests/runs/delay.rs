@@ -101,6 +101,12 @@ pub fn backend_in_vain() {
         done.assert_code(2);
         assert!(done.stderr.contains("--delay-backend is for labs; leave it out between named hosts"), "{done:?}");
     }
+    for verb in [["run", "not-all-mbits"], ["test", "tcp"], ["lab", "up"]] {
+        let lab: &[&str] = if verb[0] == "lab" { &["switch"] } else { &[] };
+        let done = bench.bitcost(&[&verb[..], lab, &backend].concat());
+        done.assert_code(2);
+        assert!(done.stderr.contains("--delay-backend has no effect: nothing in this lab delays"), "{done:?}");
+    }
     let done = bench.bitcost(&["run", "--resume", ".", "--delay-backend", "netem"]);
     done.assert_code(2);
     assert!(done.stderr.contains("leave it out with --resume"), "{done:?}");

@@ -46,7 +46,7 @@ fn is_name(text: &str) -> bool {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let Named { name, mut topology, warnings, commands } = labs::find(&arguments.lab, arguments.change)?;
-    arguments.backend.apply(&mut topology);
+    arguments.backend.apply(&mut topology)?;
     super::super::host::check_is_as_found()?;
     warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     for command in &commands {
