@@ -17,7 +17,7 @@ pub(crate) fn is(text: &str) -> bool {
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let (documents, rest) = documents(text);
     let Some(document) = documents.first() else {
-        return Err(format!("its JSON cannot be read: {}", rest.unwrap_or_default()));
+        return Err(format!("its JSON cannot be read: {}", rest.map(|rest| rest.why).unwrap_or_default()));
     };
     let series = document["results"].as_object().ok_or("`results` is no object")?;
     let times: Vec<f64> = document["x_values"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
@@ -41,7 +41,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     }
     intervals(&mut found, &used, &times);
     if let Some(rest) = rest {
-        found.run.notes.push(format!("{file}: what follows the document could not be read: {rest}"));
+        found.run.notes.push(format!("{file}: what follows the document could not be read: {}", rest.why));
     }
     if found.run.figures.is_empty() {
         found.error = Some(format!("no series of throughput or latency among {} series", named.len()));

@@ -2,14 +2,22 @@
 
 use serde_json::{Deserializer, Value};
 
+/// What of a text could not be read.
+pub(crate) struct Rest {
+    /// The line where it ends to be JSON, from 1.
+    pub(crate) line: usize,
+    /// What is wrong.
+    pub(crate) why: String,
+}
+
 /// Every document of the text, and why the rest could not be read. Of keys that appear twice the last counts.
-pub(crate) fn documents(text: &str) -> (Vec<Value>, Option<String>) {
+pub(crate) fn documents(text: &str) -> (Vec<Value>, Option<Rest>) {
     let cleaned = without_nan(text);
     let mut found = Vec::new();
     for document in Deserializer::from_str(&cleaned).into_iter::<Value>() {
         match document {
             Ok(value) => found.push(value),
-            Err(error) => return (found, Some(error.to_string())),
+            Err(error) => return (found, Some(Rest { line: error.line(), why: error.to_string() })),
         }
     }
     (found, None)

@@ -1,0 +1,94 @@
+//! iperf3: documents of clients and servers, streams of events.
+
+use import::read;
+use model::record::Role;
+
+use super::{figure, found, has, number, one, word};
+
+#[test]
+fn iperf3_documents() {
+    let tcp = one("iperf3/iperf3-tcp.json");
+    assert!(figure(&tcp, "throughput_mbps") > 0.0 && figure(&tcp, "retransmits") >= 0.0);
+    assert_eq!(tcp.run.tool_version.as_deref(), Some("3.12"));
+    assert!(tcp.run.intervals.len() >= 4 && tcp.run.intervals.iter().all(|i| i.figures.contains_key("rtt_us")));
+    let reverse = one("iperf3/iperf3-tcp-reverse.json");
+    assert_eq!((number(&reverse, "flows"), number(&reverse, "message_size_bytes")), (2, 8192));
+    assert_eq!(word(&reverse, "direction"), "reverse");
+    assert!(reverse.run.intervals.iter().all(|interval| interval.end == Role::Receiver));
+    let both = one("iperf3/iperf3-tcp-bidir.json");
+    assert!(figure(&both, "beside_throughput_mbps") > 0.0);
+    assert_eq!(word(&both, "direction"), "both", "3.12 says it by its sums alone");
+    let udp = one("iperf3/iperf3-udp.json");
+    assert!((figure(&udp, "send_throughput_mbps") - 100.0).abs() < 5.0 && udp.run.figures.contains_key("loss_pct"));
+    assert!(!udp.run.figures.contains_key("retransmits"));
+    let server = found("iperf3/iperf3-server.json");
+    assert!(server.len() >= 2 && server[0].error.is_none(), "a document per test");
+}
+
+#[test]
+fn iperf3_traps() {
+    let document = r#"{"start":{"test_start":{"protocol":"TCP"}},"intervals":[],
+        "end":{"sum_sent":{"end":1,"bytes":1,"retransmits":18446744073709551615},"sum_received":{"start":0,"end":2,
+        "seconds":1,"bytes":2500000,"bits_per_second":-nan},"x":-nan},"error":"first","error":"second"}"#;
+    let run = &read("x", document.as_bytes()).expect("lenient")[0];
+    assert_eq!(figure(run, "throughput_mbps"), 10.0);
+    assert!(!run.run.figures.contains_key("retransmits"), "-1 as 2^64-1");
+    assert_eq!(run.error.as_deref(), Some("second"));
+    let stream = "{\"event\":\"start\",\"data\":{\"version\":\"iperf 3.17\",\"test_start\":{\"protocol\":\"UDP\"}}}\n\
+        {\"event\":\"interval\",\"data\":{\"streams\":[],\"sum\":{\"start\":0,\"end\":1,\"bits_per_second\":8e6,\"sender\":true}}}\n\
+        {\"event\":\"end\",\"data\":{\"sum\":{\"start\":0,\"end\":1,\"bytes\":1000000,\"lost_percent\":2.5,\"jitter_ms\":0.5}}}\n\
+        {\"event\":\"sta";
+    let run = &read("x", stream.as_bytes()).expect("a stream")[0];
+    assert_eq!(
+        (figure(run, "send_throughput_mbps"), figure(run, "loss_pct"), figure(run, "jitter_us")),
+        (8.0, 2.5, 500.0)
+    );
+    assert!(!run.run.figures.contains_key("throughput_mbps"), "what was received is not said");
+    assert_eq!(run.run.intervals.len(), 1);
+    assert!(run.run.notes[0].contains("line 4 is cut"), "{:?}", run.run.notes);
+    let odd = "{\"event\":\"start\",\"data\":{}}\n5\n[]\n";
+    assert!(read("x", odd.as_bytes()).expect("a stream")[0].error.is_some(), "lines that are no objects say nothing");
+}
+
+#[test]
+fn a_server_knows_its_own_end_alone() {
+    let forward = one("iperf3/iperf3-server-forward.json");
+    assert!(figure(&forward, "throughput_mbps") > 0.0 && !has(&forward, "send_throughput_mbps"));
+    let reverse = one("iperf3/iperf3-server-reverse.json");
+    assert!(figure(&reverse, "send_throughput_mbps") > 0.0 && !has(&reverse, "throughput_mbps"));
+    assert_eq!((word(&reverse, "direction"), figure(&reverse, "retransmits")), ("reverse".into(), 4.0));
+    assert!(!reverse.run.facts.contains_key("cpu_remote_total_pct_of_one_cpu"));
+    let udp = one("iperf3/iperf3-server-udp.json");
+    assert!(figure(&udp, "jitter_us") > 0.0 && figure(&udp, "loss_pct") == 0.0 && !has(&udp, "send_throughput_mbps"));
+    let sending = one("iperf3/iperf3-server-udp-reverse.json");
+    assert!(figure(&sending, "send_throughput_mbps") > 0.0);
+    assert!(["throughput_mbps", "loss_pct", "jitter_us"].iter().all(|name| !has(&sending, name)), "{sending:?}");
+}
+
+#[test]
+fn settings_that_make_runs_differ_are_levels() {
+    let run = one("iperf3/iperf3-settings.json");
+    assert_eq!((word(&run, "congestion_control"), word(&run, "brand")), ("reno".into(), "offloads off".into()));
+    assert_eq!((number(&run, "socket_buffer_bytes"), number(&run, "tos"), number(&run, "flows")), (65_536, 32, 3));
+    let rtt = |name: &str| run.run.facts[name].parse::<f64>().expect("a number");
+    assert!((rtt("mean_rtt_us") - (14.0 + 12.0 + 27.0) / 3.0).abs() < 1e-9, "of the three flows");
+    assert!(rtt("min_rtt_us") <= 12.0 && rtt("max_rtt_us") >= 27.0);
+}
+
+/// The events of a stream with the whole document after them (`--json-stream-full-output`), put together from what 3.12 wrote.
+#[test]
+fn the_whole_document_after_its_events_is_the_same_run() {
+    let whole = String::from_utf8(super::fixture("iperf3/iperf3-tcp.json")).expect("text");
+    let document: serde_json::Value = serde_json::from_str(&whole).expect("a document");
+    let event = |name: &str, data: &serde_json::Value| format!("{{\"event\":\"{name}\",\"data\":{data}}}\n");
+    let mut text = event("start", &document["start"]);
+    for interval in document["intervals"].as_array().expect("intervals") {
+        text += &event("interval", interval);
+    }
+    text += &event("end", &document["end"]);
+    let events = read("x", text.as_bytes()).expect("events");
+    let both = read("x", format!("{text}{whole}").as_bytes()).expect("events and a document");
+    assert_eq!((events.len(), both.len()), (1, 1));
+    assert_eq!(both, read("x", whole.as_bytes()).expect("a document"));
+    assert_eq!(events[0].run.figures, both[0].run.figures);
+}
