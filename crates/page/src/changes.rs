@@ -1,6 +1,9 @@
 //! What changed from one execution to another, or between the two settings that a study compares.
 
-use report::compare::{Comparison, across, compared_metrics, comparison_lines, comparison_method, comparison_tally};
+use report::compare::{
+    Comparison, across, compared_metrics, comparison_lines, comparison_method, comparison_remarks, comparison_tally,
+    comparison_unmatched,
+};
 use report::frame::Execution;
 
 use crate::html::Html;
@@ -13,7 +16,8 @@ const UNFOLDED: usize = 40;
 /// The first execution beside each other one; nothing of those that have no cell in common with it.
 pub(crate) fn between(executions: &[&Execution], threshold_pct: f64) -> Vec<Comparison> {
     let Some((old, others)) = executions.split_first() else { return Vec::new() };
-    let compared = others.iter().map(|new| across(old, new, &compared_metrics(&new.summary), threshold_pct));
+    let metrics = |new: &Execution| compared_metrics(&[&old.summary, &new.summary]);
+    let compared = others.iter().map(|new| across(old, new, &metrics(new), threshold_pct));
     compared.filter(|comparison| !comparison.cells.is_empty()).collect()
 }
 
@@ -48,9 +52,7 @@ pub(crate) fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usiz
 }
 
 fn remarks(page: &mut Html, comparison: &Comparison) {
-    let hosts = comparison.host_differences.iter().map(|words| format!("hosts differ: {words}"));
-    let alone = comparison.unmatched.iter().map(|(cell, side)| format!("only in {side}: {cell}"));
-    let remarks: Vec<String> = hosts.chain(alone).collect();
+    let remarks = [comparison_remarks(comparison), comparison_unmatched(comparison)].concat();
     if remarks.is_empty() {
         return;
     }

@@ -228,7 +228,7 @@ fn of_two_executions_the_changes_stand_first() {
     let changes = html.find("What changed").expect("a chapter");
     assert!(changes < html.find("<h2>Answer</h2>").expect("the first execution's own"), "before the others");
     let tally = html.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
-    assert_eq!(tally, Some("1 better, 1 same."));
+    assert_eq!(tally, Some("1 better, 1 same; 2 changes, each judged by itself."));
     assert!(html.contains("runs not paired"), "how it was compared");
     assert_eq!(titles(&html)[0], "Throughput, change.");
     let points = plot(&html, 0)["data"].as_array().expect("points").clone();

@@ -22,6 +22,21 @@ pub fn interval(interval: &Interval) -> String {
     format!("{value:.places$} [{low:.places$}, {high:.places$}]")
 }
 
+/// A change with its sign, and its unit between it and the brackets: `+5.1 % [+3.0, +7.2]`.
+pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
+    let Interval { value, low, high } = *interval;
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    let Some((low, high)) = low.zip(high) else { return format!("{value:+.places$}{unit}") };
+    format!("{value:+.places$}{unit} [{low:+.places$}, {high:+.places$}]")
+}
+
+/// As [`signed`], with as many decimals as the largest of its numbers needs.
+pub fn signed_like_plain(interval: &Interval, unit: &str) -> String {
+    let all = [Some(interval.value), interval.low, interval.high];
+    let largest = all.into_iter().flatten().map(f64::abs).fold(0.0, f64::max);
+    signed(interval, unit, decimals(largest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +48,8 @@ mod tests {
         let both = Interval { value: 1.694, low: Some(1.5), high: Some(12.0) };
         assert_eq!(interval(&both), "1.69 [1.50, 12.00]");
         assert_eq!(interval(&Interval { value: 7.0, low: None, high: None }), "7.00");
+        let change = Interval { value: 67.84, low: Some(-1.0), high: Some(70.0) };
+        assert_eq!(signed_like_plain(&change, "points"), "+67.8 points [-1.0, +70.0]");
+        assert_eq!(signed(&Interval { value: 5.12, low: None, high: None }, "", 1), "+5.1");
     }
 }

@@ -93,6 +93,11 @@ pub fn title(name: &str) -> String {
     if remarks.is_empty() { (*title).to_owned() } else { format!("{title} ({})", remarks.join(", ")) }
 }
 
+/// `Throughput (Mbit/s)`.
+pub(crate) fn named(metric: &Metric) -> String {
+    if metric.unit.is_empty() { metric.title.to_owned() } else { format!("{} ({})", metric.title, metric.unit) }
+}
+
 /// The sentences under the heading.
 pub fn head(summary: &Summary) -> Vec<String> {
     let study = &summary.study;

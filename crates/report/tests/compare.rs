@@ -2,14 +2,16 @@
 
 mod common;
 
-use common::{Did, Made, STUDY, ended, log, plain, summary};
+use common::{Did, Made, STUDY, ended, is, log, plain, summary};
 use metrics::{Better, metric};
-use model::event::Event;
+use model::event::{Event, FailureKind};
 use model::study::Label;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use report::compare::{Side, Verdict, across, comparison_json, comparison_text, within};
+use report::compare::{Shift, Side, Verdict, across, comparison_json, comparison_text, within};
 use report::frame::Execution;
+use serde_json::json;
+use stats::{Interval, Scale};
 
 /// Runs of one setting, twice in each of 11 blocks, windows of 1 s, in the lab on the machine of the README (Linux 6.18, 2
 /// CPUs): UDP and TCP with offloads on and off, of which TCP has two modes.
@@ -59,13 +61,16 @@ struct Rates {
     found: f64,
 }
 
-fn rates(noise: &[f64], blocks: usize, how: impl Fn(&[f64], &[f64]) -> Option<stats::Interval>) -> Rates {
+/// A change in per cent of an old and a new side.
+type How = fn(&[f64], &[f64]) -> Interval;
+
+fn rates(noise: &[f64], blocks: usize, how: How) -> Rates {
     let mut draw = Draw(ChaCha8Rng::seed_from_u64(blocks as u64));
     let [mut same, mut wrong, mut found] = [0; 3];
     for _ in 0..DRAWN {
         let (old, new) = (draw.runs(noise, blocks), draw.runs(noise, blocks));
         let planted: Vec<f64> = new.iter().map(|value| value * 1.05).collect();
-        let verdict = |new: &[f64]| Verdict::of(&how(&old, new).expect("values"), Better::Lower, 3.0);
+        let verdict = |new: &[f64]| Verdict::of(&how(&old, new), Better::Lower, 3.0);
         match verdict(&new) {
             Verdict::Same => same += 1,
             Verdict::Better | Verdict::Worse => wrong += 1,
@@ -84,8 +89,13 @@ fn spread(noise: &[f64]) -> f64 {
     100.0 * (squares / (noise.len() - 1) as f64).sqrt()
 }
 
-fn in_blocks(old: &[f64], new: &[f64]) -> Option<stats::Interval> {
-    stats::paired_change(&old.iter().copied().zip(new.iter().copied()).collect::<Vec<_>>())
+fn in_blocks(old: &[f64], new: &[f64]) -> Interval {
+    let pairs: Vec<(f64, f64)> = old.iter().copied().zip(new.iter().copied()).collect();
+    stats::paired_change(&pairs, Scale::Ratio).map_or_else(|| apart(old, new), |ratio| Shift::Ratio(ratio).change())
+}
+
+fn apart(old: &[f64], new: &[f64]) -> Interval {
+    Shift::Ratio(stats::change(old, new, Scale::Ratio).expect("values")).change()
 }
 
 /// Prints METHOD.md's figures: `cargo test -p bitcost-report --test compare recorded -- --nocapture`.
@@ -109,7 +119,7 @@ fn verdicts_over_recorded_noise_are_seldom_wrong() {
                 same >= least_same && found >= least_found,
                 "{name}, {blocks} blocks: same {same} %, found {found} %"
             );
-            let apart = rates(&noise, blocks, stats::change);
+            let apart = rates(&noise, blocks, apart);
             assert!(apart.wrong <= most, "{name}, executions of {blocks} runs: {} % are wrong", apart.wrong);
         }
     }
@@ -140,7 +150,7 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     let text = comparison_text(&found);
     let (hosts, first) = (text.find("hosts differ: sender: kernel"), text.find("1024 · UDP"));
     assert!(hosts.is_some() && hosts < first, "{text}");
-    assert!(text.contains("-20.0") && text.ends_with("4 worse\n"), "{text}");
+    assert!(text.contains("-20.0") && text.ends_with("4 worse; 4 changes, each judged by itself\n"), "{text}");
     let json = comparison_json(&found);
     assert_eq!(json["cells"][0]["changes"][0]["verdict"], "worse");
     let same = across(&execution("old", &old), &execution("new", &old), &metrics, 3.0);
@@ -154,8 +164,12 @@ fn within_an_execution_blocks_are_paired() {
     let metrics = [metric("throughput_mbps").expect("a metric")];
     let found = within(&execution("x", &events), &side(1024), &side(8192), &metrics, 3.0);
     assert_eq!((found.cells.len(), found.count(Verdict::Better)), (2, 2), "{}", comparison_text(&found));
-    let ratio = found.cells[0].changes[0].ratio.expect("a ratio");
-    assert!((ratio.low.expect("bounds") - 2.0).abs() < 1e-6, "what blocks have in common cancels: {ratio:?}");
+    let first = &found.cells[0].changes[0];
+    let ratio = first.shift.expect("a ratio").change();
+    assert!(
+        first.is_paired && (ratio.low.expect("bounds") - 100.0).abs() < 1e-4,
+        "what blocks share cancels: {ratio:?}"
+    );
 }
 
 #[test]
@@ -165,7 +179,67 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
     let found = across(&execution("a", &one), &execution("b", &made(0.5)), &metrics, 3.0);
     assert_eq!(found.count(Verdict::Worse), 0, "{}", comparison_text(&found));
     assert!(found.count(Verdict::CannotTell) >= 4);
+    let itself = across(&execution("a", &one), &execution("b", &one), &metrics, 3.0);
+    assert_eq!(itself.count(Verdict::CannotTell), itself.changes().count(), "{}", comparison_text(&itself));
     let none = log(STUDY, 1, |_, _| Made::Missing);
-    let empty = across(&execution("a", &none), &execution("b", &one), &metrics, 3.0);
+    let empty = across(&execution("a", &none), &execution("b", &none), &metrics, 3.0);
     assert!(comparison_text(&empty).ends_with("nothing to compare\n"));
+}
+
+#[test]
+fn what_the_new_side_lacks_is_missing() {
+    let metrics = [metric("throughput_mbps").expect("a metric"), metric("loss_pct").expect("a metric")];
+    let whole = made(1.0);
+    let without_udp = log(STUDY, 5, |cell, planned| match is(cell, "transport", "UDP") {
+        true => Made::Failed(FailureKind::Failed, "the end died"),
+        false => ended(cell, &plain(cell, planned)),
+    });
+    let (whole, without_udp) = (execution("whole", &whole), execution("without", &without_udp));
+    let lost = across(&whole, &without_udp, &metrics, 3.0);
+    // Two sizes, throughput and loss of each; the others are the same.
+    assert_eq!((lost.count(Verdict::Missing), lost.count(Verdict::Same)), (4, 2), "{}", comparison_text(&lost));
+    let json = comparison_json(&lost);
+    let first = &json["cells"][0]["changes"][0];
+    assert_eq!(
+        (first["verdict"].as_str(), &first["old_runs"], &first["new_runs"]),
+        (Some("missing"), &json!(5), &json!(0))
+    );
+    assert!(first.get("new_median").is_none() && first["old_median"].is_number(), "{first}");
+    let text = comparison_text(&lost);
+    assert!(text.contains("| 5, 0 |") && text.contains("4 missing"), "{text}");
+    let found = across(&without_udp, &whole, &metrics, 3.0);
+    assert_eq!(
+        (found.count(Verdict::Missing), found.count(Verdict::CannotTell)),
+        (0, 4),
+        "{}",
+        comparison_text(&found)
+    );
+}
+
+/// Every UDP run loses as much as this says of its block.
+fn losing(lost_pct: impl Fn(u32) -> f64) -> Vec<Event> {
+    log(STUDY, 5, |cell, planned| {
+        let did = plain(cell, planned);
+        ended(cell, &Did { received_mbps: did.sent_mbps * (1.0 - lost_pct(planned.block) / 100.0), ..did })
+    })
+}
+
+#[test]
+fn what_has_no_ratio_is_told_in_its_unit() {
+    let metrics = [metric("loss_pct").expect("a metric")];
+    let judged = |old: &[Event], new: &[Event]| across(&execution("old", old), &execution("new", new), &metrics, 3.0);
+    let none = made(1.0);
+    let worse = judged(&none, &losing(|block| 60.0 + f64::from(block)));
+    assert_eq!(worse.count(Verdict::Worse), 2, "{}", comparison_text(&worse));
+    let text = comparison_text(&worse);
+    assert!(text.contains("+62.0 points [+60."), "{text}");
+    let json = comparison_json(&worse);
+    let first = &json["cells"][0]["changes"][0];
+    assert!(first["difference"].as_f64().is_some_and(|points| (points - 62.0).abs() < 0.1), "{first}");
+    assert!(first.get("change_pct").is_none() && first["low"].is_number() && first["high"].is_number(), "{first}");
+    assert_eq!(judged(&losing(|block| 60.0 + f64::from(block)), &none).count(Verdict::Better), 2);
+    assert_eq!(judged(&none, &none).count(Verdict::Same), 2);
+    // Ten times as much of next to nothing.
+    let little = judged(&losing(|_| 0.004), &losing(|block| 0.04 + f64::from(block) / 1000.0));
+    assert_eq!(little.count(Verdict::Same), 2, "{}", comparison_text(&little));
 }

@@ -1,12 +1,14 @@
-//! By how much one set of values differs from another: the Hodges–Lehmann shift of their logarithms, with an interval by ranks.
+//! By how much one set of values differs from another: the Hodges–Lehmann shift of them or of their logarithms, with an interval.
 //!
 //! The interval is that of the rank tests of Wilcoxon (Lehmann, "Nonparametrics", chapters 2 and 4), which hold for noise of every
-//! shape: two modes, outliers. Of few values ranks bound a shift poorly; there it is Student's about the shift.
+//! shape: two modes, outliers. Of few values ranks bound a shift poorly, and where counts are unequal they trust the larger side's
+//! spread; there the interval is Student's about the shift, each side with its own spread (Welch 1947).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::bootstrap::Interval;
 use crate::quantile::quantile_in_place;
+use crate::ranks::{rank_sums, rank_within, signed_ranks};
 
 /// How often an interval may miss what it is of.
 const MISSES: f64 = 0.05;
@@ -17,107 +19,121 @@ const MOST: usize = 200;
 /// From this many values on a side on, ranks bound the shift about as well as Student's interval does in steady noise.
 const RANKS_FROM: usize = 8;
 
-/// From this correlation of both sides on, what blocks do to both is taken off by pairing. Below it pairing would cost more
-/// than it takes off: half of what is known of the spread.
-const TOGETHER: f64 = 0.8;
+/// Up to this ratio of the counts, in per cent, ranks miss little more often where the sides spread differently.
+const RANKS_RATIO_PCT: usize = 125;
 
-/// The ratio new ÷ old where both were measured in the same blocks: `pairs` holds old and new of each block.
-///
-/// Where both rise and fall together from block to block it is of the blocks' ratios, else as [`change`]. Absent where there
-/// are no pairs or a value is not above 0; without bounds where there is one pair only.
-pub fn paired_change(pairs: &[(f64, f64)]) -> Option<Interval> {
-    let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let (log_old, log_new) = (logs(&old)?, logs(&new)?);
-    if correlation(&log_old, &log_new) <= TOGETHER {
-        return change(&old, &new);
+/// From so many blocks on pairing is surer where both sides are correlated by more than this: it takes off what blocks do to
+/// both, and costs half of what is known of the spread. Of few blocks a correlation is seen that is none.
+const TOGETHER: [(usize, f64); 2] = [(8, 0.5), (5, 0.8)];
+
+/// What a change is told in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// New ÷ old; only values above 0 have it.
+    Ratio,
+    /// New − old.
+    Difference,
+}
+
+impl Scale {
+    /// The values where their shift is taken; absent where there are none, or one has no place there.
+    fn values(self, values: &[f64]) -> Option<Vec<f64>> {
+        let place = |value: &f64| match self {
+            Scale::Ratio => (value.is_finite() && *value > 0.0).then(|| value.ln()),
+            Scale::Difference => value.is_finite().then_some(*value),
+        };
+        values.iter().map(place).collect::<Option<Vec<f64>>>().filter(|values| !values.is_empty())
     }
-    let differences = thinned(log_old.iter().zip(&log_new).map(|(old, new)| new - old).collect());
+
+    /// A shift as it is told.
+    fn told(self, shift: f64) -> f64 {
+        match self {
+            Scale::Ratio => shift.exp(),
+            Scale::Difference => shift,
+        }
+    }
+}
+
+/// The change where both were measured in the same blocks, of the blocks' own changes: `pairs` holds old and new of each block.
+///
+/// Absent where [`change`] of all values is surer: with less than 5 blocks, and where both sides do not rise and fall together
+/// from block to block. Also where a value has no place on the scale.
+pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Interval> {
+    let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (old, new) = (scale.values(&old)?, scale.values(&new)?);
+    let (_, least) = TOGETHER.into_iter().find(|(blocks, _)| old.len() >= *blocks)?;
+    if correlation(&old, &new) <= least {
+        return None;
+    }
+    let differences = thinned(old.iter().zip(&new).map(|(old, new)| new - old).collect());
     let mut means = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (place, a) in differences.iter().enumerate() {
         means.extend(differences[place..].iter().map(|b| (a + b) / 2.0));
     }
     let count = differences.len();
-    let rank = rank_within(&signed_ranks(count), 2_f64.powi(count as i32));
-    interval(means, rank, || student(squares(&differences), count - 1, 1.0 / count as f64))
+    let rank = rank_within(&signed_ranks(count), 2_f64.powi(count as i32), MISSES);
+    interval(means, rank, scale, || student((variance(&differences) / count as f64).sqrt(), count as f64 - 1.0))
 }
 
-/// The ratio new ÷ old where each was measured by itself: the middle of the ratios of every new value to every old one.
+/// The change where each was measured by itself: the middle of the changes of every new value from every old one.
 ///
-/// Absent where a side is empty or a value is not above 0; without bounds where a side has one value only.
-pub fn change(old: &[f64], new: &[f64]) -> Option<Interval> {
-    let (old, new) = (thinned(logs(old)?), thinned(logs(new)?));
+/// Absent where a side is empty or a value has no place on the scale; without bounds where a side has one value only.
+pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Interval> {
+    let counts = (old.len(), new.len());
+    let (old, new) = (thinned(scale.values(old)?), thinned(scale.values(new)?));
     let differences = old.iter().flat_map(|a| new.iter().map(move |b| b - a)).collect();
-    if old.len() == 1 || new.len() == 1 {
-        return interval(differences, None, || None);
-    }
-    let (count_old, count_new) = (old.len() as f64, new.len() as f64);
-    let ways = (1..=old.len()).map(|i| (count_new + i as f64) / i as f64).product();
-    let rank = rank_within(&rank_sums(old.len(), new.len()), ways).filter(|_| old.len().min(new.len()) >= RANKS_FROM);
-    let freedom = old.len() + new.len() - 2;
-    let per_value = 1.0 / count_old + 1.0 / count_new;
-    interval(differences, rank, || student(squares(&old) + squares(&new), freedom, per_value))
+    let (fewer, more) = (counts.0.min(counts.1), counts.0.max(counts.1));
+    let rank =
+        if fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer { rank_of(old.len(), new.len()) } else { None };
+    interval(differences, rank, scale, || welch(&old, &new))
+}
+
+/// The rank that bounds the shift between so many values and so many.
+fn rank_of(old: usize, new: usize) -> Option<usize> {
+    let ways = (1..=old).map(|i| (new as f64 + i as f64) / i as f64).product();
+    rank_within(&rank_sums(old, new), ways, MISSES)
 }
 
 /// The middle of the shifts, between those of this rank from below and from above; where there is no rank, as far to both sides as
 /// `otherwise` says.
-fn interval(mut shifts: Vec<f64>, rank: Option<usize>, otherwise: impl FnOnce() -> Option<f64>) -> Option<Interval> {
+fn interval(
+    mut shifts: Vec<f64>,
+    rank: Option<usize>,
+    scale: Scale,
+    otherwise: impl FnOnce() -> Option<f64>,
+) -> Option<Interval> {
     shifts.sort_by(f64::total_cmp);
     let ranked = rank.map(|rank| (shifts[rank], shifts[shifts.len() - 1 - rank]));
     let value = quantile_in_place(&mut shifts, 0.5)?;
     let bounds = ranked.or_else(|| otherwise().map(|reach| (value - reach, value + reach)));
     let (low, high) = bounds.unzip();
-    Some(Interval { value: value.exp(), low: low.map(f64::exp), high: high.map(f64::exp) })
+    let told = |shift| scale.told(shift);
+    Some(Interval { value: told(value), low: low.map(told), high: high.map(told) })
 }
 
-/// Half of Student's interval of a mean with these squares about it; absent without a degree of freedom.
-fn student(squares: f64, freedom: usize, per_value: f64) -> Option<f64> {
-    let distribution = StudentsT::new(0.0, 1.0, freedom as f64).ok()?;
-    Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * (squares / freedom as f64 * per_value).sqrt())
-}
-
-/// In how many of the ways to mix two sides the sum of pairs in which the one is smaller is 0, 1, 2 …, up to half of all
-/// (Mann and Whitney 1947): coefficients of the Gaussian binomial.
-fn rank_sums(a: usize, b: usize) -> Vec<f64> {
-    let mut ways = vec![0.0; a * b / 2 + 1];
-    ways[0] = 1.0;
-    for i in 1..=a {
-        for place in (b + i..ways.len()).rev() {
-            ways[place] -= ways[place - b - i];
-        }
-        for place in i..ways.len() {
-            ways[place] += ways[place - i];
-        }
+/// Half of Student's interval of a difference of means, each side with its own spread. Where the counts are the same its degrees
+/// of freedom are those of equal spreads, which hold there also for others; else they are Welch's and Satterthwaite's.
+fn welch(old: &[f64], new: &[f64]) -> Option<f64> {
+    if old.len() < 2 || new.len() < 2 {
+        return None;
     }
-    ways
-}
-
-/// In how many of the ways to give signs to the ranks 1 … `count` the ranks of one sign add up to 0, 1, 2 …, up to half of all
-/// (Wilcoxon 1945).
-fn signed_ranks(count: usize) -> Vec<f64> {
-    let mut ways = vec![0.0; count * (count + 1) / 4 + 1];
-    ways[0] = 1.0;
-    for rank in 1..=count {
-        for place in (rank..ways.len()).rev() {
-            ways[place] += ways[place - rank];
-        }
-    }
-    ways
-}
-
-/// The greatest rank that may be left out on both sides; absent where even the whole range misses too often.
-fn rank_within(ways: &[f64], all: f64) -> Option<usize> {
-    let mut so_far = 0.0;
-    let misses = ways.iter().take_while(|ways| {
-        so_far += **ways;
-        2.0 * so_far / all <= MISSES
+    let [(old_count, old_part), (new_count, new_part)] = [old, new].map(|values| {
+        let count = values.len() as f64;
+        (count, variance(values) / count)
     });
-    misses.count().checked_sub(1)
+    let both = old_part + new_part;
+    let freedom = if old.len() == new.len() || both == 0.0 {
+        old_count + new_count - 2.0
+    } else {
+        both * both / (old_part * old_part / (old_count - 1.0) + new_part * new_part / (new_count - 1.0))
+    };
+    student(both.sqrt(), freedom)
 }
 
-/// The values' logarithms; absent where there are none or one is not above 0.
-fn logs(values: &[f64]) -> Option<Vec<f64>> {
-    let log = |value: &f64| (value.is_finite() && *value > 0.0).then(|| value.ln());
-    values.iter().map(log).collect::<Option<Vec<f64>>>().filter(|logs| !logs.is_empty())
+/// Half of Student's interval with this standard error; absent without a degree of freedom.
+fn student(error: f64, freedom: f64) -> Option<f64> {
+    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * error)
 }
 
 /// The values in order, at most [`MOST`] of them.
@@ -131,6 +147,11 @@ fn thinned(mut values: Vec<f64>) -> Vec<f64> {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Of a sample.
+fn variance(values: &[f64]) -> f64 {
+    squares(values) / (values.len() as f64 - 1.0)
 }
 
 fn squares(values: &[f64]) -> f64 {
@@ -151,32 +172,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_those_of_the_tables() {
-        let of_two = |a, b| {
-            let ways = (1..=a).map(|i| (b + i) as f64 / i as f64).product();
-            rank_within(&rank_sums(a, b), ways)
-        };
-        // Two-sided 5 % of Mann and Whitney's U.
-        assert_eq!(
-            [(3, 3), (4, 4), (5, 5), (5, 8), (10, 10), (20, 20)].map(|(a, b)| of_two(a, b)),
-            [None, Some(0), Some(2), Some(6), Some(23), Some(127)]
-        );
-        // Two-sided 5 % of Wilcoxon's signed ranks.
-        let of_pairs = |count: usize| rank_within(&signed_ranks(count), 2_f64.powi(count as i32));
-        assert_eq!([5, 6, 8, 10, 20].map(of_pairs), [None, Some(0), Some(3), Some(8), Some(52)]);
-    }
-
-    #[test]
     fn what_blocks_have_in_common_cancels() {
         let pairs: Vec<(f64, f64)> = (1..8).map(|block| (f64::from(block), f64::from(block) * 1.05)).collect();
-        for pairs in [&pairs[..], &pairs[..4]] {
-            let found = paired_change(pairs).unwrap();
+        for pairs in [&pairs[..], &pairs[..5]] {
+            let found = paired_change(pairs, Scale::Ratio).unwrap();
             for value in [Some(found.value), found.low, found.high] {
                 assert!((value.unwrap() - 1.05).abs() < 1e-9, "{found:?}");
             }
         }
         let (old, new): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        let apart = change(&old, &new).unwrap();
+        let apart = change(&old, &new, Scale::Ratio).unwrap();
         assert!(apart.low.unwrap() < 0.9 && apart.high.unwrap() > 1.1, "{apart:?}");
     }
 
@@ -185,7 +190,7 @@ mod tests {
         let old = [1.00, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99];
         let mut new = old.map(|value| value * 1.1);
         new[4] = 0.2;
-        let found = change(&old, &new).unwrap();
+        let found = change(&old, &new, Scale::Ratio).unwrap();
         assert!((found.value - 1.1).abs() < 0.02 && found.low.unwrap() > 1.0, "{found:?}");
     }
 
@@ -193,21 +198,53 @@ mod tests {
     fn few_values_bound_it_by_student() {
         // Means 0 and ln 2, squares 2 s² with s = 0.01, two degrees of freedom: ± 4.303 × 0.01.
         let (old, new) = ([0.99_f64.ln(), -(0.99_f64.ln())].map(f64::exp), [2.0, 2.0]);
-        let found = change(&old, &new).unwrap();
+        let found = change(&old, &new, Scale::Ratio).unwrap();
         let spread = (2.0 * 0.99_f64.ln().powi(2) / 2.0).sqrt();
         assert!((found.high.unwrap() / 2.0 - (4.302_65 * spread).exp()).abs() < 1e-5, "{found:?}");
         assert!((found.value - 2.0).abs() < 1e-9);
     }
 
     #[test]
+    fn blocks_are_paired_where_that_is_surer() {
+        let is_paired = |pairs: &[(f64, f64)]| paired_change(pairs, Scale::Difference).is_some();
+        let together: Vec<(f64, f64)> = (1..6).map(|block| (f64::from(block), f64::from(block) * 1.1)).collect();
+        assert!(!is_paired(&together[..4]) && is_paired(&together));
+        // Correlated by about 0.7, then by −1.
+        let half = [(1.0, 2.0), (2.0, 1.0), (3.0, 4.0), (4.0, 3.0), (5.0, 2.0), (6.0, 7.0), (7.0, 6.0), (8.0, 5.0)];
+        assert!(!is_paired(&half[..7]) && is_paired(&half));
+        assert!(!is_paired(&half.map(|(old, _)| (old, -old))));
+    }
+
+    #[test]
+    fn a_difference_needs_nothing_above_zero() {
+        let found = change(&[0.0, 0.0, 0.0], &[60.0, 70.0, 80.0], Scale::Difference).unwrap();
+        // Squares 200, a standard error of √(100 / 3), four degrees of freedom: ± 2.776 × 5.774.
+        assert!((found.value - 70.0).abs() < 1e-9 && (found.low.unwrap() - (70.0 - 16.03)).abs() < 0.01, "{found:?}");
+        let pairs: Vec<(f64, f64)> = (-4..4).map(|block| (f64::from(block), f64::from(block) + 3.0)).collect();
+        assert_eq!(paired_change(&pairs, Scale::Difference).unwrap().low, Some(3.0));
+    }
+
+    #[test]
+    fn each_side_has_its_own_spread() {
+        // Welch and Satterthwaite: parts 1 / 9 and 1, 3.69 degrees of freedom.
+        let wide = [-1.0, -1.0, 1.0, 1.0].map(|value: f64| value * 3_f64.sqrt());
+        let narrow = [-1.0, -1.0, -1.0, -1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+        let reach = welch(&narrow, &wide).unwrap();
+        let (parts, freedom) = (10.0_f64 / 9.0, (10.0_f64 / 9.0).powi(2) / (1.0 / 81.0 / 8.0 + 1.0 / 3.0));
+        let expected = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975) * parts.sqrt();
+        assert!((reach - expected).abs() < 1e-9 && freedom < 4.0, "{reach} {expected}");
+        let same = [2.0; 3];
+        assert_eq!(change(&same, &[2.0; 4], Scale::Ratio).unwrap().high, Some(1.0));
+    }
+
+    #[test]
     fn what_has_no_ratio_has_none() {
-        assert_eq!(paired_change(&[]), None);
-        assert_eq!(paired_change(&[(0.0, 1.0)]), None);
-        assert_eq!(change(&[1.0], &[]), None);
-        assert_eq!(change(&[1.0], &[f64::INFINITY]), None);
-        assert_eq!(change(&[2.0], &[4.0, 4.0]).unwrap(), Interval { value: 2.0, low: None, high: None });
-        assert_eq!(paired_change(&[(2.0, 4.0)]).unwrap(), Interval { value: 2.0, low: None, high: None });
+        assert_eq!(paired_change(&[], Scale::Ratio), None);
+        assert_eq!(paired_change(&[(0.0, 1.0); 9], Scale::Ratio), None);
+        assert_eq!(change(&[1.0], &[], Scale::Ratio), None);
+        assert_eq!(change(&[1.0], &[f64::INFINITY], Scale::Difference), None);
+        assert_eq!(change(&[2.0], &[4.0, 4.0], Scale::Ratio).unwrap(), Interval { value: 2.0, low: None, high: None });
         let many: Vec<f64> = (1..=1000).map(f64::from).collect();
-        assert!((change(&many, &many).unwrap().value - 1.0).abs() < 1e-9);
+        assert!((change(&many, &many, Scale::Ratio).unwrap().value - 1.0).abs() < 1e-9);
     }
 }

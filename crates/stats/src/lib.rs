@@ -6,10 +6,11 @@ mod estimate;
 mod line;
 mod modes;
 mod quantile;
+mod ranks;
 mod trend;
 
 pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
-pub use change::{change, paired_change};
+pub use change::{Scale, change, paired_change};
 pub use estimate::estimate_interval;
 pub use line::{LackOfFit, LineFit, fit_line};
 pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use metrics::{METRICS, Metric};
 use model::near::did_you_mean;
 use model::study::Label;
+use report::Summary;
 use report::compare::{self, Comparison, Side};
 use report::frame::Execution;
 
@@ -37,14 +38,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let opened = Opened::open(Path::new(folder))?;
             let execution = opened.execution()?;
             let sides = (side(&execution, old)?, side(&execution, new)?);
-            compare::within(&execution, &sides.0, &sides.1, &metrics(arguments, &execution)?, threshold)
+            compare::within(&execution, &sides.0, &sides.1, &metrics(arguments, &[&execution.summary])?, threshold)
         }
         [old, new] => {
             let opened = [old, new].map(|folder| Opened::open(&PathBuf::from(folder)));
             let [old, new] = opened;
             let (old, new) = (old?, new?);
             let (old, new) = (old.execution()?, new.execution()?);
-            compare::across(&old, &new, &metrics(arguments, &new)?, threshold)
+            compare::across(&old, &new, &metrics(arguments, &[&old.summary, &new.summary])?, threshold)
         }
         _ => return Err(Failure::Usage("two folders are compared, or two cells of one folder".into())),
     };
@@ -64,9 +65,9 @@ fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
     arguments.judging.check(comparison)
 }
 
-fn metrics(arguments: &Arguments, execution: &Execution) -> Result<Vec<&'static Metric>, Failure> {
+fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static Metric>, Failure> {
     if arguments.metric.is_empty() {
-        return Ok(compare::compared_metrics(&execution.summary));
+        return Ok(compare::compared_metrics(summaries));
     }
     let find = |name: &String| {
         metrics::metric(name).ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! From which change on a comparison calls a metric better or worse, and whether worse is a failure.
 
+use model::units::counted;
 use report::compare::{Comparison, THRESHOLD_PCT, Verdict};
 
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ pub struct Judging {
     /// From which change on a metric is better or worse, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     pub threshold: f64,
-    /// Exit with 1 when a metric of a cell is worse
+    /// Exit with 1 when a metric of a cell is worse, or the new side lacks what the old one has
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     pub fail_on: Option<String>,
 }
@@ -26,11 +27,55 @@ impl Judging {
     /// What was compared, as it is judged.
     ///
     /// # Errors
-    /// Check, when a metric is worse and that is to fail.
+    /// Check, when that is to fail: a metric is worse, the new side lacks values or cells of the old, or there is nothing that
+    /// could be judged.
     pub fn check(&self, comparison: &Comparison) -> Result<(), Failure> {
-        match comparison.count(Verdict::Worse) {
-            worse if worse > 0 && self.fail_on.is_some() => Err(Failure::Check(format!("{worse} worse"))),
-            _ => Ok(()),
+        if self.fail_on.is_none() {
+            return Ok(());
         }
+        let (worse, missing) = (comparison.count(Verdict::Worse), comparison.count(Verdict::Missing));
+        let lost = comparison.lost_cells();
+        let found = [
+            (worse, format!("{worse} worse")),
+            (missing, format!("{missing} missing: values of the old side that the new one has none of")),
+            (lost, format!("{} of the old side that the new one does not have", counted(lost, "cell"))),
+        ];
+        let found: Vec<String> = found.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+        if !found.is_empty() {
+            return Err(Failure::Check(found.join("; ")));
+        }
+        match comparison.changes().next() {
+            Some(_) => Ok(()),
+            None => Err(Failure::Check("nothing to compare: no run of either side has a value".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::compare::{Pairing, Unmatched};
+
+    use super::*;
+
+    #[test]
+    fn a_lost_cell_fails_and_a_new_one_does_not() {
+        let judging = Judging { threshold: THRESHOLD_PCT, fail_on: Some("worse".into()) };
+        let only = |is_old| Unmatched { cell: "UDP".into(), is_old };
+        let comparison = |is_within, is_old| Comparison {
+            names: ("a".into(), "b".into()),
+            pairing: Pairing::Apart,
+            is_within,
+            threshold_pct: THRESHOLD_PCT,
+            host_differences: Vec::new(),
+            cells: Vec::new(),
+            unmatched: vec![only(is_old)],
+        };
+        let said = |is_within, is_old| judging.check(&comparison(is_within, is_old)).expect_err("a failure");
+        let words = |words: &str| Failure::Check(words.into());
+        assert_eq!(said(false, true), words("1 cell of the old side that the new one does not have"));
+        let nothing = words("nothing to compare: no run of either side has a value");
+        assert_eq!((&said(false, false), &said(true, true)), (&nothing, &nothing));
+        let lenient = Judging { fail_on: None, ..judging };
+        assert_eq!(lenient.check(&comparison(false, true)), Ok(()));
     }
 }

@@ -24,7 +24,7 @@ pub fn setting() {
     assert_eq!(levels(&document, "tso"), ["base", "off", "base", "off"]);
     let comparison = &document["comparison"];
     assert_eq!((&comparison["old"], &comparison["new"]), (&"tso=base".into(), &"tso=off".into()));
-    assert_eq!((&comparison["paired"], comparison["cells"].as_array().unwrap().len()), (&true.into(), 2));
+    assert_eq!((&comparison["same_blocks"], comparison["cells"].as_array().unwrap().len()), (&true.into(), 2));
     let log = bench.log();
     for (block, cells) in (0..3).map(|block| (block, cells_of(&log, block))) {
         assert_eq!(cells, [0, 1, 2, 3], "block {block}");

@@ -1,10 +1,10 @@
-//! By how much each cell changed: a point with its interval per cell, in per cent, with a sign and colour by its verdict.
+//! By how much each cell changed: a point with its interval per cell, in per cent or the metric's unit, with a sign and colour by its verdict.
 
 use metrics::Metric;
 use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Marker, MarkerSymbol, Mode, Orientation};
 use plotly::layout::{Axis, AxisType, CategoryOrder, Legend, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Plot, Scatter};
-use report::compare::{Change, Comparison, Verdict, pct};
+use report::compare::{Change, Comparison, Shift, Verdict};
 use report::frame::{Table, Value};
 
 use super::{Drawn, axis, label, layout};
@@ -18,23 +18,41 @@ const LINE: u32 = 26;
 /// Height of what stands about the lines: axis and legend.
 const ABOUT: u32 = 130;
 
-pub(crate) fn draw(comparison: &Comparison) -> Vec<Drawn> {
-    let mut metrics: Vec<&'static Metric> = Vec::new();
-    for change in comparison.cells.iter().flat_map(|cell| &cell.changes) {
-        if change.ratio.is_some() && !metrics.iter().any(|known| known.name == change.metric.name) {
-            metrics.push(change.metric);
-        }
-    }
-    metrics.into_iter().map(|metric| of_metric(comparison, metric)).collect()
+/// A metric whose changes are drawn together: those in per cent, or those in its own unit.
+#[derive(Clone, Copy)]
+struct Drawing {
+    metric: &'static Metric,
+    is_ratio: bool,
 }
 
-fn of_metric(comparison: &Comparison, metric: &'static Metric) -> Drawn {
-    let changes = comparison.cells.iter().filter_map(|cell| {
-        let change = cell.changes.iter().find(|change| change.metric.name == metric.name && change.ratio.is_some())?;
-        Some((cell.name(), change))
-    });
-    let changes: Vec<(String, &Change)> = changes.collect();
-    let mut numbers = Table::new(["cell", "change_pct", "low_pct", "high_pct", "verdict"]);
+impl Drawing {
+    fn has(self, change: &Change) -> bool {
+        let is_ratio = change.shift.map(|shift| matches!(shift, Shift::Ratio(_)));
+        change.metric.name == self.metric.name && is_ratio == Some(self.is_ratio)
+    }
+
+    fn of(self, comparison: &Comparison) -> Vec<(String, &Change)> {
+        let cells = comparison.cells.iter();
+        cells.filter_map(|cell| Some((cell.name(), cell.changes.iter().find(|change| self.has(change))?))).collect()
+    }
+}
+
+pub(crate) fn draw(comparison: &Comparison) -> Vec<Drawn> {
+    let mut drawings: Vec<Drawing> = Vec::new();
+    for change in comparison.changes() {
+        let drawing = Drawing { metric: change.metric, is_ratio: matches!(change.shift, Some(Shift::Ratio(_))) };
+        if change.shift.is_some() && !drawings.iter().any(|known| known.has(change)) {
+            drawings.push(drawing);
+        }
+    }
+    drawings.into_iter().map(|drawing| of_metric(comparison, drawing)).collect()
+}
+
+fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
+    let Drawing { metric, is_ratio } = drawing;
+    let changes = drawing.of(comparison);
+    let columns = if is_ratio { ["change_pct", "low_pct", "high_pct"] } else { ["difference", "low", "high"] };
+    let mut numbers = Table::new(["cell"].into_iter().chain(columns).chain(["verdict"]));
     numbers.rows.extend(changes.iter().map(|(name, change)| row(name, change)));
     let drawn = &changes[..changes.len().min(CELLS)];
     let mut plot = Plot::new();
@@ -48,14 +66,19 @@ fn of_metric(comparison: &Comparison, metric: &'static Metric) -> Drawn {
     let names: Vec<String> = drawn.iter().rev().map(|(name, _)| label(name)).collect();
     let y = Axis::new().auto_margin(true).type_(AxisType::Category).category_array(names);
     let y = y.category_order(CategoryOrder::Array);
-    let bounds = [-comparison.threshold_pct, comparison.threshold_pct].map(bound).to_vec();
     let legend = Legend::new().orientation(Orientation::Horizontal).y(1.0).y_anchor(Anchor::Bottom);
-    let layout = layout().legend(legend).margin(Margin::new().top(50).right(20));
-    plot.set_layout(layout.x_axis(axis("change, %")).y_axis(y).shapes(bounds).show_legend(true));
+    let mut layout = layout().legend(legend).margin(Margin::new().top(50).right(20));
+    let unit = changes.first().map_or("", |(_, change)| if is_ratio { "%" } else { change.unit() });
+    layout = layout.x_axis(axis(&axis_title(unit))).y_axis(y).show_legend(true);
+    if is_ratio {
+        layout = layout.shapes([-comparison.threshold_pct, comparison.threshold_pct].map(bound).to_vec());
+    }
+    plot.set_layout(layout);
+    let file = if is_ratio { "change" } else { "difference" };
     Drawn {
-        file: format!("change-{}", metric.name),
+        file: format!("{file}-{}", metric.name),
         title: format!("{}, change.", metric.title),
-        caption: "New against old in per cent, with 95 % intervals; dotted is the threshold on both sides of 0.".into(),
+        caption: caption(is_ratio),
         plot,
         numbers,
         sampled: (drawn.len() < changes.len())
@@ -64,11 +87,23 @@ fn of_metric(comparison: &Comparison, metric: &'static Metric) -> Drawn {
     }
 }
 
+fn axis_title(unit: &str) -> String {
+    if unit.is_empty() { "change".to_owned() } else { format!("change, {unit}") }
+}
+
+fn caption(is_ratio: bool) -> String {
+    if is_ratio {
+        "New against old in per cent, with 95 % intervals; dotted is the threshold on both sides of 0.".into()
+    } else {
+        "New less old where a value is 0 or below, so that there is no ratio; with 95 % intervals.".into()
+    }
+}
+
 fn points(verdict: Verdict, changes: &[&(String, &Change)]) -> Box<Scatter<f64, String>> {
-    let ratios = || changes.iter().filter_map(|(_, change)| change.ratio.as_ref());
-    let values: Vec<f64> = ratios().map(|ratio| pct(ratio.value)).collect();
-    let up = ratios().map(|ratio| ratio.high.map_or(0.0, |high| pct(high) - pct(ratio.value))).collect();
-    let down = ratios().map(|ratio| ratio.low.map_or(0.0, |low| pct(ratio.value) - pct(low))).collect();
+    let shifts = || changes.iter().filter_map(|(_, change)| Some(change.shift?.change()));
+    let values: Vec<f64> = shifts().map(|shift| shift.value).collect();
+    let up = shifts().map(|shift| shift.high.map_or(0.0, |high| high - shift.value)).collect();
+    let down = shifts().map(|shift| shift.low.map_or(0.0, |low| shift.value - low)).collect();
     let names = changes.iter().map(|(name, _)| label(name)).collect();
     let bars = ErrorData::new(ErrorType::Data).array(up).array_minus(down).symmetric(false);
     let marker = Marker::new().symbol(sign(verdict)).size(9);
@@ -82,6 +117,7 @@ fn sign(verdict: Verdict) -> MarkerSymbol {
         Verdict::Worse => MarkerSymbol::TriangleDown,
         Verdict::Same => MarkerSymbol::Circle,
         Verdict::Changed => MarkerSymbol::Diamond,
+        Verdict::Missing => MarkerSymbol::X,
         Verdict::CannotTell => MarkerSymbol::CircleOpen,
     }
 }
@@ -101,12 +137,12 @@ fn bound(pct: f64) -> Shape {
 }
 
 fn row(name: &str, change: &Change) -> Vec<Value> {
-    let ratio = change.ratio.as_ref();
+    let shift = change.shift.map(|shift| shift.change());
     vec![
         Value::from(name),
-        Value::from(ratio.map(|ratio| pct(ratio.value))),
-        Value::from(ratio.and_then(|ratio| ratio.low).map(pct)),
-        Value::from(ratio.and_then(|ratio| ratio.high).map(pct)),
+        Value::from(shift.map(|shift| shift.value)),
+        Value::from(shift.and_then(|shift| shift.low)),
+        Value::from(shift.and_then(|shift| shift.high)),
         Value::from(change.verdict.name()),
     ]
 }

@@ -1,12 +1,11 @@
 //! Which cells are compared with which, and whether their blocks are the same.
 
-use std::collections::BTreeMap;
-
 use metrics::Metric;
 use model::study::Label;
 
+use super::change::change;
 use super::hosts::host_differences;
-use super::{ComparedCell, Comparison, change};
+use super::{ComparedCell, Comparison, Unmatched};
 use crate::frame::Execution;
 use crate::rows::RunRow;
 use crate::summary::CellSummary;
@@ -42,7 +41,7 @@ pub fn across(old: &Execution, new: &Execution, metrics: &[&'static Metric], thr
         levels.sort();
         levels
     };
-    let mut comparison = empty(names, Pairing::Apart, threshold_pct);
+    let mut comparison = empty(names, Pairing::Apart, false, threshold_pct);
     comparison.host_differences = host_differences(old, new);
     let find = |cell: &CellSummary| new.summary.cells.iter().position(|other| key(other) == key(cell));
     for (index, cell) in old.summary.cells.iter().enumerate() {
@@ -52,12 +51,12 @@ pub fn across(old: &Execution, new: &Execution, metrics: &[&'static Metric], thr
                 let levels = cell.levels.clone();
                 comparison.cells.push(compared(levels, &rows, metrics, Pairing::Apart, threshold_pct));
             }
-            None => comparison.unmatched.push((cell.name(), comparison.names.0.clone())),
+            None => comparison.unmatched.push(Unmatched { cell: cell.name(), is_old: true }),
         }
     }
     let known = |cell: &&CellSummary| old.summary.cells.iter().all(|other| key(other) != key(cell));
     let only_new = new.summary.cells.iter().filter(known);
-    comparison.unmatched.extend(only_new.map(|cell| (cell.name(), comparison.names.1.clone())));
+    comparison.unmatched.extend(only_new.map(|cell| Unmatched { cell: cell.name(), is_old: false }));
     comparison
 }
 
@@ -74,7 +73,7 @@ pub fn within(
     let rest = |cell: &CellSummary| -> Vec<(String, Label)> {
         cell.levels.iter().filter(|(factor, _)| !named(factor)).cloned().collect()
     };
-    let mut comparison = empty((old.name(), new.name()), Pairing::Blocks, threshold_pct);
+    let mut comparison = empty((old.name(), new.name()), Pairing::Blocks, true, threshold_pct);
     let cells = &execution.summary.cells;
     for (index, cell) in cells.iter().enumerate().filter(|(_, cell)| old.has(cell)) {
         match cells.iter().position(|other| new.has(other) && rest(other) == rest(cell)) {
@@ -82,15 +81,15 @@ pub fn within(
                 let rows = (rows_of(execution, index), rows_of(execution, other));
                 comparison.cells.push(compared(rest(cell), &rows, metrics, Pairing::Blocks, threshold_pct));
             }
-            None => comparison.unmatched.push((cell.name(), comparison.names.0.clone())),
+            None => comparison.unmatched.push(Unmatched { cell: cell.name(), is_old: true }),
         }
     }
     comparison
 }
 
-fn empty(names: (String, String), pairing: Pairing, threshold_pct: f64) -> Comparison {
+fn empty(names: (String, String), pairing: Pairing, is_within: bool, threshold_pct: f64) -> Comparison {
     let (host_differences, cells, unmatched) = (Vec::new(), Vec::new(), Vec::new());
-    Comparison { names, pairing, threshold_pct, host_differences, cells, unmatched }
+    Comparison { names, pairing, is_within, threshold_pct, host_differences, cells, unmatched }
 }
 
 fn rows_of<'a>(execution: &'a Execution, cell: usize) -> Vec<&'a RunRow> {
@@ -106,12 +105,4 @@ fn compared(
 ) -> ComparedCell {
     let changes = metrics.iter().filter_map(|metric| change(old, new, metric, pairing, threshold_pct)).collect();
     ComparedCell { levels, changes }
-}
-
-/// Old and new of each block that has both; of several runs of a side in a block the median.
-pub(super) fn by_block(old: &[(u32, f64)], new: &[(u32, f64)]) -> Vec<(f64, f64)> {
-    let mut blocks: BTreeMap<u32, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-    old.iter().for_each(|(block, value)| blocks.entry(*block).or_default().0.push(*value));
-    new.iter().for_each(|(block, value)| blocks.entry(*block).or_default().1.push(*value));
-    blocks.values().filter_map(|(old, new)| Some((stats::median(old)?, stats::median(new)?))).collect()
 }

@@ -4,10 +4,10 @@ use metrics::Metric;
 
 use super::axis::{Axis, WORD};
 use super::canvas::Canvas;
-use super::{bold, named, paint, short};
+use super::{bold, paint, short};
 use crate::along::{lines_along, numeric_factor};
 use crate::summary::Summary;
-use crate::text::TextOptions;
+use crate::text::{TextOptions, named};
 
 /// Lines of text that the field takes.
 const ROWS: usize = 12;

@@ -67,11 +67,6 @@ fn colours(summary: &Summary) -> Vec<usize> {
     summary.cells.iter().map(colour).collect()
 }
 
-/// `Throughput (Mbit/s)`.
-fn named(metric: &Metric) -> String {
-    if metric.unit.is_empty() { metric.title.to_owned() } else { format!("{} ({})", metric.title, metric.unit) }
-}
-
 fn bold(text: &str, options: TextOptions) -> String {
     if options.colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
 }

@@ -3,10 +3,10 @@
 use metrics::Metric;
 
 use super::axis::{Axis, WORD};
-use super::{bold, colours, named, paint, short};
+use super::{bold, colours, paint, short};
 use crate::number;
 use crate::summary::Summary;
-use crate::text::TextOptions;
+use crate::text::{TextOptions, named};
 
 /// Cells that are drawn at most.
 const CELLS: usize = 30;

@@ -1,0 +1,61 @@
+//! In how many ways ranks fall together, counted exactly: the distributions of the rank tests of Wilcoxon, Mann and Whitney.
+
+/// In how many of the ways to mix two sides the sum of pairs in which the one is smaller is 0, 1, 2 …, up to half of all
+/// (Mann and Whitney 1947): coefficients of the Gaussian binomial.
+pub(crate) fn rank_sums(a: usize, b: usize) -> Vec<f64> {
+    let mut ways = vec![0.0; a * b / 2 + 1];
+    ways[0] = 1.0;
+    for i in 1..=a {
+        for place in (b + i..ways.len()).rev() {
+            ways[place] -= ways[place - b - i];
+        }
+        for place in i..ways.len() {
+            ways[place] += ways[place - i];
+        }
+    }
+    ways
+}
+
+/// In how many of the ways to give signs to the ranks 1 … `count` the ranks of one sign add up to 0, 1, 2 …, up to half of all
+/// (Wilcoxon 1945).
+pub(crate) fn signed_ranks(count: usize) -> Vec<f64> {
+    let mut ways = vec![0.0; count * (count + 1) / 4 + 1];
+    ways[0] = 1.0;
+    for rank in 1..=count {
+        for place in (rank..ways.len()).rev() {
+            ways[place] += ways[place - rank];
+        }
+    }
+    ways
+}
+
+/// The greatest rank that may be left out on both sides; absent where even the whole range misses too often.
+pub(crate) fn rank_within(ways: &[f64], all: f64, misses: f64) -> Option<usize> {
+    let mut so_far = 0.0;
+    let left_out = ways.iter().take_while(|ways| {
+        so_far += **ways;
+        2.0 * so_far / all <= misses
+    });
+    left_out.count().checked_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_the_tables() {
+        let of_two = |a, b| {
+            let ways = (1..=a).map(|i| (b + i) as f64 / i as f64).product();
+            rank_within(&rank_sums(a, b), ways, 0.05)
+        };
+        // Two-sided 5 % of Mann and Whitney's U.
+        assert_eq!(
+            [(3, 3), (4, 4), (5, 5), (5, 8), (10, 10), (20, 20)].map(|(a, b)| of_two(a, b)),
+            [None, Some(0), Some(2), Some(6), Some(23), Some(127)]
+        );
+        // Two-sided 5 % of Wilcoxon's signed ranks.
+        let of_pairs = |count: usize| rank_within(&signed_ranks(count), 2_f64.powi(count as i32), 0.05);
+        assert_eq!([5, 6, 8, 10, 20].map(of_pairs), [None, Some(0), Some(3), Some(8), Some(52)]);
+    }
+}
