@@ -1,8 +1,10 @@
 //! Logs on a real disk: cut anywhere, resumed, in use, foreign, too new.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use model::event::{Event, FailureKind};
+use model::imported::ImportedRun;
 use store::{LOG_NAME, StoreError, Writer, read};
 
 fn events() -> Vec<Event> {
@@ -38,6 +40,21 @@ fn a_log_reads_back_as_it_was_written() {
     assert_eq!(log.events, events());
     assert_eq!(log.incomplete, None);
     assert_eq!(read(&folder.join(LOG_NAME)).expect("reads").events, events());
+}
+
+#[test]
+fn a_figure_reads_back_to_the_last_bit() {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut writer = Writer::create(place.path(), "x", 1).expect("created");
+    // Every tenth of a wide range: most have no exact binary form.
+    let figures: BTreeMap<String, f64> =
+        (0..20_000_u32).map(|n| (format!("m{n}"), f64::from(n).mul_add(0.1, 1e-9).powi(1 + (n % 7) as i32))).collect();
+    let imported = ImportedRun { figures: figures.clone(), ..ImportedRun::default() };
+    writer.append(&Event::RunImported { run: 0, imported: Box::new(imported) }).expect("appended");
+    let log = read(writer.folder()).expect("reads");
+    let [Event::RunImported { imported, .. }] = &log.events[..] else { panic!("{:?}", log.events) };
+    let differ = figures.iter().filter(|(name, value)| imported.figures[*name].to_bits() != value.to_bits());
+    assert_eq!(differ.count(), 0, "of {}", figures.len());
 }
 
 #[test]
