@@ -36,7 +36,7 @@ pub fn setting() {
     }
     let folder = bench.execution();
     let shown = bench.bitcost(&["show", folder.to_str().unwrap()]);
-    assert!(shown.stdout.contains("tso=base → tso=off\nChange in per cent"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("tso=base → tso=off\n\nChange: the middle"), "{}", shown.stdout);
     bench.assert_nothing_left();
 }
 
