@@ -108,3 +108,20 @@ fn figures_along_a_factor_take_all_of_its_levels_unless_some_are_named() {
     assert!(error_of(&with("over_single = {}")).contains("`rate` is missing"));
     assert!(error_of(&with("step_over = \"message_size_bytes\"\nlevels = [100]")).contains("two levels or more"));
 }
+
+#[test]
+fn an_answer_is_about_one_to_three_metrics_each_once() {
+    let with = |list: &str| format!("{TEXT}\n[report]\nanswer = {list}\n");
+    let study = read(&with("[\"retransmits\", \"rtt_us\"]"));
+    assert_eq!(study.answer, ["retransmits", "rtt_us"]);
+    let error = study.check_metrics("mine.toml", &["retransmits", "min_rtt_us", "throughput_mbps"]).unwrap_err();
+    let line = with("").lines().count();
+    assert_eq!(error.line, line, "{error}");
+    assert!(error.message.contains("unknown metric `rtt_us`; did you mean `min_rtt_us`?"), "{error}");
+    for list in ["[]", "\"rtt_us\"", "[1]", "[\"a\", \"b\", \"c\", \"d\"]", "[\"a\", \"a\"]"] {
+        let found = error_of(&with(list));
+        assert!(found.starts_with(&format!("mine.toml:{line}: `answer` is ")), "{found}");
+        assert!(found.contains("allowed: a list of one to three metric names, each once"), "{found}");
+    }
+    assert!(error_of(&with("[\"a\"]").replace("answer", "anwser")).contains("did you mean `answer`?"));
+}

@@ -99,7 +99,7 @@ fn nothing_is_loaded_and_words_are_no_markup() {
 #[test]
 fn the_answer_and_every_section_are_there() {
     let html = render(&log(vec![run(1024, 900.0), run(8192, 4000.0), run(1024, 950.0), run(8192, 4100.0)], "four"));
-    assert!(html.contains("Throughput is highest with 8192 (4050 [4000, 4100] Mbit/s) and lowest with 1024"), "answer");
+    assert!(html.contains("Throughput is highest with message_size_bytes = 8192 (4050 [4000, 4100] Mbit/s) and lowest with message_size_bytes = 1024"), "answer");
     for wanted in [
         "Percentiles",
         "Spread",

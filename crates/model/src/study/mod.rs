@@ -1,6 +1,7 @@
 //! A study: a question, the place, the factors with their levels, and what its author expects.
 
 mod against;
+mod answer;
 pub mod check;
 mod compared;
 mod lab;
@@ -171,13 +172,15 @@ pub struct Study {
     pub table: TableSpec,
     /// The levels of which it is told what the one changes from the other.
     pub compare: Option<Compared>,
+    /// The metrics that the answer of its report is about, the first one first; none: the first that the table shows.
+    pub answer: Vec<String>,
     /// The pictures of its report, in order; absent: those that suit what was measured.
     pub pictures: Option<Vec<Picture>>,
     /// What the question's author saw.
     pub expect: Option<Expect>,
     /// What the question's author states.
     pub checks: Vec<Check>,
-    /// Every metric that the table, the pictures, the author's figures and the statements name.
+    /// Every metric that the table, the answer, the pictures, the author's figures and the statements name.
     pub named_metrics: Vec<NamedMetric>,
 }
 

@@ -2,6 +2,7 @@
 
 use toml_edit::{Document, Value};
 
+use super::answer::answer;
 use super::compared::compared;
 use super::lab;
 use super::lengths::lengths;
@@ -59,6 +60,7 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
         compare: compared(&top, &factors)?,
+        answer: answer(&top)?.into_iter().map(|metric| metric.name).collect(),
         pictures: pictures(&top, &factors)?,
         expect: expect(&top, &factors)?,
         checks: checks(&top, &factors)?,
@@ -234,10 +236,11 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
     Ok(TableSpec { rows, columns, metrics, improvement, each_second })
 }
 
-/// Every metric that the table lists, and every key of the author's figures that is no factor.
+/// Every metric that the table, the answer and the pictures list, and every key of the author's figures that is no factor.
 fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, StudyError> {
     let mut found = named(top)?;
     found.extend(read_picture::named(top)?);
+    found.extend(answer(top)?);
     let mut add = |name: &str, span| found.push(NamedMetric { name: name.to_owned(), line: top.source.line(span) });
     if let Some(table) = top.section("table")? {
         let list = table.value("metrics")?.and_then(Value::as_array);

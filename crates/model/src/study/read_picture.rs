@@ -14,7 +14,7 @@ const FORM: &str = "a kind, or a table such as { kind = \"curve\", metrics = [\"
 /// The pictures in the order of the study; absent where it leaves them open.
 pub fn pictures(top: &Section, factors: &[Factor]) -> Result<Option<Vec<Picture>>, StudyError> {
     let Some(section) = top.section("report")? else { return Ok(None) };
-    section.only(&["pictures"])?;
+    section.only(&["answer", "pictures"])?;
     let list = |value: &Value| value.as_array().map(|list| list.iter().cloned().collect::<Vec<Value>>());
     let Some(list) = section.typed("pictures", "a list of pictures", list)? else { return Ok(None) };
     list.iter().map(|value| picture(&section, value, factors)).collect::<Result<_, _>>().map(Some)

@@ -1,0 +1,105 @@
+//! The answer: what it is about, its words for more and less, and what it does not claim.
+
+use import::{Found, Head};
+use model::event::Event;
+use model::study::Label;
+use page::{Maker, Source, page};
+use report::Summary;
+use report::frame::Execution;
+
+fn text(name: &str) -> Label {
+    Label::Text(name.into())
+}
+
+/// Six runs of each level of `offloading`, with throughput, what was sent again and what it cost; all with the same queue.
+fn log(levels: &[(&str, [f64; 3])], runs: u32) -> Vec<Event> {
+    let mut found = Vec::new();
+    for (place, (level, [mbps, again, cost])) in levels.iter().enumerate() {
+        for run in 0..runs {
+            // The two levels' runs do not rise and fall together.
+            let spread = 1.0 + f64::from(if place == 0 { run } else { run * 5 % 7 }) / 100.0;
+            let mut one = Found::default();
+            one.run.tool = "iperf3".into();
+            one.levels.insert("offloading".into(), text(level));
+            one.levels.insert("queue".into(), text("not said"));
+            let figures = [
+                ("throughput_mbps", mbps * spread),
+                ("send_throughput_mbps", mbps * spread),
+                ("retransmits", again * spread),
+                ("send_service_demand_us_per_kib", cost * spread),
+            ];
+            one.run.figures = figures.map(|(name, value)| (name.to_owned(), value)).into();
+            found.push(one);
+        }
+    }
+    let head = Head { name: "runs", version: "0.1.0", at: "2026-11-21T10:00:00Z", command_line: Vec::new() };
+    import::execution(found, head)
+}
+
+fn improve(events: &mut [Event], answer: &str) {
+    for event in events {
+        if let Event::ExecutionBegan { study_text, .. } = event {
+            *study_text += "[table.improvement]\nfactor = \"offloading\"\nfrom = \"on\"\nto = \"off\"\n";
+            *study_text += answer;
+        }
+    }
+}
+
+/// The answer of the page.
+fn answer(events: &[Event]) -> String {
+    let summary = Summary::from_events(events).expect("a whole log");
+    let source = Source { path: "x".into(), bytes: 7, sha256: "00ff".into() };
+    let maker = Maker { version: "0.1.0".into(), command_line: Vec::new(), at: "now".into() };
+    let html = page(&[(Execution { name: "x".into(), events, summary }, source)], 3.0, &maker);
+    let answer = html.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
+    answer.expect("an answer").to_owned()
+}
+
+#[test]
+fn a_change_falls_or_rises_and_is_better_or_worse_by_its_metric() {
+    let mut events = log(&[("on", [1000.0, 300.0, 2.0]), ("off", [500.0, 1800.0, 1.0])], 6);
+    improve(
+        &mut events,
+        "[report]\nanswer = [\"throughput_mbps\", \"retransmits\", \"send_service_demand_us_per_kib\"]\n",
+    );
+    let answer = answer(&events);
+    assert!(answer.starts_with("From offloading = on to off, throughput falls to ×0.505 ("), "{answer}");
+    assert!(answer.contains(") (worse). Segments sent again rise to ×6.06 ("), "{answer}");
+    assert!(answer.contains("send service demand falls to ×0.505 (") && answer.contains(") (better)."), "{answer}");
+    assert!(answer.contains("(offloading = on)") || answer.contains("(offloading = off)"), "the widest: {answer}");
+    assert!(!answer.contains("not said"), "{answer}");
+}
+
+#[test]
+fn what_began_at_zero_has_no_ratio() {
+    let mut events = log(&[("on", [1000.0, 0.0, 2.0]), ("off", [1000.0, 2000.0, 2.0])], 5);
+    improve(&mut events, "[report]\nanswer = [\"retransmits\"]\n");
+    let answer = answer(&events);
+    assert!(
+        answer.starts_with("From offloading = on to off, segments sent again rise from 0.00 to 2060 (worse)."),
+        "{answer}"
+    );
+}
+
+#[test]
+fn where_intervals_overlap_no_difference_is_told() {
+    let mut events = log(&[("on", [1000.0, 300.0, 2.0]), ("off", [1004.0, 300.0, 2.0])], 6);
+    let cells = answer(&events);
+    assert!(cells.starts_with("Throughput is 1039 [1009, 1059] Mbit/s with offloading = off and 10"), "{cells}");
+    assert!(cells.contains("with offloading = on: no difference can be told."), "{cells}");
+    improve(&mut events, "");
+    let compared = answer(&events);
+    assert!(
+        compared.starts_with("From offloading = on to off, of throughput no difference can be told."),
+        "{compared}"
+    );
+}
+
+#[test]
+fn without_a_word_of_the_study_it_is_about_two_kinds_of_figures() {
+    let events = log(&[("on", [1000.0, 300.0, 2.0]), ("off", [500.0, 1800.0, 1.0])], 1);
+    let answer = answer(&events);
+    assert_eq!(answer.matches("hroughput").count(), 1, "offered and delivered are one kind: {answer}");
+    assert!(answer.contains("×2.00 between them. Se"), "{answer}");
+    assert!(answer.ends_with("; one run each says nothing about the spread."), "{answer}");
+}
