@@ -87,7 +87,11 @@ impl Spent {
 }
 
 impl Unit {
-    fn word(self) -> &'static str {
+    /// Every unit.
+    pub const ALL: [Unit; 3] = [Unit::Packet, Unit::Message, Unit::Segment];
+
+    /// The word for one.
+    pub fn word(self) -> &'static str {
         match self {
             Unit::Message => "message",
             Unit::Packet => "packet",
@@ -106,8 +110,7 @@ impl Unit {
 
 /// Every cost model that the runs allow: those of three sizes or more. The runs differ in nothing but sizes.
 pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
-    let units = [Unit::Packet, Unit::Message, Unit::Segment];
-    let pairs = units.into_iter().flat_map(|unit| Spent::ALL.map(|spent| (unit, spent)));
+    let pairs = Unit::ALL.into_iter().flat_map(|unit| Spent::ALL.map(|spent| (unit, spent)));
     pairs.filter_map(|(unit, spent)| cost_model(runs, unit, spent, seed)).collect()
 }
 

@@ -15,6 +15,9 @@ use crate::html::Html;
 /// Runs of a cell that are explained at most.
 const RUNS: usize = 200;
 
+/// Runs that all cost models together are fitted through at most, where there are many.
+const FITTED: usize = 4000;
+
 /// The factor whose numbers are bytes per message.
 const SIZE: &str = "message_size_bytes";
 
@@ -41,11 +44,14 @@ fn by_figures(execution: &Execution) -> Explanation {
     for run in summary.runs.iter().filter(|run| run.status == Status::Used) {
         by_cell[run.cell].push(run);
     }
+    // Two of a cell at least, so that their spread is known.
+    let fitted = (FITTED / summary.cells.len().max(1)).max(2);
     let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());
     for (cell, runs) in summary.cells.iter().zip(&by_cell).filter(|(_, runs)| !runs.is_empty()) {
         let figures = |place: usize| own.get(&runs[place].run).cloned().unwrap_or_else(|| foreign(cell, runs[place]));
         let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
-        lines.entry(cell.name_without(SIZE)).or_default().extend(figures.iter().cloned());
+        let few = evenly(figures.len(), fitted).map(|place| figures[place].clone());
+        lines.entry(cell.name_without(SIZE)).or_default().extend(few);
         let explained = |figures: RunFigures| ExplainedRun { verdicts: vec![explain_figures(&figures)], figures };
         let runs = figures.into_iter().map(explained).collect();
         cells.push(ExplainedCell::new(cell.name(), runs, summary.seed));

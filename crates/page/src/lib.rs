@@ -59,8 +59,8 @@ pub fn page(executions: &[(Execution, Source)], threshold_pct: f64, maker: &Make
     let mut drawn = 0;
     let compared: Vec<&Execution> = executions.iter().map(|(execution, _)| execution).collect();
     changes::chapter(&mut page, &changes::between(&compared, threshold_pct), &mut drawn);
-    for (execution, source) in executions {
-        chapter(&mut page, execution, source, threshold_pct, &mut drawn);
+    for (number, (execution, source)) in executions.iter().enumerate() {
+        chapter(&mut page, execution, source, threshold_pct, number, &mut drawn);
     }
     foot(&mut page, maker);
     page.raw("</main>\n");
@@ -80,7 +80,15 @@ fn head(page: &mut Html, title: &str) {
     page.raw("<main id=\"top\">\n");
 }
 
-fn chapter(page: &mut Html, execution: &Execution, source: &Source, threshold_pct: f64, drawn: &mut usize) {
+/// The chapter of an execution, by its place among them; `drawn` counts the pictures of the page.
+fn chapter(
+    page: &mut Html,
+    execution: &Execution,
+    source: &Source,
+    threshold_pct: f64,
+    number: usize,
+    drawn: &mut usize,
+) {
     let study = &execution.summary.study;
     page.raw("<article>\n<header>\n").element("p", "kicker", &study.name).element("h1", "", &study.title);
     page.element("p", "question", &study.question).raw("</header>\n");
@@ -93,13 +101,14 @@ fn chapter(page: &mut Html, execution: &Execution, source: &Source, threshold_pc
     course::seconds(page, &execution.summary);
     statements::section(page, execution);
     statements::figures(page, &execution.summary);
-    let pictures = pictures::all(execution, *drawn);
+    let explanation = explained::explanation(execution);
+    let pictures = pictures::all(execution, &explanation, *drawn);
     *drawn += pictures.len();
-    explained::section(page, &explained::explanation(execution));
+    explained::section(page, &explanation);
     section::pictures(page, &pictures);
     section::remarks(page, execution);
     hosts::section(page, execution);
-    runs::section(page, execution, *drawn);
+    runs::section(page, execution, number);
     section::source(page, execution, source);
     page.raw("</article>\n");
 }

@@ -10,7 +10,8 @@ use crate::{evenly, runs_csv};
 /// Runs that are listed at most.
 const LISTED: usize = 500;
 
-pub(crate) fn section(page: &mut Html, execution: &Execution, id: usize) {
+/// The section of the chapter with this number.
+pub(crate) fn section(page: &mut Html, execution: &Execution, chapter: usize) {
     let summary = &execution.summary;
     let all = summary.runs.len();
     page.raw("<section>\n").element("h2", "", "Runs in their order");
@@ -42,5 +43,5 @@ pub(crate) fn section(page: &mut Html, execution: &Execution, id: usize) {
         let note = format!("The file holds {} of {all} runs, evenly chosen.", crate::ROWS);
         page.element("p", "fine", &note);
     }
-    page.download(&format!("runs{id}-csv"), "runs.csv", &csv).raw("</section>\n");
+    page.download(&format!("runs{chapter}-csv"), "runs.csv", &csv).raw("</section>\n");
 }

@@ -1,5 +1,8 @@
 //! What a page holds and what it can never do: load something, or take words for markup.
 
+#[path = "../../report/tests/common/mod.rs"]
+mod common;
+
 use import::{Found, Head};
 use model::event::{EndDescription, Event};
 use model::imported::ImportedInterval;
@@ -133,6 +136,97 @@ fn of_many_runs_a_sample_is_drawn_and_said() {
     assert!(html.len() < 8 << 20, "{} bytes", html.len());
 }
 
+#[test]
+fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
+    for cells in [1, 100, 500] {
+        let many = (0..6000).map(|n| run(64 + n % cells * 16, 1000.0 + (n * 37 % 101) as f64));
+        let html = render(&log(many.collect(), "many"));
+        assert!(html.len() < 10 << 20, "{} bytes of {cells} cells", html.len());
+        for file in files(&html) {
+            let rows = file["text"].as_str().expect("rows").lines().count();
+            assert!(rows <= 2001, "{rows} rows in {}", file["file"]);
+        }
+        assert!(html.contains("The file holds 2000 of 6000 rows, evenly chosen."), "said of {cells} cells");
+    }
+}
+
+/// What the buttons save.
+fn files(html: &str) -> Vec<serde_json::Value> {
+    let ids = html.split("data-from=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    ids.map(|id| json_of(html, id)).collect()
+}
+
+#[test]
+fn a_button_saves_the_runs_of_its_own_chapter() {
+    let failed = Found { error: Some("no route".into()), ..run(1024, 0.0) };
+    let logs = [log(vec![run(1024, 900.0)], "good"), log(vec![failed.clone()], "bad"), log(vec![failed], "worse")];
+    let executions = logs.iter().map(|events| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution { name: summary.study.name.clone(), events, summary }
+    });
+    let html = of(executions.collect());
+    let runs: Vec<String> = files(&html)
+        .iter()
+        .filter(|file| file["file"] == "runs.csv")
+        .filter_map(|file| Some(file["text"].as_str()?.lines().nth(1)?.split(',').next()?.to_owned()))
+        .collect();
+    assert_eq!(runs, ["good", "bad", "worse"]);
+}
+
+#[test]
+fn messages_and_segments_have_pictures_of_their_own() {
+    let runs = [512, 1024, 2048, 8192].into_iter().flat_map(|size| {
+        [0.0, 10.0].map(|spread| {
+            let mut run = run(size, 900.0 + spread);
+            run.run.figures.insert("segment_size_bytes".into(), size as f64);
+            run
+        })
+    });
+    let html = rendered(&log(runs.collect(), "mss"), |summary| {
+        summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cost)]);
+    });
+    let of = |unit: &str| format!("CPU time of a {unit} to send.");
+    assert_eq!(titles(&html), [of("message"), of("segment")]);
+    for (number, unit) in ["message", "segment"].into_iter().enumerate() {
+        let plot = plot(&html, number);
+        assert_eq!(plot["layout"]["xaxis"]["title"]["text"], format!("{unit} size (bytes)"));
+        let names: Vec<&serde_json::Value> =
+            plot["data"].as_array().expect("traces").iter().map(|trace| &trace["name"]).collect();
+        assert_eq!(names.len(), 2, "points and line: {names:?}");
+    }
+}
+
+/// A run of each cell whose ends were equally busy, sampled three times.
+fn equally_busy(shared: bool) -> Vec<Event> {
+    let mut events = common::log(common::STUDY, 1, |cell, planned| {
+        let common::Made::Ended(mut sender, mut receiver) = common::ended(cell, &common::plain(cell, planned)) else {
+            unreachable!()
+        };
+        for end in [&mut sender, &mut receiver] {
+            let mut third = end.samples[1].clone();
+            third.at_ns += 1_000_000_000;
+            end.samples.push(third);
+        }
+        common::Made::Ended(sender, receiver)
+    });
+    for event in &mut events {
+        if let Event::Prepared { shared_cpus, .. } = event {
+            *shared_cpus = shared;
+        }
+    }
+    events
+}
+
+#[test]
+fn two_hosts_are_never_drawn_as_one() {
+    for (shared, wanted) in [(true, &["CPU 0"][..]), (false, &["sender CPU 0", "receiver CPU 0"])] {
+        let html = rendered(&equally_busy(shared), |summary| {
+            summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cpus)]);
+        });
+        assert_eq!(plot(&html, 0)["data"][0]["y"], serde_json::json!(wanted));
+    }
+}
+
 /// Four sizes of two brands, three runs each.
 fn brands() -> Vec<Event> {
     let mut runs = Vec::new();
@@ -183,8 +277,12 @@ fn a_study_has_the_pictures_that_it_asks_for() {
 
 /// What plotly is given for a picture.
 fn plot(html: &str, number: usize) -> serde_json::Value {
-    let mark = format!("id=\"p{number}-plot\">");
-    let begin = html.find(&mark).expect("a picture") + mark.len();
+    json_of(html, &format!("p{number}-plot"))
+}
+
+fn json_of(html: &str, id: &str) -> serde_json::Value {
+    let mark = format!("id=\"{id}\">");
+    let begin = html.find(&mark).expect("a script with data") + mark.len();
     serde_json::from_str(html[begin..].split("</script>").next().expect("an end")).expect("JSON")
 }
 

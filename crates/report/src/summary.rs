@@ -133,6 +133,8 @@ pub struct Summary {
     /// The rate of the link between the ends, in bit/s, where it is known: that of the lab's narrowest, or what a report is
     /// told.
     pub link_rate_bps: Option<u64>,
+    /// Whether both ends run on the same CPUs.
+    pub shared_cpus: bool,
     /// Both ends; empty where the execution stopped before it found them.
     pub ends: Vec<EndDescription>,
     /// Every cell of the plan.
@@ -274,6 +276,7 @@ impl<'a> Log<'a> {
                     let path = lab.as_ref().and_then(|lab| lab.path());
                     log.summary.link_rate_bps = path.and_then(|path| path.rate_bps());
                     log.summary.ends.clone_from(ends);
+                    log.summary.shared_cpus = *shared_cpus;
                     let receiver = ends.iter().find(|end| end.role == Role::Receiver);
                     let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
                     place = PlaceFacts { shared_cpus: *shared_cpus, napi_threaded };
@@ -343,6 +346,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         command_line: command_line.clone(),
         lab: None,
         link_rate_bps: None,
+        shared_cpus: false,
         ends: Vec::new(),
         cells: Vec::new(),
         improvements: Vec::new(),

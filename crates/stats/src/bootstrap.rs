@@ -10,8 +10,11 @@ use crate::quantile::quantile_in_place;
 /// How often the values are drawn again for one interval.
 pub const RESAMPLES: usize = 2000;
 
-/// With more values nothing is drawn again: the bounds are taken from the order of the values.
-const MANY: usize = 1000;
+/// With more values the bounds of a median are taken from their order, and nothing is drawn again.
+const MANY: usize = 100;
+
+/// The same of a ratio, where drawing whole blocks again cancels what blocks have in common.
+const MANY_PAIRED: usize = 1000;
 
 /// An estimate and the bounds between which it lies with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +101,7 @@ pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<I
     if a.len() == 1 || b.len() == 1 || blocks.len() == 1 {
         return Some(Interval { value, low: None, high: None });
     }
-    if a.len().min(b.len()) > MANY {
+    if a.len().min(b.len()) > MANY_PAIRED {
         return by_both_orders(value, a, b);
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
@@ -216,10 +219,11 @@ mod tests {
     fn many_values_have_bounds_like_those_of_the_bootstrap() {
         let values =
             |count: u32| (0..count).map(|n| 100.0 + f64::from(n * 7919 % count) * 50.0 / f64::from(count)).collect();
-        let (few, many): (Vec<f64>, Vec<f64>) = (values(1000), values(1001));
+        let (few, many): (Vec<f64>, Vec<f64>) = (values(100), values(101));
         let (few, many) = (median_interval(&few, 1).unwrap(), median_interval(&many, 1).unwrap());
         for (drawn, ordered) in [(few.low, many.low), (few.high, many.high)] {
-            assert!((drawn.unwrap() - ordered.unwrap()).abs() < 0.3, "{few:?} {many:?}");
+            // A value lies half a unit from the next; what is drawn misses by about one.
+            assert!((drawn.unwrap() - ordered.unwrap()).abs() < 0.75, "{few:?} {many:?}");
         }
         let side: Vec<(u32, f64)> = (0..1200).map(|n| (n, 100.0 + f64::from(n * 7919 % 1200) / 24.0)).collect();
         let twice: Vec<(u32, f64)> = side.iter().map(|(block, value)| (*block, 2.0 * value)).collect();

@@ -14,5 +14,5 @@ pub use change::{Scale, change, paired_change};
 pub use estimate::estimate_interval;
 pub use line::{LackOfFit, LineFit, fit_line};
 pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};
-pub use quantile::{median, quantile};
+pub use quantile::{median, quantile, quantile_of_sorted};
 pub use trend::{Trend, trend};

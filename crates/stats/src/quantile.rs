@@ -17,6 +17,13 @@ pub fn quantile(values: &[f64], fraction: f64) -> Option<f64> {
     quantile_in_place(&mut values.to_vec(), fraction)
 }
 
+/// [`quantile`] of numbers that lie in order, the least first; absent where there are none.
+pub fn quantile_of_sorted(sorted: &[f64], fraction: f64) -> Option<f64> {
+    let place = fraction.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(low + place.fract() * (high - low))
+}
+
 /// [`quantile`] of numbers that may be put in another order and are known to be numbers.
 pub(crate) fn quantile_in_place(values: &mut [f64], fraction: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
@@ -44,6 +51,12 @@ mod tests {
         assert!((quantile(&values, 0.4).unwrap() - 29.0).abs() < 1e-12);
         assert_eq!(quantile(&values, 1.0), Some(50.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        let mut sorted = values;
+        sorted.sort_by(f64::total_cmp);
+        for fraction in [0.0, 0.1, 0.25, 0.4, 0.5, 0.99, 1.0] {
+            assert_eq!(quantile_of_sorted(&sorted, fraction), quantile(&values, fraction));
+        }
+        assert_eq!(quantile_of_sorted(&[], 0.5), None);
     }
 
     #[test]

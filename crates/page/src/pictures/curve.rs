@@ -1,5 +1,6 @@
 //! A metric against a factor that is a number: median and interval, a line per combination of the other levels.
 
+use explain::Explanation;
 use metrics::Metric;
 use model::study::{Bars, Scale};
 use plotly::common::{ErrorData, ErrorType, Mode};
@@ -11,7 +12,7 @@ use report::{lines_along, numeric_factor};
 use super::point::{Point, ranges};
 use super::{Drawn, HEIGHT, Wanted, along, document, label, layout, limits, measured, named};
 
-pub(crate) fn draw(execution: &Execution, wanted: &Wanted) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let Some(factor) = numeric_factor(&execution.summary) else { return Vec::new() };
     measured(execution).into_iter().map(|metric| of_metric(execution, wanted, &factor, metric)).collect()
 }

@@ -1,5 +1,6 @@
 //! Medians beside the figures of the document, of the cells and metrics that it has.
 
+use explain::Explanation;
 use metrics::Metric;
 use plotly::common::{ErrorData, ErrorType, Marker, Pattern, PatternShape};
 use plotly::layout::{Axis, BarMode};
@@ -9,7 +10,7 @@ use report::frame::{Execution, Table, Value};
 
 use super::{Drawn, HEIGHT, Wanted, label, layout, measured, named};
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let cells: Vec<&CellSummary> =
         execution.summary.cells.iter().filter(|cell| !cell.expected.is_empty() && cell.runs > 0).collect();
     let mut units: Vec<(String, Vec<&Metric>)> = Vec::new();

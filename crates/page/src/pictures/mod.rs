@@ -14,6 +14,7 @@ mod point;
 mod quantiles;
 mod series;
 
+use explain::Explanation;
 use metrics::Metric;
 use model::study::{Picture as Wanted, PictureKind as Kind, Scale};
 use plotly::common::Title;
@@ -21,7 +22,7 @@ use plotly::layout::{Axis, AxisType, Legend, Margin};
 use plotly::{Layout, Plot};
 use report::compare::Comparison;
 use report::frame::{Execution, Table, csv};
-use report::{CellSummary, Status, shown_metrics};
+use report::{CellSummary, shown_metrics};
 use serde_json::Value;
 
 use narrow::narrowed;
@@ -59,7 +60,7 @@ pub(crate) struct Drawn {
 }
 
 /// A kind's heading and how it is drawn.
-type Row = (Kind, &'static str, fn(&Execution, &Wanted) -> Vec<Drawn>);
+type Row = (Kind, &'static str, fn(&Execution, &Wanted, &Explanation) -> Vec<Drawn>);
 
 const KINDS: [Row; 8] = [
     (Kind::Medians, "Beside the document", medians::draw),
@@ -73,12 +74,12 @@ const KINDS: [Row; 8] = [
 ];
 
 /// The pictures that the study wants, else every kind that has something to show. Their names begin at a number.
-pub(crate) fn all(execution: &Execution, first: usize) -> Vec<Picture> {
+pub(crate) fn all(execution: &Execution, explanation: &Explanation, first: usize) -> Vec<Picture> {
     let wanted = execution.summary.study.pictures.clone().unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
     let mut pictures: Vec<Picture> = Vec::new();
     for wanted in &wanted {
         let Some((_, heading, draw)) = KINDS.iter().find(|(kind, ..)| *kind == wanted.kind) else { continue };
-        for mut drawn in draw(&narrowed(execution, wanted), wanted) {
+        for mut drawn in draw(&narrowed(execution, wanted), wanted, explanation) {
             if let Some(title) = &wanted.title {
                 drawn.title = format!("{title}. {}", drawn.title);
             }
@@ -102,6 +103,9 @@ fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
     let Drawn { file, title, caption, plot, numbers, sampled, height } = drawn;
     let whole: Value = serde_json::from_str(&plot.to_json()).unwrap_or_default();
     let plot = serde_json::json!({ "data": whole["data"], "layout": whole["layout"] });
+    let (numbers, rows) = crate::sampled(numbers);
+    let cut = rows.map(|rows| format!("The file holds {} of {rows} rows, evenly chosen.", crate::ROWS));
+    let sampled = sampled.into_iter().chain(cut).reduce(|a, b| format!("{a} {b}"));
     let (id, csv) = (format!("p{number}"), csv(&numbers));
     Picture { id, file, heading, title, caption, plot, csv, sampled, height }
 }
@@ -111,6 +115,14 @@ const HEIGHT: u32 = 420;
 
 /// Points that one line or cloud of a picture has at most.
 const POINTS: usize = 1000;
+
+/// Points that a picture has at most, unless it has very many lines.
+const ALL_POINTS: usize = 5000;
+
+/// Points that each of so many lines or clouds of a picture has at most: so many at least, at most [`POINTS`].
+fn points(lines: usize, least: usize) -> usize {
+    (ALL_POINTS / lines.max(1)).clamp(least, POINTS)
+}
 
 /// From this ratio of the largest to the smallest value on an axis is logarithmic.
 const LOGARITHMIC: f64 = 8.0;
@@ -186,23 +198,15 @@ const CELLS: usize = 12;
 
 /// Of each cell the used run whose first shown metric lies nearest to the median, and whether there are more cells than that.
 fn typical<'a>(execution: &'a Execution) -> (Vec<(&'a CellSummary, u32)>, Option<String>) {
-    let summary = &execution.summary;
     let Some(metric) = measured(execution).into_iter().next() else { return (Vec::new(), None) };
-    let of = |(index, cell): (usize, &CellSummary)| {
+    let cells = by_cell(execution, metric);
+    let more = cells.len().saturating_sub(CELLS);
+    let near = |(cell, values): &(&'a CellSummary, Vec<(u32, f64)>)| {
         let median = cell.figure(metric.name)?.value;
-        let runs = summary.runs.iter().filter(|run| run.cell == index && run.status == Status::Used);
-        let near = runs.filter_map(|run| Some((run.run, (run.value(metric)? - median).abs())));
-        near.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(run, _)| run)
+        let away = values.iter().map(|(run, value)| (run - 1, (value - median).abs()));
+        away.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(run, _)| (*cell, run))
     };
-    let mut found = Vec::new();
-    let mut more = 0;
-    for (index, cell) in summary.cells.iter().enumerate() {
-        match of((index, cell)) {
-            Some(run) if found.len() < CELLS => found.push((cell, run)),
-            Some(_) => more += 1,
-            None => {}
-        }
-    }
+    let found = cells.iter().take(CELLS).filter_map(near).collect();
     let note =
         (more > 0).then(|| format!("Drawn of the first {CELLS} cells; {more} more are in the file of intervals."));
     (found, note)

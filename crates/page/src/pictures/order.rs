@@ -1,17 +1,21 @@
 //! Every run in the order in which they were made: a drift shows.
 
+use explain::Explanation;
 use metrics::Metric;
 use plotly::common::{Marker, MarkerSymbol, Mode};
 use plotly::{Plot, Scatter};
 use report::Status;
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, POINTS, Wanted, axis, by_cell, label, layout, measured, named, note, scaled};
+use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout, measured, named, note, points, scaled};
 use crate::evenly;
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     measured(execution).into_iter().map(|metric| of_metric(execution, metric)).collect()
 }
+
+/// Dots of each cell at least, however many cells there are.
+const DOTS: usize = 5;
 
 fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
     let mut plot = Plot::new();
@@ -21,15 +25,17 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
     for run in execution.summary.runs.iter().filter(|run| run.status == Status::LeftOut) {
         left_out.extend(run.value(metric).map(|value| (run.run + 1, value)));
     }
-    let cells = by_cell(execution, metric).into_iter().map(|(cell, values)| (cell.name(), "used", values));
+    let cells = by_cell(execution, metric);
+    let most = points(cells.len() + usize::from(!left_out.is_empty()), DOTS);
+    let cells = cells.into_iter().map(|(cell, values)| (cell.name(), "used", values));
     let crosses = (!left_out.is_empty()).then(|| ("left out".to_owned(), "left_out", left_out));
     for (name, status, values) in cells.chain(crosses) {
-        let chosen: Vec<(u32, f64)> = evenly(values.len(), POINTS).map(|place| values[place]).collect();
+        let chosen: Vec<(u32, f64)> = evenly(values.len(), most).map(|place| values[place]).collect();
         (drawn, all) = (drawn + chosen.len(), all + values.len());
         let row = |(run, value): &(u32, f64)| {
             vec![Value::from(name.as_str()), Value::from(*run), Value::from(status), Value::Number(*value)]
         };
-        numbers.rows.extend(chosen.iter().map(row));
+        numbers.rows.extend(values.iter().map(row));
         values_of_all.extend(chosen.iter().map(|(_, value)| *value));
         let (x, y) = chosen.into_iter().unzip();
         let trace = Scatter::<u32, f64>::new(x, y).name(label(&name)).mode(Mode::Markers);

@@ -1,60 +1,60 @@
 //! A metric at every percentile of the runs, a line per cell.
 
+use explain::Explanation;
+use metrics::Metric;
 use plotly::common::Mode;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout, measured, named, scaled};
+use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout, measured, named, points, scaled};
 
-/// Percentiles of which a line is made where there are more runs.
-const STEPS: usize = 200;
+/// Percentiles of which a line is made where there are more runs: at most, and of very many lines at least.
+const STEPS: (usize, usize) = (200, 11);
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
-    measured(execution).into_iter().map(|metric| {
-        let mut plot = Plot::new();
-        let mut numbers = Table::new(["cell", "percentile", metric.name]);
-        let (mut all, mut values_of_all) = (0, Vec::new());
-        for (cell, values) in by_cell(execution, metric) {
-            let mut values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
-            values.sort_by(f64::total_cmp);
-            all = all.max(values.len());
-            let line = line(&values);
-            values_of_all.extend(line.iter().map(|(_, value)| *value));
-            numbers.rows.extend(line.iter().map(|(percentile, value)| {
-                vec![Value::from(cell.name().as_str()), Value::Number(*percentile), Value::Number(*value)]
-            }));
-            let (x, y) = line.into_iter().unzip();
-            let mode = if values.len() > STEPS { Mode::Lines } else { Mode::LinesMarkers };
-            plot.add_trace(Scatter::<f64, f64>::new(x, y).name(label(&cell.name())).mode(mode));
-        }
-        let x = axis("percentile of the runs").range(vec![-2, 102]);
-        plot.set_layout(layout().x_axis(x).y_axis(scaled(&named(metric), &values_of_all)));
-        Drawn {
-            file: format!("percentiles-{}", metric.name),
-            title: format!("{} at every percentile.", metric.title),
-            caption: "A line per cell: the share of runs on the horizontal axis did not exceed the value. A flat line is a steady cell.".into(),
-            plot,
-            numbers,
-            sampled: (all > STEPS).then(|| format!("Sampled: {STEPS} percentiles of up to {all} runs.")),
-            height: HEIGHT,
-        }
-    }).collect()
+pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+    measured(execution).into_iter().map(|metric| of_metric(execution, metric)).collect()
 }
 
-/// Percentile and value: each run's own, or those of [`STEPS`] steps.
-fn line(sorted: &[f64]) -> Vec<(f64, f64)> {
-    if sorted.len() == 1 {
-        return vec![(50.0, sorted[0])];
+fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
+    let mut plot = Plot::new();
+    let mut numbers = Table::new(["cell", "percentile", metric.name]);
+    let (mut all, mut values_of_all) = (0, Vec::new());
+    let cells = by_cell(execution, metric);
+    let steps = points(cells.len(), STEPS.1).min(STEPS.0);
+    for (cell, values) in cells {
+        let mut values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+        values.sort_by(f64::total_cmp);
+        all = all.max(values.len());
+        let line = line(&values, steps);
+        values_of_all.extend(line.iter().map(|(_, value)| *value));
+        numbers.rows.extend(line.iter().map(|(percentile, value)| {
+            vec![Value::from(cell.name().as_str()), Value::Number(*percentile), Value::Number(*value)]
+        }));
+        let (x, y) = line.into_iter().unzip();
+        let mode = if values.len() > steps { Mode::Lines } else { Mode::LinesMarkers };
+        plot.add_trace(Scatter::<f64, f64>::new(x, y).name(label(&cell.name())).mode(mode));
     }
-    let steps = sorted.len().min(STEPS);
-    let at = |step: usize| {
-        let fraction = step as f64 / (steps - 1) as f64;
-        let place = fraction * (sorted.len() - 1) as f64;
-        let (below, part) = (place.floor() as usize, place.fract());
-        let above = sorted[(below + 1).min(sorted.len() - 1)];
-        (100.0 * fraction, sorted[below] + part * (above - sorted[below]))
-    };
-    (0..steps).map(at).collect()
+    let x = axis("percentile of the runs").range(vec![-2, 102]);
+    plot.set_layout(layout().x_axis(x).y_axis(scaled(&named(metric), &values_of_all)));
+    Drawn {
+        file: format!("percentiles-{}", metric.name),
+        title: format!("{} at every percentile.", metric.title),
+        caption: "A line per cell: the share of runs on the horizontal axis did not exceed the value. A flat line is a steady cell.".into(),
+        plot,
+        numbers,
+        sampled: (all > steps).then(|| format!("Sampled: {steps} percentiles of up to {all} runs.")),
+        height: HEIGHT,
+    }
+}
+
+/// Percentile and value: each run's own, or those of so many steps.
+fn line(sorted: &[f64], steps: usize) -> Vec<(f64, f64)> {
+    if let [one] = sorted {
+        return vec![(50.0, *one)];
+    }
+    let steps = sorted.len().min(steps);
+    let fractions = (0..steps).map(|step| step as f64 / (steps - 1) as f64);
+    fractions.filter_map(|fraction| Some((100.0 * fraction, stats::quantile_of_sorted(sorted, fraction)?))).collect()
 }
 
 #[cfg(test)]
@@ -63,10 +63,10 @@ mod tests {
 
     #[test]
     fn few_runs_are_their_own_percentiles_and_many_are_steps() {
-        assert_eq!(line(&[7.0]), [(50.0, 7.0)]);
-        assert_eq!(line(&[1.0, 2.0, 4.0]), [(0.0, 1.0), (50.0, 2.0), (100.0, 4.0)]);
+        assert_eq!(line(&[7.0], 200), [(50.0, 7.0)]);
+        assert_eq!(line(&[1.0, 2.0, 4.0], 200), [(0.0, 1.0), (50.0, 2.0), (100.0, 4.0)]);
         let many: Vec<f64> = (0..=1000).map(f64::from).collect();
-        let found = line(&many);
+        let found = line(&many, 200);
         assert_eq!((found.len(), found[0], found[199]), (200, (0.0, 0.0), (100.0, 1000.0)));
     }
 }

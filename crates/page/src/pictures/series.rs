@@ -1,5 +1,6 @@
 //! One run of each cell over time: throughput at both ends, segments sent again, window, round-trip time.
 
+use explain::Explanation;
 use model::record::Role;
 use plotly::common::{Mode, Title};
 use plotly::layout::Axis;
@@ -23,7 +24,7 @@ const PANELS: [Panel; 5] = [
 /// Height of one panel, in CSS pixels.
 const PANEL: u32 = 150;
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
     let found = stretches(execution.events, |run| runs.iter().any(|(_, wanted)| *wanted == run));
     let mut drawn: Vec<Drawn> = runs

@@ -54,7 +54,7 @@ fn longest(words: &[String]) -> usize {
 }
 
 fn at(sorted: &[f64], fraction: f64) -> f64 {
-    stats::quantile(sorted, fraction).unwrap_or(f64::NAN)
+    stats::quantile_of_sorted(sorted, fraction).unwrap_or(f64::NAN)
 }
 
 /// The place of each cell that has the metric, with the values of its used runs from the least to the most.
