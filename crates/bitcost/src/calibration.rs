@@ -12,6 +12,7 @@ use model::study::{Cell, LabSpec, Study};
 use model::units::{counted, show_duration};
 
 use crate::failure::Failure;
+use crate::output;
 use crate::place::{Facts, Prepared};
 use crate::verbs::where_to::Where;
 
@@ -75,7 +76,7 @@ fn measure(
     let floods = plan_of(&calibration.ceilings);
     if !floods.runs.is_empty() {
         let settings = counted(floods.runs.len(), "setting");
-        eprintln!("calibration: {settings} of the path; about {}", show_duration(floods.total_time()));
+        output::say(&format!("calibration: {settings} of the path; about {}", show_duration(floods.total_time())));
     }
     let facts = prepared.facts();
     let mut take = |event: Event| {

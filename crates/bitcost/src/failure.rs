@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::output;
+
 /// Why a command did not do what was asked.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -30,7 +32,7 @@ impl Failure {
             Failure::Program(code) => return ExitCode::from(code),
             Failure::OutputClosed => return ExitCode::from(141),
         };
-        eprintln!("bitcost: {message}");
+        output::say(&format!("bitcost: {message}"));
         ExitCode::from(code)
     }
 }

@@ -2,15 +2,14 @@
 
 use std::io::IsTerminal;
 
-use metrics::RunView;
-use model::plan::PlannedRun;
-use model::study::Cell;
 use report::compare::{comparison_json, comparison_markdown, comparison_text, of_study};
 use report::frame::{self, Execution, Table};
-use report::{Plots, Summary, TextOptions, peers};
+use report::peers::netperf_keyval;
+use report::{Plots, Summary, TextOptions};
 
 use crate::failure::Failure;
 use crate::opened::{self, Opened};
+use crate::peers;
 use crate::verbs;
 
 /// In fewer columns a table has no room for a number.
@@ -112,6 +111,9 @@ impl Look {
         if self.plot.is_some_and(|plot| plot != Plot::None) && (format != Format::Text || self.rows.is_some()) {
             return Err(Failure::Usage("--plot goes with --format text, without --rows".into()));
         }
+        if self.run.is_some() && format != Format::Iperf3 {
+            return Err(Failure::Usage("--run goes with --format iperf3".into()));
+        }
         if format == Format::Parquet { parquet_is_possible().map_err(Failure::Usage) } else { Ok(()) }
     }
 
@@ -132,9 +134,9 @@ impl Look {
         let text = match (rows, format) {
             (Some(rows), Format::Parquet) => return parquet(&table(rows, executions)),
             (Some(rows), format) => flat(&table(rows, executions), format),
-            (None, Format::Netperf) => frame::csv(&netperf(executions)?),
-            (None, Format::NetperfKeyval) => peers::netperf_keyval(&netperf(executions)?),
-            (None, Format::Iperf3) => iperf3(executions, self.run)?,
+            (None, Format::Netperf) => frame::csv(&peers::netperf(executions, "netperf")?),
+            (None, Format::NetperfKeyval) => netperf_keyval(&peers::netperf(executions, "netperf-keyval")?),
+            (None, Format::Iperf3) => peers::iperf3(executions, self.run)?,
             (None, Format::Json) => json(executions, threshold),
             (None, Format::Md) => each(executions, |execution| {
                 let compared = of_study(execution, threshold).map(|found| format!("\n{}", comparison_markdown(&found)));
@@ -163,38 +165,6 @@ impl Look {
             Plot::None => return String::new(),
         };
         report::plots(summary, which, look(PLOT))
-    }
-}
-
-fn views<'a>(execution: &Execution<'a>) -> Result<Vec<(PlannedRun, &'a Cell, RunView<'a>)>, Failure> {
-    report::run_views(execution.events).map_err(|error| Failure::Usage(format!("{}: {error}", execution.name)))
-}
-
-/// Every run with a result of our own.
-fn netperf(executions: &[Execution]) -> Result<Table, Failure> {
-    let mut table = peers::netperf_table([]);
-    for execution in executions {
-        let runs = views(execution)?.into_iter().map(|(_, cell, view)| (cell, view));
-        table.rows.extend(peers::netperf_table(runs).rows);
-    }
-    Ok(table)
-}
-
-fn iperf3(executions: &[Execution], wanted: Option<u32>) -> Result<String, Failure> {
-    let mut all = Vec::new();
-    for execution in executions {
-        all.extend(views(execution)?);
-    }
-    all.retain(|(planned, ..)| wanted.is_none_or(|wanted| planned.index + 1 == wanted));
-    match &all[..] {
-        [(_, _, view)] => Ok(format!("{:#}\n", peers::iperf3(view, env!("CARGO_PKG_VERSION")))),
-        [] => Err(Failure::Usage("--format iperf3: no such run has a result".into())),
-        several => {
-            let count = several.len();
-            Err(Failure::Usage(format!(
-                "--format iperf3 is of a single run, and there are {count}; choose one with --run N"
-            )))
-        }
     }
 }
 

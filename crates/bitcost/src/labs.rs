@@ -10,6 +10,7 @@ use model::study::LabSpec;
 use model::topology::{Ground, Lint, PRESETS, Preset, Topology, parse};
 
 use crate::failure::Failure;
+use crate::output;
 
 /// A lab that was named.
 pub struct Named {
@@ -161,7 +162,7 @@ pub fn say_lints_of(topology: &Topology) {
 }
 
 fn say(lint: &Lint) {
-    eprintln!("lint: {}: {}", lint.name, lint.message);
+    output::say(&format!("lint: {}: {}", lint.name, lint.message));
 }
 
 /// What this machine has to do with it.

@@ -9,6 +9,7 @@ mod labs;
 mod mode_search;
 mod opened;
 mod output;
+mod peers;
 mod place;
 mod programs;
 mod studies;

@@ -7,6 +7,7 @@ use report::frame::Execution;
 use store::Log;
 
 use crate::failure::Failure;
+use crate::output;
 
 /// A log with the name of its execution.
 pub struct Opened {
@@ -54,9 +55,9 @@ pub fn executions(logs: &[Opened]) -> Result<Vec<Execution<'_>>, Failure> {
 /// Says what follows the last whole line of a log.
 pub fn report_cut(log: &Log) {
     if let Some(cut) = &log.incomplete {
-        eprintln!(
+        output::say(&format!(
             "bitcost: the log is cut short: line {} has {} bytes and no end; it is left out",
             cut.line, cut.bytes
-        );
+        ));
     }
 }

@@ -1,7 +1,9 @@
-//! Standard output, whose reader may leave early, as `head` does.
+//! Standard output, whose reader may leave early, as `head` does; and standard error.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
+
+use model::harmless;
 
 use crate::failure::Failure;
 
@@ -13,32 +15,29 @@ pub fn print(text: &str) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() { bytes(harmless(text).as_bytes()) } else { bytes(text.as_bytes()) }
 }
 
-/// The text with U+FFFD for control characters; line ends, tabs and colours (`ESC [ digits m`, ECMA-48, 8.3.117) stay.
-fn harmless(text: &str) -> String {
-    let is_colour = |rest: &str| {
-        let digits =
-            rest.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
-        digits.is_some_and(|rest| rest.starts_with('m'))
-    };
-    let kept = |(at, letter): (usize, char)| match letter {
-        '\n' | '\t' => letter,
-        '\u{1b}' if is_colour(&text[at + 1..]) => letter,
-        _ if letter.is_control() => '\u{fffd}',
-        _ => letter,
-    };
-    text.char_indices().map(kept).collect()
-}
-
 /// Writes bytes as they are.
-///
-/// # Errors
-/// As [`print()`].
-pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     output.write_all(bytes).and_then(|()| output.flush()).map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::Environment(format!("cannot write to standard output: {error}")),
     })
+}
+
+/// Prints a result in whatever form: a text as [`print()`] does, other bytes as they are.
+///
+/// # Errors
+/// As [`print()`].
+pub fn form(result: &[u8]) -> Result<(), Failure> {
+    match std::str::from_utf8(result) {
+        Ok(text) => print(text),
+        Err(_) => bytes(result),
+    }
+}
+
+/// Says a line on standard error. On a terminal nothing in it can steer the terminal but colours.
+pub fn say(line: &str) {
+    if std::io::stderr().is_terminal() { eprintln!("{}", harmless(line)) } else { eprintln!("{line}") }
 }
 
 /// Prints a line.
@@ -59,13 +58,6 @@ pub fn shell_word(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_but_colours_reaches_a_terminal() {
-        let text = "a\tb\n\u{1b}[1;31mred\u{1b}[0m";
-        assert_eq!(harmless(text), text);
-        assert_eq!(harmless("\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}"), "\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}");
-    }
 
     #[test]
     fn a_folder_with_spaces_is_one_word() {

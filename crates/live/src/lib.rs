@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use model::event::Event;
+use model::harmless;
 use model::plan::Plan;
 use model::record::{EndRecord, Role, Sample};
 use model::units::{counted, show_duration};
@@ -85,7 +86,7 @@ impl View {
     fn title(&self, run: u32) -> String {
         let Some(plan) = &self.plan else { return format!("run {}", run + 1) };
         let cell = plan.runs.get(run as usize).and_then(|planned| plan.cells.get(planned.cell));
-        let name = cell.map_or_else(String::new, |cell| format!(" · {}", cell.name()));
+        let name = cell.map_or_else(String::new, |cell| format!(" · {}", harmless(&cell.name())));
         format!("run {} of {}{name}", run + 1, plan.runs.len())
     }
 
@@ -120,7 +121,7 @@ impl View {
 
     /// A line that stays, also where there is a terminal.
     fn always(&self, line: &str) {
-        if self.terminal { self.bar.println(line) } else { eprintln!("{line}") }
+        if self.terminal { self.bar.println(harmless(line)) } else { eprintln!("{line}") }
     }
 
     fn count_off(&mut self, run: u32) {

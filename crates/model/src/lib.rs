@@ -9,6 +9,7 @@ pub mod calibration;
 pub mod conditions;
 pub mod counters;
 pub mod event;
+mod harmless;
 pub mod imported;
 pub mod knobs;
 pub mod machine;
@@ -31,3 +32,5 @@ mod tcp_info;
 pub mod threads;
 pub mod topology;
 pub mod units;
+
+pub use harmless::harmless;

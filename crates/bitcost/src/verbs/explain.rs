@@ -26,8 +26,8 @@ pub struct Arguments {
 /// Says on standard error what limited each cell of an execution.
 pub fn say(events: &[Event], folder: &Path) {
     if let Ok(explanation) = explain::explain_execution(events) {
-        explanation.lines().iter().for_each(|line| eprintln!("limiter: {line}"));
-        eprintln!("why: bitcost explain {}", folder.display());
+        explanation.lines().iter().for_each(|line| output::say(&format!("limiter: {line}")));
+        output::say(&format!("why: bitcost explain {}", folder.display()));
     }
 }
 

@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut writer = Writer::create(&arguments.out, &format!("{stamp}-{}", file_name(&name)), 0)?;
     events.iter().try_for_each(|event| writer.append(event))?;
     let failures = if failed > 0 { format!(", {failed} of them without a result") } else { String::new() };
-    eprintln!("{runs} runs read{failures}");
+    output::say(&format!("{runs} runs read{failures}"));
     output::line(&writer.folder().display().to_string())
 }
 

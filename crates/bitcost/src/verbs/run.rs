@@ -141,10 +141,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let opened = Opened::open(&folder)?;
     let execution = opened.execution()?;
-    output::bytes(&arguments.look.render(std::slice::from_ref(&opened), arguments.judging.threshold)?)?;
+    output::form(&arguments.look.render(std::slice::from_ref(&opened), arguments.judging.threshold)?)?;
     explain::say(&opened.log.events, &folder);
-    eprintln!("log: {}", folder.join(store::LOG_NAME).display());
-    eprintln!("again: bitcost show {}", output::shell_word(&folder));
+    output::say(&format!("log: {}", folder.join(store::LOG_NAME).display()));
+    output::say(&format!("again: bitcost show {}", output::shell_word(&folder)));
     match ending {
         Ending::Interrupted => {
             say_how_to_go_on(&folder);
@@ -170,7 +170,7 @@ fn check_compares(study: &Study, judging: &Judging) -> Result<(), Failure> {
 }
 
 fn say_how_to_go_on(folder: &Path) {
-    eprintln!("go on: bitcost run --resume {}", output::shell_word(folder));
+    output::say(&format!("go on: bitcost run --resume {}", output::shell_word(folder)));
 }
 
 /// An execution whose every run has its place in a cell is a success.
@@ -230,7 +230,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
 /// Says where it runs, where the user may have meant another place.
 fn tell(place: &Where, notes: &[String]) {
     if matches!(place, Where::Hosts(_)) {
-        notes.iter().for_each(|note| eprintln!("note: {note}"));
+        notes.iter().for_each(|note| output::say(&format!("note: {note}")));
     }
 }
 
@@ -242,7 +242,7 @@ fn enough(study: &Study, folder: &Path) -> impl FnMut(u32) -> Result<bool, Strin
         let Some(rule) = rule.as_ref().filter(|_| blocks >= least) else { return Ok(false) };
         let log = store::read(&folder).map_err(|error| error.to_string())?;
         let precision = report::precision(&log.events, rule).map_err(|error| error.to_string())?;
-        eprintln!("after {}: {}", counted(blocks as usize, "block"), precision.sentence());
+        output::say(&format!("after {}: {}", counted(blocks as usize, "block"), precision.sentence()));
         Ok(precision.is_reached())
     }
 }

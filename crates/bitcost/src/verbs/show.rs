@@ -22,5 +22,5 @@ pub struct Arguments {
 /// Prints them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    output::bytes(&arguments.look.render(&logs, THRESHOLD_PCT)?)
+    output::form(&arguments.look.render(&logs, THRESHOLD_PCT)?)
 }

@@ -142,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.form.check(is_repeated)?;
     search(arguments, &asked, lab_mtu)?;
     let prepared = prepare(arguments, lab.as_ref(), &asked, &stop)?;
-    prepared.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    prepared.notes.iter().for_each(|note| output::say(&format!("note: {note}")));
     let (facts, is_one_host) = (prepared.facts(), prepared.is_one_host());
     let Prepared { mut session, ends, .. } = prepared;
     let mtu = ends.iter().map(|end| end.host.device.mtu_bytes).min().unwrap_or(lab_mtu);
@@ -154,12 +154,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rule = arguments.repeats.rule(&conditions)?;
     let mut search = search(arguments, &conditions, mtu)?;
     if let Some(search) = &mut search {
-        eprintln!("trying {} pairs of modes", search.candidates.len());
+        output::say(&format!("trying {} pairs of modes", search.candidates.len()));
         mode_search::search(&mut session, search, facts)?;
         let taken = search.chosen().map(|pair| (pair.send_mode, pair.receive_mode)).unwrap_or_default();
         (conditions.send_mode, conditions.receive_mode) = taken;
         let found = report::mode_search_text(search);
-        if arguments.form.is_text() { output::print(&found)? } else { eprint!("{found}") }
+        if arguments.form.is_text() { output::print(&found)? } else { output::say(found.trim_end()) }
     }
     let runs = match &rule {
         Some((least, rule)) => repeat(&mut session, &conditions, facts, *least, rule, arguments.form)?,
@@ -221,10 +221,10 @@ fn repeat(
         let made = runs.len() as u32;
         let width = report::width_over_runs_pct(&runs, &rule.metric);
         let shown = width.map_or("not known yet".to_owned(), |width| format!("{width:.1} % of it"));
-        eprintln!(
+        output::say(&format!(
             "after {made} of at most {} runs: interval of the median of {}: {shown}",
             rule.max_blocks, rule.metric
-        );
+        ));
         let narrow = width.is_some_and(|width| width < rule.width_pct);
         if made >= rule.max_blocks || (made >= least && narrow) {
             return Ok(all);
@@ -241,7 +241,7 @@ fn one_run(session: &mut Session, conditions: &Conditions, form: Form) -> Result
     let mut take = |event: Event| {
         match seconds.line(&event) {
             Some(line) if form.is_text() => printed = output::line(&line),
-            Some(line) => eprintln!("{line}"),
+            Some(line) => output::say(&line),
             None => {}
         }
         match event {

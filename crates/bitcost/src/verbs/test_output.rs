@@ -98,7 +98,7 @@ impl Outcome<'_> {
             (Format::Text, None) => output::print(&self.text(&runs))?,
             (Format::Json, None) => output::line(&format!("{:#}", self.json(&runs)))?,
             (Format::Md, None) => output::print(&self.markdown(&runs))?,
-            (format, rows) => output::bytes(&Look::of(format, rows).render(&[self.opened()], THRESHOLD_PCT)?)?,
+            (format, rows) => output::form(&Look::of(format, rows).render(&[self.opened()], THRESHOLD_PCT)?)?,
         }
         all_in_force(&runs)
     }

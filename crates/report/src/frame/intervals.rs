@@ -98,7 +98,7 @@ pub struct Stretch {
 }
 
 /// The stretches of one end.
-pub(crate) fn of_end(end: &EndRecord) -> Vec<Stretch> {
+fn of_end(end: &EndRecord) -> Vec<Stretch> {
     let first = end.samples.first().map_or(0, |sample| sample.at_ns);
     let seconds = |sample: &Sample| sample.at_ns.saturating_sub(first) as f64 / 1e9;
     let stretch = |step: Between| Stretch {

@@ -14,7 +14,6 @@ use crate::Summary;
 
 pub use delimited::csv;
 pub use intervals::intervals_table;
-pub(crate) use intervals::of_end;
 pub use intervals::{Stretch, stretches};
 pub use markdown::{escape as escape_markdown, markdown};
 #[cfg(feature = "parquet")]

@@ -7,6 +7,7 @@ use sys::process::{Ignored, die_with_spawner_outside, ignore};
 
 use super::standing;
 use crate::failure::Failure;
+use crate::output;
 
 /// Which program, and where.
 #[derive(clap::Args)]
@@ -34,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         error @ lab::LabError::NoSuchHost { .. } => Failure::Usage(error.to_string()),
         error => error.into(),
     })?;
-    note.iter().for_each(|note| eprintln!("note: {note}"));
+    note.iter().for_each(|note| output::say(&format!("note: {note}")));
     let (program, rest) = arguments.command.split_first().ok_or_else(|| Failure::Usage("no program".to_owned()))?;
     let mut command = Command::new(program);
     command.args(rest).env("BITCOST_LAB", &lab.name).env("BITCOST_NODE", &arguments.node);
@@ -42,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            eprintln!("bitcost: cannot start {}: {error}", program.to_string_lossy());
+            output::say(&format!("bitcost: cannot start {}: {error}", program.to_string_lossy()));
             let is_missing = error.kind() == std::io::ErrorKind::NotFound;
             return Err(Failure::Program(if is_missing { NOT_FOUND } else { NOT_STARTED }));
         }

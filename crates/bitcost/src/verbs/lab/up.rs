@@ -48,9 +48,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Named { name, mut topology, warnings, commands } = labs::find(&arguments.lab, arguments.change)?;
     arguments.backend.apply(&mut topology)?;
     super::super::host::check_is_as_found()?;
-    warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
     for command in &commands {
-        eprintln!("not run: {} {} command: {}", command.node, command.when, command.text);
+        output::say(&format!("not run: {} {} command: {}", command.node, command.when, command.text));
     }
     labs::say_lints_of(&topology);
     let base = if is_name(&name) { name.as_str() } else { "lab" };
@@ -84,10 +84,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn say_notes(lab: &Lab) {
-    lab.notes().iter().for_each(|note| eprintln!("note: {note}"));
+    lab.notes().iter().for_each(|note| output::say(&format!("note: {note}")));
     for host in lab.hosts() {
         if let NapiState::Inline { reason: Some(reason) } = &host.napi {
-            eprintln!("note: {}: threaded NAPI was asked for, it receives inline: {reason}", host.name);
+            output::say(&format!("note: {}: threaded NAPI was asked for, it receives inline: {reason}", host.name));
         }
     }
 }
