@@ -95,7 +95,11 @@ fn excluded(run: &ExcludedRun) -> Value {
 }
 
 fn note(note: &Note) -> Value {
-    json!({ "note": note.text, "runs": note.runs })
+    let mut entry = json!({ "note": note.text, "runs": note.runs });
+    if let Some(cell) = &note.cell {
+        entry["cell"] = json!(cell);
+    }
+    entry
 }
 
 fn levels(levels: &[(String, Label)]) -> Value {

@@ -46,4 +46,4 @@ pub use summary::{
     run_views,
 };
 pub use text::{TextOptions, head, shown_metrics, text, title};
-pub use why::{Fall, Why};
+pub use why::{Doubt, Fall, Why};

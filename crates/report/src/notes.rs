@@ -28,7 +28,7 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     missing(summary).into_iter().for_each(|words| add("- ", words));
     attribution(summary).into_iter().for_each(|words| add("CPU time: ", words));
     summary.place_notes.iter().for_each(|note| add("note: ", note.clone()));
-    summary.notes.iter().for_each(|note| add("note: ", format!("{} ({})", note.text, runs(note.runs))));
+    true_of_runs(summary).into_iter().for_each(|words| add("note: ", words));
     ceiling::sentences(summary).into_iter().for_each(|words| add("calibration: ", words));
     if let Some(precision) = &summary.precision {
         add("stop rule: ", precision.sentence());
@@ -46,6 +46,39 @@ pub fn statements(summary: &Summary) -> Vec<String> {
     checks::lines(&summary.checks).into_iter().map(|line| format!("{}{}", line.mark, line.words)).collect()
 }
 
+/// Cells that a sentence names; of more it says how many they are.
+const CELLS: usize = 3;
+
+/// Cells by their names where they are few, else how many of all.
+fn of_cells(summary: &Summary, names: &[&str]) -> String {
+    let all = summary.cells.len();
+    match names.len() {
+        count if count <= CELLS => names.join("; "),
+        count if count == all => format!("all {all} cells"),
+        count => format!("{count} of {all} cells"),
+    }
+}
+
+/// What is true of runs, a sentence for all cells of which the same is true.
+fn true_of_runs(summary: &Summary) -> Vec<String> {
+    let mut groups: Vec<(&str, Vec<&str>, usize)> = Vec::new();
+    for note in &summary.notes {
+        let cell = note.cell.as_deref();
+        match groups.iter_mut().find(|(text, cells, _)| *text == note.text && cells.is_empty() == cell.is_none()) {
+            Some((_, cells, count)) => {
+                cells.extend(cell);
+                *count += note.runs;
+            }
+            None => groups.push((&note.text, cell.into_iter().collect(), note.runs)),
+        }
+    }
+    let sentence = |(text, cells, count): (&str, Vec<&str>, usize)| match &cells[..] {
+        [] => format!("{text} ({})", runs(count)),
+        cells => format!("{}: {text} ({})", of_cells(summary, cells), runs(count)),
+    };
+    groups.into_iter().map(sentence).collect()
+}
+
 /// The shown metrics that cells have no value of, those of one reason together.
 fn missing(summary: &Summary) -> Vec<String> {
     let mut missing = Tally::<(String, String)>::default();
@@ -58,7 +91,7 @@ fn missing(summary: &Summary) -> Vec<String> {
     missing.0.iter().for_each(|((reason, _), _)| reasons.add(reason));
     let sentence = |(reason, _): &(&str, usize)| {
         let cells = missing.0.iter().filter(|((known, _), _)| known == reason).map(|((_, cell), _)| cell.as_str());
-        format!("no value ({}): {reason}", cells.collect::<Vec<_>>().join("; "))
+        format!("no value ({}): {reason}", of_cells(summary, &cells.collect::<Vec<_>>()))
     };
     reasons.0.iter().map(sentence).collect()
 }
@@ -90,27 +123,33 @@ fn attribution(summary: &Summary) -> Vec<String> {
 /// How many runs are numbered in one sentence, and how many sentences there are.
 const NAMED: usize = 30;
 
-/// Runs that were left out, those of one cell and reason together. People count runs from 1, as the plan
+/// Runs that were left out, those of one reason together. People count runs from 1, as the plan
 /// and the live view do.
 fn left_out(summary: &Summary) -> Vec<String> {
-    let mut groups: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    let mut groups: BTreeMap<&String, (Vec<u32>, Vec<String>)> = BTreeMap::new();
     for run in &summary.excluded {
-        groups.entry((&run.levels, &run.reason)).or_default().push(run.run + 1);
+        let (runs, cells) = groups.entry(&run.reason).or_default();
+        runs.push(run.run + 1);
+        let cell = phrase(&run.levels);
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
     }
     let mut groups: Vec<_> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, runs)| runs[0]);
-    let sentence = |((levels, reason), found): &((&Vec<_>, &String), Vec<u32>)| {
+    groups.sort_by_key(|(_, (runs, _))| runs[0]);
+    let sentence = |(reason, (found, cells)): &(&String, (Vec<u32>, Vec<String>))| {
+        let cells = of_cells(summary, &cells.iter().map(String::as_str).collect::<Vec<_>>());
         let numbers: Vec<String> = found.iter().take(NAMED).map(u32::to_string).collect();
         let word = if found.len() == 1 { "run" } else { "runs" };
         let more = match found.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("{word} {}{more} ({}): {reason}", numbers.join(", "), phrase(levels))
+        format!("{word} {}{more} ({cells}): {reason}", numbers.join(", "))
     };
     let mut sentences: Vec<String> = groups.iter().take(NAMED).map(sentence).collect();
     if let Some(more) = groups.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        let count: usize = groups.iter().skip(NAMED).map(|(_, runs)| runs.len()).sum();
+        let count: usize = groups.iter().skip(NAMED).map(|(_, (runs, _))| runs.len()).sum();
         sentences.push(format!("{} for {more} more reasons", runs(count)));
     }
     sentences

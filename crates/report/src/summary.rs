@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use metrics::{Better, METRICS, Method, Metric, RunView, attribute, metric};
+use metrics::{Better, METRICS, Method, Metric, RunView, Weak, attribute, metric};
 use model::calibration::Calibration;
 use model::conditions::Conditions;
 use model::event::{EndDescription, Event, FailureKind};
@@ -55,6 +55,10 @@ pub struct CellSummary {
     pub methods: Vec<(Method, usize)>,
     /// Why it was not, and in how many runs.
     pub unattributed: Vec<(String, usize)>,
+    /// Runs during which something else used the CPUs.
+    pub disturbed: usize,
+    /// Runs whose delay line was late, or dropped what it should have carried.
+    pub line_troubled: usize,
 }
 
 impl CellSummary {
@@ -107,6 +111,8 @@ pub struct ExcludedRun {
 /// Something that a reader of the figures must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
+    /// The cell that it is about, by its name; absent: not of one cell alone.
+    pub cell: Option<String>,
     /// One sentence.
     pub text: String,
     /// How many of the used runs it is true of.
@@ -196,7 +202,7 @@ impl Summary {
         let cells: Vec<_> = plan.cells.iter().map(|cell| &cell.levels).zip(&runs.cells).collect();
         summary.checks = checks::checks(&summary.study.checks, &cells, plan.seed);
         summary.excluded = runs.excluded;
-        summary.notes = runs.notes.0.into_iter().map(|(text, runs)| Note { text, runs }).collect();
+        summary.notes = runs.notes.0.into_iter().map(|((cell, text), runs)| Note { cell, text, runs }).collect();
         summary.incomplete = runs.incomplete;
         Ok(summary)
     }
@@ -371,6 +377,8 @@ pub(crate) struct CellRuns {
     values: Vec<Vec<(u32, f64)>>,
     methods: Tally<Method>,
     unattributed: Tally<String>,
+    disturbed: usize,
+    line_troubled: usize,
     /// Throughput and course of each.
     courses: Vec<(f64, Course)>,
 }
@@ -426,6 +434,8 @@ impl CellRuns {
             expected: Vec::new(),
             methods: self.methods.0.clone(),
             unattributed: self.unattributed.0.clone(),
+            disturbed: self.disturbed,
+            line_troubled: self.line_troubled,
         }
     }
 }
@@ -434,7 +444,8 @@ impl CellRuns {
 pub(crate) struct Runs {
     pub cells: Vec<CellRuns>,
     excluded: Vec<ExcludedRun>,
-    notes: Tally<String>,
+    /// Each with the cell that it is about.
+    notes: Tally<(Option<String>, String)>,
     incomplete: Vec<u32>,
     rows: Vec<RunRow>,
 }
@@ -490,7 +501,7 @@ impl Runs {
         let known = |metric: &'static Metric| Some((metric, *imported.figures.get(metric.name)?));
         let figures: Vec<_> = METRICS.iter().filter_map(known).collect();
         self.cells[planned.cell].add(planned.block, &figures);
-        imported.notes.iter().for_each(|note| self.notes.add(note.clone()));
+        imported.notes.iter().for_each(|note| self.notes.add((None, note.clone())));
         self.row(planned, Status::Used).figures = figures;
     }
 
@@ -508,14 +519,17 @@ impl Runs {
         let course = Course::of(&cell.levels, planned.index, view);
         self.cells[planned.cell].courses.push((course.mbps[1].unwrap_or(0.0), course));
         for sentence in not_in_force(view) {
-            self.notes.add(sentence);
+            self.notes.add((None, sentence));
         }
+        let runs = &mut self.cells[planned.cell];
         if let Some(trouble) = metrics::line_trouble(view) {
-            self.notes.add(format!("{}: {}", cell.name(), trouble.kind()));
+            runs.line_troubled += 1;
+            self.notes.add((Some(cell.name()), trouble.kind()));
         }
         for mark in metrics::marks(view).iter().filter(|mark| mark.attributed) {
+            runs.disturbed += usize::from(mark.weak == Weak::Foreign);
             let end = mark.end.map_or("disturbed", Role::name);
-            self.notes.add(format!("{}: {end}, {}", cell.name(), mark.weak.reason()));
+            self.notes.add((Some(cell.name()), format!("{end}, {}", mark.weak.reason())));
         }
     }
 

@@ -33,6 +33,44 @@ pub struct Fall {
     pub expected_pct: Option<f64>,
     /// At the level that is fallen to: packets that the queue dropped, segments sent again, segments of the window.
     pub evidence: [Option<f64>; 3],
+    /// Why it may be another, of either level.
+    pub doubts: Vec<Doubt>,
+}
+
+/// What makes a fall doubtful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doubt {
+    /// One run says nothing about the spread.
+    OneRun,
+    /// Something else used the CPUs.
+    Disturbed,
+    /// The delay line was late, or dropped what it should have carried.
+    Line,
+}
+
+impl Doubt {
+    fn words(self) -> &'static str {
+        match self {
+            Doubt::OneRun => "one run of a cell",
+            Doubt::Disturbed => "runs that something else disturbed",
+            Doubt::Line => "a delay line that did not keep its times",
+        }
+    }
+
+    fn all(cells: [&CellSummary; 2]) -> Vec<Doubt> {
+        let is = |of: fn(&CellSummary) -> bool| cells.into_iter().any(of);
+        let known = [
+            (is(|cell| cell.runs < 2), Doubt::OneRun),
+            (is(|cell| cell.disturbed > 0), Doubt::Disturbed),
+            (is(|cell| cell.line_troubled > 0), Doubt::Line),
+        ];
+        known.into_iter().filter_map(|(is, doubt)| is.then_some(doubt)).collect()
+    }
+}
+
+/// `one run of a cell, runs that something else disturbed`.
+fn listed(doubts: &[Doubt]) -> String {
+    doubts.iter().map(|doubt| doubt.words()).collect::<Vec<_>>().join(", ")
 }
 
 impl Fall {
@@ -60,6 +98,7 @@ impl Fall {
             expected_pct: expected.map(|(from, to)| percent(to / from)),
             evidence: ["emulator_dropped_packets", "retransmits", "window_plateau_segments"]
                 .map(|name| value(to, name)),
+            doubts: Doubt::all([from, to]),
         })
     }
 
@@ -90,6 +129,9 @@ impl Fall {
             if let Some(QueueLimit::Packets(limit)) = self.limit {
                 text += &format!(", {:.2} of that room", window / f64::from(limit));
             }
+        }
+        if !self.doubts.is_empty() {
+            text += &format!("; doubtful: {}", listed(&self.doubts));
         }
         text
     }
@@ -138,6 +180,7 @@ impl Why {
                 "emulator_dropped_packets": drops,
                 "retransmits": again,
                 "window_plateau_segments": window,
+                "doubts": fall.doubts.iter().map(|doubt| doubt.words()).collect::<Vec<_>>(),
             })
         };
         json!({ "falls": self.falls.iter().map(fall).collect::<Vec<_>>(), "verdicts": self.verdicts })
@@ -165,18 +208,28 @@ fn verdict(short: &Fall, long: &Fall) -> Option<String> {
         ));
     }
     let gone = (1.0 - long.change_pct.min(0.0) / short.change_pct).max(0.0);
-    let percent = 100.0 * gone;
-    let (fall, left) = (-short.change_pct, -long.change_pct.min(0.0));
-    let cause = if gone >= MOST {
-        "the fall is that of the emulator's queue, which counts packets, and offloading makes one packet of many segments; it is not that of the CPU"
-    } else if gone >= PART {
-        "a part of the fall is that of the emulator's queue, which counts packets, and offloading makes one packet of many segments; the rest is not"
+    let (before, after) = (-short.change_pct, long.change_pct);
+    let left = if after < 0.0 {
+        format!("is one of {:.0} %, so {:.0} % of it is gone", -after, 100.0 * gone)
     } else {
-        "the emulator's queue is not the cause of the fall"
+        format!("is gone, and the throughput gains {after:.0} %")
     };
-    Some(format!(
-        "{at}with room for {more} instead of {less} packets the fall of {fall:.0} % is one of {left:.0} %, so {percent:.0} % of it is gone: {cause}"
-    ))
+    let packets = "the queue counts packets, and offloading makes one packet of many segments";
+    let cause = if gone >= MOST {
+        format!("the fall is that of the emulator's queue and not of the CPU: {packets}")
+    } else if gone >= PART {
+        format!("a part of the fall is that of the emulator's queue, and the rest is not: {packets}")
+    } else {
+        "the emulator's queue is not the cause of the fall".to_owned()
+    };
+    let mut doubts: Vec<Doubt> = short.doubts.iter().chain(&long.doubts).copied().collect();
+    doubts.sort_unstable();
+    doubts.dedup();
+    let said = match &doubts[..] {
+        [] => cause,
+        doubts => format!("this suggests that {cause}; but it rests on {}", listed(doubts)),
+    };
+    Some(format!("{at}with room for {more} instead of {less} packets the fall of {before:.0} % {left}: {said}"))
 }
 
 #[cfg(test)]
@@ -195,6 +248,7 @@ mod tests {
             interval_pct: Some([change_pct - 3.0, change_pct + 3.0]),
             expected_pct: None,
             evidence: [Some(drops), Some(drops), Some(900.0)],
+            doubts: Vec::new(),
         }
     }
 
@@ -208,6 +262,20 @@ mod tests {
         assert!(said(-50.0, 1800.0, -49.0).contains("is not the cause of the fall"));
         assert!(said(-50.0, 0.0, -2.0).contains("nothing was dropped"));
         assert!(said(-1.0, 10.0, -2.0).contains("cubic: with room for 1000 packets there is no fall to explain"));
+    }
+
+    #[test]
+    fn what_rose_is_a_gain_and_doubts_are_carried_along() {
+        let (mut short, mut long) = (fall("short", 1000, -38.0, 1800.0), fall("long", 20_000, 2.0, 0.0));
+        let said = verdict(&short, &long).unwrap();
+        assert!(said.contains("the fall of 38 % is gone, and the throughput gains 2 %: the fall is that of"), "{said}");
+        assert!(verdict(&short, &fall("long", 20_000, -0.2, 0.0)).unwrap().contains("is one of 0 %, so 99 % of it"));
+        (short.doubts, long.doubts) = (vec![Doubt::OneRun, Doubt::Line], vec![Doubt::OneRun, Doubt::Disturbed]);
+        let said = verdict(&short, &long).unwrap();
+        assert!(said.contains("this suggests that the fall is that of the emulator's queue"), "{said}");
+        let rests = "but it rests on one run of a cell, runs that something else disturbed, a delay line that did not keep its times";
+        assert!(said.ends_with(rests), "{said}");
+        assert!(short.sentence().ends_with("; doubtful: one run of a cell, a delay line that did not keep its times"));
     }
 
     #[test]

@@ -126,8 +126,8 @@ fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
     let nothing = text(&log(STUDY, 2, |_, _| Made::Missing));
     assert_lines(&nothing, &["missing: 8 runs of 8 planned", "| 1024                     |     - |   - |"]);
     let failed = text(&log(STUDY, 2, |_, _| Made::Failed(FailureKind::Failed, "no route")));
-    assert_lines(&failed, &["- no value (1024 · UDP; 1024 · TCP; 8192 · UDP; 8192 · TCP): no run that can be used"]);
-    assert_eq!(failed.matches("failed: no route").count(), 4);
+    assert_lines(&failed, &["- no value (all 4 cells): no run that can be used"]);
+    assert_lines(&failed, &["left out: runs 1, 2, 3, 4, 5, 6, 7, 8 (all 4 cells): failed: no route"]);
 }
 
 #[test]
@@ -139,7 +139,10 @@ fn ends_that_cannot_be_told_apart_leave_a_dash_and_a_reason() {
     });
     let text = text(&events);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("8192 · TCP): the ends' CPU time cannot be told apart: both ends share"), "{text}");
+    assert!(
+        words.contains("- no value (all 4 cells): the ends' CPU time cannot be told apart: both ends share"),
+        "{text}"
+    );
     assert_lines(&text, &["| 1024                     |     - |   - |"]);
 }
 
@@ -161,6 +164,25 @@ fn what_was_asked_but_not_in_force_is_a_note() {
     let note =
         "note: receiver: receive_buffer_bytes asked 4194304, in force 425984 (limit: net.core.rmem_max) (4 runs)";
     assert!(words.contains(note), "{text}");
+}
+
+#[test]
+fn what_is_true_of_many_cells_is_said_once() {
+    let mut of_all = summary(&log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run))));
+    let note =
+        |cell: &report::CellSummary, text: &str| report::Note { cell: Some(cell.name()), text: text.into(), runs: 2 };
+    let cells = of_all.cells.clone();
+    of_all.notes = cells.iter().map(|cell| note(cell, "disturbed")).collect();
+    of_all.notes.extend(cells.iter().take(2).map(|cell| note(cell, "late")));
+    let words: Vec<String> = report::notes(&of_all).into_iter().map(|remark| remark.words).collect();
+    assert!(words.contains(&"all 4 cells: disturbed (8 runs)".to_owned()), "{words:?}");
+    assert!(words.contains(&"1024 · UDP; 1024 · TCP: late (4 runs)".to_owned()), "{words:?}");
+    of_all.cells.push(cells[0].clone());
+    let of_some: Vec<String> = report::notes(&of_all).into_iter().map(|remark| remark.words).collect();
+    assert!(of_some.contains(&"4 of 5 cells: disturbed (8 runs)".to_owned()), "{of_some:?}");
+    let json = report::json(&of_all);
+    assert_eq!(json["notes"].as_array().map(Vec::len), Some(6), "each by itself");
+    assert_eq!(json["notes"][0], serde_json::json!({ "cell": cells[0].name(), "note": "disturbed", "runs": 2 }));
 }
 
 #[test]
