@@ -3,7 +3,6 @@
 mod columns;
 mod execution;
 mod flent;
-mod found_table;
 mod iperf3;
 mod lenient;
 mod netperf;
@@ -115,7 +114,6 @@ pub const FORMATS: &[Format] = &[
     Format { name: "iperf3 -J", is: iperf3::is, read: iperf3::read },
     Format { name: "flent", is: flent::is, read: flent::read },
     Format { name: "netperf -k", is: netperf::keyval::is, read: netperf::keyval::read },
-    Format { name: "a table of netperf's columns", is: found_table::is, read: found_table::read },
     Format { name: "netperf -o", is: netperf::csv::is, read: netperf::csv::read },
     Format { name: "netperf", is: netperf::human::is, read: netperf::human::read },
     Format { name: "nttcp", is: nuttcp::nttcp::is, read: nuttcp::nttcp::read },
@@ -144,6 +142,11 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
         .map_err(|error| unknown(format!("not text: byte {} of {} is not UTF-8", error.valid_up_to(), bytes.len())))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let format = FORMATS.iter().find(|format| (format.is)(text)).ok_or_else(|| {
+        if netperf::is_bare(text) {
+            return unknown(
+                "numbers alone, as netperf prints them with -P 0, without a word of what they are".to_owned(),
+            );
+        }
         let first: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(60).collect();
         unknown(format!("not a known output; it begins with {first:?}"))
     })?;

@@ -1,8 +1,13 @@
-//! Tables of runs as CSV: netperf's omni output, with its own column names or those of the seed data.
+//! Tables of runs as CSV, read strictly: netperf's omni output, or columns made from it.
 
 use std::collections::BTreeMap;
 
 use model::near::did_you_mean;
+use model::study::Label;
+
+use crate::Found;
+use crate::columns::{METRICS, is_size, is_throughput, plain};
+use crate::netperf::csv;
 
 /// One line of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,31 +18,25 @@ pub struct ForeignRun {
     pub message_size_bytes: Option<u32>,
     /// User data per TCP segment, in bytes.
     pub segment_size_bytes: Option<u32>,
-    /// Send calls and receive calls of the whole run.
-    pub calls: [Option<u64>; 2],
     /// Figures by the names of our metrics.
     pub figures: BTreeMap<&'static str, f64>,
-    /// All other columns, by the names that the file uses.
-    pub facts: BTreeMap<String, String>,
 }
 
 /// Why a text is no table of runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// It cannot be read as CSV.
-    #[error("line {line}: {why}")]
-    NotCsv {
+    /// A line has not the values that the first one names.
+    #[error("line {line}: not as many values as the header has names")]
+    NoRow {
         /// The line, from 1.
         line: u64,
-        /// What is wrong.
-        why: String,
     },
     /// A value is not what its column holds.
     #[error("line {line}, column `{column}`: `{text}` is not {wanted}")]
     NoNumber {
         /// The line, from 1.
         line: u64,
-        /// The column's name.
+        /// The column's name, in lower case and with `_` between words.
         column: String,
         /// What stands there.
         text: String,
@@ -56,42 +55,16 @@ pub enum TableError {
     },
 }
 
-/// Where the value of a column goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    MessageSize,
-    SegmentSize,
-    /// Of the sender, of the receiver.
-    Calls(usize),
-    /// The name of our metric.
-    Figure(&'static str),
-}
+/// Names of columns with a size.
+const SIZES: &[&str] = &["local_send_size", "message_size_bytes", "transport_mss"];
 
-/// The columns that are known. netperf's service demand is that of the whole host, by bytes sent at both ends.
-const COLUMNS: &[(&str, Place)] = &[
-    ("local_send_size", Place::MessageSize),
-    ("message_size_bytes", Place::MessageSize),
-    ("transport_mss", Place::SegmentSize),
-    ("local_send_throughput_mbps", Place::Figure("send_throughput_mbps")),
-    ("local_send_throughput", Place::Figure("send_throughput_mbps")),
-    ("remote_recv_throughput_mbps", Place::Figure("throughput_mbps")),
-    ("remote_recv_throughput", Place::Figure("throughput_mbps")),
-    ("throughput_mbps", Place::Figure("throughput_mbps")),
-    ("throughput", Place::Figure("throughput_mbps")),
-    ("local_send_calls", Place::Calls(0)),
-    ("remote_recv_calls", Place::Calls(1)),
-    ("local_cpu_util_pct", Place::Figure("sender_cpu_util_pct")),
-    ("local_cpu_util", Place::Figure("sender_cpu_util_pct")),
-    ("local_peak_cpu_pct", Place::Figure("sender_peak_cpu_pct")),
-    ("local_cpu_peak_util", Place::Figure("sender_peak_cpu_pct")),
-    ("local_sd_us_per_kib", Place::Figure("netperf_send_service_demand_us_per_kib")),
-    ("local_sd", Place::Figure("netperf_send_service_demand_us_per_kib")),
-    ("remote_cpu_util_pct", Place::Figure("receiver_cpu_util_pct")),
-    ("remote_cpu_util", Place::Figure("receiver_cpu_util_pct")),
-    ("remote_peak_cpu_pct", Place::Figure("receiver_peak_cpu_pct")),
-    ("remote_cpu_peak_util", Place::Figure("receiver_peak_cpu_pct")),
-    ("remote_sd_us_per_kib", Place::Figure("netperf_receive_service_demand_us_per_kib")),
-    ("remote_sd", Place::Figure("netperf_receive_service_demand_us_per_kib")),
+/// Names of columns with a throughput.
+const THROUGHPUTS: &[&str] = &[
+    "throughput",
+    "throughput_mbps",
+    "remote_recv_throughput",
+    "local_send_throughput",
+    "remote_recv_throughput_mbps",
 ];
 
 impl ForeignRun {
@@ -100,78 +73,47 @@ impl ForeignRun {
         self.segment_size_bytes.or(self.message_size_bytes)
     }
 
-    fn set(&mut self, place: Place, value: f64) {
-        match place {
-            Place::MessageSize => self.message_size_bytes = Some(value as u32),
-            Place::SegmentSize => self.segment_size_bytes = Some(value as u32),
-            Place::Calls(end) => self.calls[end] = Some(value as u64),
-            Place::Figure(name) => {
-                self.figures.insert(name, value);
-            }
-        }
-    }
-
-    /// Datagrams lost, where both ends say how much.
-    fn derive(&mut self) {
-        let sent = self.figures.get("send_throughput_mbps").copied().filter(|sent| *sent > 0.0);
-        if let Some((sent, received)) = sent.zip(self.figures.get("throughput_mbps").copied()) {
-            self.figures.insert("loss_pct", 100.0 * (1.0 - received / sent).max(0.0));
+    fn of(line: u64, found: &Found) -> ForeignRun {
+        let size = |factor: &str| match found.levels.get(factor) {
+            Some(Label::Number(bytes)) => u32::try_from(*bytes).ok(),
+            _ => None,
+        };
+        ForeignRun {
+            line,
+            message_size_bytes: size("message_size_bytes"),
+            segment_size_bytes: size("mss_bytes"),
+            figures: METRICS.iter().filter_map(|name| Some((*name, *found.run.figures.get(*name)?))).collect(),
         }
     }
 }
 
-/// Reads a table whose first line names its columns. Columns that are not known stay facts; empty fields are absent.
+/// Reads a table with columns of a size and of a throughput. What is not known or not measured is absent.
 ///
 /// # Errors
 /// The line, the column and what is wrong with it.
 pub fn read_table(text: &str) -> Result<Vec<ForeignRun>, TableError> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let names: Vec<String> = reader.headers().map_err(not_csv)?.iter().map(str::to_owned).collect();
-    must_have(&names, "the size of messages or segments", |place| {
-        matches!(place, Place::MessageSize | Place::SegmentSize)
+    let rows = csv::rows(text).map_err(|error| {
+        let csv::NoNumber { line, column, text, wanted } = error;
+        TableError::NoNumber { line, column, text, wanted }
     })?;
-    must_have(&names, "a throughput", |place| {
-        matches!(place, Place::Figure("throughput_mbps" | "send_throughput_mbps"))
-    })?;
-    let records = reader.records();
-    records.map(|record| read_run(&names, &record.map_err(not_csv)?)).collect()
+    let names = || rows.runs.iter().flat_map(|run| run.row.iter().map(|(name, _)| name.as_str()));
+    let first: Vec<String> = match rows.runs.is_empty() {
+        false => names().map(str::to_owned).collect(),
+        true => text.lines().next().and_then(csv::fields).unwrap_or_default().iter().map(|name| plain(name)).collect(),
+    };
+    must_have(&first, "the size of messages or segments", is_size, SIZES)?;
+    must_have(&first, "a throughput", is_throughput, THROUGHPUTS)?;
+    if let Some(line) = rows.strange.first() {
+        return Err(TableError::NoRow { line: *line });
+    }
+    Ok(rows.runs.iter().map(|run| ForeignRun::of(run.line, &csv::one("", run))).collect())
 }
 
-fn not_csv(error: csv::Error) -> TableError {
-    let line = error.position().map_or(1, csv::Position::line);
-    TableError::NotCsv { line, why: error.to_string() }
-}
-
-fn place_of(name: &str) -> Option<Place> {
-    COLUMNS.iter().find(|(known, _)| *known == name).map(|(_, place)| *place)
-}
-
-fn must_have(names: &[String], wanted: &'static str, is_it: fn(&Place) -> bool) -> Result<(), TableError> {
-    if names.iter().filter_map(|name| place_of(name)).any(|place| is_it(&place)) {
+fn must_have(names: &[String], wanted: &'static str, is: fn(&str) -> bool, allowed: &[&str]) -> Result<(), TableError> {
+    if names.iter().any(|name| is(name)) {
         return Ok(());
     }
-    let known = || COLUMNS.iter().filter(|(_, place)| is_it(place)).map(|(name, _)| *name);
-    let hint = names.iter().map(|name| did_you_mean(name, known())).find(|hint| !hint.is_empty()).unwrap_or_default();
-    Err(TableError::NoColumn { wanted, hint, allowed: known().collect::<Vec<_>>().join(", ") })
-}
-
-fn read_run(names: &[String], record: &csv::StringRecord) -> Result<ForeignRun, TableError> {
-    let line = record.position().map_or(0, csv::Position::line);
-    let mut run = ForeignRun { line, ..ForeignRun::default() };
-    for (name, text) in names.iter().zip(record).filter(|(_, text)| !text.is_empty()) {
-        let Some(place) = place_of(name) else {
-            run.facts.insert(name.clone(), text.to_owned());
-            continue;
-        };
-        let wanted = if matches!(place, Place::Figure(_)) { "a number" } else { "a whole number" };
-        let value = text.parse::<f64>().ok().filter(|value| match place {
-            Place::Figure(_) => value.is_finite(),
-            Place::Calls(_) => value.fract() == 0.0 && (0.0..9e15).contains(value),
-            Place::MessageSize | Place::SegmentSize => value.fract() == 0.0 && (1.0..4e9).contains(value),
-        });
-        let error = || TableError::NoNumber { line, column: name.clone(), text: text.to_owned(), wanted };
-        run.set(place, value.ok_or_else(error)?);
-    }
-    run.derive();
-    Ok(run)
+    let near = |name: &String| did_you_mean(name, allowed.iter().copied());
+    let hint = names.iter().map(near).find(|hint| !hint.is_empty()).unwrap_or_default();
+    Err(TableError::NoColumn { wanted, hint, allowed: allowed.join(", ") })
 }

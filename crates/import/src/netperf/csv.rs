@@ -1,40 +1,86 @@
 //! `netperf -o`, and files of comma-separated values made from such: a header, a row per run.
 
+use super::interim::{self, Interim};
 use crate::Found;
-use crate::columns::{is_known, plain, take};
+use crate::columns::{Banner, is_known, is_size, is_throughput, plain, take, wanted};
 
-/// The names of a line of which most are known: it begins a table.
-fn header(line: &str, names: &[String]) -> Option<Vec<String>> {
-    // A command line among the values names selectors too.
-    if line.contains('"') {
-        return None;
-    }
-    let known = names.iter().filter(|name| is_known(name)).count();
-    (names.len() > 1 && known >= 2 && known * 3 >= names.len()).then(|| names.iter().map(|name| plain(name)).collect())
+/// A row that is a run.
+pub(crate) struct Run {
+    /// Its line, from 1.
+    pub(crate) line: u64,
+    /// The names of its columns with its values.
+    pub(crate) row: Vec<(String, String)>,
+    banner: Option<Banner>,
+    interim: Vec<Interim>,
+    note: Option<String>,
 }
 
-fn fields(line: &str) -> Option<Vec<String>> {
+/// A value that is not what its column holds.
+pub(crate) struct NoNumber {
+    pub(crate) line: u64,
+    /// The column's name in the form of [`plain`].
+    pub(crate) column: String,
+    pub(crate) text: String,
+    pub(crate) wanted: &'static str,
+}
+
+/// A text's rows, and lines that are none though they stand below a header.
+pub(crate) struct Rows {
+    pub(crate) runs: Vec<Run>,
+    pub(crate) strange: Vec<u64>,
+}
+
+/// The names of a line that begins a table: half of them are known, or a size and a throughput. `is_first` where it follows a
+/// banner, or begins the text; only then one name is enough.
+fn header(names: &[String], is_first: bool) -> Option<Vec<String>> {
+    // A command line among the values of a table for people names selectors, too.
+    if names.iter().any(|name| name.contains('"') || name.parse::<f64>().is_ok()) || (names.len() < 2 && !is_first) {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    let known = names.iter().filter(|name| is_known(name)).count();
+    let is_table =
+        |names: &[String]| names.iter().any(|name| is_size(name)) && names.iter().any(|name| is_throughput(name));
+    (known > 0 && (known * 2 >= names.len() || is_table(&names))).then_some(names)
+}
+
+pub(crate) fn fields(line: &str) -> Option<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line.as_bytes());
     let record = reader.records().next()?.ok()?;
     Some(record.iter().map(|field| field.trim().to_owned()).collect())
 }
 
 pub(crate) fn is(text: &str) -> bool {
-    text.lines().take(50).any(|line| fields(line).is_some_and(|names| header(line, &names).is_some()))
+    let mut is_first = true;
+    text.lines().filter(|line| !line.trim().is_empty()).take(50).any(|line| {
+        let is_header = fields(line).is_some_and(|names| header(&names, is_first).is_some());
+        is_first = Banner::of(line).is_some();
+        is_header
+    })
 }
 
 /// A header that comes again, as in outputs joined together, begins another table.
-pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
-    let (mut names, mut test, mut found) = (Vec::new(), None, Vec::new());
-    let mut strange = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        if let Some(name) = super::banner(line) {
-            (test, names) = (Some(name), Vec::new());
+pub(crate) fn rows(text: &str) -> Result<Rows, NoNumber> {
+    let (mut names, mut banner, mut is_first) = (Vec::new(), None, true);
+    let (mut interim, mut warnings): (Vec<Interim>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut rows = Rows { runs: Vec::new(), strange: Vec::new() };
+    for (line, text) in (1..).zip(text.lines()) {
+        if let Some(found) = Banner::of(text) {
+            (banner, names, is_first) = (Some(found), Vec::new(), true);
             continue;
         }
-        let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else { continue };
-        if let Some(header) = header(line, &values) {
-            names = header;
+        if text.starts_with("!!!") {
+            warnings.push(text);
+            continue;
+        }
+        let Some(mut values) = fields(text).filter(|_| !text.trim().is_empty()) else { continue };
+        if let Some(header) = header(&values, is_first) {
+            (names, is_first) = (header, false);
+            continue;
+        }
+        is_first = false;
+        if let Some(result) = interim::of_fields(&values).filter(|_| names.len() != values.len()) {
+            interim.push(result);
             continue;
         }
         // netperf ends a row with a comma more where the last value is empty.
@@ -42,22 +88,59 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
             values.pop();
         }
         if names.is_empty() || values.len() != names.len() {
-            strange.push(number);
+            rows.strange.push(line);
             continue;
         }
-        let mut run = Found::of("netperf", file);
-        run.run.place = Some(format!("line {number}"));
         let row: Vec<(String, String)> = names.iter().cloned().zip(values).collect();
-        take(&mut run, &row);
-        if let Some(name) = &test {
-            super::test(&mut run, name);
-        }
-        super::note(&mut run);
-        found.push(run);
+        check(line, &row)?;
+        let note = super::confidence_note(warnings.drain(..));
+        rows.runs.push(Run { line, row, banner: banner.clone(), interim: std::mem::take(&mut interim), note });
     }
-    let strange: Vec<String> = strange.iter().take(5).map(usize::to_string).collect();
+    Ok(rows)
+}
+
+fn check(line: u64, row: &[(String, String)]) -> Result<(), NoNumber> {
+    for (column, text) in row.iter().filter(|(_, text)| !text.is_empty()) {
+        if let Some(wanted) = wanted(column, text) {
+            return Err(NoNumber { line, column: column.clone(), text: text.clone(), wanted });
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
+    let rows = rows(text).map_err(|error| error.to_string())?;
+    let strange: Vec<String> = rows.strange.iter().take(5).map(u64::to_string).collect();
+    if rows.runs.is_empty() && !strange.is_empty() {
+        return Err(format!(
+            "it holds no run: these lines have not as many values as its header: {}",
+            strange.join(", ")
+        ));
+    }
+    let mut found: Vec<Found> = rows.runs.iter().map(|run| one(file, run)).collect();
     if let (Some(last), false) = (found.last_mut(), strange.is_empty()) {
         last.run.notes.push(format!("{file}: lines that are no row were left out: {}", strange.join(", ")));
     }
     Ok(found)
+}
+
+/// A row as a run.
+pub(crate) fn one(file: &str, run: &Run) -> Found {
+    let mut found = Found::of("netperf", file);
+    found.run.place = Some(format!("line {}", run.line));
+    take(&mut found, &run.row, run.banner.as_ref());
+    if let Some(banner) = &run.banner {
+        banner.levels(&mut found);
+    }
+    let is_sending = run.banner.as_ref().is_none_or(Banner::is_sending);
+    found.run.intervals = interim::intervals(&run.interim, interim::own_end(is_sending));
+    found.run.notes.extend(run.note.clone());
+    super::note(&mut found);
+    found
+}
+
+impl std::fmt::Display for NoNumber {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(out, "line {}, column `{}`: `{}` is not {}", self.line, self.column, self.text, self.wanted)
+    }
 }

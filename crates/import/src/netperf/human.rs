@@ -3,24 +3,32 @@
 
 use model::study::Label;
 
+use super::interim::{self, Interim};
+use super::stacked;
 use crate::Found;
-use crate::columns::{is_known, mbps, plain, take};
+use crate::columns::{Banner, Kind, mbps, of_bits, take};
 
 pub(crate) fn is(text: &str) -> bool {
-    text.lines().any(|line| super::banner(line).is_some())
+    text.lines().any(|line| Banner::of(line).is_some())
 }
 
 /// Each table with its test.
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let lines: Vec<&str> = text.lines().collect();
-    let begins: Vec<usize> = (0..lines.len()).filter(|place| super::banner(lines[*place]).is_some()).collect();
+    let banners: Vec<(usize, Banner)> =
+        lines.iter().enumerate().filter_map(|(place, line)| Some((place, Banner::of(line)?))).collect();
     let mut found = Vec::new();
-    for (index, begin) in begins.iter().enumerate() {
-        let end = begins.get(index + 1).copied().unwrap_or(lines.len());
-        let test = super::banner(lines[*begin]).unwrap_or_default();
-        for mut run in table(file, &test, &lines[begin + 1..end]) {
+    for (index, (begin, banner)) in banners.iter().enumerate() {
+        let end = banners.get(index + 1).map_or(lines.len(), |(next, _)| *next);
+        let lines = &lines[begin + 1..end];
+        let interim: Vec<Interim> = lines.iter().filter_map(|line| interim::of_line(line)).collect();
+        let warning = super::confidence_note(lines.iter().copied());
+        let table: Vec<&str> = lines.iter().copied().filter(|line| !is_remark(line)).collect();
+        for mut run in runs(file, banner, &table) {
             run.run.place = Some(format!("line {}", begin + 1));
-            super::test(&mut run, &test);
+            banner.levels(&mut run);
+            run.run.intervals = interim::intervals(&interim, interim::own_end(banner.is_sending()));
+            run.run.notes.extend(warning.clone());
             super::note(&mut run);
             found.push(run);
         }
@@ -28,26 +36,66 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-fn table(file: &str, test: &str, lines: &[&str]) -> Vec<Found> {
-    if let Some(found) = stacked(file, lines).filter(|found| !found.is_empty()) {
-        return found;
-    }
-    let rows: Vec<Vec<f64>> = lines.iter().filter_map(|line| numbers(line)).collect();
-    let units = lines
-        .iter()
-        .flat_map(|line| line.split_whitespace())
-        .find(|word| mbps(1.0, word).is_some_and(|_| word.contains('/')));
-    let units = units.unwrap_or("10^6bits/s");
-    let mut found = Found::of("netperf", file);
-    let complete = match (test.contains("udp_stream"), test.contains("rr")) {
-        (true, _) => datagrams(&mut found, &rows, units),
-        (_, true) => transactions(&mut found, &rows),
-        _ => stream(&mut found, &rows, units),
+/// A line between banner and table.
+fn is_remark(line: &str) -> bool {
+    line.starts_with("!!!") || line.starts_with("Interim result:")
+}
+
+fn runs(file: &str, banner: &Banner, lines: &[&str]) -> Vec<Found> {
+    let Some(rows) = stacked::rows(lines) else { return vec![classic(file, banner, lines)] };
+    let run = |row: &Vec<(String, String)>| {
+        let mut found = Found::of("netperf", file);
+        take(&mut found, row, Some(banner));
+        found
     };
-    if complete.is_none() {
-        found.error = Some("the table has no row of results: the test was broken off".to_owned());
+    rows.iter().map(run).collect()
+}
+
+fn classic(file: &str, banner: &Banner, lines: &[&str]) -> Found {
+    let mut found = Found::of("netperf", file);
+    let heads = lines.iter().take_while(|line| numbers(line).is_none());
+    let units =
+        heads.flat_map(|line| line.split_whitespace()).find(|word| word.contains('/') && mbps(1.0, word).is_some());
+    let rows: Vec<Vec<f64>> = lines.iter().filter_map(|line| numbers(line)).collect();
+    let bits = units.unwrap_or("10^6bits/s");
+    let complete = match banner.kind() {
+        _ if bare(&mut found, banner, lines) => Some(()),
+        _ if banner.is_udp_stream() => datagrams(&mut found, &rows, bits),
+        Kind::Transactions => transactions(&mut found, &rows, units),
+        _ => stream(&mut found, &rows, bits, banner.is_sending()),
+    };
+    if complete.is_none() && found.error.is_none() {
+        let words = if rows.is_empty() {
+            "the table has no row of results: the test was broken off"
+        } else {
+            "the columns of its table are not known; netperf's -k and -o name theirs"
+        };
+        found.error = Some(words.to_owned());
     }
-    vec![found]
+    found
+}
+
+/// What `-v 0` leaves: one number below the banner, the rate of the test; with a letter after it, a service demand of the end
+/// that was asked for.
+fn bare(found: &mut Found, banner: &Banner, lines: &[&str]) -> bool {
+    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
+    let Some(value) = words.next().and_then(|word| word.parse::<f64>().ok()) else { return false };
+    match (words.next(), words.next()) {
+        (None, _) => {}
+        (Some(method), None) if method.len() == 1 && method.parse::<f64>().is_err() => {
+            found.error = Some("-v 0 with -c or -C prints a service demand alone, and not of which end".to_owned());
+            return true;
+        }
+        _ => return false,
+    }
+    let (metric, units) = match banner.kind() {
+        Kind::Transactions => ("transactions_per_second", "Trans/s"),
+        _ if banner.is_udp_stream() => ("send_throughput_mbps", "10^6bits/s"),
+        _ => ("throughput_mbps", "10^6bits/s"),
+    };
+    found.figure(metric, positive(value));
+    found.run.notes.push(format!("the units of its rates are not told: netperf's own were taken ({units})"));
+    true
 }
 
 /// A line of numbers alone.
@@ -57,33 +105,44 @@ fn numbers(line: &str) -> Option<Vec<f64>> {
 }
 
 fn size(found: &mut Found, factor: &str, bytes: f64) {
-    found.level(factor, Label::Number(bytes as i64));
+    if (1.0..9e15).contains(&bytes) {
+        found.level(factor, Label::Number(bytes as i64));
+    }
 }
 
 fn positive(number: f64) -> Option<f64> {
     (number >= 0.0).then_some(number)
 }
 
-/// Recv socket, send socket, message, elapsed, throughput; then CPU of both ends, service demand of both ends.
-fn stream(found: &mut Found, rows: &[Vec<f64>], units: &str) -> Option<()> {
+/// Recv socket, send socket, message, elapsed, throughput; then CPU of both ends, service demand of both ends, netperf's own
+/// end first.
+fn stream(found: &mut Found, rows: &[Vec<f64>], units: &str, is_sending: bool) -> Option<()> {
     let row = rows.iter().find(|row| row.len() == 5 || row.len() == 9)?;
+    size(found, "receive_socket_bytes", row[0]);
+    size(found, "send_socket_bytes", row[1]);
     size(found, "message_size_bytes", row[2]);
     found.fact("elapsed_time", row[3]);
-    found.figure("throughput_mbps", mbps(row[4], units));
-    costs(found, &row[5..]);
+    found.figure("throughput_mbps", positive(row[4]).and_then(|rate| mbps(rate, units)));
+    match row[5..] {
+        [local, remote, local_demand, remote_demand] if is_sending => {
+            costs(found, [local, remote, local_demand, remote_demand]);
+        }
+        [local, remote, local_demand, remote_demand] => costs(found, [remote, local, remote_demand, local_demand]),
+        _ => {}
+    }
     Some(())
 }
 
-/// CPU of both ends in per cent, then their service demands in µs/KiB.
-fn costs(found: &mut Found, rest: &[f64]) {
+/// CPU of sender and receiver in per cent, then their service demands in µs/KiB.
+fn costs(found: &mut Found, costs: [f64; 4]) {
     const NAMES: [&str; 4] = [
         "sender_cpu_util_pct",
         "receiver_cpu_util_pct",
         "netperf_send_service_demand_us_per_kib",
         "netperf_receive_service_demand_us_per_kib",
     ];
-    for (name, value) in NAMES.into_iter().zip(rest) {
-        found.figure(name, positive(*value));
+    for (name, value) in NAMES.into_iter().zip(costs) {
+        found.figure(name, positive(value));
     }
 }
 
@@ -94,10 +153,12 @@ fn datagrams(found: &mut Found, rows: &[Vec<f64>], units: &str) -> Option<()> {
         .iter()
         .zip(rows.iter().skip(1))
         .find(|(sent, received)| matches!((sent.len(), received.len()), (6, 4) | (8, 6) | (6, 6) | (8, 4)))?;
+    size(found, "send_socket_bytes", sent[0]);
+    size(found, "receive_socket_bytes", received[0]);
     size(found, "message_size_bytes", sent[1]);
     found.fact("elapsed_time", sent[2]);
-    found.figure("send_throughput_mbps", mbps(sent[5], units));
-    found.figure("throughput_mbps", mbps(received[3], units));
+    found.figure("send_throughput_mbps", positive(sent[5]).and_then(|rate| mbps(rate, units)));
+    found.figure("throughput_mbps", positive(received[3]).and_then(|rate| mbps(rate, units)));
     if sent[3] > 0.0 {
         found.figure("loss_pct", positive(100.0 * (1.0 - received[2] / sent[3])));
     }
@@ -108,13 +169,17 @@ fn datagrams(found: &mut Found, rows: &[Vec<f64>], units: &str) -> Option<()> {
     Some(())
 }
 
-/// Send socket, recv socket, request, response, elapsed, rate; then CPU and service demand of both ends.
-fn transactions(found: &mut Found, rows: &[Vec<f64>]) -> Option<()> {
+/// Send socket, recv socket, request, response, elapsed, rate; then CPU and service demand of both ends. The rate is one of
+/// bits where the table names such units.
+fn transactions(found: &mut Found, rows: &[Vec<f64>], units: Option<&str>) -> Option<()> {
     let row = rows.iter().find(|row| row.len() == 6 || row.len() == 10)?;
     size(found, "request_size_bytes", row[2]);
     size(found, "response_size_bytes", row[3]);
     found.fact("elapsed_time", row[4]);
-    found.figure("transactions_per_second", Some(row[5]));
+    match units.and_then(|units| mbps(row[5], units)) {
+        Some(rate) => of_bits(found, rate),
+        None => found.figure("transactions_per_second", positive(row[5])),
+    }
     if let [_, _, _, _, _, _, local, remote, local_demand, remote_demand] = row[..] {
         found.figure("sender_cpu_util_pct", positive(local));
         found.figure("receiver_cpu_util_pct", positive(remote));
@@ -122,39 +187,4 @@ fn transactions(found: &mut Found, rows: &[Vec<f64>]) -> Option<()> {
         found.fact("remote_service_demand_us_per_transaction", remote_demand);
     }
     Some(())
-}
-
-/// The table of `-O`: lines of heads, then lines of values. A column begins where its words do, in every line.
-fn stacked(file: &str, lines: &[&str]) -> Option<Vec<Found>> {
-    let is_value = |line: &str| line.split_whitespace().filter(|word| word.parse::<f64>().is_ok()).count() > 1;
-    let first = lines.iter().position(|line| is_value(line) || line.trim().is_empty())?;
-    let heads: Vec<&str> = lines[..first].iter().copied().filter(|line| !line.trim().is_empty()).collect();
-    let begins = begins(&heads);
-    let names: Vec<String> = (0..begins.len())
-        .map(|column| plain(&heads.iter().map(|line| field(line, &begins, column)).collect::<Vec<_>>().join(" ")))
-        .collect();
-    if names.iter().filter(|name| is_known(name)).count() * 2 < names.len().max(1) {
-        return None;
-    }
-    let runs = lines[first..].iter().filter(|line| !line.trim().is_empty()).filter_map(|line| {
-        let values: Vec<String> = (0..begins.len()).map(|column| field(line, &begins, column)).collect();
-        let mut found = Found::of("netperf", file);
-        take(&mut found, &names.iter().cloned().zip(values).collect::<Vec<_>>());
-        (!found.run.figures.is_empty()).then_some(found)
-    });
-    Some(runs.collect())
-}
-
-/// Where columns begin: places before which every line has a space, or nothing.
-fn begins(heads: &[&str]) -> Vec<usize> {
-    let lines: Vec<Vec<char>> = heads.iter().map(|line| line.chars().collect()).collect();
-    let width = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let blank = |place: usize| lines.iter().all(|line| line.get(place).is_none_or(|letter| *letter == ' '));
-    (0..width).filter(|place| !blank(*place) && (*place == 0 || blank(place - 1))).collect()
-}
-
-fn field(line: &str, begins: &[usize], column: usize) -> String {
-    let until = begins.get(column + 1).copied().unwrap_or(usize::MAX);
-    let letters = line.chars().skip(begins[column]).take(until.saturating_sub(begins[column]));
-    letters.collect::<String>().trim().to_owned()
 }

@@ -1,10 +1,15 @@
 //! `netperf -k`: `SELECTOR=value`, a selector a line.
 
+use super::interim::{self, Interim};
 use crate::Found;
-use crate::columns::{is_known, plain, take};
+use crate::columns::{Banner, is_known, plain, take};
 
 pub(crate) fn is(text: &str) -> bool {
-    pairs(text).any(|(name, _)| is_selector(name) && is_known(name))
+    text.lines().filter_map(pair).any(|(name, _)| is_known(&plain(name)))
+}
+
+fn pair(line: &str) -> Option<(&str, &str)> {
+    line.split_once('=').filter(|(name, _)| is_selector(name))
 }
 
 fn is_selector(name: &str) -> bool {
@@ -12,34 +17,72 @@ fn is_selector(name: &str) -> bool {
         && name.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_')
 }
 
-fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.lines().filter_map(|line| line.split_once('='))
+/// What is known of a run whose lines are being read.
+#[derive(Default)]
+struct Part {
+    line: usize,
+    banner: Option<Banner>,
+    row: Vec<(String, String)>,
+    interim: Vec<Interim>,
+    /// The values of an interim result, until its last.
+    pending: Vec<String>,
 }
 
-/// A selector that comes again begins another run.
+/// A banner begins another run, and so does a selector that comes again.
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
-    let mut runs: Vec<Vec<(String, String)>> = Vec::new();
-    let mut test = None;
-    for line in text.lines() {
-        test = test.or_else(|| super::banner(line));
-        let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_selector(name)) else { continue };
-        let name = plain(name);
-        let begins = runs.last().is_none_or(|row| row.iter().any(|(known, _)| *known == name));
-        if begins {
-            runs.push(Vec::new());
+    let (mut runs, mut part) = (Vec::new(), Part::default());
+    let mut end = |part: &mut Part| {
+        if !part.row.is_empty() {
+            runs.push(found(file, part));
         }
-        if let Some(row) = runs.last_mut() {
-            row.push((name, value.to_owned()));
+        let banner = part.banner.take();
+        *part = Part { banner, ..Part::default() };
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        if let Some(banner) = Banner::of(line) {
+            end(&mut part);
+            part.banner = Some(banner);
+        } else if let Some((name, value)) = line.split_once("]=").filter(|(name, _)| name.starts_with("NETPERF_")) {
+            if !part.row.is_empty() {
+                end(&mut part);
+            }
+            interim_value(&mut part, name, value);
+        } else if let Some((name, value)) = pair(line) {
+            let name = plain(name);
+            if part.row.iter().any(|(known, _)| *known == name) {
+                end(&mut part);
+            }
+            if part.row.is_empty() {
+                part.line = number;
+            }
+            part.row.push((name, value.trim().trim_matches('"').to_owned()));
         }
     }
-    let run = |row: &Vec<(String, String)>| {
-        let mut found = Found::of("netperf", file);
-        take(&mut found, row);
-        if let Some(name) = &test {
-            super::test(&mut found, name);
-        }
-        super::note(&mut found);
-        found
-    };
-    Ok(runs.iter().map(run).collect())
+    end(&mut part);
+    Ok(runs)
+}
+
+/// The four of an interim result stand in one order: result, units, interval, ending.
+fn interim_value(part: &mut Part, name: &str, value: &str) {
+    if name.starts_with("NETPERF_INTERIM_RESULT[") {
+        part.pending.clear();
+    }
+    part.pending.push(value.trim().to_owned());
+    if let [rate, units, seconds, ending] = &part.pending[..] {
+        part.interim.extend(interim::of(rate, units, seconds, ending));
+        part.pending.clear();
+    }
+}
+
+fn found(file: &str, part: &Part) -> Found {
+    let mut found = Found::of("netperf", file);
+    found.run.place = Some(format!("line {}", part.line));
+    take(&mut found, &part.row, part.banner.as_ref());
+    if let Some(banner) = &part.banner {
+        banner.levels(&mut found);
+    }
+    let is_sending = part.banner.as_ref().is_none_or(Banner::is_sending);
+    found.run.intervals = interim::intervals(&part.interim, interim::own_end(is_sending));
+    super::note(&mut found);
+    found
 }

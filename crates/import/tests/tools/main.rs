@@ -1,6 +1,7 @@
 //! Outputs of the real tools, made over loopback in a namespace, and what comes of them.
 
 mod iperf3;
+mod netperf;
 
 use std::path::PathBuf;
 
@@ -54,42 +55,6 @@ fn every_figure_has_a_metric_of_ours() {
             }
         }
     }
-}
-
-#[test]
-fn netperf_tables_for_people() {
-    let plain = one("netperf/netperf-tcp-stream.txt");
-    assert_eq!(figure(&plain, "throughput_mbps"), 12896.59);
-    assert_eq!(number(&plain, "message_size_bytes"), 16384);
-    assert_eq!(plain.run.figures.len(), 1, "nothing else was measured");
-    let cpu = one("netperf/netperf-tcp-stream-cpu.txt");
-    assert_eq!(figure(&cpu, "netperf_send_service_demand_us_per_kib"), 2.110);
-    let udp = one("netperf/netperf-udp-stream-cpu.txt");
-    assert_eq!((figure(&udp, "send_throughput_mbps"), figure(&udp, "throughput_mbps")), (2721.7, 284.8));
-    assert!((figure(&udp, "loss_pct") - 100.0 * (1.0 - 35_147.0 / 335_885.0)).abs() < 1e-9);
-    let rr = one("netperf/netperf-tcp-rr-cpu.txt");
-    assert_eq!((figure(&rr, "transactions_per_second"), number(&rr, "request_size_bytes")), (93409.36, 1));
-    assert_eq!(figure(&one("netperf/netperf-tcp-crr.txt"), "transactions_per_second"), 21001.19);
-    assert_eq!(figure(&one("netperf/netperf-tcp-maerts.txt"), "throughput_mbps"), 20610.21);
-}
-
-#[test]
-fn netperf_omni_in_its_three_forms() {
-    let columns = one("netperf/netperf-omni-columns.txt");
-    assert_eq!((figure(&columns, "send_throughput_mbps"), figure(&columns, "throughput_mbps")), (3296.95, 542.97));
-    assert_eq!(figure(&columns, "netperf_receive_service_demand_us_per_kib"), 4.969);
-    let csv = found("netperf/netperf-omni.csv");
-    let sizes: Vec<i64> = csv.iter().map(|run| number(run, "message_size_bytes")).collect();
-    assert_eq!(sizes, [1024, 8192, 1024]);
-    assert_eq!(figure(&csv[1], "throughput_mbps"), 4437.74);
-    assert!(!csv[0].run.figures.contains_key("retransmits"), "-1 is not measured");
-    let branded = found("netperf/netperf-omni-p0.csv");
-    assert_eq!(branded.len(), 2);
-    assert_eq!(branded[1].levels["brand"], Label::Text("offloads on".into()));
-    let keyval = one("netperf/netperf-keyval.txt");
-    assert_eq!((figure(&keyval, "throughput_mbps"), number(&keyval, "mss_bytes")), (10969.01, 65483));
-    let rr = one("netperf/netperf-keyval-rr.txt");
-    assert_eq!((figure(&rr, "latency_p99_us"), figure(&rr, "transactions_per_second")), (10.0, 88903.288));
 }
 
 #[test]
