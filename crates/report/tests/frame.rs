@@ -30,6 +30,8 @@ fn a_row_per_run_has_levels_outcome_and_metrics_with_units() {
     for (row, run) in table.rows.iter().zip(&executions[0].summary.runs) {
         let metric = metrics::metric("throughput_mbps").expect("a metric");
         assert_eq!(row[throughput], Value::from(run.value(metric)));
+        let numbers = ["run", "block", "cell"].map(|name| row[column(name)].clone());
+        assert_eq!(numbers, [run.run, run.block, run.cell as u32].map(|number| Value::from(number + 1)), "from 1");
     }
     assert!(!table.columns.contains(&"latency_mean_us".to_owned()), "no run has it");
     let lines = csv(&table);
@@ -45,6 +47,8 @@ fn a_row_per_stretch_has_its_end_and_times() {
     assert_eq!(table.rows.len(), 8, "four runs, two ends, one stretch each");
     let column = |name: &str| table.columns.iter().position(|known| known == name).expect("a column");
     assert_eq!(table.rows[0][column("end")], Value::from("sender"));
+    let numbers = ["run", "block"].map(|name| table.rows[0][column(name)].clone());
+    assert_eq!(numbers, [1_u32, 1].map(Value::from), "from 1, as for people");
     assert_eq!(table.rows[0][column("end_s")], Value::Number(2.0));
     assert_eq!(table.rows[0][column("cpu_util_pct")], Value::Number(50.0));
     assert_eq!(table.rows[0][column("cpu0_busy_pct")], Value::Number(50.0));

@@ -24,7 +24,7 @@ pub fn of_a_run() {
     assert_eq!(lines.len(), 2, "{}", csv.stdout);
     let (names, values) = (fields(lines[0]), fields(lines[1]));
     let value = |name: &str| values[names.iter().position(|known| *known == name).expect(name)];
-    assert_eq!((value("test"), value("status"), value("run")), ("tcp", "used", "0"));
+    assert_eq!((value("test"), value("status"), value("run")), ("tcp", "used", "1"));
     assert!(value("throughput_mbps").parse::<f64>().unwrap() > 0.0, "{}", csv.stdout);
     assert!(csv.stderr.contains("1 s"), "a line each second: {}", csv.stderr);
 

@@ -176,9 +176,9 @@ fn head(execution: &Execution, run: u32, factors: &[(String, String)]) -> Vec<Va
     let row = runs.iter().find(|row| row.run == run);
     let whole = |number: Option<u32>| number.map_or(Value::Absent, Value::from);
     let cell = row.map_or(usize::MAX, |row| row.cell);
-    let mut head = vec![Value::from(execution.name.as_str()), Value::from(study.name.as_str()), Value::from(run)];
-    head.push(whole(row.map(|row| row.block)));
-    head.push(row.map_or(Value::Absent, |row| Value::Whole(row.cell as i64)));
+    let mut head = vec![Value::from(execution.name.as_str()), Value::from(study.name.as_str()), Value::from(run + 1)];
+    head.push(whole(row.map(|row| row.block + 1)));
+    head.push(row.map_or(Value::Absent, |row| Value::Whole(row.cell as i64 + 1)));
     head.extend(levels(execution, cell, factors));
     head.push(Value::from(row.map(|row| row.status.name())));
     head

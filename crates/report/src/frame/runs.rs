@@ -16,7 +16,7 @@ pub fn first_columns_of_a_run() -> impl Iterator<Item = &'static str> {
 }
 
 /// Every planned run of the executions, in order: where it belongs, its levels, what became of it, and every metric that one
-/// of the runs has, under the metric's name.
+/// of the runs has, under the metric's name. Runs, blocks and cells are numbered from 1, as for people.
 pub fn runs_table(executions: &[Execution]) -> Table {
     let taken = |name: &str| first_columns_of_a_run().any(|known| known == name) || metrics::metric(name).is_some();
     let factors = factors(executions, &taken);
@@ -28,9 +28,9 @@ pub fn runs_table(executions: &[Execution]) -> Table {
             let mut row = vec![
                 Value::from(execution.name.as_str()),
                 Value::from(execution.summary.study.name.as_str()),
-                Value::from(run.run),
-                Value::from(run.block),
-                Value::Whole(run.cell as i64),
+                Value::from(run.run + 1),
+                Value::from(run.block + 1),
+                Value::Whole(run.cell as i64 + 1),
             ];
             row.extend(levels(execution, run.cell, &factors));
             row.push(Value::from(run.status.name()));
