@@ -73,3 +73,62 @@ fn plots_are_for_terminals_unless_they_are_asked_for() {
         assert!(said(&refused).contains("--plot goes with --format text, without --rows"), "{}", said(&refused));
     }
 }
+
+/// The recorded execution, its run with an offload bit that was not as asked; the folder lives as long as the value.
+fn left_out() -> (tempfile::TempDir, String) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("bits");
+    std::fs::create_dir(&folder).unwrap();
+    let log = std::fs::read_to_string(format!("{LOG}/events.jsonl")).unwrap();
+    assert!(log.contains("\"mismatched\":[]"));
+    std::fs::write(folder.join("events.jsonl"), log.replace("\"mismatched\":[]", "\"mismatched\":[\"rx-gro\"]"))
+        .unwrap();
+    let name = folder.to_str().unwrap().to_owned();
+    (place, name)
+}
+
+#[test]
+fn runs_without_a_place_in_their_cells_are_in_no_peer_s_form() {
+    let (_place, folder) = left_out();
+    for (form, wanted) in [("netperf", 1), ("netperf-keyval", 0)] {
+        let whole = bitcost(&["show", LOG, "--format", form]);
+        assert!(whole.stdout.len() > 100 && said(&whole).is_empty(), "{}", said(&whole));
+        let output = bitcost(&["show", &folder, "--format", form]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), wanted);
+        assert!(said(&output).contains("left out: 1 run of bits"), "{}", said(&output));
+    }
+    let output = bitcost(&["show", &folder, "--format", "iperf3"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty() && said(&output).contains("run 1 of bits is left out: "), "{}", said(&output));
+}
+
+#[test]
+fn peers_forms_are_of_runs_of_our_own() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/udp-size-sweep.csv");
+    let imported = bitcost(&["import", sweep, "--out", place.path().to_str().unwrap()]);
+    let folder = String::from_utf8(imported.stdout).unwrap();
+    for form in ["netperf", "netperf-keyval", "iperf3"] {
+        let output = bitcost(&["show", folder.trim(), "--format", form]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty());
+        let said = said(&output);
+        assert!(said.contains(&format!("--format {form} is only of runs of our own")), "{said}");
+    }
+}
+
+#[test]
+fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
+    let refused = |words: &[&str], wanted: &str| {
+        let output = bitcost(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(output.stdout.is_empty() && said(&output).contains(wanted), "{}", said(&output));
+    };
+    refused(&["show", LOG, "--run", "1"], "--run goes with --format iperf3");
+    refused(&["show", LOG, "--format", "iperf3", "--run", "3"], "older has no run 3; its runs are 1 to 1");
+    refused(&["show", LOG, LOG, "--format", "iperf3", "--run", "1"], "2 executions are named; name one");
+    let output = bitcost(&["show", LOG, "--format", "iperf3", "--run", "1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"timesecs\""));
+}

@@ -1,0 +1,62 @@
+//! What reaches a terminal: nothing of others' files that steers it.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// A title that would name the terminal's window, and clear it.
+const STEERS: &str = r"\u001b]0;mine\u0007\u001b[2J";
+
+/// What a terminal is sent by bitcost: by its standard output and standard error together.
+fn on_a_terminal(words: &[&str]) -> String {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).expect("granted");
+    unlockpt(&master).expect("unlocked");
+    let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("letters");
+    let open = || OpenOptions::new().read(true).write(true).open(&name).expect("its other side");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.args(words).stdin(Stdio::null()).stdout(open()).stderr(open());
+    let mut child = command.spawn().expect("started");
+    // The other side must be held by the program alone, so that its end ends the reading.
+    drop(command);
+    let mut sent = Vec::new();
+    // A terminal that nobody has open any more answers with an error (EIO).
+    let _ = File::from(master).read_to_end(&mut sent);
+    child.wait().expect("ended");
+    String::from_utf8(sent).expect("letters")
+}
+
+/// An execution imported from a file of iperf3 with such a title; its name; the folder lives as long as the value.
+fn imported() -> (tempfile::TempDir, String) {
+    let place = tempfile::tempdir().expect("a folder");
+    let iperf3 = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures/iperf3/iperf3-tcp.json");
+    let document = std::fs::read_to_string(iperf3).expect("a fixture");
+    let with = |title: &str| document.replacen('{', &format!("{{ \"title\": \"{title}\","), 1);
+    let files = [("one.json", with(STEERS)), ("two.json", with("harmless"))].map(|(name, text)| {
+        let path = place.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.arg("import").args(&files).arg("--out").arg(place.path());
+    let output = command.output().expect("started");
+    let folder = String::from_utf8(output.stdout).expect("letters").trim().to_owned();
+    (place, folder)
+}
+
+#[test]
+fn nothing_of_others_files_steers_a_terminal_in_any_form() {
+    let (_place, folder) = imported();
+    let file = |form: &'static str| vec!["show", &folder, "--format", form];
+    let forms = ["text", "md", "csv", "json"].map(file);
+    for words in forms.into_iter().chain([vec!["explain", &folder], vec!["compare", &folder, "\u{1b}[2J\u{7}"]]) {
+        let sent = on_a_terminal(&words);
+        assert!(sent.len() > 20, "{words:?}: {sent}");
+        for steers in ["\u{1b}]", "\u{1b}[2J", "\u{7}"] {
+            assert!(!sent.contains(steers), "{words:?}: {sent:?}");
+        }
+    }
+    assert!(on_a_terminal(&["show", &folder]).contains('\u{fffd}'), "the title itself is there");
+}
