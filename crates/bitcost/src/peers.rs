@@ -1,7 +1,6 @@
 //! Runs in the forms of netperf and iperf3: runs of our own that have a place in their cells.
 
 use metrics::RunView;
-use model::event::Event;
 use model::study::Cell;
 use model::units::counted;
 use report::frame::{Execution, Table};
@@ -19,7 +18,7 @@ const NAMED: usize = 20;
 /// Every run with a result that is one of ours, in order.
 fn with_result<'a, 'b>(execution: &'b Execution<'a>, form: &str) -> Result<Vec<Run<'a, 'b>>, Failure> {
     let name = &execution.name;
-    if execution.events.iter().any(|event| matches!(event, Event::RunImported { .. })) {
+    if execution.summary.is_imported {
         return Err(Failure::Usage(format!(
             "--format {form} is only of runs of our own, and those of {name} are other programs'; take --format csv or json"
         )));

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use model::conditions::Conditions;
 use model::event::{Event, FORMAT, FailureKind};
+use model::imported::NOT_SAID;
 use model::plan::{Plan, PlannedRun};
 use model::study::{Cell, Label};
 
@@ -85,7 +86,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
 fn level(found: &Found, factor: &str) -> Label {
     match factor {
         "tool" => Label::Text(found.run.tool.clone()),
-        _ => found.levels.get(factor).cloned().unwrap_or_else(|| Label::Text("not said".to_owned())),
+        _ => found.levels.get(factor).cloned().unwrap_or_else(|| Label::Text(NOT_SAID.to_owned())),
     }
 }
 

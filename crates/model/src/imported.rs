@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
 
+/// The level of a run whose file does not say it: a label in tables, nothing where values are read.
+pub const NOT_SAID: &str = "not said";
+
 /// One run of another program. What its file does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRun {

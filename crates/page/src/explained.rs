@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use explain::{
     ExplainedCell, ExplainedRun, Explanation, Lint, RunFigures, cost_models, explain_execution, explain_figures,
 };
-use model::event::Event;
 use report::frame::Execution;
 use report::{RunRow, Status, run_views};
 
@@ -27,7 +26,7 @@ const MANY: usize = 3000;
 /// The explanation of an execution: by its records, or by the figures of its used runs where they are another program's, or
 /// very many.
 pub fn explanation(execution: &Execution) -> Explanation {
-    let foreign = execution.events.iter().any(|event| matches!(event, Event::RunImported { .. }));
+    let foreign = execution.summary.is_imported;
     let many = execution.summary.runs.len() > MANY;
     let explained = if foreign || many { None } else { explain_execution(execution.events).ok() };
     explained.unwrap_or_else(|| by_figures(execution))

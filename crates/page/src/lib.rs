@@ -10,6 +10,7 @@ mod pictures;
 mod runs;
 mod script;
 mod section;
+mod spreads;
 mod statements;
 
 use report::compare::of_study;

@@ -7,6 +7,7 @@ use crate::Source;
 use crate::answer::answer as sentences;
 use crate::html::Html;
 use crate::pictures::Picture;
+use crate::spreads;
 
 pub(crate) fn answer(page: &mut Html, execution: &Execution) {
     page.raw("<section>\n").element("h2", "", "Answer");
@@ -25,6 +26,7 @@ pub(crate) fn tables(page: &mut Html, execution: &Execution) {
             table(page, caption, format!("{} {caption}", tables.title).trim(), lines);
         }
     }
+    spreads::section(page, &execution.summary);
     page.raw("</section>\n");
 }
 

@@ -139,14 +139,14 @@ fn of_many_runs_a_sample_is_drawn_and_said() {
 #[test]
 fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
     for cells in [1, 100, 500] {
-        let many = (0..6000).map(|n| run(64 + n % cells * 16, 1000.0 + (n * 37 % 101) as f64));
+        let many = (0..3000).map(|n| run(64 + n % cells * 16, 1000.0 + (n * 37 % 101) as f64));
         let html = render(&log(many.collect(), "many"));
         assert!(html.len() < 10 << 20, "{} bytes of {cells} cells", html.len());
         for file in files(&html) {
             let rows = file["text"].as_str().expect("rows").lines().count();
             assert!(rows <= 2001, "{rows} rows in {}", file["file"]);
         }
-        assert!(html.contains("The file holds 2000 of 6000 rows, evenly chosen."), "said of {cells} cells");
+        assert!(html.contains("The file holds 2000 of 3000 rows, evenly chosen."), "said of {cells} cells");
     }
 }
 
@@ -224,6 +224,21 @@ fn two_hosts_are_never_drawn_as_one() {
             summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cpus)]);
         });
         assert_eq!(plot(&html, 0)["data"][0]["y"], serde_json::json!(wanted));
+    }
+}
+
+#[test]
+fn a_paper_s_averages_stand_beside_the_medians() {
+    let csv = include_str!("../../import/tests/fixtures/tcp-mss-offloads-on.csv");
+    let found = import::read("tcp-mss-offloads-on.csv", csv.as_bytes()).expect("a table");
+    let html = render(&log(found, "paper"));
+    let spread = html.split("<summary>Spread of the runs</summary>").nth(1).expect("a folded table");
+    let spread = spread.split("</details>").next().expect("its end");
+    for (size, runs, mean) in [("1024", 13, "11495.8"), ("8192", 7, "30024.4")] {
+        assert!(spread.contains(&format!("<th scope=\"row\">{size}</th><td>{runs}</td><td>{mean}</td>")), "{spread}");
+    }
+    for name in ["mean", "standard deviation", "least", "median", "largest"] {
+        assert!(spread.contains(&format!("<th scope=\"col\">{name}</th>")), "{name}");
     }
 }
 

@@ -14,7 +14,8 @@ use crate::summary::{CellSummary, ExcludedRun, ImprovementSummary, Note, Summary
 /// `incomplete_runs`, `calibration` of a lab, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
 /// where the log came from.
 ///
-/// Each entry of `cells` has `levels`, `runs`, and per metric `{median, low, high}` under the metric's name; each of
+/// Each entry of `cells` has `levels`, `runs`, and per metric `{median, low, high, runs, mean, standard_deviation, least,
+/// largest}` under the metric's name; each of
 /// `improvements` has `factor`, `from`, `to`, `levels`, and per metric `{ratio, low, high}`, above 1 where `to` is
 /// better. The author's own figures stand under `expected`. `low` and `high` are absent where one run says nothing about
 /// the spread. Runs are named by their place in the order, from 0.
@@ -67,6 +68,14 @@ pub fn json_text(summary: &Summary) -> String {
 
 fn cell(cell: &CellSummary) -> Value {
     let mut entry = figures("median", &cell.figures);
+    for (name, spread) in &cell.spreads {
+        let Some(Value::Object(figure)) = entry.get_mut(*name) else { continue };
+        figure.insert("runs".into(), json!(spread.count));
+        figure.insert("mean".into(), json!(spread.mean));
+        figure.extend(spread.deviation.map(|deviation| ("standard_deviation".to_owned(), json!(deviation))));
+        figure.insert("least".into(), json!(spread.least));
+        figure.insert("largest".into(), json!(spread.largest));
+    }
     entry.insert("levels".into(), levels(&cell.levels));
     entry.insert("runs".into(), json!(cell.runs));
     expected(&mut entry, &cell.expected);

@@ -2,23 +2,34 @@
 
 use stats::Interval;
 
-/// Decimals that show three significant digits of a number, as rounded to them.
-fn decimals(value: f64) -> usize {
-    let scientific = format!("{value:.2e}");
+/// Significant digits that are shown.
+const DIGITS: usize = 3;
+
+/// Significant digits of what is to be compared with others' figures.
+const FINE_DIGITS: usize = 6;
+
+/// Decimals that show so many significant digits of a number, as rounded to them.
+fn decimals(value: f64, digits: usize) -> usize {
+    let scientific = format!("{value:.*e}", digits - 1);
     let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(2);
-    (2_i32 - exponent).clamp(0, 6) as usize
+    (digits as i32 - 1 - exponent).clamp(0, 6) as usize
 }
 
 /// `10638`, `1.69`, `0.0123`.
 pub fn plain(value: f64) -> String {
-    format!("{value:.*}", decimals(value))
+    format!("{value:.*}", decimals(value, DIGITS))
+}
+
+/// `10638.4`, `1.69000`: six significant digits.
+pub fn fine(value: f64) -> String {
+    format!("{value:.*}", decimals(value, FINE_DIGITS))
 }
 
 /// `10638 [10500, 10800]`; without brackets where there are no bounds.
 pub fn interval(interval: &Interval) -> String {
     let Interval { value, low, high } = *interval;
     let (Some(low), Some(high)) = (low, high) else { return plain(value) };
-    let places = decimals(if value == 0.0 { high } else { value });
+    let places = decimals(if value == 0.0 { high } else { value }, DIGITS);
     format!("{value:.places$} [{low:.places$}, {high:.places$}]")
 }
 
@@ -34,7 +45,7 @@ pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
 pub fn signed_like_plain(interval: &Interval, unit: &str) -> String {
     let all = [Some(interval.value), interval.low, interval.high];
     let largest = all.into_iter().flatten().map(f64::abs).fold(0.0, f64::max);
-    signed(interval, unit, decimals(largest))
+    signed(interval, unit, decimals(largest, DIGITS))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use model::imported::ImportedRun;
 use model::plan::{Plan, PlannedRun};
 use model::record::{EndRecord, Role};
 use model::study::{Cell, LabSpec, Label, Study, StudyError, phrase};
-use stats::Interval;
+use stats::{Interval, Spread};
 
 use crate::checks::{self, CheckSummary};
 use crate::course::Course;
@@ -49,6 +49,8 @@ pub struct CellSummary {
     pub runs: usize,
     /// Metric name, median over runs and its interval; metrics without values are absent.
     pub figures: Vec<(&'static str, Interval)>,
+    /// Metric name, and how its values over runs lie; those of `figures`.
+    pub spreads: Vec<(&'static str, Spread)>,
     /// Metric name and value as the question's author printed it.
     pub expected: Vec<(String, f64)>,
     /// How the ends' CPU time was told apart, and in how many runs.
@@ -65,6 +67,11 @@ impl CellSummary {
     /// The figure of a metric.
     pub fn figure(&self, name: &str) -> Option<&Interval> {
         self.figures.iter().find(|(known, _)| *known == name).map(|(_, interval)| interval)
+    }
+
+    /// How the values of a metric lie.
+    pub fn spread(&self, name: &str) -> Option<&Spread> {
+        self.spreads.iter().find(|(known, _)| *known == name).map(|(_, spread)| spread)
     }
 
     /// The author's figure of a metric.
@@ -139,6 +146,8 @@ pub struct Summary {
     /// The rate of the link between the ends, in bit/s, where it is known: that of the lab's narrowest, or what a report is
     /// told.
     pub link_rate_bps: Option<u64>,
+    /// Whether the runs are other programs', read from their files.
+    pub is_imported: bool,
     /// Whether both ends run on the same CPUs.
     pub shared_cpus: bool,
     /// Both ends; empty where the execution stopped before it found them.
@@ -295,6 +304,7 @@ impl<'a> Log<'a> {
                     log.outcomes.insert(*run, Outcome::Failed(*kind, reason));
                 }
                 Event::RunImported { run, imported } => {
+                    log.summary.is_imported = true;
                     log.outcomes.insert(*run, Outcome::Imported(imported));
                 }
                 Event::RunBegan { run, at } => {
@@ -352,6 +362,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         command_line: command_line.clone(),
         lab: None,
         link_rate_bps: None,
+        is_imported: false,
         shared_cpus: false,
         ends: Vec::new(),
         cells: Vec::new(),
@@ -423,14 +434,17 @@ impl CellRuns {
     }
 
     fn summary(&self, cell: &Cell, seed: u64) -> CellSummary {
-        let figure = |(metric, values): (&metrics::Metric, &Vec<(u32, f64)>)| {
+        let (mut figures, mut spreads) = (Vec::new(), Vec::new());
+        for (metric, values) in METRICS.iter().zip(&self.values) {
             let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-            Some((metric.name, stats::median_interval(&values, seed)?))
-        };
+            figures.extend(stats::median_interval(&values, seed).map(|interval| (metric.name, interval)));
+            spreads.extend(stats::spread(&values).map(|spread| (metric.name, spread)));
+        }
         CellSummary {
             levels: cell.levels.clone(),
             runs: self.runs,
-            figures: METRICS.iter().zip(&self.values).filter_map(figure).collect(),
+            figures,
+            spreads,
             expected: Vec::new(),
             methods: self.methods.0.clone(),
             unattributed: self.unattributed.0.clone(),

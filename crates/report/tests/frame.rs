@@ -55,6 +55,27 @@ fn a_row_per_stretch_has_its_end_and_times() {
 }
 
 #[test]
+fn what_another_program_s_file_does_not_say_is_absent() {
+    let study = STUDY.replace("label = \"TCP\"", "label = \"not said\"");
+    let mut events = log(&study, 1, |cell, planned| ended(cell, &plain(cell, planned)));
+    let level = |events: &[model::event::Event]| {
+        let table = runs_table(&[execution(events)]);
+        let column = table.columns.iter().position(|name| name == "transport").expect("a column");
+        let mut levels: Vec<Value> = table.rows.iter().map(|row| row[column].clone()).collect();
+        levels.dedup();
+        levels.into_iter().find(|level| *level != Value::from("UDP")).expect("another level")
+    };
+    assert_eq!(level(&events), Value::from("not said"), "a label of ours is what it says");
+    for event in &mut events {
+        if let model::event::Event::RunEnded { run, .. } = event {
+            *event = model::event::Event::RunImported { run: *run, imported: Default::default() };
+        }
+    }
+    assert_eq!(level(&events), Value::Absent);
+    assert_eq!(summary(&events).cells[1].name(), "1024 · not said", "tables name the cell");
+}
+
+#[test]
 fn labels_cannot_leave_their_field() {
     let hostile = STUDY.replace("label = \"TCP\"", "label = '=1+1|<b>\",x'");
     let events = log(&hostile, 1, |cell, planned| ended(cell, &plain(cell, planned)));

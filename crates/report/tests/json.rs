@@ -13,7 +13,15 @@ fn cells_hold_levels_runs_and_figures() {
     let cell = &document["cells"][0];
     assert_eq!(cell["levels"], json!({ "message_size_bytes": 1024, "transport": "UDP" }));
     assert_eq!(cell["runs"], 3);
-    assert_eq!(cell["throughput_mbps"], json!({ "median": 1034.24, "low": 1024.0, "high": 1044.48 }));
+    let figure = json!({
+        "median": 1034.24, "low": 1024.0, "high": 1044.48,
+        "runs": 3, "mean": 1034.24, "standard_deviation": 10.24, "least": 1024.0, "largest": 1044.48,
+    });
+    for (name, wanted) in figure.as_object().expect("names") {
+        let found = cell["throughput_mbps"][name].as_f64().expect("a number");
+        assert!((found - wanted.as_f64().expect("a number")).abs() < 1e-9, "{name}: {found}");
+    }
+    assert_eq!(cell["throughput_mbps"].as_object().map(serde_json::Map::len), Some(8));
     assert_eq!(cell["expected"]["throughput_mbps"], 4805.0);
     assert_eq!(cell["attribution"], json!({ "napi_thread": 3 }));
     assert!(cell.get("segment_size_bytes").is_none() && document["cells"][1].get("loss_pct").is_none());
@@ -47,7 +55,10 @@ fn improvements_are_above_1_where_it_got_better() {
 #[test]
 fn one_run_has_a_median_without_bounds() {
     let document = json(&log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run))));
-    assert_eq!(document["cells"][0]["throughput_mbps"], json!({ "median": 1024.0 }));
+    assert_eq!(
+        document["cells"][0]["throughput_mbps"],
+        json!({ "median": 1024.0, "runs": 1, "mean": 1024.0, "least": 1024.0, "largest": 1024.0 })
+    );
     assert_eq!(document["improvements"][0]["throughput_mbps"], json!({ "ratio": 2.0 }));
 }
 

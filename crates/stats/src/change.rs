@@ -9,6 +9,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::bootstrap::Interval;
 use crate::quantile::quantile_in_place;
 use crate::ranks::{rank_sums, rank_within, signed_ranks};
+use crate::spread::{mean, squares};
 
 /// How often an interval may miss what it is of.
 const MISSES: f64 = 0.05;
@@ -145,18 +146,9 @@ fn thinned(mut values: Vec<f64>) -> Vec<f64> {
     (0..MOST).map(|place| values[place * (values.len() - 1) / (MOST - 1)]).collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 /// Of a sample.
 fn variance(values: &[f64]) -> f64 {
     squares(values) / (values.len() as f64 - 1.0)
-}
-
-fn squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 /// Pearson's; 0 where a side does not vary.

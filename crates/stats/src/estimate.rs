@@ -1,5 +1,7 @@
 //! Intervals of figures that several medians make up, such as the largest over the smallest.
 
+use std::collections::BTreeMap;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
@@ -15,12 +17,9 @@ pub fn estimate_interval(sides: &[Side], seed: u64, figure: impl Fn(&[f64]) -> O
     if sides.iter().copied().flatten().any(|(_, value)| !value.is_finite()) {
         return None;
     }
-    let mut blocks: Vec<u32> = sides.iter().copied().flatten().map(|(block, _)| *block).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    let by_block: Vec<Vec<Vec<f64>>> = blocks.iter().map(|block| of_block(sides, *block)).collect();
+    let blocks = by_block(sides);
     let everything: Vec<usize> = (0..blocks.len()).collect();
-    let value = figure(&medians(&by_block, &everything, sides.len())?)?;
+    let value = figure(&medians(&blocks, &everything, sides.len())?)?;
     if blocks.len() < 2 || sides.iter().any(|side| side.len() < 2) {
         return Some(Interval { value, low: None, high: None });
     }
@@ -28,19 +27,22 @@ pub fn estimate_interval(sides: &[Side], seed: u64, figure: impl Fn(&[f64]) -> O
     let mut chosen = everything;
     let resampled = (0..RESAMPLES).filter_map(|_| {
         chosen.iter_mut().for_each(|slot| *slot = below(&mut generator, blocks.len()));
-        figure(&medians(&by_block, &chosen, sides.len())?)
+        figure(&medians(&blocks, &chosen, sides.len())?)
     });
     Some(Interval::new(value, resampled.collect()))
 }
 
-/// The values of each side in one block, in an order that does not depend on theirs.
-fn of_block(sides: &[Side], block: u32) -> Vec<Vec<f64>> {
-    let of = |side: &Side| {
-        let mut values: Vec<f64> = side.iter().filter(|(of, _)| *of == block).map(|(_, value)| *value).collect();
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    sides.iter().map(of).collect()
+/// The values of each side in each block, in an order that does not depend on theirs.
+fn by_block(sides: &[Side]) -> Vec<Vec<Vec<f64>>> {
+    let mut blocks: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
+    for (place, side) in sides.iter().enumerate() {
+        for (block, value) in *side {
+            blocks.entry(*block).or_insert_with(|| vec![Vec::new(); sides.len()])[place].push(*value);
+        }
+    }
+    let mut blocks: Vec<_> = blocks.into_values().collect();
+    blocks.iter_mut().flatten().for_each(|values| values.sort_by(f64::total_cmp));
+    blocks
 }
 
 fn medians(by_block: &[Vec<Vec<f64>>], chosen: &[usize], sides: usize) -> Option<Vec<f64>> {

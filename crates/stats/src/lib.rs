@@ -7,6 +7,7 @@ mod line;
 mod modes;
 mod quantile;
 mod ranks;
+mod spread;
 mod trend;
 
 pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
@@ -15,4 +16,5 @@ pub use estimate::estimate_interval;
 pub use line::{LackOfFit, LineFit, fit_line};
 pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};
 pub use quantile::{median, quantile, quantile_of_sorted};
+pub use spread::{Spread, spread};
 pub use trend::{Trend, trend};

@@ -3,6 +3,8 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
+use crate::spread::{mean, squares};
+
 /// Samples of a normal distribution that the values are compared with.
 const COMPARED: usize = 1000;
 
@@ -122,16 +124,6 @@ fn normal(generator: &mut ChaCha8Rng) -> f64 {
     let mut unit = || (generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
     let (radius, angle) = ((-2.0 * (1.0 - unit()).ln()).sqrt(), std::f64::consts::TAU * unit());
     radius * angle.cos()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Sum of squared distances from the mean.
-fn squares(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 #[cfg(test)]

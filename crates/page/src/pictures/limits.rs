@@ -95,7 +95,7 @@ pub(crate) fn caption(limits: &[Limit]) -> &'static str {
 
 /// The planned cells by their names; none where another program made the runs, whose packets are not known.
 fn planned<'a>(execution: &Execution<'a>) -> BTreeMap<String, &'a Cell> {
-    if execution.events.iter().any(|event| matches!(event, Event::RunImported { .. })) {
+    if execution.summary.is_imported {
         return BTreeMap::new();
     }
     let plan = execution.events.iter().rev().find_map(|event| match event {

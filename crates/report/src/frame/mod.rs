@@ -9,6 +9,8 @@ mod parquet;
 mod runs;
 
 use model::event::Event;
+use model::imported::NOT_SAID;
+use model::study::Label;
 
 use crate::Summary;
 
@@ -68,11 +70,11 @@ impl From<u32> for Value {
     }
 }
 
-impl From<&model::study::Label> for Value {
-    fn from(label: &model::study::Label) -> Value {
+impl From<&Label> for Value {
+    fn from(label: &Label) -> Value {
         match label {
-            model::study::Label::Number(number) => Value::Whole(*number),
-            model::study::Label::Text(text) => Value::Text(text.clone()),
+            Label::Number(number) => Value::Whole(*number),
+            Label::Text(text) => Value::Text(text.clone()),
         }
     }
 }
@@ -127,11 +129,16 @@ fn factors(executions: &[Execution], taken: &dyn Fn(&str) -> bool) -> Vec<(Strin
     names.into_iter().map(column).collect()
 }
 
-/// The levels of a cell in the order of the factors.
+/// The levels of a cell in the order of the factors; what another program's file does not say is absent.
 fn levels(execution: &Execution, cell: usize, factors: &[(String, String)]) -> Vec<Value> {
-    let levels = execution.summary.cells.get(cell).map_or(&[][..], |cell| &cell.levels);
+    let Summary { cells, is_imported, .. } = &execution.summary;
+    let levels = cells.get(cell).map_or(&[][..], |cell| &cell.levels);
+    let value = |label: &Label| match label {
+        Label::Text(words) if *is_imported && words == NOT_SAID => Value::Absent,
+        label => Value::from(label),
+    };
     let of = |(factor, _): &(String, String)| {
-        levels.iter().find(|(name, _)| name == factor).map_or(Value::Absent, |(_, label)| Value::from(label))
+        levels.iter().find(|(name, _)| name == factor).map_or(Value::Absent, |(_, label)| value(label))
     };
     factors.iter().map(of).collect()
 }
