@@ -1,6 +1,7 @@
 //! nuttcp's lines: `  112.37 MB /   1.00 sec =  941.9 Mbps 4 %TX 9 %RX 0 retrans 0.35 msRTT`, and those of `-fparse`.
 
 pub(crate) mod nttcp;
+mod verbose;
 
 use std::collections::BTreeMap;
 
@@ -8,22 +9,17 @@ use model::imported::ImportedInterval;
 use model::record::Role;
 use model::study::Label;
 
+use self::verbose::Verbose;
 use crate::Found;
 
 pub(crate) fn is(text: &str) -> bool {
-    text.lines().any(|line| summary(line).is_some() || verbose(line).is_some())
-}
-
-/// The end and its rate of a line of `-v`: `nuttcp-r: 12.0 MB in 1.00 real seconds = 12288.00 KB/sec = 100.66 Mbps`.
-fn verbose(line: &str) -> Option<(Role, f64)> {
-    let end = if line.starts_with("nuttcp-t: ") { Role::Sender } else { Role::Receiver };
-    let rate = line.starts_with("nuttcp-").then(|| line.split_once(" real seconds = "))??.1;
-    let rate = rate.split_once(" = ")?.1.trim().strip_suffix("Mbps")?.trim().parse().ok()?;
-    Some((end, rate))
+    text.lines().any(|line| summary(line).is_some() || verbose::line(line).is_some())
 }
 
 /// A line's numbers, each with the word that follows it.
 struct Line {
+    /// What `-I` calls the test.
+    name: Option<String>,
     rate_mbps: f64,
     seconds: f64,
     /// Word and number: `%TX` 4.
@@ -42,8 +38,11 @@ impl Line {
 }
 
 fn summary(line: &str) -> Option<Line> {
+    // `study:  112.37 MB /…`
+    let named = line.split_once(": ").filter(|(name, rest)| !name.contains('=') && rest.contains('='));
+    let (name, line) = named.map_or((None, line), |(name, rest)| (Some(name.trim().to_owned()), rest));
     if line.trim_start().starts_with("megabytes=") {
-        return parsed(line);
+        return parsed(line).map(|line| Line { name, ..line });
     }
     let (amount, rest) = line.split_once('=')?;
     let (_, seconds) = amount.split_once('/')?;
@@ -67,13 +66,14 @@ fn summary(line: &str) -> Option<Line> {
                 place += 2;
             }
             Some((number, word)) => {
-                numbers.push(((*word).to_owned(), number));
+                // The numbers of a stretch are about so: `~%loss`.
+                numbers.push((word.trim_start_matches('~').to_owned(), number));
                 place += 2;
             }
             None => place += 1,
         }
     }
-    Some(Line { rate_mbps, seconds, rest: numbers })
+    Some(Line { name, rate_mbps, seconds, rest: numbers })
 }
 
 /// `megabytes=1.0 real_seconds=1.00 rate_Mbps=941.9 tx_cpu=4 rx_cpu=9 retrans=0 rtt_ms=0.3`
@@ -93,47 +93,82 @@ fn parsed(line: &str) -> Option<Line> {
         .collect();
     let get = |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
     let rest = WORDS.iter().filter_map(|(name, word)| Some(((*word).to_owned(), get(name)?))).collect();
-    Some(Line { rate_mbps: get("rate_Mbps")?, seconds: get("real_seconds")?, rest })
+    // A stretch has `real_sec`.
+    let seconds = get("real_seconds").or_else(|| get("real_sec"))?;
+    Some(Line { name: None, rate_mbps: get("rate_Mbps")?, seconds, rest })
 }
 
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
-    let mut found = Vec::new();
-    let (mut intervals, mut passed) = (Vec::new(), 0.0);
-    let mut both = Found::of("nuttcp", file);
+    let mut reader = Reader { file, ..Reader::default() };
     for (number, line) in (1..).zip(text.lines()) {
-        if let Some((end, rate)) = verbose(line) {
-            both.figure(if end == Role::Sender { "send_throughput_mbps" } else { "throughput_mbps" }, Some(rate));
+        if let Some((end, rest)) = verbose::line(line) {
+            if reader.verbose.as_ref().is_some_and(|verbose| verbose.is_another(end, rest)) {
+                reader.end_verbose();
+            }
+            reader.verbose.get_or_insert_with(|| Verbose::new(file, number)).take(end, rest);
+        } else if let Some(line) = summary(line) {
+            reader.take(number, &line);
         }
-        let Some(line) = summary(line) else { continue };
+    }
+    reader.end_verbose();
+    if !reader.intervals.is_empty() {
+        let count = reader.intervals.len();
+        let reason = format!("{count} lines of intervals and no line of the result: the test was broken off");
+        let mut run = Found { error: Some(reason), ..Found::of("nuttcp", file) };
+        run.run.intervals = reader.intervals;
+        reader.found.push(run);
+    }
+    Ok(reader.found)
+}
+
+/// What has been read.
+#[derive(Default)]
+struct Reader<'a> {
+    file: &'a str,
+    found: Vec<Found>,
+    /// The stretches before the next result, and the seconds that they are.
+    intervals: Vec<ImportedInterval>,
+    passed: f64,
+    /// The lines of `-v` of a run that goes on.
+    verbose: Option<Verbose>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, number: u64, line: &Line) {
+        if self.verbose.as_ref().is_some_and(Verbose::is_complete) || line.is_last() {
+            self.end_verbose();
+        }
         if !line.is_last() {
-            intervals.push(interval(&line, passed));
-            passed += line.seconds;
-            continue;
+            self.intervals.push(interval(line, self.passed));
+            self.passed += line.seconds;
+            return;
         }
-        let mut run = Found::of("nuttcp", file);
+        let mut run = Found::of("nuttcp", self.file);
         run.run.place = Some(format!("line {number}"));
-        figures(&mut run, &line);
-        run.run.intervals = std::mem::take(&mut intervals);
-        passed = 0.0;
-        found.push(run);
+        figures(&mut run, line);
+        self.end(run);
     }
-    if found.is_empty() && !both.run.figures.is_empty() {
-        found.push(both);
+
+    fn end_verbose(&mut self) {
+        if let Some(verbose) = self.verbose.take() {
+            self.end(verbose.finish());
+        }
     }
-    if found.is_empty() && !intervals.is_empty() {
-        let mut run = Found::of("nuttcp", file);
-        run.error =
-            Some(format!("{} lines of intervals and no line of the result: the test was broken off", intervals.len()));
-        run.run.intervals = intervals;
-        found.push(run);
+
+    fn end(&mut self, mut run: Found) {
+        run.run.intervals = std::mem::take(&mut self.intervals);
+        self.passed = 0.0;
+        self.found.push(run);
     }
-    Ok(found)
 }
 
 fn figures(found: &mut Found, line: &Line) {
     found.figure("throughput_mbps", Some(line.rate_mbps));
     found.figure("retransmits", line.get("retrans"));
     found.figure("loss_pct", line.get("%loss"));
+    if let Some(name) = &line.name {
+        found.level("brand", Label::Text(name.clone()));
+    }
     let udp = line.get("%loss").is_some();
     found.level("protocol", Label::Text(if udp { "udp" } else { "tcp" }.to_owned()));
     for (word, fact) in

@@ -1,7 +1,9 @@
 //! Outputs of the real tools, made over loopback in a namespace, and what comes of them.
 
+mod flent;
 mod iperf3;
 mod netperf;
+mod nuttcp;
 
 use std::path::PathBuf;
 
@@ -63,33 +65,6 @@ fn an_error_is_a_failed_run_though_the_exit_code_was_0() {
     assert_eq!(failed.error.as_deref(), Some("unable to connect to server: Connection refused"));
     let events = import::execution(vec![failed], head());
     assert!(events.iter().any(|event| matches!(event, Event::RunFailed { reason, .. } if reason.contains("refused"))));
-}
-
-#[test]
-fn nuttcp_and_nttcp_lines() {
-    let tcp = one("nuttcp/nuttcp-tcp-intervals.txt");
-    assert_eq!((figure(&tcp, "throughput_mbps"), figure(&tcp, "retransmits")), (33615.0696, 0.0));
-    assert_eq!(tcp.run.intervals.len(), 4);
-    assert_eq!(figure(&one("nuttcp/nuttcp-udp.txt"), "loss_pct"), 0.0);
-    assert_eq!(figure(&one("nuttcp/nuttcp-parse.txt"), "throughput_mbps"), 23396.8219);
-    let verbose = one("nuttcp/nuttcp-verbose.txt");
-    assert!(figure(&verbose, "send_throughput_mbps") > 0.0 && figure(&verbose, "throughput_mbps") > 0.0);
-    // nttcp is in no distribution at hand: its table as the program's manual page prints it.
-    let nttcp = "     Bytes  Real s   CPU s Real-MBit/s  CPU-MBit/s   Calls  Real-C/s   CPU-C/s\n\
-        l  8388608    0.75    0.02     89.4778   3355.4432    2048   2730.67  102400.00\n\
-        1  8388608    0.75    0.05     89.4778   1342.1773    5793   7724.00  115860.00\n";
-    let run = &read("x", nttcp.as_bytes()).expect("nttcp")[0];
-    assert_eq!((figure(run, "send_throughput_mbps"), figure(run, "throughput_mbps")), (89.4778, 89.4778));
-    assert!((figure(run, "sender_thread_cpu_us_per_kib") - 0.02e6 / 8192.0).abs() < 1e-9);
-}
-
-#[test]
-fn flent_series() {
-    let upload = one("flent/tcp_upload.flent.gz");
-    assert_eq!(upload.levels["test"], Label::Text("tcp_upload".into()));
-    assert!(figure(&upload, "throughput_mbps") > 0.0 && !upload.run.intervals.is_empty());
-    let rrul = one("flent/rrul_noclassification.flent.gz");
-    assert!(rrul.error.is_none() || rrul.run.figures.is_empty());
 }
 
 #[test]

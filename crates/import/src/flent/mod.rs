@@ -1,5 +1,7 @@
 //! flent's data files: series over time, packed or not.
 
+mod series;
+
 use std::collections::BTreeMap;
 
 use model::imported::ImportedInterval;
@@ -8,7 +10,10 @@ use model::study::Label;
 use serde_json::Value;
 
 use crate::Found;
+use crate::columns::plain;
 use crate::lenient::documents;
+
+use self::series::{Kinds, Series};
 
 pub(crate) fn is(text: &str) -> bool {
     text.trim_start().starts_with('{') && text.contains("\"x_values\"") && text.contains("\"results\"")
@@ -30,7 +35,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
         .collect();
     let mut used = Kinds::default();
     for (name, values) in &named {
-        used.take(name, units(metadata, name), values);
+        used.take(name, &metadata["SERIES_META"][*name], values);
     }
     used.figures(&mut found);
     for (name, values) in &named {
@@ -43,10 +48,18 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     if let Some(rest) = rest {
         found.run.notes.push(format!("{file}: what follows the document could not be read: {}", rest.why));
     }
-    if found.run.figures.is_empty() {
-        found.error = Some(format!("no series of throughput or latency among {} series", named.len()));
-    }
+    found.error = error(&found, &used, metadata, named.len());
     Ok(vec![found])
+}
+
+/// Why a test gave no result.
+fn error(found: &Found, used: &Kinds, metadata: &Value, series: usize) -> Option<String> {
+    let failed = metadata["FAILED_RUNNERS"].as_u64().unwrap_or(0);
+    if failed > 0 && used.is_without_traffic() {
+        return Some(format!("{failed} of flent's runners failed, and no series of throughput has values"));
+    }
+    let silent = found.run.figures.is_empty();
+    silent.then(|| format!("no series of throughput or latency among {series} series"))
 }
 
 fn settings(found: &mut Found, metadata: &Value) {
@@ -55,8 +68,20 @@ fn settings(found: &mut Found, metadata: &Value) {
             found.level(factor, Label::Text(word.to_owned()));
         }
     }
+    for (name, value) in metadata["TEST_PARAMETERS"].as_object().into_iter().flatten() {
+        let words = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let factor = plain(name);
+        if !factor.is_empty() && !found.levels.contains_key(&factor) {
+            let label = words.parse().map_or(Label::Text(words), Label::Number);
+            found.level(&factor, label);
+        }
+    }
+    if let Some(version) = metadata["IP_VERSION"].as_i64() {
+        found.level("ip_version", Label::Number(version));
+    }
     found.run.began_at = metadata["TIME"].as_str().or(metadata["T0"].as_str()).map(str::to_owned);
-    for key in ["DATA_FILENAME", "HOST", "LOCAL_HOST", "LENGTH", "STEP_SIZE", "FLENT_VERSION"] {
+    for key in ["DATA_FILENAME", "HOST", "LOCAL_HOST", "LENGTH", "STEP_SIZE", "FLENT_VERSION", "FAILED_RUNNERS", "NOTE"]
+    {
         match &metadata[key] {
             Value::Null => {}
             Value::String(word) => found.fact(key, word),
@@ -64,61 +89,6 @@ fn settings(found: &mut Found, metadata: &Value) {
         }
     }
     found.run.tool_version = metadata["FLENT_VERSION"].as_str().map(str::to_owned);
-}
-
-fn units<'a>(metadata: &'a Value, name: &str) -> Option<&'a str> {
-    metadata["SERIES_META"][name]["UNITS"].as_str()
-}
-
-type Series = Vec<Option<f64>>;
-
-/// The series that are throughput and latency. Sums and averages that flent computes from others are not among them.
-#[derive(Default)]
-struct Kinds {
-    upload: Vec<Series>,
-    download: Vec<Series>,
-    latency_ms: Vec<Series>,
-}
-
-impl Kinds {
-    fn take(&mut self, name: &str, units: Option<&str>, values: &[Option<f64>]) {
-        let lower = name.to_ascii_lowercase();
-        let derived = [" sum", " avg", "totals", "fairness", "::"].iter().any(|word| lower.contains(word));
-        if derived || values.iter().all(Option::is_none) {
-            return;
-        }
-        let is_rate =
-            units.map_or(lower.contains("tcp") || lower.contains("udp"), |units| units.eq_ignore_ascii_case("mbits/s"));
-        let is_time = units.map_or(lower.contains("ping"), |units| units == "ms") && lower.contains("ping");
-        match () {
-            () if is_time => self.latency_ms.push(values.to_vec()),
-            () if is_rate && lower.contains("download") => self.download.push(values.to_vec()),
-            () if is_rate && lower.contains("upload") => self.upload.push(values.to_vec()),
-            () => {}
-        }
-    }
-
-    fn figures(&self, found: &mut Found) {
-        let mean = |series: &Series| {
-            let known: Vec<f64> = series.iter().flatten().copied().collect();
-            known.iter().sum::<f64>() / known.len() as f64
-        };
-        let total = |all: &[Series]| (!all.is_empty()).then(|| all.iter().map(mean).sum::<f64>());
-        let (up, down) = (total(&self.upload), total(&self.download));
-        found.figure("throughput_mbps", up.or(down));
-        found.figure("beside_throughput_mbps", down.filter(|_| up.is_some()));
-        let mut times: Vec<f64> = self.latency_ms.iter().flatten().flatten().map(|ms| ms * 1000.0).collect();
-        times.sort_by(f64::total_cmp);
-        if let Some(longest) = times.last() {
-            let name = if up.or(down).is_some() { "beside_latency" } else { "latency" };
-            let at = |share: f64| times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
-            found.figure(&format!("{name}_mean_us"), Some(times.iter().sum::<f64>() / times.len() as f64));
-            for (share, suffix) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
-                found.figure(&format!("{name}_{suffix}_us"), Some(at(share)));
-            }
-            found.figure(&format!("{name}_max_us"), Some(*longest));
-        }
-    }
 }
 
 /// What went on between two times of the series.

@@ -1,0 +1,106 @@
+//! Which of flent's series are throughput and latency, and the figures that they give.
+
+use model::study::Label;
+use serde_json::Value;
+
+use crate::Found;
+
+/// Values at the times of the file.
+pub(super) type Series = Vec<Option<f64>>;
+
+/// The series that are throughput and latency. Sums and averages that flent computes from others are not among them.
+#[derive(Default)]
+pub(super) struct Kinds {
+    pub(super) upload: Vec<Series>,
+    pub(super) download: Vec<Series>,
+    pub(super) latency_ms: Vec<Series>,
+    /// Congestion control of each flow that says it.
+    congestion: Vec<String>,
+    /// True where a flow has no values.
+    is_missing: bool,
+}
+
+impl Kinds {
+    /// `about` is what the file says of the series.
+    pub(super) fn take(&mut self, name: &str, about: &Value, values: &[Option<f64>]) {
+        let lower = name.to_ascii_lowercase();
+        if is_derived(&lower, about) {
+            return;
+        }
+        let units = about["UNITS"].as_str();
+        let is_rate =
+            units.map_or(lower.contains("tcp") || lower.contains("udp"), |units| units.eq_ignore_ascii_case("mbits/s"));
+        let is_time = units.map_or(lower.contains("ping"), |units| units == "ms") && lower.contains("ping");
+        let is_flow = is_rate && !is_time && (lower.contains("download") || lower.contains("upload"));
+        if values.iter().all(Option::is_none) {
+            self.is_missing |= is_flow;
+            return;
+        }
+        if is_flow {
+            self.congestion.extend(about["CONG_CONTROL"].as_str().map(str::to_owned));
+        }
+        match () {
+            () if is_time => self.latency_ms.push(values.to_vec()),
+            () if is_flow && lower.contains("download") => self.download.push(values.to_vec()),
+            () if is_flow => self.upload.push(values.to_vec()),
+            () => {}
+        }
+    }
+
+    /// True where flows have no values and no other has any.
+    pub(super) fn is_without_traffic(&self) -> bool {
+        self.is_missing && self.upload.is_empty() && self.download.is_empty()
+    }
+
+    /// Latency is one beside traffic where there is any; then only what was measured while data flowed counts.
+    pub(super) fn figures(&self, found: &mut Found) {
+        let mean = |series: &Series| {
+            let known: Vec<f64> = series.iter().flatten().copied().collect();
+            known.iter().sum::<f64>() / known.len() as f64
+        };
+        let total = |all: &[Series]| (!all.is_empty()).then(|| all.iter().map(mean).sum::<f64>());
+        let (up, down) = (total(&self.upload), total(&self.download));
+        found.figure("throughput_mbps", up.or(down));
+        found.figure("beside_throughput_mbps", down.filter(|_| up.is_some()));
+        if let Some((first, others)) = self.congestion.split_first()
+            && others.iter().all(|other| other == first)
+        {
+            found.level("congestion_control", Label::Text(first.clone()));
+        }
+        let is_beside = up.or(down).is_some();
+        let counts = |place: usize| !is_beside || self.has_traffic(place);
+        let values = self.latency_ms.iter().flat_map(|series| series.iter().enumerate());
+        let mut times: Vec<f64> =
+            values.filter(|(place, _)| counts(*place)).filter_map(|(_, ms)| ms.map(|ms| ms * 1000.0)).collect();
+        times.sort_by(f64::total_cmp);
+        latency(found, if is_beside { "beside_latency" } else { "latency" }, &times);
+    }
+
+    /// True where a flow carries data at a place of the series.
+    fn has_traffic(&self, place: usize) -> bool {
+        let at = |series: &Series| series.get(place).copied().flatten().is_some_and(|rate| rate > 0.0);
+        self.upload.iter().chain(&self.download).any(at)
+    }
+}
+
+/// True of what flent computes from other series, and of what it reads beside a flow (`TCP upload::tcp_cwnd`). A number behind
+/// the colons is a flow of several.
+fn is_derived(lower: &str, about: &Value) -> bool {
+    let is_computed = about["RUNNER"].as_str().map_or_else(
+        || [" sum", " avg", "totals", "fairness"].iter().any(|word| lower.contains(word)),
+        |runner| !about["COMPUTED_LATE"].is_null() || runner.starts_with("Sum") || runner.starts_with("Average"),
+    );
+    let is_beside = lower.split_once("::").is_some_and(|(_, rest)| rest.parse::<u32>().is_err());
+    is_computed || is_beside
+}
+
+/// Mean and percentiles of times in µs, in order.
+fn latency(found: &mut Found, name: &str, times: &[f64]) {
+    let Some(longest) = times.last() else { return };
+    let at = |share: f64| times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
+    found.figure(&format!("{name}_mean_us"), Some(times.iter().sum::<f64>() / times.len() as f64));
+    for (share, suffix) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
+        found.figure(&format!("{name}_{suffix}_us"), Some(at(share)));
+    }
+    found.figure(&format!("{name}_max_us"), Some(*longest));
+}
