@@ -137,7 +137,7 @@ fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> Str
         let _ = write!(text, "[[factor]]\nname = {}\nlevels = [{}]\n", quoted(name), levels.join(", "));
     }
     let _ = write!(text, "[table]\nrows = {}\n", quoted(rows(factors)));
-    if let Some((columns, _)) = factors.iter().find(|(name, _)| name != rows(factors)) {
+    if let Some(columns) = columns(factors) {
         let _ = writeln!(text, "columns = {}", quoted(columns));
     }
     let metrics: Vec<String> = metrics.iter().map(|metric| quoted(metric)).collect();
@@ -145,10 +145,21 @@ fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> Str
     text
 }
 
-/// The factor down the table: one of numbers, else the first.
+/// The factor down the table: of two the one with more levels, else one of numbers, else the first.
 fn rows(factors: &[(String, Vec<Label>)]) -> &str {
+    if let [(first, some), (second, others)] = factors
+        && some.len() != others.len()
+    {
+        return if some.len() > others.len() { first } else { second };
+    }
     let is_number = |(_, levels): &&(String, Vec<Label>)| levels.iter().any(|label| matches!(label, Label::Number(_)));
     factors.iter().find(is_number).or(factors.first()).map_or("tool", |(name, _)| name)
+}
+
+/// The factor across: of the others the one with the fewest levels.
+fn columns(factors: &[(String, Vec<Label>)]) -> Option<&str> {
+    let others = factors.iter().filter(|(name, _)| name != rows(factors));
+    others.min_by_key(|(_, levels)| levels.len()).map(|(name, _)| name.as_str())
 }
 
 /// A string of TOML: as in JSON, and without DEL.

@@ -1,7 +1,7 @@
 //! The sections of a chapter: answer, tables, pictures, remarks, and where the figures come from.
 
 use report::frame::Execution;
-use report::{Lines, head, notes, tables as all_tables};
+use report::{COLUMNS, Lines, head, notes, tables as all_tables};
 
 use crate::Source;
 use crate::answer::answer as sentences;
@@ -19,7 +19,7 @@ pub(crate) fn tables(page: &mut Html, execution: &Execution) {
     for line in head(&execution.summary).iter().skip(1) {
         page.element("p", "fine", line);
     }
-    for tables in all_tables(&execution.summary) {
+    for tables in all_tables(&execution.summary, COLUMNS) {
         page.element("h3", "", &tables.title);
         for (place, lines) in &tables.tables {
             let caption = place.as_deref().unwrap_or("");

@@ -6,8 +6,9 @@ use model::study::{Factor, Label};
 use stats::Interval;
 
 use crate::ceiling::tabled_metrics;
+use crate::listed;
 use crate::number;
-use crate::summary::{CellSummary, Summary};
+use crate::summary::Summary;
 use crate::text::title;
 
 /// Factor and level, for as many factors as are fixed.
@@ -38,6 +39,23 @@ pub struct Lines {
     pub rows: Vec<(bool, Vec<String>)>,
 }
 
+impl Lines {
+    /// The table for a terminal, at most so many columns wide.
+    pub(crate) fn table(&self, width: u16) -> Table {
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN).set_width(width);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_header(&self.header);
+        for (_, line) in &self.rows {
+            table.add_row(line);
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+}
+
 /// The tables of one metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricTables {
@@ -49,11 +67,16 @@ pub struct MetricTables {
     pub tables: Vec<(Option<String>, Lines)>,
 }
 
-/// Every table that is shown, as words.
-pub fn tables(summary: &Summary) -> Vec<MetricTables> {
+/// Columns of a table that a page has room for.
+pub const COLUMNS: usize = 12;
+
+/// Every table that is shown, as words; with a row per cell where the study's own would have more columns than that, or be mostly
+/// empty.
+pub fn tables(summary: &Summary, columns: usize) -> Vec<MetricTables> {
+    let is_listed = listed::is_needed(summary, columns);
     let of = |metric: &str| {
-        let grids = Grid::all(summary, metric);
-        let tables = grids.iter().map(|grid| (grid.place(), grid.lines())).collect();
+        let grids = || Grid::all(summary, metric).iter().map(|grid| (grid.place(), grid.lines())).collect();
+        let tables = if is_listed { listed::tables(summary, metric) } else { grids() };
         MetricTables { metric: metric.to_owned(), title: title(metric), tables }
     };
     tabled_metrics(summary).into_iter().map(of).collect()
@@ -68,7 +91,7 @@ pub(crate) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// Every table of a metric: one per combination of the factors that are neither down nor across, and one more per
+    /// Every table of a metric that has cells: one per combination of the factors that are neither down nor across, and one more per
     /// combination where the study's improvement runs along such a factor.
     pub fn all(summary: &'a Summary, metric: &'a str) -> Vec<Grid<'a>> {
         let table = &summary.study.table;
@@ -77,6 +100,7 @@ impl<'a> Grid<'a> {
         let grid = |fixed, content| Grid { summary, metric, fixed, content };
         let mut grids: Vec<Grid> =
             combinations(&others).into_iter().map(|fixed| grid(fixed, Content::Figures)).collect();
+        grids.retain(|grid| summary.cell(&grid.fixed).is_some());
         if let Some(improvement) = &table.improvement
             && others.iter().any(|factor| factor.name == improvement.factor)
             && has_better_side(metric)
@@ -94,33 +118,6 @@ impl<'a> Grid<'a> {
             parts.push(self.improvement_title());
         }
         (!parts.is_empty()).then(|| format!("{}:", parts.join(", ")))
-    }
-
-    /// Cells of this table that have no value.
-    pub fn missing_cells(&self) -> Vec<&'a CellSummary> {
-        if self.content == Content::Improvement {
-            return Vec::new();
-        }
-        let places =
-            self.rows().into_iter().flat_map(|row| self.columns().into_iter().map(|column| self.at(row, column)));
-        let cells = places.filter_map(|levels| self.summary.cell(&levels));
-        cells.filter(|cell| cell.figure(self.metric).is_none()).collect()
-    }
-
-    /// The table, at most so many columns wide.
-    pub fn table(&self, width: u16) -> Table {
-        let mut table = Table::new();
-        table.load_preset(presets::ASCII_MARKDOWN).set_width(width);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        let lines = self.lines();
-        table.set_header(lines.header);
-        for (_, line) in lines.rows {
-            table.add_row(line);
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        table
     }
 
     /// The table's words, with nothing said of how they look.
@@ -212,14 +209,21 @@ impl<'a> Grid<'a> {
         has_better_side(self.metric) && factor.is_some() && asked == factor
     }
 
+    /// The labels down of which there is a cell.
     fn rows(&self) -> Vec<&'a Label> {
-        labels(self.summary, &self.summary.study.table.rows)
+        let factor = &self.summary.study.table.rows;
+        self.existing(factor, labels(self.summary, factor))
+    }
+
+    fn existing(&self, factor: &str, labels: Vec<&'a Label>) -> Vec<&'a Label> {
+        let levels = |label: &Label| [&self.fixed[..], &[(factor.to_owned(), label.clone())]].concat();
+        labels.into_iter().filter(|label| self.summary.cell(&levels(label)).is_some()).collect()
     }
 
     /// The labels across; one without a name where nothing is.
     fn columns(&self) -> Vec<Option<&'a Label>> {
         match &self.summary.study.table.columns {
-            Some(columns) => labels(self.summary, columns).into_iter().map(Some).collect(),
+            Some(columns) => self.existing(columns, labels(self.summary, columns)).into_iter().map(Some).collect(),
             None => vec![None],
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::frame::escape_markdown as escape;
-use crate::grid::{Lines, MetricTables, tables};
+use crate::grid::{COLUMNS, Lines, MetricTables, tables};
 use crate::notes::{notes, statements};
 use crate::summary::Summary;
 use crate::text::head;
@@ -15,7 +15,7 @@ pub fn markdown_summary(summary: &Summary) -> String {
     for line in head(summary) {
         let _ = write!(text, "\n{}\n", escape(&line));
     }
-    for MetricTables { title, tables, .. } in tables(summary) {
+    for MetricTables { title, tables, .. } in tables(summary, COLUMNS) {
         let _ = write!(text, "\n### {}\n", escape(&title));
         for (place, lines) in tables {
             if let Some(place) = place {

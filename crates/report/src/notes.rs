@@ -6,7 +6,6 @@ use metrics::{METRICS, Method, metric};
 
 use crate::ceiling;
 use crate::checks;
-use crate::grid::Grid;
 use crate::summary::{CellSummary, Summary};
 use crate::tally::Tally;
 use crate::text::{runs, shown_metrics};
@@ -83,9 +82,8 @@ fn true_of_runs(summary: &Summary) -> Vec<String> {
 fn missing(summary: &Summary) -> Vec<String> {
     let mut missing = Tally::<(String, String)>::default();
     for name in shown_metrics(summary) {
-        for grid in Grid::all(summary, name) {
-            grid.missing_cells().iter().for_each(|cell| missing.add((why_missing(cell, name), cell.name())));
-        }
+        let without = summary.cells.iter().filter(|cell| cell.figure(name).is_none());
+        without.for_each(|cell| missing.add((why_missing(cell, name), cell.name())));
     }
     let mut reasons = Tally::<&str>::default();
     missing.0.iter().for_each(|((reason, _), _)| reasons.add(reason));

@@ -2,9 +2,8 @@
 
 use metrics::{Better, Metric, metric};
 
-use crate::ceiling::tabled_metrics;
 use crate::checks;
-use crate::grid::Grid;
+use crate::grid::{Lines, MetricTables, tables};
 use crate::notes::notes;
 use crate::summary::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, Summary};
 
@@ -23,6 +22,9 @@ impl Default for TextOptions {
     }
 }
 
+/// Letters that a column of figures needs at least.
+const COLUMN: u16 = 9;
+
 /// What a study without a list of metrics shows.
 const DEFAULT_METRICS: [&str; 3] = ["throughput_mbps", "send_service_demand_us_per_kib", RECEIVE_DEMAND];
 
@@ -34,12 +36,10 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
     let mut page = Page { options, text: String::new() };
     page.heading(&format!("{}: {}", summary.study.name, summary.study.title));
     head(summary).iter().for_each(|line| page.paragraph("", line));
-    for name in tabled_metrics(summary) {
+    for MetricTables { title, tables, .. } in tables(summary, usize::from(options.width / COLUMN)) {
         page.blank();
-        page.heading(&title(name));
-        for grid in Grid::all(summary, name) {
-            page.table(&grid, options.width);
-        }
+        page.heading(&title);
+        tables.iter().for_each(|(place, lines)| page.table(place.as_deref(), lines));
     }
     for course in &summary.courses {
         page.blank();
@@ -113,20 +113,24 @@ pub fn head(summary: &Summary) -> Vec<String> {
     [study.question.clone(), order, spread.to_owned()].into_iter().chain(paper).collect()
 }
 
-/// `5 runs per cell`, or the range with the cells that have less.
+/// Cells with fewer runs than others that are named.
+const NAMED: usize = 6;
+
+/// `5 runs per cell`, with the cells that have less; or the range where these are many.
 fn runs_per_cell(summary: &Summary) -> String {
     let counts = || summary.cells.iter().map(|cell| cell.runs);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    if least == most {
-        return format!("{} per cell", runs(most));
-    }
     let less: Vec<String> = summary
         .cells
         .iter()
         .filter(|cell| cell.runs < most)
         .map(|cell| format!("{}: {}", cell.name(), cell.runs))
         .collect();
-    format!("{} per cell, but {}", runs(most), less.join("; "))
+    match less.len() {
+        0 => format!("{} per cell", runs(most)),
+        count if count <= NAMED => format!("{} per cell, but {}", runs(most), less.join("; ")),
+        _ => format!("{least} to {} per cell", runs(most)),
+    }
 }
 
 /// What the document states, and what these runs say to it.
@@ -167,11 +171,9 @@ impl Page {
         if self.options.colour { self.line(&format!("\u{1b}[1m{line}\u{1b}[0m")) } else { self.line(line) }
     }
 
-    fn table(&mut self, grid: &Grid, width: u16) {
-        if let Some(place) = grid.place() {
-            self.line(&place);
-        }
-        for line in grid.table(width).lines() {
+    fn table(&mut self, place: Option<&str>, lines: &Lines) {
+        place.into_iter().for_each(|place| self.line(place));
+        for line in lines.table(self.options.width).lines() {
             self.line(&line);
         }
     }

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Did, Made, STUDY, ended, is, log, plain, summary, text};
-use model::event::FailureKind;
+use model::event::{Event, FailureKind};
+use model::study::Label;
 
 fn assert_lines(text: &str, lines: &[&str]) {
     for line in lines {
@@ -273,4 +274,49 @@ fn an_execution_without_a_result_says_so() {
         assert!(text.contains("No run has a result, so there are no figures."), "{text}");
         assert!(!text.contains("One run says nothing"), "{text}");
     }
+}
+
+#[test]
+fn a_table_that_would_be_mostly_empty_has_a_row_per_cell() {
+    let mut events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+    for event in &mut events {
+        match event {
+            Event::ExecutionBegan { study_text, .. } => {
+                *study_text = study_text.replace("levels = [1024, 8192]", "levels = [1024, 2048, 4096, 8192]");
+                *study_text += "\n[[factor]]\nname = \"tool\"\nlevels = [{ label = \"a\" }, { label = \"b\" }]\n";
+            }
+            Event::Planned { plan } => {
+                let tool = |label: &str| ("tool".to_owned(), Label::Text(label.to_owned()));
+                plan.cells.iter_mut().for_each(|cell| cell.levels.push(tool("a")));
+            }
+            _ => {}
+        }
+    }
+    let shown = text(&events);
+    let row = |name: &str| shown.lines().filter(|line| line.starts_with(&format!("| {name}"))).count();
+    assert_eq!(row("message_size_bytes 1024, transport UDP, tool a"), 3, "once a metric:\n{shown}");
+    assert_eq!((row("1024 · "), row("2048"), row("4096"), row("message_size_bytes 4096")), (0, 0, 0, 0), "{shown}");
+    assert!(shown.contains("improvement, 1024 → 8192:"), "{shown}");
+    assert!(shown.lines().any(|line| line.starts_with("| UDP · a ") && line.contains("×2.00")), "{shown}");
+}
+
+#[test]
+fn levels_without_a_cell_have_no_row_and_many_have_no_columns() {
+    let with = |levels: &str| {
+        let mut events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+        if let Event::ExecutionBegan { study_text, .. } = &mut events[0] {
+            *study_text = study_text.replace("levels = [1024, 8192]", levels).replace(
+                "rows = \"message_size_bytes\"\ncolumns = \"transport\"",
+                "rows = \"transport\"\ncolumns = \"message_size_bytes\"",
+            );
+        }
+        text(&events)
+    };
+    let three = with("levels = [1024, 4096, 8192]");
+    assert!(three.lines().any(|line| line.starts_with("| transport") && line.contains("8192")), "{three}");
+    assert!(!three.contains("4096"), "{three}");
+    let many: Vec<String> = (0..200).map(|place| (1024 + place * 32).to_string()).chain(["8192".into()]).collect();
+    let many = with(&format!("levels = [{}]", many.join(", ")));
+    assert!(many.lines().all(|line| line.chars().count() <= 110), "{many}");
+    assert!(many.lines().any(|line| line.starts_with("| 8192 · TCP")), "{many}");
 }
