@@ -1,6 +1,6 @@
 //! Executions that were read from their folders.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use report::Summary;
 use report::frame::Execution;
@@ -25,10 +25,15 @@ impl Opened {
     pub fn open(folder: &Path) -> Result<Opened, Failure> {
         let log = store::read(folder)?;
         report_cut(&log);
-        let whole = log.folder.canonicalize().unwrap_or_else(|_| log.folder.clone());
+        let whole = whole(&log);
         let name =
             whole.file_name().map_or_else(|| whole.display().to_string(), |name| name.to_string_lossy().into_owned());
         Ok(Opened { name, log })
+    }
+
+    /// Its folder's path from the root.
+    pub fn whole_path(&self) -> PathBuf {
+        whole(&self.log)
     }
 
     /// What the log tells.
@@ -41,6 +46,30 @@ impl Opened {
             Failure::Usage(format!("{}: {error}; events read: {}", self.log.folder.display(), self.log.events.len()))
         })?;
         Ok(Execution { name: self.name.clone(), events: &self.log.events, summary })
+    }
+}
+
+fn whole(log: &Log) -> PathBuf {
+    log.folder.canonicalize().unwrap_or_else(|_| log.folder.clone())
+}
+
+/// Reads all these folders; no two have one name.
+///
+/// # Errors
+/// As [`Opened::open`].
+pub fn open_all(folders: &[PathBuf]) -> Result<Vec<Opened>, Failure> {
+    let mut logs = folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    name_apart(&mut logs);
+    Ok(logs)
+}
+
+/// Gives those whose folders have the same name the folders' paths as names.
+pub fn name_apart(logs: &mut [Opened]) {
+    let names: Vec<String> = logs.iter().map(|opened| opened.name.clone()).collect();
+    for opened in logs {
+        if names.iter().filter(|name| **name == opened.name).count() > 1 {
+            opened.name = opened.log.folder.display().to_string();
+        }
     }
 }
 

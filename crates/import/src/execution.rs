@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use model::conditions::Conditions;
 use model::event::{Event, FORMAT, FailureKind};
-use model::imported::NOT_SAID;
+use model::imported::{ImportedRun, NOT_SAID};
 use model::plan::{Plan, PlannedRun};
 use model::study::{Cell, Label};
 
@@ -62,7 +62,10 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
                 let reason = format!("{}: {}: {reason}", found.run.file, found.run.tool);
                 Event::RunFailed { run: index, kind: FailureKind::Failed, reason }
             }
-            None => Event::RunImported { run: index, imported: Box::new(found.run) },
+            None => {
+                let imported = ImportedRun { levels: found.levels, ..found.run };
+                Event::RunImported { run: index, imported: Box::new(imported) }
+            }
         });
     }
     let metrics = shown(&events);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
+use crate::study::Label;
 
 /// The level of a run whose file does not say it: a label in tables, nothing where values are read.
 pub const NOT_SAID: &str = "not said";
@@ -22,6 +23,9 @@ pub struct ImportedRun {
     /// Where in the file: a line from 1, or which of its documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// What was set, by the names of factors, also where it is no factor of the execution because all its runs have the same.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, Label>,
     /// When the run began, as the file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_at: Option<String>,

@@ -97,7 +97,8 @@ fn compare_maps<T: PartialEq + std::fmt::Display>(
     let mut names: Vec<&String> = before.keys().chain(now.keys()).collect();
     names.sort();
     names.dedup();
-    for name in names {
+    // Older logs have a feature without a name: a bit that their kernel did not name.
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
         if before.get(name) != now.get(name) {
             found.push(format!("{what} {name}: was {}, is {}", show(before.get(name)), show(now.get(name))));
         }
@@ -127,5 +128,12 @@ mod tests {
             ["kernel: was 6.12, is 6.18", "sysctl net.core.rmem_max: was 212992, is absent"]
         );
         assert!(before.differences(&before).is_empty());
+    }
+
+    #[test]
+    fn a_feature_without_a_name_is_no_difference() {
+        let mut before = HostDescription::default();
+        before.device.features.insert(String::new(), false);
+        assert!(HostDescription::default().differences(&before).is_empty());
     }
 }

@@ -370,7 +370,7 @@ fn what_a_study_compares_itself_stands_in_its_chapter() {
         summary.study.compare = Some(Compared { factor: "brand".into(), old: level("b"), new: level("a") });
     });
     assert!(html.contains("<h2>From brand=b to brand=a</h2>"));
-    assert!(html.contains("both sides in the same blocks") && !html.contains("<h1>What changed</h1>"));
+    assert!(html.contains("which were not interleaved: not paired") && !html.contains("<h1>What changed</h1>"));
 }
 
 #[test]

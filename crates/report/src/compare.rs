@@ -3,7 +3,11 @@
 mod change;
 mod hosts;
 mod json;
+mod kept;
+mod leaves;
+mod matching;
 mod pairs;
+mod settings;
 mod text;
 mod verdict;
 
@@ -60,6 +64,12 @@ pub struct Comparison {
     pub threshold_pct: f64,
     /// What differs between the hosts, in words.
     pub host_differences: Vec<String>,
+    /// What was set differently in cells that are compared, beside their levels, in words.
+    pub setting_differences: Vec<String>,
+    /// Levels that one side alone knows, in words.
+    pub known_to_one: Vec<String>,
+    /// What became of runs that are not in the figures, or are disturbed: a sentence per execution.
+    pub run_remarks: Vec<String>,
     /// The cells that both sides have.
     pub cells: Vec<ComparedCell>,
     /// Cells of one side alone.
@@ -73,6 +83,8 @@ pub struct Unmatched {
     pub cell: String,
     /// Whether it is of the old side.
     pub is_old: bool,
+    /// What keeps it from being one of the other side's.
+    pub why: Option<String>,
 }
 
 impl Comparison {
@@ -114,5 +126,7 @@ pub fn of_study(execution: &Execution, threshold_pct: f64) -> Option<Comparison>
     let compared = execution.summary.study.compare.as_ref()?;
     let side = |label: &Label| Side(vec![(compared.factor.clone(), label.clone())]);
     let metrics = compared_metrics(&[&execution.summary]);
-    Some(within(execution, &side(&compared.old), &side(&compared.new), &metrics, threshold_pct))
+    let found = within(execution, &side(&compared.old), &side(&compared.new), &metrics, threshold_pct);
+    // What became of the runs stands beside the study's tables.
+    Some(Comparison { run_remarks: Vec::new(), ..found })
 }

@@ -50,6 +50,8 @@ pub struct RunRow {
     pub began_at: Option<String>,
     /// How the ends' CPU time was told apart.
     pub method: Option<Method>,
+    /// Whether something else than bitcost took much of the CPUs' time ([`metrics::foreign_pct`]).
+    pub is_disturbed: bool,
     /// The metrics that it has, in the order of [`METRICS`].
     pub figures: Vec<(&'static Metric, f64)>,
 }

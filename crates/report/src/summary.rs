@@ -492,8 +492,8 @@ impl Runs {
     /// A row of its own for a run, still without figures.
     fn row(&mut self, planned: &PlannedRun, status: Status) -> &mut RunRow {
         let PlannedRun { index: run, block, cell } = *planned;
-        let (reason, began_at, method, figures) = (None, None, None, Vec::new());
-        self.rows.push(RunRow { run, block, cell, status, reason, began_at, method, figures });
+        let (reason, began_at, method, is_disturbed, figures) = (None, None, None, false, Vec::new());
+        self.rows.push(RunRow { run, block, cell, status, reason, began_at, method, is_disturbed, figures });
         let last = self.rows.len() - 1;
         &mut self.rows[last]
     }
@@ -524,6 +524,7 @@ impl Runs {
         let status = if left_out.is_some() { Status::LeftOut } else { Status::Used };
         let row = self.row(planned, status);
         (row.figures, row.method, row.reason) = (rows::figures(view), rows::method(view), left_out.clone());
+        row.is_disturbed = metrics::foreign_pct(view).is_some();
         let figures = row.figures.clone();
         if let Some(reason) = left_out {
             return self.exclude(planned, cell, reason);

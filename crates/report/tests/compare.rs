@@ -8,7 +8,7 @@ use model::event::{Event, FailureKind};
 use model::study::Label;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use report::compare::{Shift, Side, Verdict, across, comparison_json, comparison_text, within};
+use report::compare::{Shift, Side, Verdict, across, comparison_json, comparison_markdown, comparison_text, within};
 use report::frame::Execution;
 use serde_json::json;
 use stats::{Interval, Scale};
@@ -242,4 +242,25 @@ fn what_has_no_ratio_is_told_in_its_unit() {
     // Ten times as much of next to nothing.
     let little = judged(&losing(|_| 0.004), &losing(|block| 0.04 + f64::from(block) / 1000.0));
     assert_eq!(little.count(Verdict::Same), 2, "{}", comparison_text(&little));
+}
+
+#[test]
+fn words_of_a_log_stay_in_their_line() {
+    let (old, mut new) = (made(1.0), made(1.0));
+    for event in &mut new {
+        if let Event::Prepared { ends, .. } = event {
+            ends[0].host.kernel = "9\u{1b}[31m\n# head|<b>".into();
+        }
+    }
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    let found = across(&execution("old\n", &old), &execution("new", &new), &metrics, 3.0);
+    let text = comparison_text(&found);
+    assert!(
+        !text.contains('\u{1b}') && !text.contains("\n# head") && text.starts_with("old\u{fffd} → new\n"),
+        "{text}"
+    );
+    let markdown = comparison_markdown(&found);
+    assert!(!markdown.contains("\n# head") && !markdown.contains("<b>"), "{markdown}");
+    // A list ends where a blank line does.
+    assert!(markdown.contains("\n\n- hosts differ") && markdown.contains("\n\nChange: "), "{markdown}");
 }

@@ -51,7 +51,7 @@ pub enum StoreError {
         /// What it is.
         found: String,
         /// What to do, after a semicolon; empty where nothing is known.
-        advice: &'static str,
+        advice: String,
     },
     /// A whole line is not an event.
     #[error("{path}:{line}: not an event of a bitcost log: {error}; {} lines before it could be read", line - 1)]

@@ -1,6 +1,6 @@
 //! `bitcost compare`: what changed from one execution to another, or between cells of one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use metrics::{METRICS, Metric};
 use model::near::did_you_mean;
@@ -11,7 +11,7 @@ use report::frame::Execution;
 
 use super::judging::Judging;
 use crate::failure::Failure;
-use crate::opened::Opened;
+use crate::opened::{self, Opened};
 use crate::output;
 
 /// What is compared, and how.
@@ -30,23 +30,11 @@ pub struct Arguments {
     format: String,
 }
 
-/// Prints the comparison; with `--fail-on worse` a worse metric is a failure.
+/// Prints the comparison; with `--fail-on worse` a worse or lost metric is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let threshold = arguments.judging.threshold;
     let comparison = match &arguments.sides[..] {
-        [folder, old, new] => {
-            let opened = Opened::open(Path::new(folder))?;
-            let execution = opened.execution()?;
-            let sides = (side(&execution, old)?, side(&execution, new)?);
-            compare::within(&execution, &sides.0, &sides.1, &metrics(arguments, &[&execution.summary])?, threshold)
-        }
-        [old, new] => {
-            let opened = [old, new].map(|folder| Opened::open(&PathBuf::from(folder)));
-            let [old, new] = opened;
-            let (old, new) = (old?, new?);
-            let (old, new) = (old.execution()?, new.execution()?);
-            compare::across(&old, &new, &metrics(arguments, &[&old.summary, &new.summary])?, threshold)
-        }
+        [folder, old, new] => cells(arguments, folder, [old, new])?,
+        [old, new] => executions(arguments, [old, new])?,
         _ => return Err(Failure::Usage("two folders are compared, or two cells of one folder".into())),
     };
     output::print(&match arguments.format.as_str() {
@@ -57,10 +45,64 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(arguments, &comparison)
 }
 
+/// Two sets of cells of one execution.
+fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Comparison, Failure> {
+    let opened = Opened::open(Path::new(folder))?;
+    let execution = opened.execution()?;
+    let [old, new] = words.map(|words| side(&execution, words));
+    let (old, new) = (old?, new?);
+    if old.is_same_as(&new) {
+        let [old, new] = words;
+        return Err(Failure::Usage(format!(
+            "`{old}` and `{new}` are the same cells; name another level on one side: a side has the other's levels of factors that it does not name"
+        )));
+    }
+    let metrics = metrics(arguments, &[&execution.summary])?;
+    Ok(compare::within(&execution, &old, &new, &metrics, arguments.judging.threshold))
+}
+
+/// Two executions.
+fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, Failure> {
+    let old = Opened::open(Path::new(folders[0]))?;
+    let new = Opened::open(Path::new(folders[1])).map_err(|failure| one_side(&old, folders).unwrap_or(failure))?;
+    let mut both = [old, new];
+    opened::name_apart(&mut both);
+    let [old, new] = both;
+    if old.whole_path() == new.whole_path() {
+        return Err(Failure::Usage(format!(
+            "{} is both sides; name two executions, or cells of one: bitcost compare FOLDER factor=level factor=level",
+            old.name
+        )));
+    }
+    let (old, new) = (old.execution()?, new.execution()?);
+    let metrics = metrics(arguments, &[&old.summary, &new.summary])?;
+    Ok(compare::across(&old, &new, &metrics, arguments.judging.threshold))
+}
+
+/// What is said where the second folder is a cell of the first.
+fn one_side(opened: &Opened, [folder, words]: [&str; 2]) -> Option<Failure> {
+    let execution = opened.execution().ok().filter(|_| !Path::new(words).exists())?;
+    side(&execution, words).ok()?;
+    Some(Failure::Usage(format!(
+        "`{words}` is a cell of {folder}, and cells are compared in pairs: bitcost compare {folder} {words} OTHER; levels: {}",
+        levels(&execution).join(", ")
+    )))
+}
+
+/// Every level as `factor=level`.
+fn levels(execution: &Execution) -> Vec<String> {
+    let factors = execution.summary.study.factors.iter();
+    factors
+        .flat_map(|factor| factor.levels.iter().map(move |level| format!("{}={}", factor.name, level.label)))
+        .collect()
+}
+
 fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
     if comparison.cells.is_empty() {
         let (old, new) = &comparison.names;
-        return Err(Failure::Usage(format!("{old} and {new} have no cell in common: cells match by all their levels")));
+        return Err(Failure::Usage(format!(
+            "{old} and {new} have no cell in common: cells match where no level that both know is another"
+        )));
     }
     arguments.judging.check(comparison)
 }
@@ -75,7 +117,14 @@ fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static
             Failure::Usage(format!("--metric: `{name}` is not a metric{hint}; METHOD.md lists them under Metrics"))
         })
     };
-    arguments.metric.iter().map(find).collect()
+    let mut found: Vec<&'static Metric> = Vec::new();
+    for name in &arguments.metric {
+        let metric = find(name)?;
+        if found.iter().all(|known| known.name != metric.name) {
+            found.push(metric);
+        }
+    }
+    Ok(found)
 }
 
 /// `factor=level,factor=level`, or a level alone where one factor only has it.
@@ -94,11 +143,18 @@ fn side(execution: &Execution, text: &str) -> Result<Side, Failure> {
                 Err(Failure::Usage(format!("`{word}` is a level of several factors; write FACTOR={level}")))
             }
             (None, _) => {
-                let names: Vec<String> = all.map(|(factor, label)| format!("{factor}={label}")).collect();
+                let names = levels(execution);
                 let hint = did_you_mean(word, names.iter().map(String::as_str));
                 Err(Failure::Usage(format!("unknown level `{word}`{hint}; allowed: {}", names.join(", "))))
             }
         }
     };
-    text.split(',').map(|word| one(word.trim())).collect::<Result<_, _>>().map(Side)
+    let found = text.split(',').map(|word| one(word.trim())).collect::<Result<Vec<_>, _>>()?;
+    let twice = found.iter().enumerate().find(|(place, (factor, _))| found[..*place].iter().any(|(f, _)| f == factor));
+    match twice {
+        Some((_, (factor, _))) => {
+            Err(Failure::Usage(format!("`{text}` names two levels of `{factor}`, and no cell has both; name one")))
+        }
+        None => Ok(Side(found)),
+    }
 }

@@ -60,13 +60,16 @@ mod tests {
     #[test]
     fn a_lost_cell_fails_and_a_new_one_does_not() {
         let judging = Judging { threshold: THRESHOLD_PCT, fail_on: Some("worse".into()) };
-        let only = |is_old| Unmatched { cell: "UDP".into(), is_old };
+        let only = |is_old| Unmatched { cell: "UDP".into(), is_old, why: None };
         let comparison = |is_within, is_old| Comparison {
             names: ("a".into(), "b".into()),
             pairing: Pairing::Apart,
             is_within,
             threshold_pct: THRESHOLD_PCT,
             host_differences: Vec::new(),
+            setting_differences: Vec::new(),
+            known_to_one: Vec::new(),
+            run_remarks: Vec::new(),
             cells: Vec::new(),
             unmatched: vec![only(is_old)],
         };

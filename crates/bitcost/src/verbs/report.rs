@@ -8,7 +8,7 @@ use report::compare::THRESHOLD_PCT;
 
 use super::judging::threshold;
 use crate::failure::Failure;
-use crate::opened::Opened;
+use crate::opened::{self, Opened};
 use crate::output;
 
 /// Which executions, and where to.
@@ -31,7 +31,7 @@ pub struct Arguments {
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let logs = opened::open_all(&arguments.folders)?;
     let html = render(&logs, arguments.link_rate, arguments.threshold)?;
     let default = || logs[0].log.folder.join("report.html");
     let path = arguments.out.clone().unwrap_or_else(default);

@@ -6,7 +6,7 @@ use report::compare::THRESHOLD_PCT;
 
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened::Opened;
+use crate::opened;
 use crate::output;
 
 /// Which executions, and how.
@@ -21,6 +21,6 @@ pub struct Arguments {
 
 /// Prints them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let logs = arguments.folders.iter().map(|folder| Opened::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let logs = opened::open_all(&arguments.folders)?;
     output::form(&arguments.look.render(&logs, THRESHOLD_PCT)?)
 }

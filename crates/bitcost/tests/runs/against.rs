@@ -135,7 +135,7 @@ pub fn fails_on_worse() {
     let run = ["run", "small.toml", "--against", slow, "--fail-on", "worse", "--threshold", "20"];
     let done: Done = bench.bitcost(&run);
     assert_eq!(done.code, Some(1), "{}\n{}", done.stderr, done.stdout);
-    assert!(done.stdout.contains("| worse") && done.stderr.contains(" worse\n"), "{}\n{}", done.stdout, done.stderr);
+    assert!(done.stdout.contains("| worse") && done.stderr.contains(" worse"), "{}\n{}", done.stdout, done.stderr);
 }
 
 fn levels(document: &Value, factor: &str) -> Vec<String> {

@@ -4,7 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Change, Comparison, Pairing, Shift};
 
-/// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `host_differences`, `cells` with `levels` and `changes`,
+/// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `host_differences`,
+/// `setting_differences`, `run_remarks`, `cells` with `levels` and `changes`,
 /// `unmatched`. What has no value has no key.
 pub fn comparison_json(comparison: &Comparison) -> Json {
     let cells = comparison.cells.iter().map(|cell| {
@@ -20,6 +21,8 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
         "same_blocks": comparison.pairing == Pairing::Blocks,
         "threshold_pct": comparison.threshold_pct,
         "host_differences": comparison.host_differences,
+        "setting_differences": comparison.setting_differences,
+        "run_remarks": comparison.run_remarks,
         "cells": cells.collect::<Vec<_>>(),
         "unmatched": unmatched.collect::<Vec<_>>(),
     })

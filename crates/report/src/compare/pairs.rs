@@ -5,6 +5,9 @@ use model::study::Label;
 
 use super::change::change;
 use super::hosts::host_differences;
+use super::kept::runs_in_words;
+use super::matching::matched;
+use super::settings::{is_imported, setting_differences};
 use super::{ComparedCell, Comparison, Unmatched};
 use crate::frame::Execution;
 use crate::rows::RunRow;
@@ -15,7 +18,7 @@ use crate::summary::CellSummary;
 pub enum Pairing {
     /// In one execution, interleaved: what a block does to both cancels.
     Blocks,
-    /// In two executions.
+    /// In two executions, or by other programs.
     Apart,
 }
 
@@ -31,37 +34,42 @@ impl Side {
     fn name(&self) -> String {
         self.0.iter().map(|(factor, label)| format!("{factor}={label}")).collect::<Vec<_>>().join(" ")
     }
+
+    /// This side with the other's levels of the factors that it does not name itself.
+    fn completed(&self, other: &Side) -> Side {
+        let named = |factor: &str| self.0.iter().any(|(known, _)| known == factor);
+        let inherited = other.0.iter().filter(|(factor, _)| !named(factor));
+        Side(self.0.iter().chain(inherited).cloned().collect())
+    }
+
+    /// Whether both sides are the same cells, where each has the other's levels of the factors that it does not name.
+    pub fn is_same_as(&self, other: &Side) -> bool {
+        let (here, there) = (self.completed(other), other.completed(self));
+        here.0.iter().all(|level| there.0.contains(level))
+    }
 }
 
-/// Two executions, cell by cell. Cells are the same where all their levels are.
+/// Two executions, cell by cell. Cells are the same where no level that both know is another.
 pub fn across(old: &Execution, new: &Execution, metrics: &[&'static Metric], threshold_pct: f64) -> Comparison {
-    let names = (old.name.clone(), new.name.clone());
-    let key = |cell: &CellSummary| {
-        let mut levels = cell.levels.clone();
-        levels.sort();
-        levels
-    };
-    let mut comparison = empty(names, Pairing::Apart, false, threshold_pct);
+    let matched = matched(old, new);
+    let mut comparison = empty((old.name.clone(), new.name.clone()), Pairing::Apart, false, threshold_pct);
     comparison.host_differences = host_differences(old, new);
-    let find = |cell: &CellSummary| new.summary.cells.iter().position(|other| key(other) == key(cell));
-    for (index, cell) in old.summary.cells.iter().enumerate() {
-        match find(cell) {
-            Some(other) => {
-                let rows = (rows_of(old, index), rows_of(new, other));
-                let levels = cell.levels.clone();
-                comparison.cells.push(compared(levels, &rows, metrics, Pairing::Apart, threshold_pct));
-            }
-            None => comparison.unmatched.push(Unmatched { cell: cell.name(), is_old: true }),
-        }
+    comparison.setting_differences = setting_differences(old, new, &matched.pairs);
+    comparison.known_to_one = matched.known_to_one;
+    comparison.run_remarks = [old, new].into_iter().filter_map(|side| remark(&side.name, side)).collect();
+    for (was, is) in matched.pairs {
+        let mut levels = old.summary.cells[was].levels.clone();
+        let further = new.summary.cells[is].levels.iter();
+        levels.extend(further.filter(|(factor, _)| old.summary.study.factor(factor).is_none()).cloned());
+        let rows = (rows_of(old, was), rows_of(new, is));
+        comparison.cells.push(compared(levels, &rows, metrics, Pairing::Apart, threshold_pct));
     }
-    let known = |cell: &&CellSummary| old.summary.cells.iter().all(|other| key(other) != key(cell));
-    let only_new = new.summary.cells.iter().filter(known);
-    comparison.unmatched.extend(only_new.map(|cell| Unmatched { cell: cell.name(), is_old: false }));
+    comparison.unmatched = matched.unmatched;
     comparison
 }
 
-/// Two sets of cells of one execution, each pair with the same levels of the factors that neither side names. Runs are paired
-/// within blocks.
+/// Two sets of cells of one execution, each pair with the same levels of the factors that neither side names. What one side alone
+/// names, the other has too. Runs are in the same blocks, but for those of other programs.
 pub fn within(
     execution: &Execution,
     old: &Side,
@@ -69,27 +77,52 @@ pub fn within(
     metrics: &[&'static Metric],
     threshold_pct: f64,
 ) -> Comparison {
-    let named = |factor: &str| old.0.iter().chain(&new.0).any(|(known, _)| known == factor);
+    let (old_side, new_side) = (old.completed(new), new.completed(old));
+    let named = |factor: &str| old_side.0.iter().any(|(known, _)| known == factor);
     let rest = |cell: &CellSummary| -> Vec<(String, Label)> {
         cell.levels.iter().filter(|(factor, _)| !named(factor)).cloned().collect()
     };
-    let mut comparison = empty((old.name(), new.name()), Pairing::Blocks, true, threshold_pct);
+    let pairing = if is_imported(execution) { Pairing::Apart } else { Pairing::Blocks };
+    let mut comparison = empty((old_side.name(), new_side.name()), pairing, true, threshold_pct);
+    comparison.run_remarks.extend(remark(&execution.name, execution));
     let cells = &execution.summary.cells;
-    for (index, cell) in cells.iter().enumerate().filter(|(_, cell)| old.has(cell)) {
-        match cells.iter().position(|other| new.has(other) && rest(other) == rest(cell)) {
+    let partner =
+        |cell: &CellSummary, side: &Side| cells.iter().position(|other| side.has(other) && rest(other) == rest(cell));
+    for (index, cell) in cells.iter().enumerate().filter(|(_, cell)| old_side.has(cell)) {
+        match partner(cell, &new_side) {
             Some(other) => {
                 let rows = (rows_of(execution, index), rows_of(execution, other));
-                comparison.cells.push(compared(rest(cell), &rows, metrics, Pairing::Blocks, threshold_pct));
+                comparison.cells.push(compared(rest(cell), &rows, metrics, pairing, threshold_pct));
             }
-            None => comparison.unmatched.push(Unmatched { cell: cell.name(), is_old: true }),
+            None => comparison.unmatched.push(alone(cell, true)),
         }
     }
+    let only_new = cells.iter().filter(|cell| new_side.has(cell) && partner(cell, &old_side).is_none());
+    comparison.unmatched.extend(only_new.map(|cell| alone(cell, false)));
     comparison
 }
 
+fn alone(cell: &CellSummary, is_old: bool) -> Unmatched {
+    Unmatched { cell: cell.name(), is_old, why: None }
+}
+
+fn remark(name: &str, execution: &Execution) -> Option<String> {
+    Some(format!("{name}: {}", runs_in_words(execution)?))
+}
+
 fn empty(names: (String, String), pairing: Pairing, is_within: bool, threshold_pct: f64) -> Comparison {
-    let (host_differences, cells, unmatched) = (Vec::new(), Vec::new(), Vec::new());
-    Comparison { names, pairing, is_within, threshold_pct, host_differences, cells, unmatched }
+    Comparison {
+        names,
+        pairing,
+        is_within,
+        threshold_pct,
+        host_differences: Vec::new(),
+        setting_differences: Vec::new(),
+        known_to_one: Vec::new(),
+        run_remarks: Vec::new(),
+        cells: Vec::new(),
+        unmatched: Vec::new(),
+    }
 }
 
 fn rows_of<'a>(execution: &'a Execution, cell: usize) -> Vec<&'a RunRow> {

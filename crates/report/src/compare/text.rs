@@ -10,24 +10,36 @@ use crate::text::named;
 
 /// The comparison for people: what differs between the hosts first, then a line per cell and metric.
 pub fn comparison_text(comparison: &Comparison) -> String {
-    let mut text = head(comparison, str::to_owned);
+    let mut text = head(comparison, one_line);
     let table = comparison_lines(comparison);
+    if !table.rows.is_empty() {
+        grid(&table).lines().for_each(|line| text += &format!("{}\n", line.trim_end()));
+        text.push('\n');
+    }
+    text + &foot(comparison, one_line)
+}
+
+/// Words from others' logs on one line.
+fn one_line(words: &str) -> String {
+    words.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+fn grid(table: &Lines) -> Grid {
     let mut grid = Grid::new();
     grid.load_preset(presets::ASCII_MARKDOWN).set_header(&table.header);
     for (_, row) in &table.rows {
-        grid.add_row(row);
+        grid.add_row(row.iter().map(|words| one_line(words)));
     }
     for column in grid.column_iter_mut().skip(2).take(4) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    grid.lines().for_each(|line| text += &format!("{}\n", line.trim_end()));
-    text + &foot(comparison, str::to_owned)
+    grid
 }
 
 /// The same in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let escape = |words: &str| escape_markdown(words);
-    format!("{}{}{}", head(comparison, escape), markdown(&table(comparison)), foot(comparison, escape))
+    format!("{}{}\n{}", head(comparison, escape), markdown(&table(comparison)), foot(comparison, escape))
 }
 
 fn head(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
@@ -40,12 +52,18 @@ fn head(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
 
 /// What must be known before the changes, a sentence each: what differs beside the settings that are compared.
 pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
-    comparison.host_differences.iter().map(|words| format!("hosts differ: {words}")).collect()
+    let hosts = comparison.host_differences.iter().map(|words| format!("hosts differ: {words}"));
+    let settings = comparison.setting_differences.iter().map(|words| format!("settings differ: {words}"));
+    let runs = comparison.run_remarks.iter().chain(&comparison.known_to_one).cloned();
+    hosts.chain(settings).chain(runs).collect()
 }
 
 /// The cells that have none to be compared with, a sentence each.
 pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
-    let sentence = |only: &Unmatched| format!("only in {}: {}", comparison.side(only.is_old), only.cell);
+    let sentence = |only: &Unmatched| {
+        let why = only.why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        format!("only in {}: {}{why}", comparison.side(only.is_old), only.cell)
+    };
     comparison.unmatched.iter().map(sentence).collect()
 }
 
@@ -68,7 +86,7 @@ fn foot(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
     let alone = comparison_unmatched(comparison);
     let alone: String = alone.iter().map(|words| format!("- {}\n", escape(words))).collect();
     let alone = if alone.is_empty() { String::new() } else { format!("{alone}\n") };
-    format!("\n{alone}{}\n", comparison_tally(comparison))
+    format!("{alone}{}\n", comparison_tally(comparison))
 }
 
 /// How many changes have which verdict: `2 better, 4 same; 6 changes, each judged by itself`.

@@ -1,0 +1,25 @@
+//! What became of an execution's runs, where not all are in its figures.
+
+use model::event::Event;
+use model::units::counted;
+
+use crate::frame::Execution;
+use crate::rows::Status;
+
+/// `3 failed, 1 left out, 2 disturbed; unfinished`; absent where every run was made, used and undisturbed.
+pub(super) fn runs_in_words(execution: &Execution) -> Option<String> {
+    let rows = &execution.summary.runs;
+    let count = |status: &[Status]| rows.iter().filter(|row| status.contains(&row.status)).count();
+    let lost = [
+        (count(&[Status::Failed, Status::Lost, Status::Interrupted]), "failed"),
+        (count(&[Status::LeftOut]), "left out"),
+        (count(&[Status::Missing]), "not made"),
+        (rows.iter().filter(|row| row.status == Status::Used && row.is_disturbed).count(), "used but disturbed"),
+    ];
+    let lost: Vec<String> =
+        lost.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let ended = execution.events.iter().any(|event| matches!(event, Event::ExecutionEnded { .. }));
+    let of = (!lost.is_empty()).then(|| format!("of {}: {}", counted(rows.len(), "planned run"), lost.join(", ")));
+    let parts: Vec<String> = of.into_iter().chain((!ended).then(|| "it did not come to its end".to_owned())).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}

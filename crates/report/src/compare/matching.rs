@@ -1,0 +1,174 @@
+//! Which cell of one execution is which of another: no level that both sides know disagrees, and there is only one such cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::conditions::{Conditions, Direction};
+use model::event::Event;
+use model::imported::NOT_SAID;
+
+use super::Unmatched;
+use super::settings::is_imported;
+use crate::frame::Execution;
+
+/// Cells that are named where a cell could be several.
+const NAMED: usize = 3;
+
+/// What is known of a cell, by the names of factors.
+type Known = BTreeMap<String, String>;
+
+/// The cells of two executions, each with its own.
+pub(super) struct Matched {
+    /// Places of both cells, in the order of the old execution.
+    pub pairs: Vec<(usize, usize)>,
+    /// The others, those of the old execution first.
+    pub unmatched: Vec<Unmatched>,
+    /// Levels that one side alone knows: its words.
+    pub known_to_one: Vec<String>,
+}
+
+/// Matches all cells.
+pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
+    let with_settings = is_imported(old) || is_imported(new);
+    let (olds, news) = (known(old, with_settings), known(new, with_settings));
+    let of_old: Vec<Vec<usize>> = olds.iter().map(|cell| agreeing(cell, &news)).collect();
+    let of_new: Vec<Vec<usize>> = news.iter().map(|cell| agreeing(cell, &olds)).collect();
+    let partner = |candidates: &[usize], back: &[Vec<usize>]| match candidates {
+        [only] if back[*only].len() == 1 => Some(*only),
+        _ => None,
+    };
+    let mut found = Matched { pairs: Vec::new(), unmatched: Vec::new(), known_to_one: Vec::new() };
+    for (cell, candidates) in of_old.iter().enumerate() {
+        match partner(candidates, &of_new) {
+            Some(other) => found.pairs.push((cell, other)),
+            None => found.unmatched.push(alone((old, cell), true, new, candidates, (&olds[cell], &news))),
+        }
+    }
+    for (cell, candidates) in of_new.iter().enumerate() {
+        if partner(candidates, &of_old).is_none() {
+            found.unmatched.push(alone((new, cell), false, old, candidates, (&news[cell], &olds)));
+        }
+    }
+    let matched = |places: fn(&(usize, usize)) -> usize, all: &[Known]| -> Vec<Known> {
+        found.pairs.iter().map(|pair| all[places(pair)].clone()).collect()
+    };
+    let (olds, news) = (matched(|pair| pair.0, &olds), matched(|pair| pair.1, &news));
+    found.known_to_one = [(&old.name, &olds, &news), (&new.name, &news, &olds)]
+        .into_iter()
+        .filter_map(|(name, here, there)| known_alone(name, here, there))
+        .collect();
+    found
+}
+
+/// Why a cell has no partner: what it could be, or what keeps it from being the nearest one.
+fn alone(
+    (execution, cell): (&Execution, usize),
+    is_old: bool,
+    other: &Execution,
+    candidates: &[usize],
+    (known, others): (&Known, &[Known]),
+) -> Unmatched {
+    let same_factors = others.first().is_some_and(|there| there.keys().eq(known.keys()));
+    let why = match candidates {
+        [] if same_factors => None,
+        [] => nearest(known, others),
+        several => {
+            let names = several.iter().take(NAMED).map(|place| other.summary.cells[*place].name());
+            let more = if several.len() > NAMED { " or another" } else { "" };
+            Some(match several.len() {
+                1 => format!("could be {}, but so could other cells", other.summary.cells[several[0]].name()),
+                _ => format!("could be {}{more}", names.collect::<Vec<_>>().join(" or ")),
+            })
+        }
+    };
+    Unmatched { cell: execution.summary.cells[cell].name(), is_old, why }
+}
+
+/// What differs from the cell that differs least.
+fn nearest(known: &Known, others: &[Known]) -> Option<String> {
+    let differing = |other: &Known| -> Vec<String> {
+        let both = known.iter().filter_map(|(name, here)| Some((name, here, other.get(name)?)));
+        both.filter(|(_, here, there)| here != there)
+            .map(|(name, here, there)| format!("{name} is {here} here and {there} there"))
+            .collect()
+    };
+    others.iter().map(differing).min_by_key(Vec::len).map(|words| words.join(", "))
+}
+
+/// Places of the cells with no known level that is another.
+fn agreeing(cell: &Known, others: &[Known]) -> Vec<usize> {
+    let agrees = |other: &Known| cell.iter().all(|(name, here)| other.get(name).is_none_or(|there| here == there));
+    (0..others.len()).filter(|place| agrees(&others[*place])).collect()
+}
+
+/// `known of a alone: direction forward, flows 1 or 4`.
+fn known_alone(name: &str, here: &[Known], there: &[Known]) -> Option<String> {
+    let others: BTreeSet<&String> = there.iter().flat_map(Known::keys).collect();
+    let mut levels: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    for (factor, level) in here.iter().flatten().filter(|(factor, _)| !others.contains(factor)) {
+        levels.entry(factor).or_default().insert(level);
+    }
+    let words = levels.into_iter().map(|(factor, levels)| {
+        format!("{factor} {}", levels.into_iter().map(String::as_str).collect::<Vec<_>>().join(" or "))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("known of {name} alone: {}", words.join(", ")))
+}
+
+/// What is known of each cell: its levels; beside files of other programs also what those tell as levels.
+fn known(execution: &Execution, with_settings: bool) -> Vec<Known> {
+    let mut found: Vec<Known> = execution.summary.cells.iter().map(|cell| strings(&cell.levels)).collect();
+    if !with_settings {
+        return found;
+    }
+    let Some(plan) = execution.events.iter().find_map(|event| match event {
+        Event::Planned { plan } => Some(plan),
+        _ => None,
+    }) else {
+        return found;
+    };
+    if !is_imported(execution) {
+        for (known, cell) in found.iter_mut().zip(&plan.cells) {
+            known.extend(told_by_files(&cell.conditions));
+        }
+        return found;
+    }
+    for event in execution.events {
+        if let Event::RunImported { run, imported } = event
+            && let Some(known) = plan.runs.get(*run as usize).and_then(|planned| found.get_mut(planned.cell))
+        {
+            let levels = imported.levels.iter().map(|(name, label)| (name.clone(), label.to_string()));
+            known.extend(levels);
+            known.insert("tool".to_owned(), imported.tool.clone());
+        }
+    }
+    found.iter_mut().for_each(|known| known.retain(|_, level| level != NOT_SAID));
+    found
+}
+
+fn strings(levels: &[(String, model::study::Label)]) -> Known {
+    levels.iter().map(|(name, label)| (name.clone(), label.to_string())).collect()
+}
+
+/// Our own settings by the names and words of files of other programs.
+fn told_by_files(conditions: &Conditions) -> Vec<(String, String)> {
+    let transport = if conditions.workload.is_datagram() { "udp" } else { "tcp" };
+    let direction = match conditions.direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+        Direction::Both => "both",
+    };
+    let mut found = vec![
+        ("protocol", transport.to_owned()),
+        ("test", conditions.workload.name().to_owned()),
+        ("direction", direction.to_owned()),
+        ("flows", conditions.flows.to_string()),
+    ];
+    if conditions.workload.is_transactional() {
+        found.push(("request_size_bytes", conditions.request_size_bytes.to_string()));
+        found.push(("response_size_bytes", conditions.response_size_bytes.to_string()));
+    } else {
+        found.push(("message_size_bytes", conditions.message_size_bytes.to_string()));
+    }
+    found.extend(conditions.rate_bps.map(|rate| ("rate_bps", rate.to_string())));
+    found.into_iter().map(|(name, level)| (name.to_owned(), level)).collect()
+}
