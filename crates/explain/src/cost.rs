@@ -1,5 +1,6 @@
 //! What a message costs: a part that stays and a part that grows with its bytes, at each end.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::{Value, json};
@@ -112,6 +113,21 @@ impl Unit {
 pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
     let pairs = Unit::ALL.into_iter().flat_map(|unit| Spent::ALL.map(|spent| (unit, spent)));
     pairs.filter_map(|(unit, spent)| cost_model(runs, unit, spent, seed)).collect()
+}
+
+/// Why there is no cost model, where the sizes differ so that one could be looked for.
+pub fn no_cost_model<'a>(
+    found: &[(String, CostModel)],
+    runs: impl IntoIterator<Item = &'a RunFigures>,
+) -> Option<String> {
+    let sizes: BTreeSet<u64> =
+        runs.into_iter().filter_map(|run| Some(run.message_size_bytes.or(run.segment_size_bytes)? as u64)).collect();
+    (found.is_empty() && sizes.len() > 1).then(|| {
+        format!(
+            "no cost model: it needs {SIZES_MIN} sizes or more of which time or CPU is known; here: {}",
+            sizes.len()
+        )
+    })
 }
 
 fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Option<CostModel> {

@@ -10,7 +10,7 @@ use model::record::{EndRecord, Role};
 use model::study::{Cell, Label};
 
 use crate::cells::{ExplainedCell, ExplainedRun};
-use crate::cost::{CostModel, cost_models, per_byte_share};
+use crate::cost::{CostModel, cost_models, no_cost_model, per_byte_share};
 use crate::decide::explain_run;
 use crate::explanation::Explanation;
 use crate::figures::RunFigures;
@@ -120,13 +120,10 @@ pub fn explain_execution(events: &[Event]) -> Result<Explanation, ExplainError> 
         let name = group.name.clone();
         models.into_iter().map(move |model| (name.clone(), model))
     };
-    Ok(Explanation {
-        title: execution.title.clone(),
-        cells,
-        costs: costs.into_iter().flat_map(named).collect(),
-        lints: lints::lints(&study),
-        remarks: Vec::new(),
-    })
+    let lints = lints::lints(&study);
+    let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
+    let remarks = no_cost_model(&costs, figures.iter().flatten()).into_iter().collect();
+    Ok(Explanation { title: execution.title.clone(), cells, costs, lints, remarks })
 }
 
 /// The cell's name, with the factor's where that is a number alone; or what it does where a study has no factors.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use explain::{
     ExplainedCell, ExplainedRun, Explanation, Lint, RunFigures, cost_models, explain_execution, explain_figures,
+    no_cost_model,
 };
 use report::frame::Execution;
-use report::{RunRow, Status, run_views};
+use report::{ALONE, RunRow, Status, run_views};
 
 use crate::evenly;
 use crate::html::Html;
@@ -50,7 +51,7 @@ fn by_figures(execution: &Execution) -> Explanation {
         let figures = |place: usize| own.get(&runs[place].run).cloned().unwrap_or_else(|| foreign(cell, runs[place]));
         let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
         let few = evenly(figures.len(), fitted).map(|place| figures[place].clone());
-        lines.entry(cell.name_without(SIZE)).or_default().extend(few);
+        lines.entry(line(cell)).or_default().extend(few);
         let explained = |figures: RunFigures| ExplainedRun { verdicts: vec![explain_figures(&figures)], figures };
         let runs = figures.into_iter().map(explained).collect();
         cells.push(ExplainedCell::new(cell.name(), runs, summary.seed));
@@ -58,8 +59,14 @@ fn by_figures(execution: &Execution) -> Explanation {
     let costs = lines
         .iter()
         .flat_map(|(name, runs)| cost_models(runs, summary.seed).into_iter().map(|model| (name.clone(), model)));
-    let costs = costs.collect();
-    Explanation { title: execution.name.clone(), cells, costs, lints: Vec::new(), remarks: Vec::new() }
+    let costs: Vec<_> = costs.collect();
+    let remarks = no_cost_model(&costs, lines.values().flatten()).into_iter().collect();
+    Explanation { title: execution.name.clone(), cells, costs, lints: Vec::new(), remarks }
+}
+
+/// The cells that a cost model is of; empty: all.
+fn line(cell: &report::CellSummary) -> String {
+    Some(cell.name_without(SIZE)).filter(|name| name != ALONE).unwrap_or_default()
 }
 
 /// A run of another program.
@@ -89,7 +96,8 @@ pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
     if !explanation.costs.is_empty() {
         page.element("h3", "", "What a message costs");
         for (line, cost) in &explanation.costs {
-            page.raw("<pre tabindex=\"0\">").text(&format!("{line}: {}", cost.text())).raw("</pre>\n");
+            let of = if line.is_empty() { String::new() } else { format!("{line}: ") };
+            page.raw("<pre tabindex=\"0\">").text(&format!("{of}{}", cost.text())).raw("</pre>\n");
         }
     }
     for lint in explanation.lints.iter().map(Lint::line).chain(explanation.remarks.iter().cloned()) {

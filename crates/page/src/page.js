@@ -27,6 +27,10 @@
   const draw = (element, on) => {
     const { data, layout } = read(element.dataset.plot);
     layout.template = colours(on);
+    // A bound that is not known is no bar; null would be one of length 0.
+    for (const bars of data.flatMap((trace) => [trace.error_x, trace.error_y]).filter(Boolean)) {
+      for (const side of ["array", "arrayminus"]) bars[side] = bars[side]?.map((length) => length ?? NaN);
+    }
     // Traces of a group are of one thing: points, and the line through them.
     const groups = [...new Set(data.map((trace) => trace.legendgroup).filter(Boolean))];
     const way = on ? bright : light;
@@ -75,6 +79,16 @@
     addEventListener("beforeprint", () => all(false));
     addEventListener("afterprint", () => plots.forEach((plot) => draw(plot, dark.matches)));
   }
+  // Paper cannot unfold: what is folded is printed whole, and folded again.
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open])")];
+    for (const folded of unfolded) folded.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const folded of unfolded) folded.open = false;
+    unfolded = [];
+  });
   for (const button of document.querySelectorAll("button.save")) {
     button.addEventListener("click", () => {
       const { file, text } = read(button.dataset.from);

@@ -4,6 +4,9 @@ use model::study::{Label, phrase};
 
 use crate::summary::{CellSummary, Summary};
 
+/// The name of a line that is the only one: there is no other factor to name it by.
+pub const ALONE: &str = "all";
+
 /// A line of cells: its name, and each of its cells with the number, in order.
 pub type LineOfCells<'a> = (String, Vec<(i64, &'a CellSummary)>);
 
@@ -30,10 +33,10 @@ impl CellSummary {
         })
     }
 
-    /// The levels of the other factors in one phrase; `all` where there are none.
+    /// The levels of the other factors in one phrase; [`ALONE`] where there are none.
     pub fn name_without(&self, factor: &str) -> String {
         let others: Vec<_> = self.levels.iter().filter(|(name, _)| name != factor).cloned().collect();
-        if others.is_empty() { "all".to_owned() } else { phrase(&others) }
+        if others.is_empty() { ALONE.to_owned() } else { phrase(&others) }
     }
 }
 

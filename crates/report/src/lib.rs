@@ -28,7 +28,7 @@ mod tally;
 mod text;
 mod why;
 
-pub use along::{LineOfCells, lines_along, numeric_factor};
+pub use along::{ALONE, LineOfCells, lines_along, numeric_factor};
 pub use checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS, Verdict, claim_sentence};
 pub use course::Course;
 pub use exclude::nothing_measured;

@@ -1,13 +1,13 @@
 //! By how much each cell changed: a point with its interval per cell, in per cent or the metric's unit, with a sign and colour by its verdict.
 
 use metrics::Metric;
-use plotly::common::{Anchor, DashType, ErrorData, ErrorType, Marker, MarkerSymbol, Mode, Orientation};
-use plotly::layout::{Axis, AxisType, CategoryOrder, Legend, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
+use plotly::common::{Anchor, DashType, Marker, MarkerSymbol, Mode, Orientation};
+use plotly::layout::{CategoryOrder, Legend, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
 use plotly::{Plot, Scatter};
 use report::compare::{Change, Comparison, Shift, Verdict};
 use report::frame::{Table, Value};
 
-use super::{Drawn, axis, label, layout};
+use super::{Drawn, axis, bars, label, layout, of_names};
 
 /// Cells that a picture has at most.
 const CELLS: usize = 60;
@@ -64,8 +64,7 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
     }
     // An axis begins below: the first cell stands at its end.
     let names: Vec<String> = drawn.iter().rev().map(|(name, _)| label(name)).collect();
-    let y = Axis::new().auto_margin(true).type_(AxisType::Category).category_array(names);
-    let y = y.category_order(CategoryOrder::Array);
+    let y = of_names().category_array(names).category_order(CategoryOrder::Array);
     let legend = Legend::new().orientation(Orientation::Horizontal).y(1.0).y_anchor(Anchor::Bottom);
     let mut layout = layout().legend(legend).margin(Margin::new().top(50).right(20));
     let unit = changes.first().map_or("", |(_, change)| if is_ratio { "%" } else { change.unit() });
@@ -102,10 +101,10 @@ fn caption(is_ratio: bool) -> String {
 fn points(verdict: Verdict, changes: &[&(String, &Change)]) -> Box<Scatter<f64, String>> {
     let shifts = || changes.iter().filter_map(|(_, change)| Some(change.shift?.change()));
     let values: Vec<f64> = shifts().map(|shift| shift.value).collect();
-    let up = shifts().map(|shift| shift.high.map_or(0.0, |high| high - shift.value)).collect();
-    let down = shifts().map(|shift| shift.low.map_or(0.0, |low| shift.value - low)).collect();
+    let up = shifts().map(|shift| Some(shift.high? - shift.value));
+    let down = shifts().map(|shift| Some(shift.value - shift.low?));
     let names = changes.iter().map(|(name, _)| label(name)).collect();
-    let bars = ErrorData::new(ErrorType::Data).array(up).array_minus(down).symmetric(false);
+    let bars = bars(up, down);
     let marker = Marker::new().symbol(sign(verdict)).size(9);
     Scatter::new(values, names).name(verdict.name()).mode(Mode::Markers).marker(marker).error_x(bars).meta("verdict")
 }

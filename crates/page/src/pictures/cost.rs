@@ -5,7 +5,8 @@ use plotly::common::Mode;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, Wanted, axis, label, layout};
+use super::curve::sizes;
+use super::{Drawn, HEIGHT, Wanted, label, layout, scaled};
 
 const ENDS: [(&str, Spent); 2] = [("send", Spent::SendCpu), ("receive", Spent::ReceiveCpu)];
 
@@ -26,6 +27,7 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
         format!("line_ns_per_{word}"),
     ]);
     let mut sentences = Vec::new();
+    let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
     for (name, cost) in costs.iter().filter(|(_, cost)| (cost.spent, cost.unit) == (spent, unit)) {
         let fit = &cost.fit;
         let (x, y): (Vec<f64>, Vec<f64>) = fit.places.iter().map(|(x, mean, _)| (*x, *mean)).unzip();
@@ -33,17 +35,24 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
             let line = [Value::Whole(*count as i64), Value::Number(fit.at(*x))];
             [Value::from(name.as_str()), Value::Number(*x), Value::Number(*mean)].into_iter().chain(line).collect()
         }));
-        let (fixed, per_kib) = (fit.intercept.value, fit.slope.value * 1024.0);
-        sentences.push(format!("{name}: {fixed:.0} ns per {word} and {per_kib:.1} ns per KiB"));
-        let line = x.iter().map(|x| fit.at(*x)).collect();
-        plot.add_trace(Scatter::new(x.clone(), y).name(label(name)).mode(Mode::Markers).legend_group(label(name)));
-        let trace = Scatter::new(x, line).name(format!("{} (line)", label(name))).mode(Mode::Lines);
-        plot.add_trace(trace.legend_group(label(name)));
+        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        sentences.push(format!("{of}{}", cost.formula()));
+        let (line_x, line_y): (Vec<f64>, Vec<f64>) = line(&x).map(|x| (x, fit.at(x))).unzip();
+        all_x.extend(x.iter().copied());
+        all_y.extend(y.iter().chain(&line_y).copied());
+        let [points, fitted] = if name.is_empty() {
+            ["means".to_owned(), "line".to_owned()]
+        } else {
+            [label(name), format!("{} (line)", label(name))]
+        };
+        plot.add_trace(Scatter::new(x, y).name(points).mode(Mode::Markers).legend_group(label(name)));
+        plot.add_trace(Scatter::new(line_x, line_y).name(fitted).mode(Mode::Lines).legend_group(label(name)));
     }
     if sentences.is_empty() {
         return None;
     }
-    plot.set_layout(layout().x_axis(axis(&format!("{word} size (bytes)"))).y_axis(axis(&format!("ns per {word}"))));
+    let x = sizes(&format!("{word} size (bytes)"), None, all_x);
+    plot.set_layout(layout().x_axis(x).y_axis(scaled(&format!("ns per {word}"), &all_y)));
     Some(Drawn {
         file: format!("cost-{end}-{word}"),
         title: format!("CPU time of a {word} to {end}."),
@@ -53,4 +62,14 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
         sampled: None,
         height: HEIGHT,
     })
+}
+
+/// Points that a line is made of.
+const STEPS: u32 = 60;
+
+/// Sizes from the least to the most at equal ratios: on a logarithmic axis a line is a curve.
+fn line(sizes: &[f64]) -> impl Iterator<Item = f64> {
+    let (low, high) = sizes.iter().fold((f64::INFINITY, 1.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    let low = low.max(1.0);
+    (0..=STEPS).map(move |step| low * (high / low).powf(f64::from(step) / f64::from(STEPS)))
 }

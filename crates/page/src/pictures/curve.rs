@@ -3,14 +3,14 @@
 use explain::Explanation;
 use metrics::Metric;
 use model::study::{Bars, Scale};
-use plotly::common::{ErrorData, ErrorType, Mode};
+use plotly::common::Mode;
 use plotly::layout::Axis;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table};
-use report::{lines_along, numeric_factor};
+use report::{ALONE, lines_along, numeric_factor};
 
 use super::point::{Point, ranges};
-use super::{Drawn, HEIGHT, Wanted, along, document, label, layout, limits, measured, named};
+use super::{Drawn, HEIGHT, Wanted, along, bars, bars_caption, document, label, layout, limits, measured, named};
 
 pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let Some(factor) = numeric_factor(&execution.summary) else { return Vec::new() };
@@ -21,7 +21,7 @@ pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> V
 const NAMED: usize = 14;
 
 /// An axis along sizes: where there are few, each of them has its tick.
-fn sizes(factor: &str, scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
+pub(super) fn sizes(factor: &str, scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
     let axis = along(factor, scale, &values);
@@ -40,6 +40,8 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
     let ranges = ranges(execution, metric);
     let lines = lines_along(&execution.summary, factor);
     for (name, cells) in &lines {
+        // A line alone is of its metric.
+        let name = if name == ALONE { metric.title } else { name.as_str() };
         let points: Vec<Point> = cells.iter().filter_map(|(x, cell)| Point::of(*x, cell, metric, &ranges)).collect();
         if points.is_empty() {
             continue;
@@ -47,11 +49,10 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
         numbers.rows.extend(points.iter().map(|point| point.row(name)));
         let x: Vec<f64> = points.iter().map(|point| point.x as f64).collect();
         let y: Vec<f64> = points.iter().map(|point| point.figure.value).collect();
-        let bars = points.iter().map(|point| point.bar(wanted.bars));
-        let (down, up) = bars.map(|(low, high)| (low.unwrap_or(0.0), high.unwrap_or(0.0))).unzip();
+        let (down, up): (Vec<_>, Vec<_>) = points.iter().map(|point| point.bar(wanted.bars)).unzip();
         all_x.extend(x.iter().copied());
         all_y.extend(y.iter().copied());
-        let bars = ErrorData::new(ErrorType::Data).array(up).array_minus(down).symmetric(false);
+        let bars = bars(up.into_iter(), down.into_iter());
         let trace = Scatter::new(x, y).name(label(name)).mode(Mode::LinesMarkers).error_y(bars);
         plot.add_trace(trace.legend_group(label(name)));
         if let Some((trace, values)) = document::trace(name, &points) {
@@ -66,18 +67,15 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
         numbers.rows.extend(limit.rows());
     }
     plot.set_layout(layout().x_axis(sizes(factor, wanted.x, all_x)).y_axis(along(&named(metric), wanted.y, &all_y)));
+    let drawn = lines.iter().flat_map(|(_, cells)| cells.iter().map(|(_, cell)| *cell)).filter(|cell| cell.runs > 0);
     let bars = match wanted.bars {
-        Bars::Interval => "their 95 % intervals",
-        Bars::Range => "the least and the largest run",
+        Bars::Interval => bars_caption(drawn),
+        Bars::Range => "Medians; the bars are the least and the largest run",
     };
     Drawn {
         file: format!("curve-{}", metric.name),
         title: format!("{} against {factor}.", metric.title),
-        caption: format!(
-            "Medians; the bars are {bars}.{}{}",
-            document::caption(execution, metric),
-            limits::caption(&limits)
-        ),
+        caption: format!("{bars}.{}{}", document::caption(execution, metric), limits::caption(&limits)),
         plot,
         numbers,
         sampled: None,

@@ -19,6 +19,9 @@ use super::label;
 const METRIC: &str = "throughput_mbps";
 const FACTOR: &str = "message_size_bytes";
 
+/// What the name of a line of full packets ends in.
+const COALESCED: &str = ", coalesced";
+
 /// Sizes that a smooth line is made of.
 const STEPS: u32 = 80;
 
@@ -85,12 +88,15 @@ pub(crate) fn of(execution: &Execution, factor: &str, metric: &Metric, lines: &[
 }
 
 /// Sentences for the caption, where there are limits.
-pub(crate) fn caption(limits: &[Limit]) -> &'static str {
+pub(crate) fn caption(limits: &[Limit]) -> String {
     if limits.is_empty() {
-        return "";
+        return String::new();
     }
-    " Grey lines are theory: the link's rate, and the user data that it carries in packets of this size with their headers \
-     (bitcost limits goodput). TCP joins small messages while it waits, and so lies between messages alone and coalesced."
+    let theory = " Grey lines are theory: the link's rate, and the user data that it carries in packets of this size with their \
+                  headers (bitcost limits goodput).";
+    let joined = limits.iter().any(|limit| limit.name.ends_with(COALESCED));
+    let tcp = " TCP joins small messages while it waits, and so lies between messages alone and coalesced.";
+    format!("{theory}{}", if joined { tcp } else { "" })
 }
 
 /// The planned cells by their names; none where another program made the runs, whose packets are not known.
@@ -148,7 +154,7 @@ fn of_line(cells: &[(u32, Framing)], rate_bps: u64) -> Vec<(String, Vec<(f64, f6
     if full.is_empty() || are_alike(&full, &alone) {
         return vec![(name, alone)];
     }
-    vec![(format!("{name}, alone"), alone), (format!("{name}, coalesced"), full)]
+    vec![(format!("{name}, alone"), alone), (format!("{name}{COALESCED}"), full)]
 }
 
 /// Whether two lines lie upon each other.

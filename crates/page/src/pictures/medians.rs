@@ -2,13 +2,13 @@
 
 use explain::Explanation;
 use metrics::Metric;
-use plotly::common::{ErrorData, ErrorType, Marker, Pattern, PatternShape};
-use plotly::layout::{Axis, BarMode};
+use plotly::common::{ErrorData, Marker, Pattern, PatternShape};
+use plotly::layout::BarMode;
 use plotly::{Bar, Plot};
 use report::CellSummary;
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, Wanted, label, layout, measured, named};
+use super::{Drawn, HEIGHT, Wanted, bars, bars_caption, label, layout, measured, named, of_names};
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let cells: Vec<&CellSummary> =
@@ -55,13 +55,15 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
         plot.add_trace(bar.opacity(0.6).legend_group(metric.name).offset_group(offset));
     }
     let titles: Vec<&str> = metrics.iter().map(|metric| metric.title).collect();
-    let x = Axis::new().auto_margin(true).type_(plotly::layout::AxisType::Category);
     let y = metrics.first().map_or(String::new(), |metric| named(metric));
-    plot.set_layout(layout().x_axis(x).y_axis(super::axis(&y)).bar_mode(BarMode::Group));
+    plot.set_layout(layout().x_axis(of_names()).y_axis(super::axis(&y)).bar_mode(BarMode::Group));
     Drawn {
         file: format!("medians-{}", metrics.first().map_or("", |metric| metric.name)),
         title: format!("{}, ours and the document's.", titles.join(" and ")),
-        caption: "Medians with their 95 % intervals; hatched is what the document has, of other machines.".into(),
+        caption: format!(
+            "{}; hatched is what the document has, of other machines.",
+            bars_caption(cells.iter().copied())
+        ),
         plot,
         numbers,
         sampled: None,
@@ -71,7 +73,7 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
 
 fn intervals(cells: &[&CellSummary], metric: &Metric) -> ErrorData {
     let figures = || cells.iter().map(|cell| cell.figure(metric.name));
-    let up = figures().map(|figure| figure.and_then(|f| Some(f.high? - f.value)).unwrap_or(0.0)).collect();
-    let down = figures().map(|figure| figure.and_then(|f| Some(f.value - f.low?)).unwrap_or(0.0)).collect();
-    ErrorData::new(ErrorType::Data).array(up).array_minus(down).symmetric(false)
+    let up = figures().map(|figure| figure.and_then(|f| Some(f.high? - f.value)));
+    let down = figures().map(|figure| figure.and_then(|f| Some(f.value - f.low?)));
+    bars(up, down)
 }

@@ -16,8 +16,8 @@ mod series;
 
 use explain::Explanation;
 use metrics::Metric;
-use model::study::{Picture as Wanted, PictureKind as Kind, Scale};
-use plotly::common::Title;
+use model::study::{Label, Picture as Wanted, PictureKind as Kind, Scale};
+use plotly::common::{ErrorData, ErrorType, Title};
 use plotly::layout::{Axis, AxisType, Legend, Margin};
 use plotly::{Layout, Plot};
 use report::compare::Comparison;
@@ -101,7 +101,8 @@ pub(crate) fn of_changes(comparison: &Comparison, first: usize) -> Vec<Picture> 
 
 fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
     let Drawn { file, title, caption, plot, numbers, sampled, height } = drawn;
-    let whole: Value = serde_json::from_str(&plot.to_json()).unwrap_or_default();
+    let mut whole: Value = serde_json::from_str(&plot.to_json()).unwrap_or_default();
+    one_two_five(&mut whole["layout"]);
     let plot = serde_json::json!({ "data": whole["data"], "layout": whole["layout"] });
     let (numbers, rows) = crate::sampled(numbers);
     let cut = rows.map(|rows| format!("The file holds {} of {rows} rows, evenly chosen.", crate::ROWS));
@@ -141,14 +142,36 @@ fn scaled(title: &str, values: &[f64]) -> Axis {
     let (low, high) =
         values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
     if low > 0.0 && low.is_finite() && high / low >= LOGARITHMIC {
-        return logarithmic(title);
+        return logarithmic(title, high / low);
     }
     axis(title)
 }
 
+/// From this span on a logarithmic axis names powers of ten alone.
+const WIDE: f64 = 1e4;
+
 /// Without a form of its own plotly writes 2 for 20 between 10 and 100.
-fn logarithmic(title: &str) -> Axis {
-    axis(title).type_(AxisType::Log).tick_format("~g")
+fn logarithmic(title: &str, span: f64) -> Axis {
+    let axis = axis(title).type_(AxisType::Log).tick_format("~g");
+    if span >= WIDE { axis.dtick(1.0) } else { axis }
+}
+
+/// Every axis that is logarithmic and has no ticks of its own names 1, 2 and 5 of each power of ten, which is no number for
+/// plotly and so no [`Axis::dtick`].
+fn one_two_five(layout: &mut Value) {
+    for axis in layout.as_object_mut().into_iter().flatten().filter(|(name, _)| name.contains("axis")) {
+        let axis = axis.1;
+        if axis["type"] == "log" && axis.get("dtick").is_none() && axis.get("tickvals").is_none() {
+            axis["dtick"] = "D2".into();
+        }
+    }
+}
+
+/// The lowest and the highest of values, as a ratio.
+fn span(values: &[f64]) -> f64 {
+    let above = values.iter().copied().filter(|value| *value > 0.0);
+    let (low, high) = above.fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    high / low
 }
 
 /// An axis that runs as the study wants, else as suits its values.
@@ -156,7 +179,7 @@ fn along(title: &str, scale: Option<Scale>, values: &[f64]) -> Axis {
     match scale {
         None => scaled(title, values),
         Some(Scale::Linear) => axis(title),
-        Some(Scale::Log) => logarithmic(title),
+        Some(Scale::Log) => logarithmic(title, span(values)),
     }
 }
 
@@ -190,7 +213,50 @@ fn by_cell<'a>(execution: &'a Execution, metric: &Metric) -> Vec<(&'a CellSummar
         }
     }
     cells.retain(|(_, values)| !values.is_empty());
+    cells.sort_by_cached_key(|(cell, _)| by_levels(execution, cell));
     cells
+}
+
+/// The place of a cell: the first factor varies slowest, numbers from the least on, words in the order of the study.
+fn by_levels(execution: &Execution, cell: &CellSummary) -> Vec<(i64, usize)> {
+    let place = |(name, label): &(String, Label)| {
+        let levels = execution.summary.study.factor(name).map_or(&[][..], |factor| &factor.levels);
+        let place = levels.iter().position(|level| level.label == *label).unwrap_or(levels.len());
+        // Words stand behind the numbers.
+        if let Label::Number(number) = label { (*number, 0) } else { (i64::MAX, place) }
+    };
+    cell.levels.iter().map(place).collect()
+}
+
+/// An axis whose places are names, whatever they look like.
+fn of_names() -> Axis {
+    Axis::new().auto_margin(true).type_(AxisType::Category)
+}
+
+/// Whether a cell has so many runs that they have a spread.
+fn is_spread(cells: &[(&CellSummary, Vec<(u32, f64)>)]) -> bool {
+    cells.iter().any(|(_, values)| values.len() > 1)
+}
+
+/// Bars from points down and up to their bounds, and none at a point that has no bounds: the page's script reads what is no
+/// number as such.
+fn bars(up: impl Iterator<Item = Option<f64>>, down: impl Iterator<Item = Option<f64>>) -> ErrorData {
+    let known = |bound: Option<f64>| bound.unwrap_or(f64::NAN);
+    ErrorData::new(ErrorType::Data)
+        .array(up.map(known).collect())
+        .array_minus(down.map(known).collect())
+        .symmetric(false)
+}
+
+/// What the bars are, as far as the cells have any.
+fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> &'static str {
+    let (mut one, mut more) = (false, false);
+    cells.for_each(|cell| if cell.runs > 1 { more = true } else { one = true });
+    match (one, more) {
+        (_, false) => "One run each, so there are no intervals",
+        (false, true) => "Medians with their 95 % intervals",
+        (true, true) => "Medians with their 95 % intervals; cells of one run have none",
+    }
 }
 
 /// Cells of which one run is drawn, at most.

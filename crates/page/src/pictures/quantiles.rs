@@ -6,13 +6,14 @@ use plotly::common::Mode;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout, measured, named, points, scaled};
+use super::{Drawn, HEIGHT, Wanted, axis, by_cell, is_spread, label, layout, measured, named, points, scaled};
 
 /// Percentiles of which a line is made where there are more runs: at most, and of very many lines at least.
 const STEPS: (usize, usize) = (200, 11);
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
-    measured(execution).into_iter().map(|metric| of_metric(execution, metric)).collect()
+    let metrics = measured(execution).into_iter();
+    metrics.filter(|metric| is_spread(&by_cell(execution, metric))).map(|metric| of_metric(execution, metric)).collect()
 }
 
 fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {

@@ -8,18 +8,35 @@ use plotly::{Layout, Plot, Scatter};
 use report::CellSummary;
 use report::frame::{Execution, Stretch, Table, Value, stretches};
 
-use super::{Drawn, HEIGHT, Wanted, axis, below, label, layout, typical};
+use super::{Drawn, HEIGHT, Wanted, axis, below, layout, typical};
 
-/// One panel: what its axis says, and the figures in it: end and name of the column.
-type Panel = (&'static str, &'static [(Role, &'static str)]);
+/// One line: at which end, the name of the column, and what the legend calls it.
+type Line = (Role, &'static str, &'static str);
 
-const PANELS: [Panel; 5] = [
-    ("Mbit/s", &[(Role::Sender, "throughput_mbps"), (Role::Receiver, "throughput_mbps")]),
-    ("sent again", &[(Role::Sender, "retransmits")]),
-    ("window", &[(Role::Sender, "congestion_window_segments")]),
-    ("RTT (µs)", &[(Role::Sender, "rtt_us")]),
-    ("lost (%)", &[(Role::Receiver, "loss_pct")]),
+/// One panel: what its axis says, and its lines.
+type Panel = (&'static str, &'static [Line]);
+
+const PANELS: &[Panel] = &[
+    (
+        "Mbit/s",
+        &[
+            (Role::Sender, "throughput_mbps", "throughput, sent"),
+            (Role::Receiver, "throughput_mbps", "throughput, received"),
+        ],
+    ),
+    (AGAIN, &[(Role::Sender, "retransmits", "segments sent again")]),
+    ("window<br>(segments)", &[(Role::Sender, "congestion_window_segments", "congestion window")]),
+    ("window<br>(bytes)", &[(Role::Sender, "congestion_window_bytes", "congestion window")]),
+    ("RTT (µs)", &[(Role::Sender, "rtt_us", "round-trip time")]),
+    ("latency (µs)", &[(Role::Sender, "latency_us", "latency")]),
+    ("lost (%)", &[(Role::Receiver, "loss_pct", "datagrams lost")]),
 ];
+
+/// The panel whose figures are counts of a stretch: its axis says how long that is.
+const AGAIN: &str = "sent again";
+
+/// Panels that a picture has at most.
+const MOST: usize = 5;
 
 /// Height of one panel, in CSS pixels.
 const PANEL: u32 = 150;
@@ -37,20 +54,20 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
     drawn
 }
 
-fn has(stretches: &[Stretch], (end, name): (Role, &str)) -> bool {
-    stretches.iter().any(|stretch| stretch.end == end && stretch.figures.contains_key(name))
+fn has(stretches: &[Stretch], (end, name, _): &Line) -> bool {
+    stretches.iter().any(|stretch| stretch.end == *end && stretch.figures.contains_key(*name))
 }
 
 fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> {
-    let panels: Vec<&Panel> =
-        PANELS.iter().filter(|(_, lines)| lines.iter().any(|line| has(stretches, *line))).collect();
+    let shown = PANELS.iter().filter(|(_, lines)| lines.iter().any(|line| has(stretches, line)));
+    let panels: Vec<&Panel> = shown.take(MOST).collect();
     if panels.is_empty() {
         return None;
     }
     let mut plot = Plot::new();
     let mut numbers = Table::new(["figure", "end", "begin_s", "end_s", "value"]);
     for (place, (_, lines)) in panels.iter().enumerate() {
-        for (end, name) in lines.iter().filter(|line| has(stretches, **line)) {
+        for (end, name, words) in lines.iter().filter(|line| has(stretches, line)) {
             let points = stretches.iter().filter(|stretch| stretch.end == *end);
             let points = points.filter_map(|stretch| Some((stretch, *stretch.figures.get(*name)?)));
             let (mut x, mut y) = (Vec::new(), Vec::new());
@@ -60,14 +77,11 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> 
                 let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
                 numbers.rows.push([Value::from(*name), Value::from(end.name())].into_iter().chain(times).collect());
             }
-            let trace = Scatter::new(x, y)
-                .name(format!("{name} ({})", end.name()))
-                .mode(Mode::LinesMarkers)
-                .clip_on_axis(false);
+            let trace = Scatter::new(x, y).name(*words).mode(Mode::LinesMarkers).clip_on_axis(false);
             plot.add_trace(if place == 0 { trace } else { trace.y_axis(format!("y{}", place + 1)) });
         }
     }
-    plot.set_layout(panels_layout(&panels));
+    plot.set_layout(panels_layout(&panels, stretches));
     Some(Drawn {
         file: format!("run-{}", run + 1),
         title: format!("{}, run {}.", cell.name(), run + 1),
@@ -84,8 +98,20 @@ fn height(panels: usize) -> u32 {
     120 + PANEL * panels as u32
 }
 
+/// How long a stretch is, rounded: `100 ms`, `1 s`.
+fn length(stretches: &[Stretch]) -> String {
+    let mut lengths: Vec<f64> = stretches.iter().map(|stretch| stretch.end_s - stretch.begin_s).collect();
+    lengths.sort_by(f64::total_cmp);
+    let middle = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
+    if middle < 0.95 {
+        format!("{:.0} ms", (middle * 100.0).round() * 10.0)
+    } else {
+        format!("{:.0} s", middle.round())
+    }
+}
+
 /// The panels one over the other, the first on top.
-fn panels_layout(panels: &[&Panel]) -> Layout {
+fn panels_layout(panels: &[&Panel], stretches: &[Stretch]) -> Layout {
     let count = panels.len() as f64;
     let mut whole = layout().x_axis(axis("seconds since the window's begin").anchor(format!("y{}", last(panels))));
     // The legend stands as far below as under a picture of one panel.
@@ -93,7 +119,8 @@ fn panels_layout(panels: &[&Panel]) -> Layout {
     for (place, (title, _)) in panels.iter().enumerate() {
         let top = 1.0 - place as f64 / count;
         let domain = [top - 0.85 / count, top];
-        let axis = Axis::new().title(Title::with_text(label(title))).domain(&domain).auto_margin(true);
+        let title = if *title == AGAIN { format!("{AGAIN}<br>per {}", length(stretches)) } else { (*title).to_owned() };
+        let axis = Axis::new().title(Title::with_text(title)).domain(&domain).auto_margin(true);
         let axis = axis.range_mode(plotly::layout::RangeMode::ToZero);
         whole = match place {
             0 => whole.y_axis(axis),
