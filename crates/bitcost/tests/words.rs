@@ -415,6 +415,32 @@ fn a_miniedit_file_is_printed_as_a_lab_file_and_its_commands_never_run() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
+/// Of many files every one that cannot be imported is named, and none is.
+#[test]
+fn files_that_cannot_be_imported_are_all_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures");
+    let whole = fs::read(format!("{fixtures}/iperf3/iperf3-tcp.json")).unwrap();
+    fs::write(folder.path().join("whole.json"), &whole).unwrap();
+    fs::write(folder.path().join("cut.json"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(folder.path().join("notes.txt"), "milk\n").unwrap();
+    let files = ["import", "cut.json", "whole.json", "notes.txt", "none.json"];
+    let (code, stdout, stderr) = bitcost(folder.path(), &files);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""));
+    for part in [
+        "nothing was imported: 3 of 4 files cannot be\n",
+        "cut.json: looks like iperf3 -J, but its JSON cannot be read",
+        "notes.txt: not a known output; it begins with \"milk\"",
+        "cannot read none.json: No such file",
+        "known are the outputs of iperf3",
+    ] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    let (code, _, stderr) = bitcost(folder.path(), &["import", "whole.json"]);
+    assert_eq!((code, stderr.as_str()), (Some(0), "1 run read\n"));
+}
+
 #[test]
 fn embedded_labs_are_listed_and_printed() {
     let names: Vec<String> =

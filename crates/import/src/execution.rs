@@ -1,6 +1,6 @@
 //! Runs of files as the events of an execution: a study with the factors that differ, a plan, and every run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use model::conditions::Conditions;
@@ -12,16 +12,20 @@ use model::study::{Cell, Label};
 use crate::Found;
 
 /// The metrics that the table shows where a run has them.
-const SHOWN: [&str; 9] = [
+const SHOWN: [&str; 13] = [
     "throughput_mbps",
     "send_throughput_mbps",
     "netperf_send_service_demand_us_per_kib",
     "netperf_receive_service_demand_us_per_kib",
     "loss_pct",
+    "jitter_us",
     "transactions_per_second",
     "latency_mean_us",
     "latency_p99_us",
     "retransmits",
+    "beside_throughput_mbps",
+    "beside_latency_mean_us",
+    "beside_latency_p99_us",
 ];
 
 /// What stands in the log beside the runs.
@@ -42,13 +46,15 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
     let factors = factors(&found);
     let mut cells: Vec<Cell> = Vec::new();
     let mut counts: Vec<u32> = Vec::new();
+    let mut places: HashMap<Vec<Label>, usize> = HashMap::new();
     let (mut runs, mut events) = (Vec::new(), Vec::new());
     for (index, found) in (0..).zip(found) {
-        let levels = factors.iter().map(|(name, _)| (name.clone(), level(&found, name)));
-        let levels: Vec<(String, Label)> = levels.collect();
-        let cell = cells.iter().position(|cell| cell.levels == levels).unwrap_or_else(|| {
+        let labels: Vec<Label> = factors.iter().map(|(name, _)| level(&found, name)).collect();
+        let cell = places.get(&labels).copied().unwrap_or_else(|| {
+            let levels = factors.iter().map(|(name, _)| name.clone()).zip(labels.iter().cloned()).collect();
             cells.push(Cell { levels, conditions: Conditions::default() });
             counts.push(0);
+            places.insert(labels, cells.len() - 1);
             cells.len() - 1
         });
         runs.push(PlannedRun { index, block: counts[cell], cell });
@@ -85,11 +91,18 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
     [begin, plan].into_iter().chain(events).chain([end]).collect()
 }
 
-/// The level that a run has; one whose file does not say it has a name of its own.
+/// The level that a run has; one whose file does not say it has a name of its own. A word that is a whole number is the number.
 fn level(found: &Found, factor: &str) -> Label {
-    match factor {
+    let label = match factor {
         "tool" => Label::Text(found.run.tool.clone()),
         _ => found.levels.get(factor).cloned().unwrap_or_else(|| Label::Text(NOT_SAID.to_owned())),
+    };
+    match &label {
+        Label::Text(word) => match word.parse::<i64>() {
+            Ok(number) if number.to_string() == *word => Label::Number(number),
+            _ => label,
+        },
+        Label::Number(_) => label,
     }
 }
 
@@ -98,12 +111,8 @@ fn factors(found: &[Found]) -> Vec<(String, Vec<Label>)> {
     let mut names: BTreeSet<&str> = found.iter().flat_map(|found| found.levels.keys().map(String::as_str)).collect();
     names.insert("tool");
     let levels = |name: &str| {
-        let mut levels: Vec<Label> = Vec::new();
-        for label in found.iter().map(|found| level(found, name)) {
-            if levels.iter().all(|known| known.to_string() != label.to_string()) {
-                levels.push(label);
-            }
-        }
+        let levels: HashSet<Label> = found.iter().map(|found| level(found, name)).collect();
+        let mut levels: Vec<Label> = levels.into_iter().collect();
         levels.sort();
         levels
     };

@@ -22,7 +22,7 @@ pub use table::{ForeignRun, TableError, read_table};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// Nothing that is known looks like it.
-    #[error("{file}: {found}; known are the outputs of {}", known())]
+    #[error("{file}: {found}")]
     Unknown {
         /// The file.
         file: String,
@@ -120,12 +120,31 @@ pub const FORMATS: &[Format] = &[
     Format { name: "nuttcp", is: nuttcp::is, read: nuttcp::read },
 ];
 
-fn known() -> String {
+/// The names of all kinds of files that can be read.
+pub fn known() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The most that a packed file may unpack to.
-const MOST: u64 = 256 << 20;
+/// The most bytes that a file may have, packed or unpacked.
+pub const MOST: u64 = 256 << 20;
+
+/// How files begin that are text in no form that is read here: what it is, and what to do.
+const OTHERS: &[(&[u8], &str)] = &[
+    (b"\xfd7zXZ\0", "packed by xz: unpack it first (xz -dk)"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd: unpack it first (zstd -dk)"),
+    (b"BZh", "packed by bzip2: unpack it first (bzip2 -dk)"),
+    (b"PK\x03\x04", "a zip archive: unpack it first"),
+    (b"\xff\xfe", "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)"),
+    (b"\xfe\xff", "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)"),
+];
+
+/// UTF-16 without a mark: every other byte is 0.
+fn is_utf16(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(32)];
+    let zeros = |first: usize| head.iter().skip(first).step_by(2).all(|byte| *byte == 0);
+    let letters = |first: usize| head.iter().skip(first).step_by(2).all(|byte| *byte != 0);
+    head.len() >= 8 && (zeros(1) && letters(0) || zeros(0) && letters(1))
+}
 
 /// The runs of a file. `file` is how it is named; the content says what it is.
 ///
@@ -135,6 +154,15 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     let unknown = |found: String| ImportError::Unknown { file: file.to_owned(), found };
     if bytes.is_empty() {
         return Err(unknown("the file is empty".into()));
+    }
+    if bytes.len() as u64 > MOST {
+        return Err(unknown(format!("over {} MiB, which is the most that is read", MOST >> 20)));
+    }
+    if let Some((_, what)) = OTHERS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
+        return Err(unknown((*what).to_owned()));
+    }
+    if is_utf16(bytes) {
+        return Err(unknown(OTHERS[OTHERS.len() - 1].1.to_owned()));
     }
     let unpacked = if bytes.starts_with(&[0x1f, 0x8b]) { Some(unpack(bytes).map_err(unknown)?) } else { None };
     let bytes = unpacked.as_deref().unwrap_or(bytes);

@@ -1,8 +1,9 @@
 //! `bitcost import`: files of other programs as an execution that show, report and compare open.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-use import::{Found, Head};
+use import::{Found, Head, ImportError};
 use store::Writer;
 
 use super::import_lab;
@@ -33,12 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     {
         return import_lab::print(file, arguments.mininet_compat);
     }
-    let mut found: Vec<Found> = Vec::new();
-    for path in &arguments.files {
-        let file = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| Failure::Usage(format!("cannot read {file}: {error}")))?;
-        found.extend(import::read(&file, &bytes).map_err(|error| Failure::Usage(error.to_string()))?);
-    }
+    let found = read_all(&arguments.files)?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(&arguments.files[0]));
     let (runs, failed) = (found.len(), found.iter().filter(|found| found.error.is_some()).count());
     let head = Head {
@@ -52,11 +48,46 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut writer = Writer::create(&arguments.out, &format!("{stamp}-{}", file_name(&name)), 0)?;
     events.iter().try_for_each(|event| writer.append(event))?;
     let failures = if failed > 0 { format!(", {failed} of them without a result") } else { String::new() };
-    output::say(&format!("{runs} runs read{failures}"));
+    output::say(&format!("{runs} {} read{failures}", if runs == 1 { "run" } else { "runs" }));
     output::line(&writer.folder().display().to_string())
 }
 
-fn name_of(path: &std::path::Path) -> String {
+/// The runs of all files, or every file that gives none with its reason.
+fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+    let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
+    for path in files {
+        let file = path.display().to_string();
+        match read_limited(path) {
+            Err(error) => wrong.push(format!("cannot read {file}: {error}")),
+            Ok(bytes) => match import::read(&file, &bytes) {
+                Ok(runs) => found.extend(runs),
+                Err(error) => {
+                    has_unknown |= matches!(error, ImportError::Unknown { .. });
+                    wrong.push(error.to_string());
+                }
+            },
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(found);
+    }
+    if files.len() > 1 {
+        wrong.insert(0, format!("nothing was imported: {} of {} files cannot be", wrong.len(), files.len()));
+    }
+    if has_unknown {
+        wrong.push(format!("known are the outputs of {}", import::known()));
+    }
+    Err(Failure::Usage(wrong.join("\n")))
+}
+
+/// The bytes of a file; of one that is too large enough to see it.
+fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(import::MOST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn name_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.split('.').find(|part| !part.is_empty()).unwrap_or("import").to_owned()
 }

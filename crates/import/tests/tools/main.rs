@@ -87,8 +87,18 @@ fn the_papers_rows_give_their_averages() {
 fn what_is_none_of_them_is_said() {
     let said = |bytes: &[u8]| read("f", bytes).expect_err("no runs").to_string();
     assert!(said(b"").contains("f: the file is empty"));
-    assert!(said(b"hello world").contains("it begins with \"hello world\"; known are the outputs of"));
-    assert!(said(&[0xff, 0xfe, 0]).contains("not text: byte 0 of 3"));
+    assert!(said(b"hello world").contains("it begins with \"hello world\""));
+    assert!(said(&[0xff, 0xfd, 0]).contains("not text: byte 0 of 3"));
+    for (bytes, words) in [
+        (&b"\xfd7zXZ\0\0\0"[..], "f: packed by xz: unpack it first"),
+        (b"\x28\xb5\x2f\xfd\x24", "f: packed by zstd"),
+        (b"BZh91AY", "f: packed by bzip2"),
+        (b"\xff\xfe{\0", "f: text in UTF-16"),
+        (b"{\0\"\0s\0t\0a\0r\0t\0\"\0", "f: text in UTF-16"),
+    ] {
+        assert!(said(bytes).starts_with(words), "{}", said(bytes));
+    }
+    assert!(import::known().contains("iperf3 -J"));
     let packed = fixture("flent/tcp_upload.flent.gz");
     assert!(said(&packed[..packed.len() / 2]).contains("cut or damaged after"));
     assert!(said(&fixture("netperf/netperf-error.txt")).contains("not a known output"));
@@ -115,4 +125,21 @@ fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
     let Event::Planned { plan } = &events[1] else { panic!("{:?}", events[1]) };
     assert_eq!(plan.runs.len(), 18);
     assert!(plan.cells.iter().all(|cell| cell.levels.len() == study.factors.len()));
+}
+
+/// What a run measured beside the first figure is not hidden, and a word that is a number is the number's level.
+#[test]
+fn figures_beside_are_shown_and_equal_labels_are_one_level() {
+    let mut runs = [found("flent/rrul_noclassification.flent.gz"), found("iperf3/iperf3-udp.json")].concat();
+    for (run, label) in runs.iter_mut().zip([Label::Number(5), Label::Text("5".into())]) {
+        run.levels = [("brand".to_owned(), label)].into();
+        run.run.tool = "x".into();
+    }
+    let events = import::execution(runs, head());
+    let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("{:?}", events[0]) };
+    for metric in ["beside_throughput_mbps", "beside_latency_mean_us", "beside_latency_p99_us", "jitter_us"] {
+        assert!(study_text.contains(metric), "{metric}: {study_text}");
+    }
+    let Event::Planned { plan } = &events[1] else { panic!("{:?}", events[1]) };
+    assert_eq!((plan.cells.len(), plan.blocks), (1, 2));
 }
