@@ -6,6 +6,7 @@ use report::compare::{
 };
 use report::frame::Execution;
 
+use crate::contents;
 use crate::html::Html;
 use crate::pictures::{self, Picture};
 use crate::section;
@@ -21,16 +22,18 @@ pub(crate) fn between(executions: &[&Execution], threshold_pct: f64) -> Vec<Comp
     compared.filter(|comparison| !comparison.cells.is_empty()).collect()
 }
 
-/// What comes before the chapters of several executions.
-pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison], drawn: &mut usize) {
+/// What comes before the chapters of so many executions.
+pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison], executions: usize, drawn: &mut usize) {
     if comparisons.is_empty() {
         return;
     }
-    page.raw("<article>\n<header>\n").element("h1", "", "What changed").raw("</header>\n");
+    let mut body = Html::default();
+    body.raw("<article>\n<header>\n").element("h1", "", "What changed").raw("</header>\n");
     for comparison in comparisons {
-        section(page, comparison, drawn);
+        section(&mut body, comparison, drawn);
     }
-    page.raw("</article>\n");
+    body.raw("</article>\n");
+    contents::chapter(page, body, executions, Some("What changed"));
 }
 
 /// One comparison: its verdicts counted, what differs beside the settings, every change, and a picture per metric.
@@ -44,7 +47,7 @@ pub(crate) fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usiz
     let rows = lines.rows.len();
     page.raw(if rows > UNFOLDED { "<details><summary>" } else { "<details open><summary>" });
     page.text(&format!("{rows} changes")).raw("</summary>\n");
-    section::table(page, "", "Changes by cell and metric", &lines);
+    section::table(page, "", &format!("Changes from {old} to {new}"), &lines);
     page.raw("</details>\n</section>\n");
     let pictures: Vec<Picture> = pictures::of_changes(comparison, *drawn);
     *drawn += pictures.len();

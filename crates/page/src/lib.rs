@@ -2,6 +2,7 @@
 
 mod answer;
 mod changes;
+mod contents;
 mod course;
 mod explained;
 mod hosts;
@@ -59,9 +60,12 @@ pub fn page(executions: &[(Execution, Source)], threshold_pct: f64, maker: &Make
     head(&mut page, &title);
     let mut drawn = 0;
     let compared: Vec<&Execution> = executions.iter().map(|(execution, _)| execution).collect();
-    changes::chapter(&mut page, &changes::between(&compared, threshold_pct), &mut drawn);
+    changes::chapter(&mut page, &changes::between(&compared, threshold_pct), executions.len(), &mut drawn);
     for (number, (execution, source)) in executions.iter().enumerate() {
-        chapter(&mut page, execution, source, threshold_pct, number, &mut drawn);
+        let mut body = Html::default();
+        chapter(&mut body, execution, source, threshold_pct, number, &mut drawn);
+        let name = (executions.len() > 1).then_some(execution.name.as_str());
+        contents::chapter(&mut page, body, number, name);
     }
     foot(&mut page, maker);
     page.raw("</main>\n");
@@ -95,7 +99,10 @@ fn chapter(
     page.element("p", "question", &study.question).raw("</header>\n");
     section::answer(page, execution);
     course::why(page, &execution.summary);
-    section::tables(page, execution);
+    let used = execution.summary.cells.iter().any(|cell| cell.runs > 0);
+    if used {
+        section::tables(page, execution);
+    }
     if let Some(comparison) = of_study(execution, threshold_pct) {
         changes::section(page, &comparison, drawn);
     }
@@ -105,7 +112,9 @@ fn chapter(
     let explanation = explained::explanation(execution);
     let pictures = pictures::all(execution, &explanation, *drawn);
     *drawn += pictures.len();
-    explained::section(page, &explanation);
+    if used {
+        explained::section(page, &explanation);
+    }
     section::pictures(page, &pictures);
     section::remarks(page, execution);
     hosts::section(page, execution);

@@ -15,7 +15,9 @@ pub(crate) fn section(page: &mut Html, execution: &Execution, chapter: usize) {
     let summary = &execution.summary;
     let all = summary.runs.len();
     page.raw("<section>\n").element("h2", "", "Runs in their order");
-    page.raw("<details><summary>").text(&format!("{all} runs")).raw("</summary>\n");
+    page.raw("<details><summary>")
+        .text(&format!("{all} {}", if all == 1 { "run" } else { "runs" }))
+        .raw("</summary>\n");
     if all > LISTED {
         let note =
             format!("{LISTED} of {all} runs are listed, evenly chosen; `bitcost show FOLDER --format csv` prints all.");

@@ -125,6 +125,10 @@ fn a_single_run_and_failures_alone_have_a_page() {
     let none = render(&log(vec![failed.clone(), failed], "none"));
     assert!(none.contains("No run has a result that can be used.") && none.contains("no route"));
     assert!(!none.contains("plotly.js v"), "nothing is drawn");
+    assert_eq!(none.matches("No run has a result").count(), 1, "said once");
+    assert!(
+        !none.contains(">Table</h2>") && !none.contains(">What limited it<") && none.contains("planned in 1 cell;")
+    );
 }
 
 #[test]
@@ -339,7 +343,7 @@ fn of_two_executions_the_changes_stand_first() {
     let html = of(executions.collect());
     assert!(!without_plotly(&html).contains("<img"), "words became markup");
     let changes = html.find("What changed").expect("a chapter");
-    assert!(changes < html.find("<h2>Answer</h2>").expect("the first execution's own"), "before the others");
+    assert!(changes < html.find(">Answer</h2>").expect("the first execution's own"), "before the others");
     let tally = html.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
     assert_eq!(tally, Some("1 better, 1 same; 2 changes, each judged by itself."));
     assert!(html.contains("runs not paired"), "how it was compared");
@@ -369,7 +373,7 @@ fn what_a_study_compares_itself_stands_in_its_chapter() {
         let level = |name: &str| Label::Text(name.into());
         summary.study.compare = Some(Compared { factor: "brand".into(), old: level("b"), new: level("a") });
     });
-    assert!(html.contains("<h2>From brand=b to brand=a</h2>"));
+    assert!(html.contains(">From brand=b to brand=a</h2>"));
     assert!(html.contains("which were not interleaved: not paired") && !html.contains("<h1>What changed</h1>"));
 }
 
@@ -430,4 +434,32 @@ fn statements_have_their_verdict_interval_and_bounds() {
     assert!(html.contains("<b class=\"verdict pass\">pass</b> It is fast"));
     assert!(html.contains("<b class=\"verdict cannot_tell\">cannot tell</b> Throughput: 1.50 [0.50, 2.50] (too few: 2 runs); asked at least 1"));
     assert!(!without_plotly(&html).contains("<img"), "words became markup");
+}
+
+#[test]
+fn every_chapter_has_links_to_its_sections_and_no_two_regions_one_name() {
+    let logs = [sizes(1.0), sizes(1.5)];
+    let executions = logs.iter().map(|events| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution { name: "same".into(), events, summary }
+    });
+    let html = without_plotly(&of(executions.collect()));
+    assert_eq!(html.matches("<nav class=\"contents\"").count(), 3, "what changed, and both");
+    let links: Vec<&str> = html.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(links.len() > 15, "{links:?}");
+    for link in &links {
+        assert_eq!(html.matches(&format!("<h2 id=\"{link}\">")).count(), 1, "{link}");
+    }
+    let mut labels: Vec<&str> = html.split("aria-label=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let all = labels.len();
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(labels.len(), all, "{labels:?}");
+    assert!(labels.contains(&"2. same: Hosts") || labels.contains(&"2. same: Runs in their order"), "{labels:?}");
+}
+
+#[test]
+fn of_files_of_other_programs_no_settings_are_claimed() {
+    let html = render(&log(vec![run(1024, 900.0), run(1024, 910.0)], "two"));
+    assert!(html.contains("Every run has its place in the table.") && !html.contains("all settings in force"));
 }
