@@ -6,8 +6,8 @@
   const plots = [...document.querySelectorAll(".plot")];
   const light = ["#0072b2", "#d55e00", "#009e73", "#aa4499", "#7a5c00", "#3d5a80", "#882255", "#555555"];
   const bright = ["#56b4e9", "#e69f00", "#2bc08f", "#e69fd0", "#f0e442", "#9fb8d8", "#ff8fa3", "#bbbbbb"];
-  const verdicts = { better: "#116329", worse: "#a40e26", same: "#57606a", changed: "#0550ae", "cannot tell": "#9a7b1c" };
-  const verdictsOnDark = { better: "#56d364", worse: "#ff9492", same: "#a3adb8", changed: "#79b8ff", "cannot tell": "#e3b341" };
+  const verdicts = { better: "#116329", worse: "#a40e26", same: "#57606a", changed: "#0550ae", missing: "#7a3e9d", "cannot tell": "#9a7b1c" };
+  const verdictsOnDark = { better: "#56d364", worse: "#ff9492", same: "#a3adb8", changed: "#79b8ff", missing: "#d2a8ff", "cannot tell": "#e3b341" };
   const colours = (on) => {
     const ink = on ? "#e6edf3" : "#1b1f24";
     const grid = on ? "#313a44" : "#dfe4e8";

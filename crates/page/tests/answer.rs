@@ -96,6 +96,15 @@ fn where_intervals_overlap_no_difference_is_told() {
 }
 
 #[test]
+fn what_a_file_does_not_say_is_no_level() {
+    let events = log(&[("on", [1000.0, 300.0, 2.0]), ("not said", [500.0, 1800.0, 1.0])], 6);
+    let words = answer(&events);
+    assert!(words.starts_with("Throughput is highest with offloading = on (1025 "), "{words}");
+    assert!(words.contains(" and lowest with no offloading ("), "{words}");
+    assert!(!words.contains("not said"), "{words}");
+}
+
+#[test]
 fn without_a_word_of_the_study_it_is_about_two_kinds_of_figures() {
     let events = log(&[("on", [1000.0, 300.0, 2.0]), ("off", [500.0, 1800.0, 1.0])], 1);
     let answer = answer(&events);

@@ -181,15 +181,17 @@ impl<'a> Grid<'a> {
 
     fn improvement(&self, levels: &Levels, line: Line) -> Option<String> {
         let improvement = self.summary.improvement(levels)?;
-        let times = |text: String| format!("×{text}");
         match line {
             Line::Ours => {
-                let of = |(name, ratio): &(&str, Interval)| (*name == self.metric).then(|| number::interval(ratio));
-                improvement.figures.iter().find_map(of).map(times)
+                let of =
+                    |(name, ratio): &(&str, Interval)| (*name == self.metric).then(|| number::improvement(name, ratio));
+                improvement.figures.iter().find_map(of)
             }
             Line::Paper => {
-                let of = |(name, ratio): &(String, f64)| (name == self.metric).then(|| number::plain(*ratio));
-                improvement.expected.iter().find_map(of).map(times)
+                let of = |(name, ratio): &(String, f64)| {
+                    (name == self.metric).then(|| format!("×{}", number::plain(*ratio)))
+                };
+                improvement.expected.iter().find_map(of)
             }
         }
     }

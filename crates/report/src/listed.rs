@@ -61,10 +61,8 @@ fn improvements(summary: &Summary, name: &str) -> Lines {
         let words = if found.levels.is_empty() { "all".to_owned() } else { phrase(&found.levels) };
         let ours = found.figures.iter().find(|(known, _)| *known == name);
         let theirs = found.expected.iter().find(|(known, _)| known == name);
-        let mut rows = vec![(
-            false,
-            vec![words, ours.map_or("-".to_owned(), |(_, ratio)| format!("×{}", number::interval(ratio)))],
-        )];
+        let mut rows =
+            vec![(false, vec![words, ours.map_or("-".to_owned(), |(name, ratio)| number::improvement(name, ratio))])];
         rows.extend(theirs.map(|(_, ratio)| (true, vec!["  paper".to_owned(), format!("×{}", number::plain(*ratio))])));
         rows
     };

@@ -1,5 +1,6 @@
 //! Numbers as people read them: three significant digits at least, whole numbers in full.
 
+use metrics::Better;
 use stats::Interval;
 
 /// Significant digits that are shown.
@@ -33,6 +34,15 @@ pub fn interval(interval: &Interval) -> String {
     format!("{value:.places$} [{low:.places$}, {high:.places$}]")
 }
 
+/// How much better a metric became: `×1.69 [1.50, 1.80]`; where it was or became 0 there is no ratio, and that is said.
+pub fn improvement(metric: &str, ratio: &Interval) -> String {
+    match metrics::metric(metric).map(|metric| metric.better) {
+        Some(Better::Lower) if ratio.value == 0.0 => "from 0".to_owned(),
+        _ if ratio.value == 0.0 => "to 0".to_owned(),
+        _ => format!("×{}", interval(ratio)),
+    }
+}
+
 /// A change with its sign, and its unit between it and the brackets: `+5.1 % [+3.0, +7.2]`.
 pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
     let Interval { value, low, high } = *interval;
@@ -59,6 +69,10 @@ mod tests {
         let both = Interval { value: 1.694, low: Some(1.5), high: Some(12.0) };
         assert_eq!(interval(&both), "1.69 [1.50, 12.00]");
         assert_eq!(interval(&Interval { value: 7.0, low: None, high: None }), "7.00");
+        assert_eq!(improvement("throughput_mbps", &both), "×1.69 [1.50, 12.00]");
+        let nothing = Interval { value: 0.0, low: Some(0.0), high: Some(0.0) };
+        let of_nothing = ["retransmits", "throughput_mbps"].map(|metric| improvement(metric, &nothing));
+        assert_eq!(of_nothing, ["from 0", "to 0"]);
         let change = Interval { value: 67.84, low: Some(-1.0), high: Some(70.0) };
         assert_eq!(signed_like_plain(&change, "points"), "+67.8 points [-1.0, +70.0]");
         assert_eq!(signed(&Interval { value: 5.12, low: None, high: None }, "", 1), "+5.1");

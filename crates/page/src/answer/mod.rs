@@ -3,6 +3,7 @@
 mod change;
 
 use metrics::{Better, Metric, metric};
+use model::imported::NOT_SAID;
 use model::study::Label;
 use report::{CellSummary, Summary, number, shown_metrics};
 
@@ -100,9 +101,15 @@ fn varied(summary: &Summary, factor: &str) -> bool {
     levels.any(|level| Some(level) != first)
 }
 
-/// `message_size_bytes = 1024, transport = UDP`.
+/// `message_size_bytes = 1024, transport = UDP`, without what a file does not say; `no brand` where it says nothing.
 fn named_levels(levels: &[(String, Label)]) -> String {
-    levels.iter().map(|(factor, label)| format!("{factor} = {label}")).collect::<Vec<_>>().join(", ")
+    let is_said = |(_, label): &&(String, Label)| *label != Label::Text(NOT_SAID.to_owned());
+    let said: Vec<String> =
+        levels.iter().filter(is_said).map(|(factor, label)| format!("{factor} = {label}")).collect();
+    if !said.is_empty() {
+        return said.join(", ");
+    }
+    levels.iter().map(|(factor, _)| format!("no {factor}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A title within a sentence: `throughput`, but `CPU time` as it is.
