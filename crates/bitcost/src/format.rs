@@ -143,7 +143,8 @@ impl Look {
                 report::markdown_summary(&execution.summary) + &compared.unwrap_or_default()
             }),
             (None, _) => each(executions, |execution| {
-                let compared = of_study(execution, threshold).map(|found| format!("\n{}", comparison_text(&found)));
+                let compared =
+                    of_study(execution, threshold).map(|found| format!("\n{}", comparison_text(&found, columns())));
                 report::text(&execution.summary, look(TEXT))
                     + &compared.unwrap_or_default()
                     + &self.plots(&execution.summary)
@@ -232,9 +233,14 @@ fn each(executions: &[Execution], show: impl Fn(&Execution) -> String) -> String
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// The width of the terminal that standard output is; absent where it is none.
+pub fn columns() -> Option<u16> {
+    let terminal = console::Term::stdout().size_checked();
+    terminal.map(|(_, columns)| columns.max(LEAST_COLUMNS))
+}
+
 /// As wide as the terminal, but no wider than this; colours in one that can, unless `NO_COLOR` is set.
 fn look(most: u16) -> TextOptions {
     let usual = TextOptions::default().width;
-    let columns = console::Term::stdout().size_checked().map_or(usual, |(_, columns)| columns);
-    TextOptions { colour: console::colors_enabled(), width: columns.clamp(LEAST_COLUMNS, most) }
+    TextOptions { colour: console::colors_enabled(), width: columns().unwrap_or(usual).min(most) }
 }

@@ -123,7 +123,7 @@ impl Program {
         let line = said.lines().next().unwrap_or_default().to_owned();
         if !line.starts_with("bitcost ") || line.split(' ').count() != 4 {
             return Err(
-                "it does not say that it is a bitcost (`agent --identify`); allowed: another bitcost that does"
+                "it does not say that it is a bitcost (`agent --identify`); allowed: another bitcost, not older than that option"
                     .to_owned(),
             );
         }

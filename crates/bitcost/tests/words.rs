@@ -488,3 +488,20 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     assert_eq!(code, Some(2));
     assert!(stderr.contains("need a lab whose path has a rate and a delay"), "{stderr}");
 }
+
+/// What the README shows works on the study that it shows it with.
+#[test]
+fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
+    let readme = include_str!("../../../README.md");
+    let example = readme.split("`bitcost run not-all-mbits --against ").nth(1).unwrap().split('`').next().unwrap();
+    assert!(printed(&["plan", "not-all-mbits", "--against", example]).contains("60 runs: 12 cells in 5 blocks"));
+    let folder = tempfile::tempdir().unwrap();
+    for (against, says) in [("/etc/passwd", "allowed: another bitcost"), ("/bin/true", "not older than that option")] {
+        let (code, stdout, stderr) = bitcost(folder.path(), &["plan", "not-all-mbits", "--against", against]);
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
+        assert!(stderr.contains(against) && stderr.contains(says), "{stderr}");
+    }
+    fs::write(folder.path().join("one.toml"), "title = \"One\"\nquestion = \"Any?\"\n[run]\nblocks = 2\n").unwrap();
+    let (code, plan, stderr) = bitcost(folder.path(), &["plan", "one.toml", "--against", "nodelay=true"]);
+    assert!(code == Some(0) && plan.contains("4 runs: 2 cells in 2 blocks"), "{stderr}{plan}");
+}

@@ -86,7 +86,8 @@ impl View {
     fn title(&self, run: u32) -> String {
         let Some(plan) = &self.plan else { return format!("run {}", run + 1) };
         let cell = plan.runs.get(run as usize).and_then(|planned| plan.cells.get(planned.cell));
-        let name = cell.map_or_else(String::new, |cell| format!(" · {}", harmless(&cell.name())));
+        let name = cell
+            .map_or_else(String::new, |cell| format!(" · {}", harmless(&cell.name()).replace(char::is_control, " ")));
         format!("run {} of {}{name}", run + 1, plan.runs.len())
     }
 

@@ -46,6 +46,7 @@ fn what_cannot_be_is_named_with_what_is_allowed() {
     let of = |key: &str, value: &str| study(TEXT).against(&setting(key, value)).expect_err("an error");
     for (key, value, says) in [
         ("tso", "off", "varies `offloads` itself, by its factor `transport`"),
+        ("tso", "off", "such as `bitcost compare FOLDER 'TCP on' 'TCP off'`"),
         ("tso", "of", "allowed: on, off"),
         ("congestion_contrl", "bbr", "did you mean `congestion_control`"),
         ("dscp", "64", "allowed: a whole number from 0 to 63"),
@@ -74,4 +75,14 @@ fn a_comparison_names_two_levels_of_a_factor() {
         let found = error(lines).to_string();
         assert!(found.contains(says), "{found}");
     }
+}
+
+#[test]
+fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
+    let one = study("title = \"One\"\nquestion = \"Any?\"\n[table]\nmetrics = [\"throughput_mbps\"]\n");
+    assert_eq!((one.cells().len(), one.table.rows.as_str()), (1, "settings"));
+    let varied = one.against(&setting("nodelay", "true")).expect("it varies");
+    let nodelay: Vec<bool> = varied.cells().iter().map(|cell| cell.conditions.nodelay).collect();
+    assert_eq!((nodelay, varied.table.rows.as_str()), (vec![false, true], "nodelay"));
+    assert_eq!(study(&varied.text).cells(), varied.cells());
 }

@@ -1,6 +1,6 @@
 //! One table of one metric: the levels of one factor down, of another across, the improvement at the edge.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, Table, presets};
 use metrics::{Better, metric};
 use model::study::{Factor, Label};
 use stats::Interval;
@@ -10,6 +10,7 @@ use crate::listed;
 use crate::number;
 use crate::summary::Summary;
 use crate::text::title;
+use crate::words::fit;
 
 /// Factor and level, for as many factors as are fixed.
 type Levels = Vec<(String, Label)>;
@@ -43,8 +44,7 @@ impl Lines {
     /// The table for a terminal, at most so many columns wide.
     pub(crate) fn table(&self, width: u16) -> Table {
         let mut table = Table::new();
-        table.load_preset(presets::ASCII_MARKDOWN).set_width(width);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_preset(presets::ASCII_MARKDOWN);
         table.set_header(&self.header);
         for (_, line) in &self.rows {
             table.add_row(line);
@@ -52,6 +52,7 @@ impl Lines {
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+        fit(&mut table, width);
         table
     }
 }

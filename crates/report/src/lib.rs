@@ -27,6 +27,7 @@ mod summary;
 mod tally;
 mod text;
 mod why;
+mod words;
 
 pub use along::{ALONE, LineOfCells, lines_along, numeric_factor};
 pub use checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS, Verdict, claim_sentence};

@@ -149,6 +149,34 @@ pub(crate) fn runs(count: usize) -> String {
     format!("{count} {}", if count == 1 { "run" } else { "runs" })
 }
 
+/// Bold words where there are colours, broken at the width.
+pub(crate) fn heading(words: &str, options: TextOptions) -> String {
+    let text = paragraph("", words, usize::from(options.width));
+    let bold = |line: &str| if options.colour { format!("\u{1b}[1m{line}\u{1b}[0m\n") } else { format!("{line}\n") };
+    text.lines().map(bold).collect()
+}
+
+/// Words after a mark, broken at the width; further lines stand in under the words.
+pub(crate) fn paragraph(mark: &str, words: &str, width: usize) -> String {
+    let indent = mark.chars().count();
+    let (mut text, mut line, mut used) = (String::new(), mark.to_owned(), indent);
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if used > indent && used + 1 + length > width {
+            text += &format!("{}\n", line.trim_end());
+            line = " ".repeat(indent);
+            used = indent;
+        }
+        if used > indent {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(word);
+        used += length;
+    }
+    text + &format!("{}\n", line.trim_end())
+}
+
 /// The text as it grows.
 struct Page {
     options: TextOptions,
@@ -168,7 +196,7 @@ impl Page {
     }
 
     fn heading(&mut self, line: &str) {
-        if self.options.colour { self.line(&format!("\u{1b}[1m{line}\u{1b}[0m")) } else { self.line(line) }
+        self.text.push_str(&heading(line, self.options));
     }
 
     fn table(&mut self, place: Option<&str>, lines: &Lines) {
@@ -178,26 +206,7 @@ impl Page {
         }
     }
 
-    /// Words after a mark, broken at the width; further lines stand in under the words.
     fn paragraph(&mut self, mark: &str, words: &str) {
-        let width = usize::from(self.options.width);
-        let indent = mark.chars().count();
-        let mut line = mark.to_owned();
-        let mut used = indent;
-        for word in words.split_whitespace() {
-            let length = word.chars().count();
-            if used > indent && used + 1 + length > width {
-                self.line(&line);
-                line = " ".repeat(indent);
-                used = indent;
-            }
-            if used > indent {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += length;
-        }
-        self.line(&line);
+        self.text.push_str(&paragraph(mark, words, usize::from(self.options.width)));
     }
 }

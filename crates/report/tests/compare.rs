@@ -147,14 +147,14 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     let metrics = [metric("throughput_mbps").expect("a metric")];
     let found = across(&execution("old", &old), &execution("new", &new), &metrics, 3.0);
     assert_eq!((found.cells.len(), found.count(Verdict::Worse)), (4, 4), "{found:?}");
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     let (hosts, first) = (text.find("hosts differ: sender: kernel"), text.find("1024 · UDP"));
     assert!(hosts.is_some() && hosts < first, "{text}");
     assert!(text.contains("-20.0") && text.ends_with("4 worse; 4 changes, each judged by itself\n"), "{text}");
     let json = comparison_json(&found);
     assert_eq!(json["cells"][0]["changes"][0]["verdict"], "worse");
     let same = across(&execution("old", &old), &execution("new", &old), &metrics, 3.0);
-    assert_eq!(same.count(Verdict::Same), 4, "{}", comparison_text(&same));
+    assert_eq!(same.count(Verdict::Same), 4, "{}", comparison_text(&same, None));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn within_an_execution_blocks_are_paired() {
     let side = |bytes| Side(vec![("message_size_bytes".to_owned(), Label::Number(bytes))]);
     let metrics = [metric("throughput_mbps").expect("a metric")];
     let found = within(&execution("x", &events), &side(1024), &side(8192), &metrics, 3.0);
-    assert_eq!((found.cells.len(), found.count(Verdict::Better)), (2, 2), "{}", comparison_text(&found));
+    assert_eq!((found.cells.len(), found.count(Verdict::Better)), (2, 2), "{}", comparison_text(&found, None));
     let first = &found.cells[0].changes[0];
     let ratio = first.shift.expect("a ratio").change();
     assert!(
@@ -177,13 +177,13 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
     let one = log(STUDY, 1, |cell, planned| ended(cell, &plain(cell, planned)));
     let metrics = [metric("throughput_mbps").expect("a metric"), metric("loss_pct").expect("a metric")];
     let found = across(&execution("a", &one), &execution("b", &made(0.5)), &metrics, 3.0);
-    assert_eq!(found.count(Verdict::Worse), 0, "{}", comparison_text(&found));
+    assert_eq!(found.count(Verdict::Worse), 0, "{}", comparison_text(&found, None));
     assert!(found.count(Verdict::CannotTell) >= 4);
     let itself = across(&execution("a", &one), &execution("b", &one), &metrics, 3.0);
-    assert_eq!(itself.count(Verdict::CannotTell), itself.changes().count(), "{}", comparison_text(&itself));
+    assert_eq!(itself.count(Verdict::CannotTell), itself.changes().count(), "{}", comparison_text(&itself, None));
     let none = log(STUDY, 1, |_, _| Made::Missing);
     let empty = across(&execution("a", &none), &execution("b", &none), &metrics, 3.0);
-    assert!(comparison_text(&empty).ends_with("nothing to compare\n"));
+    assert!(comparison_text(&empty, None).ends_with("nothing to compare\n"));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn what_the_new_side_lacks_is_missing() {
     let (whole, without_udp) = (execution("whole", &whole), execution("without", &without_udp));
     let lost = across(&whole, &without_udp, &metrics, 3.0);
     // Two sizes, throughput and loss of each; the others are the same.
-    assert_eq!((lost.count(Verdict::Missing), lost.count(Verdict::Same)), (4, 2), "{}", comparison_text(&lost));
+    assert_eq!((lost.count(Verdict::Missing), lost.count(Verdict::Same)), (4, 2), "{}", comparison_text(&lost, None));
     let json = comparison_json(&lost);
     let first = &json["cells"][0]["changes"][0];
     assert_eq!(
@@ -205,14 +205,14 @@ fn what_the_new_side_lacks_is_missing() {
         (Some("missing"), &json!(5), &json!(0))
     );
     assert!(first.get("new_median").is_none() && first["old_median"].is_number(), "{first}");
-    let text = comparison_text(&lost);
+    let text = comparison_text(&lost, None);
     assert!(text.contains("| 5, 0 |") && text.contains("4 missing"), "{text}");
     let found = across(&without_udp, &whole, &metrics, 3.0);
     assert_eq!(
         (found.count(Verdict::Missing), found.count(Verdict::CannotTell)),
         (0, 4),
         "{}",
-        comparison_text(&found)
+        comparison_text(&found, None)
     );
 }
 
@@ -230,8 +230,8 @@ fn what_has_no_ratio_is_told_in_its_unit() {
     let judged = |old: &[Event], new: &[Event]| across(&execution("old", old), &execution("new", new), &metrics, 3.0);
     let none = made(1.0);
     let worse = judged(&none, &losing(|block| 60.0 + f64::from(block)));
-    assert_eq!(worse.count(Verdict::Worse), 2, "{}", comparison_text(&worse));
-    let text = comparison_text(&worse);
+    assert_eq!(worse.count(Verdict::Worse), 2, "{}", comparison_text(&worse, None));
+    let text = comparison_text(&worse, None);
     assert!(text.contains("+62.0 points [+60."), "{text}");
     let json = comparison_json(&worse);
     let first = &json["cells"][0]["changes"][0];
@@ -241,7 +241,7 @@ fn what_has_no_ratio_is_told_in_its_unit() {
     assert_eq!(judged(&none, &none).count(Verdict::Same), 2);
     // Ten times as much of next to nothing.
     let little = judged(&losing(|_| 0.004), &losing(|block| 0.04 + f64::from(block) / 1000.0));
-    assert_eq!(little.count(Verdict::Same), 2, "{}", comparison_text(&little));
+    assert_eq!(little.count(Verdict::Same), 2, "{}", comparison_text(&little, None));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn words_of_a_log_stay_in_their_line() {
     }
     let metrics = [metric("throughput_mbps").expect("a metric")];
     let found = across(&execution("old\n", &old), &execution("new", &new), &metrics, 3.0);
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     assert!(
         !text.contains('\u{1b}') && !text.contains("\n# head") && text.starts_with("old\u{fffd} → new\n"),
         "{text}"
@@ -263,4 +263,19 @@ fn words_of_a_log_stay_in_their_line() {
     assert!(!markdown.contains("\n# head") && !markdown.contains("<b>"), "{markdown}");
     // A list ends where a blank line does.
     assert!(markdown.contains("\n\n- hosts differ") && markdown.contains("\n\nChange: "), "{markdown}");
+}
+
+#[test]
+fn a_comparison_fits_the_terminal() {
+    let (old, new) = (made(1.0), made(0.8));
+    let names = ["throughput_mbps", "receive_service_demand_per_kib_sent_us"];
+    let metrics = names.map(|name| metric(name).expect("a metric"));
+    let found = across(&execution("old", &old), &execution("new", &new), &metrics, 3.0);
+    for width in [60, 80, 120] {
+        let text = comparison_text(&found, Some(width));
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}: {text}");
+        assert!(text.contains("| Throughput") && text.contains("| worse"), "{text}");
+        assert_eq!(width >= 80, text.contains("| runs |"), "{width}: {text}");
+    }
+    assert!(comparison_text(&found, None).lines().any(|line| line.chars().count() > 120));
 }

@@ -40,7 +40,7 @@ fn a_side_has_the_others_levels_of_what_it_does_not_name() {
     let (old, new) = (Side(vec![word("transport", "UDP"), size(8192)]), Side(vec![word("transport", "TCP")]));
     let found = within(&execution, &old, &new, &throughput(), 3.0);
     assert_eq!(found.names.1, "transport=TCP message_size_bytes=8192");
-    assert_eq!((found.cells.len(), found.unmatched.len()), (1, 0), "{}", comparison_text(&found));
+    assert_eq!((found.cells.len(), found.unmatched.len()), (1, 0), "{}", comparison_text(&found, None));
     let medians = found.cells[0].changes[0].medians;
     assert_eq!(medians.0, medians.1, "both have 8192 bytes: {medians:?}");
     assert!(!old.is_same_as(&new) && Side(vec![size(8192)]).is_same_as(&old));
@@ -54,7 +54,7 @@ fn every_pair_of_cells_is_compared_once() {
         let found = within(&execution, &Side(vec![old]), &Side(vec![new]), &throughput(), 3.0);
         let mut names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
         names.dedup();
-        assert_eq!((names.len(), found.unmatched.len()), (2, 0), "{}", comparison_text(&found));
+        assert_eq!((names.len(), found.unmatched.len()), (2, 0), "{}", comparison_text(&found, None));
     }
 }
 
@@ -64,7 +64,7 @@ fn cells_of_the_new_side_alone_are_told() {
     let events = whole(&study);
     let (old, new) = (Side(vec![word("transport", "UDP")]), Side(vec![word("transport", "TCP")]));
     let found = within(&execution("x", &events), &old, &new, &throughput(), 3.0);
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     assert!(text.contains("- only in transport=TCP: 8192 · TCP\n"), "{text}");
     assert_eq!((found.cells.len(), found.lost_cells()), (1, 0), "a study says which cells there are");
     let (whole, part) = (whole(STUDY), events);
@@ -77,7 +77,7 @@ fn settings_that_differ_are_told_once() {
     let (old, new) = (whole(STUDY), whole(&STUDY.replace("duration_s = 2", "duration_s = 1")));
     let found = across(&execution("old", &old), &execution("new", &new), &throughput(), 3.0);
     assert_eq!(found.setting_differences, ["duration: was 2 s, is 1 s"]);
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     assert!(text.contains("- settings differ: duration: was 2 s, is 1 s\n"), "{text}");
     assert!(text.contains("- old: it did not come to its end\n"), "{text}");
 }
@@ -87,14 +87,14 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
     let further = "[[factor]]\nname = \"nodelay\"\nlevels = [{ label = \"on\", nodelay = true }]\n";
     let (old, new) = (whole(STUDY), whole(&format!("{STUDY}\n{further}")));
     let found = across(&execution("old", &old), &execution("new", &new), &throughput(), 3.0);
-    assert_eq!((found.cells.len(), found.unmatched.len()), (4, 0), "{}", comparison_text(&found));
+    assert_eq!((found.cells.len(), found.unmatched.len()), (4, 0), "{}", comparison_text(&found, None));
     assert_eq!(found.known_to_one, ["known of new alone: nodelay on"]);
     // With two levels a cell could be either.
     let both = further.replace("levels = [", "levels = [{ label = \"off\", nodelay = false }, ");
     let new = whole(&format!("{STUDY}\n{both}"));
     let found = across(&execution("old", &old), &execution("new", &new), &throughput(), 3.0);
     assert_eq!((found.cells.len(), found.lost_cells()), (0, 4));
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     assert!(text.contains("could be 1024 · UDP · off or 1024 · UDP · on"), "{text}");
 }
 
@@ -136,7 +136,7 @@ fn files_match_by_what_they_say_whatever_varies() {
     let both = imported(&[protocols("tcp"), protocols("udp")], &[size(1024)]);
     let alone = imported(&[vec![word("tool", "iperf3")]], &[word("protocol", "tcp"), word("direction", "forward")]);
     let found = across(&execution("both", &both), &execution("alone", &alone), &throughput(), 3.0);
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     assert_eq!((found.cells.len(), found.cells[0].name().starts_with("tcp")), (1, true), "{text}");
     assert!(text.contains("- known of both alone: message_size_bytes 1024\n"), "{text}");
     assert!(text.contains("- only in both: udp (protocol is udp here and tcp there)\n"), "{text}");
@@ -151,7 +151,7 @@ fn files_match_our_own_cells_by_their_settings() {
     let own = whole(STUDY);
     let files = imported(&[vec![size(1024)], vec![size(8192)]], &[word("protocol", "udp"), word("test", "udp_stream")]);
     let found = across(&execution("own", &own), &execution("files", &files), &throughput(), 3.0);
-    let text = comparison_text(&found);
+    let text = comparison_text(&found, None);
     let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
     assert!(text.contains("- known of files alone: tool iperf3\n") && found.lost_cells() == 2, "{text}");

@@ -45,7 +45,7 @@ fn medians_follow_the_size_and_lines_have_letters() {
     });
     let text = drawn(&events, Plots::Curve, narrow());
     let (_, throughput) =
-        text.split_once("Throughput (Mbit/s) against message_size_bytes, logarithmic across\n").unwrap();
+        text.split_once("Throughput (Mbit/s) against message_size_bytes, logarithmic\nacross\n").unwrap();
     let throughput = throughput.split_once("\n\n").unwrap().0;
     let lines: Vec<&str> = throughput.lines().collect();
     assert_eq!(lines.len(), 15, "{throughput}");
@@ -95,4 +95,19 @@ fn words_of_a_study_move_no_cursor() {
     let events = log(&study, 2, |cell, run| ended(cell, &plain(cell, run)));
     let text = drawn(&events, Plots::All, narrow());
     assert!(!text.contains('\u{1b}') && text.contains("U [2JDP"), "{text}");
+}
+
+#[test]
+fn no_title_is_wider_than_the_terminal() {
+    let events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+    for (width, colour) in [(40, false), (60, false), (60, true)] {
+        let options = TextOptions { width, colour };
+        let text = report::text(&summary(&events), options) + &drawn(&events, Plots::All, options);
+        let (bold, end) = ("\u{1b}[1m", "\u{1b}[0m");
+        let titles = text.lines().filter(|line| line.chars().all(|letter| letter == '·' || letter < '\u{2000}'));
+        let length = |line: &str| line.replace(bold, "").replace(end, "").chars().count();
+        titles.for_each(|line| assert!(length(line) <= usize::from(width), "{width}: {line}"));
+        assert_eq!(colour, text.contains("across\u{1b}[0m\n"), "{text}");
+        assert!(width < 60 || text.contains("| message_size_bytes |"), "{text}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// What a study is held against.
 #[derive(clap::Args)]
 pub struct Held {
-    /// Interleave every cell with itself under another setting, such as tso=off or congestion_control=bbr, to tell what
+    /// Interleave every cell with itself under another setting, such as congestion_control=bbr or tso=off, to tell what
     /// that changes; or with itself by another bitcost, to tell what this one changes
     #[arg(long, value_name = "KEY=VALUE|PROGRAM")]
     against: Option<String>,

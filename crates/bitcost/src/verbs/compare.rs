@@ -11,6 +11,7 @@ use report::frame::Execution;
 
 use super::judging::Judging;
 use crate::failure::Failure;
+use crate::format::columns;
 use crate::opened::{self, Opened};
 use crate::output;
 
@@ -40,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::print(&match arguments.format.as_str() {
         "json" => format!("{:#}\n", compare::comparison_json(&comparison)),
         "md" => compare::comparison_markdown(&comparison),
-        _ => compare::comparison_text(&comparison),
+        _ => compare::comparison_text(&comparison, columns()),
     })?;
     check(arguments, &comparison)
 }

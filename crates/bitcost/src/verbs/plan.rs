@@ -10,6 +10,7 @@ use super::against;
 use super::run::{Order, new_seed};
 use super::where_to::{self, Where};
 use crate::failure::Failure;
+use crate::programs::Programs;
 use crate::studies::find;
 use crate::{calibration, output};
 
@@ -32,6 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
+    Programs::of(&plan)?;
     let place = arguments.place.asked()?;
     place.say_lints(&study, &plan);
     let calibration = match place {

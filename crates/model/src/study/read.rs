@@ -88,6 +88,10 @@ pub fn workload(top: &Section, without: Option<&str>) -> Result<Conditions, Stud
     Ok(conditions)
 }
 
+/// What a study that varies nothing is a factor of, and its level: one cell, to be held against another setting or program.
+const SETTINGS_FACTOR: &str = "settings";
+const AS_GIVEN: &str = "as given";
+
 fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> {
     let mut factors: Vec<Factor> = Vec::new();
     for section in top.sections("factor")? {
@@ -101,7 +105,8 @@ fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> 
         factors.push(Factor { name, levels });
     }
     if factors.is_empty() {
-        return Err(top.error("a study needs at least one [[factor]] with a name and levels"));
+        let level = Level { label: Label::Text(AS_GIVEN.to_owned()), settings: Vec::new(), line: 1 };
+        factors.push(Factor { name: SETTINGS_FACTOR.to_owned(), levels: vec![level] });
     }
     Ok(factors)
 }
@@ -217,7 +222,7 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
         });
     };
     section.only(&["rows", "columns", "metrics", "improvement", "each_second"])?;
-    let rows = section.required_text("rows")?;
+    let rows = section.text("rows")?.unwrap_or_else(|| factors[0].name.clone());
     known_factor(&section, "rows", &rows, factors)?;
     let columns = section.text("columns")?;
     if let Some(columns) = &columns {

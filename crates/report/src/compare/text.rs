@@ -6,17 +6,23 @@ use super::{Change, Comparison, Pairing, Shift, Unmatched, Verdict};
 use crate::frame::{Table, Value, escape_markdown, markdown};
 use crate::grid::Lines;
 use crate::number;
-use crate::text::named;
+use crate::text::{named, paragraph};
+use crate::words::fit;
 
-/// The comparison for people: what differs between the hosts first, then a line per cell and metric.
-pub fn comparison_text(comparison: &Comparison) -> String {
-    let mut text = head(comparison, one_line);
+/// The column of how many runs each side has.
+const RUNS: &str = "runs";
+
+/// The comparison for people, at most so many columns wide where a width is given: what differs between the hosts first, then a line
+/// per cell and metric.
+pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
+    let paragraph = |mark: &str, words: &str| paragraph(mark, words, width.map_or(usize::MAX, usize::from));
+    let mut text = head(comparison, paragraph, one_line);
     let table = comparison_lines(comparison);
     if !table.rows.is_empty() {
-        grid(&table).lines().for_each(|line| text += &format!("{}\n", line.trim_end()));
+        grid(&table, width).lines().for_each(|line| text += &format!("{}\n", line.trim_end()));
         text.push('\n');
     }
-    text + &foot(comparison, one_line)
+    text + &foot(comparison, paragraph, one_line)
 }
 
 /// Words from others' logs on one line.
@@ -24,13 +30,30 @@ fn one_line(words: &str) -> String {
     words.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
-fn grid(table: &Lines) -> Grid {
-    let mut grid = Grid::new();
-    grid.load_preset(presets::ASCII_MARKDOWN).set_header(&table.header);
-    for (_, row) in &table.rows {
-        grid.add_row(row.iter().map(|words| one_line(words)));
+/// The table; in a narrow one there is no room to say how many runs a side has.
+fn grid(table: &Lines, width: Option<u16>) -> Grid {
+    let mut whole = plain_grid(table, &[]);
+    match width {
+        Some(width) if !fit(&mut whole, width) => {
+            let mut narrow = plain_grid(table, &[RUNS]);
+            fit(&mut narrow, width);
+            narrow
+        }
+        _ => whole,
     }
-    for column in grid.column_iter_mut().skip(2).take(4) {
+}
+
+/// The columns of the table that are not left out.
+fn plain_grid(table: &Lines, left_out: &[&str]) -> Grid {
+    let is_kept = |place: &usize| !left_out.contains(&table.header[*place].as_str());
+    let kept: Vec<usize> = (0..table.header.len()).filter(is_kept).collect();
+    let words = |row: &[String]| kept.iter().map(|place| one_line(&row[*place])).collect::<Vec<_>>();
+    let mut grid = Grid::new();
+    grid.load_preset(presets::ASCII_MARKDOWN).set_header(words(&table.header));
+    table.rows.iter().for_each(|(_, row)| {
+        grid.add_row(words(row));
+    });
+    for column in grid.column_iter_mut().skip(2).take(kept.len() - 3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     grid
@@ -38,16 +61,23 @@ fn grid(table: &Lines) -> Grid {
 
 /// The same in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
-    let escape = |words: &str| escape_markdown(words);
-    format!("{}{}\n{}", head(comparison, escape), markdown(&table(comparison)), foot(comparison, escape))
+    let (escape, line) = (|words: &str| escape_markdown(words), |mark: &str, words: &str| format!("{mark}{words}\n"));
+    let (head, foot) = (head(comparison, line, escape), foot(comparison, line, escape));
+    format!("{head}{}\n{foot}", markdown(&table(comparison)))
 }
 
-fn head(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
+/// Names, remarks and the method, each part with an empty line after it.
+fn head(comparison: &Comparison, line: impl Fn(&str, &str) -> String, escape: impl Fn(&str) -> String) -> String {
     let (old, new) = &comparison.names;
-    let remarks = comparison_remarks(comparison);
-    let remarks: String = remarks.iter().map(|words| format!("- {}\n", escape(words))).collect();
-    let remarks = if remarks.is_empty() { String::new() } else { format!("\n{remarks}") };
-    format!("{} → {}\n{remarks}\n{}\n\n", escape(old), escape(new), comparison_method(comparison))
+    let names = format!("{} → {}\n", escape(old), escape(new));
+    let remarks = list(&comparison_remarks(comparison), &line, &escape);
+    format!("{names}\n{remarks}{}\n", line("", &comparison_method(comparison)))
+}
+
+/// A list with an empty line after it; nothing where it has nothing.
+fn list(all: &[String], line: impl Fn(&str, &str) -> String, escape: impl Fn(&str) -> String) -> String {
+    let lines: String = all.iter().map(|words| line("- ", &escape(words))).collect();
+    if lines.is_empty() { lines } else { format!("{lines}\n") }
 }
 
 /// What must be known before the changes, a sentence each: what differs beside the settings that are compared.
@@ -82,11 +112,8 @@ pub fn comparison_method(comparison: &Comparison) -> String {
     )
 }
 
-fn foot(comparison: &Comparison, escape: impl Fn(&str) -> String) -> String {
-    let alone = comparison_unmatched(comparison);
-    let alone: String = alone.iter().map(|words| format!("- {}\n", escape(words))).collect();
-    let alone = if alone.is_empty() { String::new() } else { format!("{alone}\n") };
-    format!("{alone}{}\n", comparison_tally(comparison))
+fn foot(comparison: &Comparison, line: impl Fn(&str, &str) -> String, escape: impl Fn(&str) -> String) -> String {
+    list(&comparison_unmatched(comparison), &line, &escape) + &line("", &comparison_tally(comparison))
 }
 
 /// How many changes have which verdict: `2 better, 4 same; 6 changes, each judged by itself`.
@@ -113,7 +140,7 @@ pub fn comparison_lines(comparison: &Comparison) -> Lines {
 }
 
 fn table(comparison: &Comparison) -> Table {
-    let mut table = Table::new(["cell", "metric", "old", "new", "runs", "change", "verdict"]);
+    let mut table = Table::new(["cell", "metric", "old", "new", RUNS, "change", "verdict"]);
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
     for cell in &comparison.cells {
         let name = cell.name();

@@ -4,10 +4,10 @@ use metrics::Metric;
 
 use super::axis::{Axis, WORD};
 use super::canvas::Canvas;
-use super::{bold, paint, short};
+use super::{paint, short};
 use crate::along::{lines_along, numeric_factor};
 use crate::summary::Summary;
-use crate::text::{TextOptions, named};
+use crate::text::{TextOptions, heading, named};
 
 /// Lines of text that the field takes.
 const ROWS: usize = 12;
@@ -44,7 +44,7 @@ pub(super) fn draw(summary: &Summary, metric: &Metric, options: TextOptions) -> 
         (true, true) => ", both logarithmic",
     };
     let title = format!("{} against {factor}{remark}", named(metric));
-    let mut text = format!("\n{}\n", bold(&title, options));
+    let mut text = format!("\n{}", heading(&title, options));
     for (row, line) in canvas.rows(options).enumerate() {
         let word =
             up.ticks.iter().find(|(value, _)| canvas.row_of(up.place(*value)) == row).map(|(_, word)| word.as_str());

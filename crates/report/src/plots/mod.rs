@@ -67,10 +67,6 @@ fn colours(summary: &Summary) -> Vec<usize> {
     summary.cells.iter().map(colour).collect()
 }
 
-fn bold(text: &str, options: TextOptions) -> String {
-    if options.colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
-}
-
 /// Words of at most so many characters in one line; what is longer ends in `…`.
 fn short(words: &str, most: usize) -> String {
     let words: String = words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();

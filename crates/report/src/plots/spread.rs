@@ -3,10 +3,10 @@
 use metrics::Metric;
 
 use super::axis::{Axis, WORD};
-use super::{bold, colours, paint, short};
+use super::{colours, paint, short};
 use crate::number;
 use crate::summary::Summary;
-use crate::text::{TextOptions, named};
+use crate::text::{TextOptions, heading, named};
 
 /// Cells that are drawn at most.
 const CELLS: usize = 30;
@@ -33,7 +33,7 @@ pub(super) fn draw(summary: &Summary, metric: &Metric, options: TextOptions) -> 
     let columns = usize::from(options.width).saturating_sub(indent + WORD).max(TICK);
     let axis = Axis::round(&values, columns / TICK);
     let remark = if axis.is_log { ", logarithmic" } else { "" };
-    let mut text = format!("\n{}\n", bold(&format!("{}, every run{remark}", named(metric)), options));
+    let mut text = format!("\n{}", heading(&format!("{}, every run{remark}", named(metric)), options));
     let colours = colours(summary);
     for (((cell, values), name), median) in drawn.iter().zip(&names).zip(&medians) {
         let (begin, line) = strip(values, &axis, columns);
