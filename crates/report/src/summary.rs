@@ -1,6 +1,6 @@
 //! From events to figures per cell: medians with intervals, improvements, and what was left out and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use metrics::{Better, METRICS, Method, Metric, RunView, Weak, attribute, metric};
 use model::calibration::Calibration;
@@ -176,6 +176,8 @@ pub struct Summary {
     pub incomplete: Vec<u32>,
     /// Every planned run by itself, in order.
     pub runs: Vec<RunRow>,
+    /// Where each cell is, by its levels in the order of their factors' names.
+    places: HashMap<Vec<(String, Label)>, usize>,
 }
 
 impl Summary {
@@ -198,6 +200,8 @@ impl Summary {
         for cell in &mut summary.cells {
             cell.expected = expected(&summary.study, &cell.levels);
         }
+        summary.places =
+            summary.cells.iter().enumerate().rev().map(|(place, cell)| (sorted(&cell.levels), place)).collect();
         summary.improvements = improvements(&summary, &runs.cells);
         let limit = |cell: &Cell| (cell.name(), cell.conditions.emulator_queue_limit);
         summary.why = Why::of(&summary, &plan.cells.iter().map(limit).collect::<Vec<_>>());
@@ -218,13 +222,21 @@ impl Summary {
 
     /// The first cell that has these levels.
     pub fn cell(&self, levels: &[(String, Label)]) -> Option<&CellSummary> {
-        self.cells.iter().find(|cell| has(&cell.levels, levels))
+        let whole = self.places.get(&sorted(levels)).map(|place| &self.cells[*place]);
+        let is_whole = self.cells.first().is_some_and(|first| first.levels.len() == levels.len());
+        if is_whole { whole } else { self.cells.iter().find(|cell| has(&cell.levels, levels)) }
     }
 
     /// The first improvement that has these levels of the other factors.
     pub fn improvement(&self, levels: &[(String, Label)]) -> Option<&ImprovementSummary> {
         self.improvements.iter().find(|improvement| has(&improvement.levels, levels))
     }
+}
+
+fn sorted(levels: &[(String, Label)]) -> Vec<(String, Label)> {
+    let mut sorted = levels.to_vec();
+    sorted.sort();
+    sorted
 }
 
 fn has(levels: &[(String, Label)], wanted: &[(String, Label)]) -> bool {
@@ -366,6 +378,7 @@ fn begun(first: &Event) -> Result<Summary, ReportError> {
         shared_cpus: false,
         ends: Vec::new(),
         cells: Vec::new(),
+        places: HashMap::new(),
         improvements: Vec::new(),
         checks: Vec::new(),
         courses: Vec::new(),

@@ -1,5 +1,7 @@
 //! From a study file's text to a [`Study`], with the line of whatever is wrong.
 
+use std::collections::HashSet;
+
 use toml_edit::{Document, Value};
 
 use super::answer::answer;
@@ -139,9 +141,15 @@ fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Leve
         None => return Err(section.error(format!("factor `{factor}` has no levels; allowed: {allowed}"))),
     };
     let mut levels: Vec<Level> = Vec::new();
+    let mut names = HashSet::new();
+    let (mut passed, mut line) = (0, 1);
     for value in array.iter() {
-        let level = level(section.source, factor, value, base)?;
-        if levels.iter().any(|other| other.label.to_string() == level.label.to_string()) {
+        // Lines are counted on from the level before: imported studies have tens of thousands.
+        let begin = value.span().map_or(passed, |span| span.start.clamp(passed, section.source.text.len()));
+        line += section.source.text.as_bytes()[passed..begin].iter().filter(|byte| **byte == b'\n').count();
+        passed = begin;
+        let level = level(section.source, factor, value, base, line)?;
+        if !names.insert(level.label.to_string()) {
             let message =
                 format!("level `{}` of factor `{factor}` appears twice; allowed: each level once", level.label);
             return Err(section.source.error(value.span(), message));
@@ -152,7 +160,7 @@ fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Leve
 }
 
 /// A level is a value of the setting that the factor is named after, or a table with a label.
-fn level(source: Source, factor: &str, value: &Value, base: &Conditions) -> Result<Level, StudyError> {
+fn level(source: Source, factor: &str, value: &Value, base: &Conditions, line: usize) -> Result<Level, StudyError> {
     let fail = |message: String| source.error(value.span(), message);
     let (label, settings) = match value {
         Value::InlineTable(table) => {
@@ -178,7 +186,7 @@ fn level(source: Source, factor: &str, value: &Value, base: &Conditions) -> Resu
     for (name, value) in &settings {
         settings::set(&mut trial, name, value).map_err(&fail)?;
     }
-    Ok(Level { label, settings, line: source.line(value.span()) })
+    Ok(Level { label, settings, line })
 }
 
 pub fn label(value: &Value) -> Option<Label> {
