@@ -77,7 +77,7 @@ pub fn group_words(group: &[&ExplainedCell]) -> String {
     }
     let next = verdicts.iter().filter_map(|verdict| verdict.runner_up.as_ref());
     let next: Option<&Candidate> = next.max_by(|a, b| a.strength().total_cmp(&b.strength()));
-    text + &runner_up_words(next) + &remedy_words(&first.chosen.limiter)
+    text + &runner_up_words(next) + &remedy_words(first)
 }
 
 /// One counter's values in all cells.

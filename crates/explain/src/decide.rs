@@ -95,7 +95,7 @@ fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
         margin if margin >= MEDIUM_MARGIN => Confidence::Medium,
         _ => Confidence::Low,
     };
-    Verdict { chosen, confidence, runner_up, share: 1.0 }
+    Verdict { chosen, confidence, runner_up, share: 1.0, by_figures: false }
 }
 
 /// Where the rate has two levels that lie far apart, each long enough: what limited each of them.

@@ -125,7 +125,7 @@ pub fn verdict_text(verdict: &Verdict) -> String {
     for evidence in &verdict.chosen.evidence {
         let _ = writeln!(text, "  evidence: {}", evidence_words(evidence));
     }
-    text + &runner_up_words(verdict.runner_up.as_ref()) + &remedy_words(verdict.limiter())
+    text + &runner_up_words(verdict.runner_up.as_ref()) + &remedy_words(verdict)
 }
 
 /// The runner-up with its weakest evidence, where it comes near; a line.
@@ -138,8 +138,8 @@ pub(crate) fn runner_up_words(next: Option<&Candidate>) -> String {
 }
 
 /// What to change; a line.
-pub(crate) fn remedy_words(limiter: &Limiter) -> String {
-    format!("  to move it: {}\n", limiter.remedy())
+pub(crate) fn remedy_words(verdict: &Verdict) -> String {
+    format!("  to move it: {}\n", verdict.remedy())
 }
 
 /// The evidence of a candidate that holds least.
@@ -209,7 +209,7 @@ pub fn verdict_json(verdict: &Verdict) -> Value {
         "confidence": verdict.confidence.name(),
         "evidence": verdict.chosen.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
         "runner_up": verdict.runner_up.as_ref().map(candidate_json),
-        "to_move_it": verdict.limiter().remedy(),
+        "to_move_it": verdict.remedy(),
     })
 }
 

@@ -62,7 +62,7 @@ impl Limiter {
     }
 
     /// What to change to move it.
-    pub fn remedy(&self) -> &'static str {
+    fn remedy(&self) -> &'static str {
         match self {
             Limiter::Rate(_) => "raise the rate of that link or shaper; more flows or larger buffers change nothing",
             Limiter::PathPackets => {
@@ -209,13 +209,25 @@ pub struct Verdict {
     pub runner_up: Option<Candidate>,
     /// Share of the run's time that it limited.
     pub share: f64,
+    /// Whether figures alone were known, as of other programs' runs.
+    pub by_figures: bool,
 }
 
 impl Verdict {
     /// Nothing that can be named, and why.
     pub fn unknown(why: impl Into<String>, runner_up: Option<Candidate>) -> Verdict {
         let chosen = Candidate { limiter: Limiter::Unknown, detail: why.into(), evidence: Vec::new() };
-        Verdict { chosen, confidence: Confidence::Low, runner_up, share: 1.0 }
+        Verdict { chosen, confidence: Confidence::Low, runner_up, share: 1.0, by_figures: false }
+    }
+
+    /// What to change to move it.
+    pub fn remedy(&self) -> &'static str {
+        match self.limiter() {
+            Limiter::Unknown if self.by_figures => {
+                "these figures tell no more; make one such run with bitcost, and explain that"
+            }
+            limiter => limiter.remedy(),
+        }
     }
 
     /// The limiter.

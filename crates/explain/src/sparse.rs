@@ -21,11 +21,12 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             confidence: if run.is_paced { Confidence::Low } else { Confidence::Medium },
             runner_up: next(&found.limiter),
             share: 1.0,
+            by_figures: true,
         },
-        None => Verdict::unknown(
-            "its figures show no full CPU and no loss that a full CPU explains",
-            next(&Limiter::Unknown),
-        ),
+        None => {
+            let why = "its figures show no full CPU and no loss that a full CPU explains";
+            Verdict { by_figures: true, ..Verdict::unknown(why, next(&Limiter::Unknown)) }
+        }
     }
 }
 

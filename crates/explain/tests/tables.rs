@@ -91,3 +91,11 @@ fn two_modes_are_told_apart_by_the_cpu_that_is_full() {
     assert!(text.contains("run 1: 14.6 % lost; receive service demand 0.516"), "{text}");
     assert_eq!(text.matches("% too low").count(), 4, "{text}");
 }
+
+#[test]
+fn of_another_program_s_run_nothing_is_advised_that_it_cannot_do() {
+    let found = explained(&[datagrams(1, 64.0, &[("send_throughput_mbps", 900.0)])]);
+    let text = found.text(false);
+    assert!(text.contains("unknown") && text.contains("make one such run with bitcost"), "{text}");
+    assert!(!text.contains("--probes") && !found.json().to_string().contains("--probes"), "{text}");
+}

@@ -25,7 +25,7 @@ pub(crate) fn section(page: &mut Html, execution: &Execution, chapter: usize) {
     }
     let metrics: Vec<_> = shown_metrics(summary).into_iter().filter_map(metrics::metric).collect();
     let mut header: Vec<String> = ["run", "block", "cell", "begun", "outcome"].map(str::to_owned).to_vec();
-    header.extend(metrics.iter().map(|metric| format!("{} ({})", metric.title, metric.unit)));
+    header.extend(metrics.iter().map(|metric| report::named(metric)));
     let row = |run: &RunRow| {
         let cell = summary.cells.get(run.cell).map(report::CellSummary::name).unwrap_or_default();
         let outcome = match &run.reason {

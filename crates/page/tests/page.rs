@@ -161,6 +161,21 @@ fn files(html: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
+fn a_metric_without_a_unit_is_headed_by_its_name_alone() {
+    let again = |count: f64| {
+        let mut run = run(1024, 900.0);
+        run.run.figures.insert("retransmits".into(), count);
+        run
+    };
+    let html = rendered(&log(vec![again(1.0), again(2.0)], "again"), |summary| {
+        summary.study.table.metrics = ["throughput_mbps", "retransmits"].map(String::from).to_vec();
+    });
+    for heading in ["Throughput (Mbit/s)", "Segments sent again"] {
+        assert!(html.contains(&format!("<th scope=\"col\">{heading}</th>")), "{heading}");
+    }
+}
+
+#[test]
 fn a_button_saves_the_runs_of_its_own_chapter() {
     let failed = Found { error: Some("no route".into()), ..run(1024, 0.0) };
     let logs = [log(vec![run(1024, 900.0)], "good"), log(vec![failed.clone()], "bad"), log(vec![failed], "worse")];

@@ -47,5 +47,5 @@ pub use summary::{
     CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,
     run_views,
 };
-pub use text::{TextOptions, head, shown_metrics, text, title};
+pub use text::{TextOptions, head, named, shown_metrics, text, title};
 pub use why::{Doubt, Fall, Why};

@@ -94,7 +94,7 @@ pub fn title(name: &str) -> String {
 }
 
 /// `Throughput (Mbit/s)`.
-pub(crate) fn named(metric: &Metric) -> String {
+pub fn named(metric: &Metric) -> String {
     if metric.unit.is_empty() { metric.title.to_owned() } else { format!("{} ({})", metric.title, metric.unit) }
 }
 
