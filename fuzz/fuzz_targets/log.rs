@@ -3,8 +3,10 @@
 
 use std::sync::LazyLock;
 
+use bitcost_fuzz::{render, render_page};
 use libfuzzer_sys::fuzz_target;
 use report::Summary;
+use report::frame::Execution;
 use tempfile::TempDir;
 
 /// In memory where there is such a place.
@@ -17,8 +19,11 @@ fuzz_target!(|bytes: &[u8]| {
     std::fs::write(FOLDER.path().join(store::LOG_NAME), bytes).expect("is written");
     let Ok(log) = store::read(FOLDER.path()) else { return };
     assert_eq!(log.incomplete.is_some(), !bytes.is_empty() && !bytes.ends_with(b"\n"));
-    if let Ok(summary) = Summary::from_events(&log.events) {
-        let _ = report::json_text(&summary);
-        let _ = report::markdown_summary(&summary);
+    let Ok(summary) = Summary::from_events(&log.events) else { return };
+    let execution = Execution { name: "fuzz".to_owned(), events: &log.events, summary };
+    render(&execution);
+    // A page unpacks the script that draws its pictures, which takes longer than all else.
+    if bytes.len() % 16 == 0 {
+        render_page(&execution);
     }
 });

@@ -1,8 +1,11 @@
-//! What must be true of whatever an importer makes of whatever bytes.
+//! What must be true of whatever an importer makes of whatever bytes, and of all that is printed of whatever log.
 
 use import::{FORMATS, Found, Head};
 use model::event::Event;
 use model::study::Study;
+use page::{Maker, Source};
+use report::frame::{Execution, csv, intervals_table, markdown, runs_table};
+use report::{Plots, TextOptions, peers};
 
 /// Reads a text as each of these kinds of files, whether or not it looks like it.
 pub fn read_as(names: &[&str], text: &str) {
@@ -30,4 +33,37 @@ pub fn make_log(found: Vec<Found>) {
             Study::parse("fuzz.toml", study_text).unwrap_or_else(|error| panic!("{error}\n{study_text}"));
         }
     }
+}
+
+/// Every form of output: rows that all have every column, and documents that can be read.
+pub fn render(execution: &Execution) {
+    let summary = &execution.summary;
+    for colour in [false, true] {
+        let options = TextOptions { colour, width: 80 };
+        let _ = report::text(summary, options);
+        let _ = report::plots(summary, Plots::All, options);
+    }
+    let _ = report::json_text(summary);
+    let _ = report::markdown_summary(summary);
+    let executions = std::slice::from_ref(execution);
+    for table in [runs_table(executions), intervals_table(executions)] {
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{:?}", table.columns);
+        let _ = (csv(&table), markdown(&table), table.json());
+    }
+    let Ok(views) = report::run_views(execution.events) else { return };
+    for (_, _, view) in &views {
+        let _ = peers::iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
+        let _ = (report::single_text(view), report::single_json(view));
+    }
+    let rows = peers::netperf_table(views.into_iter().map(|(_, cell, view)| (cell, view)));
+    let _ = (csv(&rows), peers::netperf_keyval(&rows));
+}
+
+/// The page, in which every script is ended by itself.
+pub fn render_page(execution: &Execution) {
+    let source = Source { path: "fuzz".to_owned(), bytes: 0, sha256: String::new() };
+    let maker = Maker { version: "0".to_owned(), command_line: Vec::new(), at: String::new() };
+    let chapters = [(execution.clone(), source.clone()), (execution.clone(), source)];
+    let page = page::page(&chapters, 3.0, &maker);
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
 }

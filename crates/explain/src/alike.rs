@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use model::units::counted;
+
 use crate::cells::ExplainedCell;
-use crate::explanation::{cell_line, cell_words, evidence_words, number, remedy_words, runner_up_words, runs};
+use crate::explanation::{cell_line, cell_words, evidence_words, number, remedy_words, runner_up_words};
 use crate::limiter::{Bound, Candidate, Confidence, Evidence, Limiter};
 
 /// Names of a list that are all told.
@@ -57,7 +59,7 @@ pub fn group_line(group: &[&ExplainedCell]) -> String {
     } else {
         format!(", {} confidence", verdict.confidence.name())
     };
-    format!("{}: {} (all {}{sure})", list(&names), verdict.limiter(), runs(count))
+    format!("{}: {} (all {}{sure})", list(&names), verdict.limiter(), counted(count, "run"))
 }
 
 /// The same with evidence, runner-up and remedy: several lines.

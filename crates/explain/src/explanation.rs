@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use model::units::counted;
 use serde_json::{Value, json};
 
 use crate::alike::{alike, group_line, group_words};
@@ -81,21 +82,16 @@ pub(crate) fn cell_line(cell: &ExplainedCell) -> String {
     let said = if shares.len() == 1 {
         let unknown = verdict.limiter() == &Limiter::Unknown;
         let sure = if unknown { String::new() } else { format!(", {confidence} confidence") };
-        format!("{} ({} of {count}{sure})", verdict.limiter(), runs(count))
+        format!("{} ({} of {count}{sure})", verdict.limiter(), counted(count, "run"))
     } else {
         let whole = cell.runs.iter().all(|run| run.verdicts.len() == 1);
         let part = |(limiter, share): &(Limiter, f64)| match whole {
-            true => format!("{limiter} in {:.0} of {}", share * count as f64, runs(count)),
+            true => format!("{limiter} in {:.0} of {}", share * count as f64, counted(count, "run")),
             false => format!("{limiter} {:.0} % of the time", 100.0 * share),
         };
         shares.iter().map(part).collect::<Vec<_>>().join("; ")
     };
     format!("{}: {said}", cell.name)
-}
-
-/// `3 runs`.
-pub(crate) fn runs(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "run" } else { "runs" })
 }
 
 /// What limited a cell, with the evidence, the runner-up and the remedy: several lines.

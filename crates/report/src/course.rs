@@ -6,6 +6,7 @@ use metrics::{QueueDrops, RunView, Second, metric, queue_drops, seconds};
 use model::study::{Label, phrase};
 use serde_json::{Value, json};
 
+use crate::json::levels_json;
 use crate::number;
 
 /// Bytes of iperf3's MBytes.
@@ -62,8 +63,6 @@ impl Course {
     }
 
     pub(crate) fn json(&self) -> Value {
-        let levels: serde_json::Map<String, Value> =
-            self.levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect();
         let second = |second: &Second| {
             let Second { from_s, to_s, bytes, retransmits, window_bytes } = second;
             json!({ "from_s": from_s, "to_s": to_s, "bytes": bytes, "retransmits": retransmits, "window_bytes": window_bytes })
@@ -73,7 +72,7 @@ impl Course {
             .iter()
             .map(|QueueDrops { device, kind, packets }| json!({ "device": device, "kind": kind, "packets": packets }));
         json!({
-            "levels": levels,
+            "levels": levels_json(&self.levels),
             "run": self.run,
             "seconds": self.seconds.iter().map(second).collect::<Vec<_>>(),
             "drops": drops.collect::<Vec<_>>(),

@@ -4,6 +4,8 @@ use metrics::{RunView, parts};
 use model::conditions::Conditions;
 use model::record::{EndRecord, Sample, ThreadKind};
 
+use crate::in_force::of_offloads;
+
 /// The reasons, joined; absent where the run may be used.
 pub(crate) fn reason(run: &RunView) -> Option<String> {
     let mut reasons = offloads(run.sender);
@@ -44,17 +46,7 @@ fn had_no_cpu(end: &EndRecord) -> bool {
 }
 
 fn offloads(end: &EndRecord) -> Vec<String> {
-    let offloads = &end.offloads;
-    let word = |state: Option<&bool>| match state {
-        Some(true) => "on",
-        Some(false) => "off",
-        None => "unknown",
-    };
-    let sentence = |bit: &String| {
-        let (asked, active) = (word(offloads.asked.get(bit)), word(offloads.active.get(bit)));
-        format!("{} {}: {bit} asked {asked}, active {active}", end.role.name(), offloads.device)
-    };
-    offloads.mismatched.iter().map(sentence).collect()
+    of_offloads(&end.offloads).map(|sentence| format!("{} {sentence}", end.role.name())).collect()
 }
 
 fn segment_size(sender: &EndRecord, conditions: &Conditions) -> Option<String> {

@@ -1,5 +1,7 @@
 //! One table of one metric: the levels of one factor down, of another across, the improvement at the edge.
 
+use std::collections::HashSet;
+
 use comfy_table::{CellAlignment, Table, presets};
 use metrics::{Better, metric};
 use model::study::{Factor, Label};
@@ -8,7 +10,7 @@ use stats::Interval;
 use crate::ceiling::tabled_metrics;
 use crate::listed;
 use crate::number;
-use crate::summary::Summary;
+use crate::summary::{Summary, has};
 use crate::text::title;
 use crate::words::fit;
 
@@ -89,6 +91,10 @@ pub(crate) struct Grid<'a> {
     metric: &'a str,
     fixed: Levels,
     content: Content,
+    /// The labels down of which there is a cell.
+    rows: Vec<&'a Label>,
+    /// Those across; one without a name where nothing is.
+    columns: Vec<Option<&'a Label>>,
 }
 
 impl<'a> Grid<'a> {
@@ -98,10 +104,15 @@ impl<'a> Grid<'a> {
         let table = &summary.study.table;
         let placed = |factor: &&Factor| factor.name == table.rows || Some(&factor.name) == table.columns.as_ref();
         let others: Vec<&Factor> = summary.study.factors.iter().filter(|factor| !placed(factor)).collect();
-        let grid = |fixed, content| Grid { summary, metric, fixed, content };
+        let grid = |fixed: Levels, content| {
+            let rows = existing(summary, &fixed, &table.rows);
+            let columns = table.columns.as_deref().map(|columns| existing(summary, &fixed, columns));
+            let columns = columns.map_or(vec![None], |labels| labels.into_iter().map(Some).collect());
+            Grid { summary, metric, fixed, content, rows, columns }
+        };
         let mut grids: Vec<Grid> =
             combinations(&others).into_iter().map(|fixed| grid(fixed, Content::Figures)).collect();
-        grids.retain(|grid| summary.cell(&grid.fixed).is_some());
+        grids.retain(|grid| !grid.rows.is_empty());
         if let Some(improvement) = &table.improvement
             && others.iter().any(|factor| factor.name == improvement.factor)
             && has_better_side(metric)
@@ -124,7 +135,7 @@ impl<'a> Grid<'a> {
     /// The table's words, with nothing said of how they look.
     pub fn lines(&self) -> Lines {
         let mut lines = Lines { header: self.header(), rows: Vec::new() };
-        for row in self.rows() {
+        for row in self.rows.iter().copied() {
             self.add_lines(&mut lines, &row.to_string(), |line| self.row(row, line));
         }
         if self.improvement_runs_along(Some(&self.summary.study.table.rows)) {
@@ -148,7 +159,7 @@ impl<'a> Grid<'a> {
     fn header(&self) -> Vec<String> {
         let table = &self.summary.study.table;
         let unit = metric(self.metric).map_or("", |metric| metric.unit);
-        let columns = self.columns().into_iter().map(|column| column.map_or(unit.to_owned(), Label::to_string));
+        let columns = self.columns.iter().copied().map(|column| column.map_or(unit.to_owned(), Label::to_string));
         let mut header: Vec<String> = std::iter::once(table.rows.clone()).chain(columns).collect();
         if self.improvement_is_column() {
             header.push(self.improvement_title());
@@ -158,7 +169,7 @@ impl<'a> Grid<'a> {
 
     fn row(&self, row: &Label, line: Line) -> Vec<Option<String>> {
         let mut entries: Vec<Option<String>> =
-            self.columns().into_iter().map(|column| self.entry(&self.at(row, column), line)).collect();
+            self.columns.iter().copied().map(|column| self.entry(&self.at(row, column), line)).collect();
         if self.improvement_is_column() {
             entries.push(self.improvement(&self.at(row, None), line));
         }
@@ -166,7 +177,7 @@ impl<'a> Grid<'a> {
     }
 
     fn improvement_row(&self, line: Line) -> Vec<Option<String>> {
-        self.columns().into_iter().map(|column| self.improvement(&self.across(column), line)).collect()
+        self.columns.iter().copied().map(|column| self.improvement(&self.across(column), line)).collect()
     }
 
     fn entry(&self, levels: &Levels, line: Line) -> Option<String> {
@@ -212,25 +223,6 @@ impl<'a> Grid<'a> {
         has_better_side(self.metric) && factor.is_some() && asked == factor
     }
 
-    /// The labels down of which there is a cell.
-    fn rows(&self) -> Vec<&'a Label> {
-        let factor = &self.summary.study.table.rows;
-        self.existing(factor, labels(self.summary, factor))
-    }
-
-    fn existing(&self, factor: &str, labels: Vec<&'a Label>) -> Vec<&'a Label> {
-        let levels = |label: &Label| [&self.fixed[..], &[(factor.to_owned(), label.clone())]].concat();
-        labels.into_iter().filter(|label| self.summary.cell(&levels(label)).is_some()).collect()
-    }
-
-    /// The labels across; one without a name where nothing is.
-    fn columns(&self) -> Vec<Option<&'a Label>> {
-        match &self.summary.study.table.columns {
-            Some(columns) => self.existing(columns, labels(self.summary, columns)).into_iter().map(Some).collect(),
-            None => vec![None],
-        }
-    }
-
     fn at(&self, row: &Label, column: Option<&Label>) -> Levels {
         let mut levels = self.across(column);
         levels.push((self.summary.study.table.rows.clone(), row.clone()));
@@ -247,9 +239,13 @@ fn has_better_side(name: &str) -> bool {
     metric(name).is_some_and(|metric| metric.better != Better::Neither)
 }
 
-fn labels<'a>(summary: &'a Summary, factor: &str) -> Vec<&'a Label> {
-    let factor = summary.study.factor(factor);
-    factor.map(|factor| factor.levels.iter().map(|level| &level.label).collect()).unwrap_or_default()
+/// The labels of a factor of which there is a cell with these levels, in the study's order.
+fn existing<'a>(summary: &'a Summary, fixed: &Levels, factor: &str) -> Vec<&'a Label> {
+    let cells = summary.cells.iter().filter(|cell| has(&cell.levels, fixed));
+    let there: HashSet<&Label> =
+        cells.flat_map(|cell| &cell.levels).filter(|(name, _)| name == factor).map(|(_, label)| label).collect();
+    let levels = summary.study.factor(factor).map_or(&[][..], |factor| &factor.levels);
+    levels.iter().map(|level| &level.label).filter(|label| there.contains(label)).collect()
 }
 
 /// Every combination of the factors' levels, the first factor slowest; one empty combination where there are none.

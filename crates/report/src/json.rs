@@ -8,7 +8,8 @@ use model::study::Label;
 use crate::ceiling;
 use crate::checks;
 use crate::course::Course;
-use crate::summary::{CellSummary, ExcludedRun, ImprovementSummary, Note, Summary};
+use crate::improvement::ImprovementSummary;
+use crate::summary::{CellSummary, ExcludedRun, Note, Summary};
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`, `notes`, `ends`,
 /// `incomplete_runs`, `calibration` of a lab, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
@@ -76,7 +77,7 @@ fn cell(cell: &CellSummary) -> Value {
         figure.insert("least".into(), json!(spread.least));
         figure.insert("largest".into(), json!(spread.largest));
     }
-    entry.insert("levels".into(), levels(&cell.levels));
+    entry.insert("levels".into(), levels_json(&cell.levels));
     entry.insert("runs".into(), json!(cell.runs));
     expected(&mut entry, &cell.expected);
     let methods: Map<String, Value> =
@@ -94,13 +95,13 @@ fn improvement(improvement: &ImprovementSummary) -> Value {
     entry.insert("factor".into(), json!(improvement.factor));
     entry.insert("from".into(), json!(improvement.from));
     entry.insert("to".into(), json!(improvement.to));
-    entry.insert("levels".into(), levels(&improvement.levels));
+    entry.insert("levels".into(), levels_json(&improvement.levels));
     expected(&mut entry, &improvement.expected);
     Value::Object(entry)
 }
 
 fn excluded(run: &ExcludedRun) -> Value {
-    json!({ "run": run.run, "block": run.block, "levels": levels(&run.levels), "reason": run.reason })
+    json!({ "run": run.run, "block": run.block, "levels": levels_json(&run.levels), "reason": run.reason })
 }
 
 fn note(note: &Note) -> Value {
@@ -111,7 +112,8 @@ fn note(note: &Note) -> Value {
     entry
 }
 
-fn levels(levels: &[(String, Label)]) -> Value {
+/// Levels by their factors.
+pub(crate) fn levels_json(levels: &[(String, Label)]) -> Value {
     Value::Object(levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect())
 }
 

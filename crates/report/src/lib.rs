@@ -11,8 +11,11 @@ mod course;
 mod exclude;
 pub mod frame;
 mod grid;
+mod improvement;
+mod in_force;
 mod json;
 mod listed;
+mod log;
 mod markdown;
 mod mode_search;
 mod notes;
@@ -23,6 +26,7 @@ mod precision;
 mod repeats;
 mod rows;
 mod single;
+mod sorted;
 mod summary;
 mod tally;
 mod text;
@@ -34,18 +38,18 @@ pub use checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS, Verdict, claim_sentenc
 pub use course::Course;
 pub use exclude::nothing_measured;
 pub use grid::{COLUMNS, Lines, MetricTables, tables};
+pub use improvement::ImprovementSummary;
+pub use in_force::not_in_force;
 pub use json::{json, json_text};
+pub use log::run_views;
 pub use markdown::markdown_summary;
 pub use mode_search::{mode_search_json, mode_search_text};
 pub use notes::{Remark, notes, statements};
-pub use plots::{Plots, plots};
+pub use plots::{LOGARITHMIC, Plots, plots};
 pub use precision::{Precision, precision, width_over_runs_pct};
 pub use repeats::{repeats_json, repeats_table, repeats_text};
 pub use rows::{RunRow, Status};
-pub use single::{not_in_force, single_json, single_text};
-pub use summary::{
-    CellSummary, ExcludedRun, ImprovementSummary, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary,
-    run_views,
-};
-pub use text::{TextOptions, head, named, shown_metrics, text, title};
+pub use single::{single_json, single_text};
+pub use summary::{CellSummary, ExcludedRun, Note, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, ReportError, Summary};
+pub use text::{TextOptions, head, measured, named, shown_metrics, text, title};
 pub use why::{Doubt, Fall, Why};

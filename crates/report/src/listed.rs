@@ -5,6 +5,7 @@ use model::imported::NOT_SAID;
 use model::study::{Label, phrase};
 
 use crate::grid::Lines;
+use crate::improvement::ImprovementSummary;
 use crate::number;
 use crate::summary::{CellSummary, Summary};
 
@@ -57,7 +58,7 @@ fn named(cell: &CellSummary) -> String {
 }
 
 fn improvements(summary: &Summary, name: &str) -> Lines {
-    let row = |found: &crate::summary::ImprovementSummary| {
+    let row = |found: &ImprovementSummary| {
         let words = if found.levels.is_empty() { "all".to_owned() } else { phrase(&found.levels) };
         let ours = found.figures.iter().find(|(known, _)| *known == name);
         let theirs = found.expected.iter().find(|(known, _)| known == name);

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use metrics::{METRICS, Method, metric};
+use model::units::counted;
 
 use crate::ceiling;
 use crate::checks;
 use crate::summary::{CellSummary, Summary};
 use crate::tally::Tally;
-use crate::text::{runs, shown_metrics};
+use crate::text::shown_metrics;
 use model::study::phrase;
 
 /// One thing to know: what it is about, and the words.
@@ -35,7 +36,7 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     left_out(summary).into_iter().for_each(|words| add("left out: ", words));
     if !summary.incomplete.is_empty() {
         let planned = summary.blocks as usize * summary.cells.len();
-        add("missing: ", format!("{} of {planned} planned", runs(summary.incomplete.len())));
+        add("missing: ", format!("{} of {planned} planned", counted(summary.incomplete.len(), "run")));
     }
     found
 }
@@ -72,8 +73,8 @@ fn true_of_runs(summary: &Summary) -> Vec<String> {
         }
     }
     let sentence = |(text, cells, count): (&str, Vec<&str>, usize)| match &cells[..] {
-        [] => format!("{text} ({})", runs(count)),
-        cells => format!("{}: {text} ({})", of_cells(summary, cells), runs(count)),
+        [] => format!("{text} ({})", counted(count, "run")),
+        cells => format!("{}: {text} ({})", of_cells(summary, cells), counted(count, "run")),
     };
     groups.into_iter().map(sentence).collect()
 }
@@ -152,7 +153,7 @@ fn left_out(summary: &Summary) -> Vec<String> {
     let mut sentences: Vec<String> = groups.iter().take(NAMED).map(sentence).collect();
     if let Some(more) = groups.len().checked_sub(NAMED).filter(|more| *more > 0) {
         let count: usize = groups.iter().skip(NAMED).map(|(_, (runs, _))| runs.len()).sum();
-        sentences.push(format!("{} for {more} more reasons", runs(count)));
+        sentences.push(format!("{} for {more} more reasons", counted(count, "run")));
     }
     sentences
 }

@@ -5,8 +5,10 @@ use model::event::Event;
 use model::study::UntilInterval;
 use serde_json::{Value, json};
 
+use crate::log::Log;
 use crate::number;
-use crate::summary::{CellRuns, Log, ReportError, Runs};
+use crate::sorted::{CellRuns, Runs};
+use crate::summary::ReportError;
 
 /// The widths of an execution's cells.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use metrics::{METRICS, Mark, Metric, PartRun, RunView, attribute, marks, parts};
 use model::conditions::{Conditions, Direction, Workload};
 use model::modes;
-use model::record::{EndRecord, FlowRecord, InForce, Role};
+use model::record::{EndRecord, FlowRecord, Role};
 use serde_json::{Map, Value, json};
 
+use crate::in_force::{not_in_force, of_end};
 use crate::number;
-use crate::tally::limit;
 
 /// The metrics that the text shows, where the run has them.
 const SHOWN: &[&str] = &[
@@ -216,21 +216,6 @@ fn figures(text: &mut String, run: &RunView, shown: impl Iterator<Item = &'stati
     }
 }
 
-/// Each setting that was asked of an end and is not in force there: `receiver receive_buffer_bytes: asked …, is …`.
-/// Of a part beside the first the part is named, too.
-pub fn not_in_force(run: &RunView) -> Vec<String> {
-    let of_end = |end: &EndRecord, part: &str| {
-        let name = end.role.name();
-        let found = not_as_asked(end).into_iter();
-        found.map(|setting| format!("{part}{name} {setting}")).collect::<Vec<_>>()
-    };
-    let of_part = |(index, part): (usize, &PartRun)| {
-        let name = if index == 0 { String::new() } else { format!("{}: ", part.conditions.phrase()) };
-        [&part.sender, &part.receiver].into_iter().flat_map(|end| of_end(end, &name)).collect::<Vec<_>>()
-    };
-    parts(run).iter().enumerate().flat_map(of_part).collect()
-}
-
 /// True where messages are so small that the engine's own cost is worth a look.
 fn is_small(run: &RunView) -> bool {
     let conditions = run.conditions;
@@ -251,7 +236,7 @@ pub fn single_json(run: &RunView) -> Value {
         "metrics": by_name(run),
         "attribution": attribute(run).ok().map(|attribution| attribution.method.name()),
         "weak": marks(run).iter().map(mark).collect::<Vec<_>>(),
-        "not_in_force": { "sender": not_as_asked(run.sender), "receiver": not_as_asked(run.receiver) },
+        "not_in_force": { "sender": of_end(run.sender), "receiver": of_end(run.receiver) },
         "sender": run.sender,
         "receiver": run.receiver,
     });
@@ -260,7 +245,7 @@ pub fn single_json(run: &RunView) -> Value {
             json!({
                 "conditions": part.conditions,
                 "metrics": by_name(&part.view()),
-                "not_in_force": { "sender": not_as_asked(&part.sender), "receiver": not_as_asked(&part.receiver) },
+                "not_in_force": { "sender": of_end(&part.sender), "receiver": of_end(&part.receiver) },
             })
         };
         document["parts"] = parts(run).iter().map(part).collect();
@@ -334,21 +319,4 @@ fn socket_sizes(end: &EndRecord) -> Option<String> {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("{} socket: {} bytes", end.role.name(), parts.join(", ")))
-}
-
-/// `mss_bytes: asked 1024, is 1012` for each setting that is not as asked.
-fn not_as_asked(end: &EndRecord) -> Vec<String> {
-    let differs = |setting: &&InForce| setting.asked.is_some() && setting.asked != setting.actual;
-    let sentence = |setting: &InForce| {
-        let asked = setting.asked.as_deref().unwrap_or_default();
-        let actual = setting.actual.as_deref().unwrap_or("unknown");
-        format!("{}: asked {asked}, is {actual}{}", setting.name, limit(setting))
-    };
-    let mut found: Vec<String> = end.in_force.iter().filter(differs).map(sentence).collect();
-    let bits = &end.offloads;
-    found.extend(bits.mismatched.iter().map(|bit| {
-        let word = |on: Option<&bool>| on.map_or("unknown", |on| if *on { "on" } else { "off" });
-        format!("{bit} of {}: asked {}, is {}", bits.device, word(bits.asked.get(bit)), word(bits.active.get(bit)))
-    }));
-    found
 }

@@ -1,6 +1,7 @@
 //! A summary as plain text: the paper's table, one block per metric, and what must be known to read it.
 
 use metrics::{Better, Metric, metric};
+use model::units::counted;
 
 use crate::checks;
 use crate::grid::{Lines, MetricTables, tables};
@@ -74,6 +75,12 @@ pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
     shown
 }
 
+/// The shown metrics that a used run has.
+pub fn measured(summary: &Summary) -> Vec<&'static Metric> {
+    let has = |metric: &&'static Metric| summary.cells.iter().any(|cell| cell.figure(metric.name).is_some());
+    shown_metrics(summary).into_iter().filter_map(metric).filter(has).collect()
+}
+
 fn definitions_differ(cell: &CellSummary) -> bool {
     let (Some(received), Some(sent)) = (cell.figure(RECEIVE_DEMAND), cell.figure(RECEIVE_DEMAND_BY_SENT)) else {
         return false;
@@ -127,9 +134,9 @@ fn runs_per_cell(summary: &Summary) -> String {
         .map(|cell| format!("{}: {}", cell.name(), cell.runs))
         .collect();
     match less.len() {
-        0 => format!("{} per cell", runs(most)),
-        count if count <= NAMED => format!("{} per cell, but {}", runs(most), less.join("; ")),
-        _ => format!("{least} to {} per cell", runs(most)),
+        0 => format!("{} per cell", counted(most, "run")),
+        count if count <= NAMED => format!("{} per cell, but {}", counted(most, "run"), less.join("; ")),
+        _ => format!("{least} to {} per cell", counted(most, "run")),
     }
 }
 
@@ -143,10 +150,6 @@ fn statements(page: &mut Page, summary: &Summary) {
     for line in checks::lines(&summary.checks) {
         page.paragraph(&line.mark, &line.words);
     }
-}
-
-pub(crate) fn runs(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "run" } else { "runs" })
 }
 
 /// Bold words where there are colours, broken at the width.

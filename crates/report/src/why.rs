@@ -7,7 +7,9 @@ use model::study::{Label, phrase};
 use model::topology::show_limit;
 use serde_json::{Value, json};
 
-use crate::summary::{CellSummary, ImprovementSummary, Summary};
+use crate::improvement::ImprovementSummary;
+use crate::json::levels_json;
+use crate::summary::{CellSummary, Summary};
 
 /// The figure that falls.
 const FIGURE: &str = "throughput_mbps";
@@ -167,10 +169,8 @@ impl Why {
     pub(crate) fn json(&self) -> Value {
         let fall = |fall: &Fall| {
             let [drops, again, window] = fall.evidence;
-            let levels: serde_json::Map<String, Value> =
-                fall.levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect();
             json!({
-                "levels": levels,
+                "levels": levels_json(&fall.levels),
                 "limit": fall.limit.map(show_limit),
                 "from_mbps": fall.mbps[0],
                 "to_mbps": fall.mbps[1],

@@ -81,7 +81,7 @@ fn runs_whose_conditions_were_not_in_force_are_left_out() {
     let document = json(&events);
     let mut reasons: Vec<(u64, &str)> = document["excluded"].as_array().unwrap().iter().map(reason).collect();
     reasons.sort_unstable();
-    assert_eq!(reasons[0], (0, "sender veth: tx-tcp-segmentation asked on, active off"));
+    assert_eq!(reasons[0], (0, "sender veth: tx-tcp-segmentation asked on, in force off"));
     assert_eq!(reasons[1], (1, "user data per segment: asked 1024 bytes, in force 1012"));
     assert!(reasons[2].1.starts_with("nothing received in the measured window (522240000"), "{reasons:?}");
     let runs: Vec<_> = document["cells"].as_array().unwrap().iter().map(|cell| cell["runs"].as_u64()).collect();

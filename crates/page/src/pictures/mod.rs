@@ -22,7 +22,7 @@ use plotly::layout::{Axis, AxisType, Legend, Margin};
 use plotly::{Layout, Plot};
 use report::compare::Comparison;
 use report::frame::{Execution, Table, csv};
-use report::{CellSummary, shown_metrics};
+use report::{CellSummary, LOGARITHMIC};
 use serde_json::Value;
 
 use narrow::narrowed;
@@ -125,9 +125,6 @@ fn points(lines: usize, least: usize) -> usize {
     (ALL_POINTS / lines.max(1)).clamp(least, POINTS)
 }
 
-/// From this ratio of the largest to the smallest value on an axis is logarithmic.
-const LOGARITHMIC: f64 = 8.0;
-
 /// Words that mean themselves in plotly, which reads a few tags of HTML.
 pub(crate) fn label(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
@@ -199,8 +196,7 @@ fn named(metric: &Metric) -> String {
 
 /// The shown metrics that a used run has.
 fn measured(execution: &Execution) -> Vec<&'static Metric> {
-    let has = |metric: &&'static Metric| execution.summary.cells.iter().any(|cell| cell.figure(metric.name).is_some());
-    shown_metrics(&execution.summary).into_iter().filter_map(metrics::metric).filter(has).collect()
+    report::measured(&execution.summary)
 }
 
 /// Each cell's name with its used runs that have the metric: number of the run from 1, and value; in the order of runs.

@@ -7,7 +7,7 @@ use model::study::check::{Along, Figure, Levels, SATURATED};
 use stats::{Interval, Side, estimate_interval};
 use theory::{Counted, Framing, Transport};
 
-use crate::summary::CellRuns;
+use crate::sorted::CellRuns;
 
 /// One comparison: the cells that it needs, in the order of the figure's medians, at levels of the factors that the figure does
 /// not name.

@@ -6,7 +6,7 @@ mod told;
 use model::study::check::{Check, Claim, Levels};
 use stats::Interval;
 
-use crate::summary::CellRuns;
+use crate::sorted::CellRuns;
 use figure::Comparison;
 
 pub use told::claim_sentence;

@@ -1,10 +1,12 @@
 //! Statements as lines for people and as JSON for programs.
 
 use model::study;
-use model::study::check::{Along, Claim, Figure, Levels};
+use model::study::check::{Along, Claim, Figure};
+use model::units::counted;
 use serde_json::{Map, Value, json};
 
 use super::{CheckSummary, ClaimSummary, ENOUGH_RUNS};
+use crate::json::levels_json;
 use crate::number;
 
 /// One line: a mark that further lines stand in under, and the words.
@@ -40,7 +42,7 @@ pub fn claim_sentence(claim: &ClaimSummary) -> String {
     };
     let why = match claim.runs {
         _ if claim.interval.is_none() => String::new(),
-        runs if runs < ENOUGH_RUNS => format!(" (too few: {})", crate::text::runs(runs)),
+        runs if runs < ENOUGH_RUNS => format!(" (too few: {})", counted(runs, "run")),
         _ => String::new(),
     };
     let figure = phrase(&claim.claim.figure);
@@ -107,8 +109,4 @@ fn claim(told: &ClaimSummary) -> Value {
     let known = numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), json!(number?))));
     entry.extend(known);
     Value::Object(entry)
-}
-
-fn levels_json(levels: &Levels) -> Value {
-    Value::Object(levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect())
 }

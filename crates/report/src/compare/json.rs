@@ -1,16 +1,16 @@
 //! A comparison as JSON.
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::{Change, Comparison, Pairing, Shift};
+use crate::json::levels_json;
 
 /// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `host_differences`,
 /// `setting_differences`, `run_remarks`, `cells` with `levels` and `changes`,
 /// `unmatched`. What has no value has no key.
 pub fn comparison_json(comparison: &Comparison) -> Json {
     let cells = comparison.cells.iter().map(|cell| {
-        let levels: Map<String, Json> =
-            cell.levels.iter().map(|(factor, label)| (factor.clone(), json!(label))).collect();
+        let levels = levels_json(&cell.levels);
         json!({ "levels": levels, "changes": cell.changes.iter().map(entry).collect::<Vec<_>>() })
     });
     let unmatched = comparison.unmatched.iter();

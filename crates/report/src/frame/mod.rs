@@ -20,7 +20,7 @@ pub use intervals::{Stretch, stretches};
 pub use markdown::{escape as escape_markdown, markdown};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};
-pub use runs::{first_columns_of_a_run, runs_table};
+pub use runs::runs_table;
 
 /// An execution with what it is called.
 #[derive(Clone, Debug)]

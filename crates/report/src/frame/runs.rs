@@ -10,15 +10,10 @@ use super::{Execution, Table, Value, factors, levels};
 const HEAD: [&str; 5] = ["execution", "study", "run", "block", "cell"];
 const STATE: [&str; 4] = ["status", "reason", "began_at", "attribution"];
 
-/// The names of the columns that every table of runs has.
-pub fn first_columns_of_a_run() -> impl Iterator<Item = &'static str> {
-    HEAD.into_iter().chain(STATE)
-}
-
 /// Every planned run of the executions, in order: where it belongs, its levels, what became of it, and every metric that one
 /// of the runs has, under the metric's name. Runs, blocks and cells are numbered from 1, as for people.
 pub fn runs_table(executions: &[Execution]) -> Table {
-    let taken = |name: &str| first_columns_of_a_run().any(|known| known == name) || metrics::metric(name).is_some();
+    let taken = |name: &str| HEAD.iter().chain(&STATE).any(|known| *known == name) || metrics::metric(name).is_some();
     let factors = factors(executions, &taken);
     let metrics = present(executions);
     let names = HEAD.into_iter().chain(factors.iter().map(|(_, column)| column.as_str())).chain(STATE);

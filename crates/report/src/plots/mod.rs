@@ -5,11 +5,9 @@ mod canvas;
 mod curve;
 mod spread;
 
-use metrics::Metric;
-
 use crate::along::numeric_factor;
 use crate::summary::{CellSummary, Summary};
-use crate::text::{TextOptions, shown_metrics};
+use crate::text::{TextOptions, measured};
 
 /// Which plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +23,13 @@ pub enum Plots {
 }
 
 /// From this ratio of the largest to the smallest value on an axis is logarithmic.
-const LOGARITHMIC: f64 = 8.0;
+pub const LOGARITHMIC: f64 = 8.0;
 
 /// The plots as lines of text, at most as wide as `options` say; empty where there is no more than one run.
 ///
 /// A line of cells has one colour in all of them. Names and letters say the same without colours.
 pub fn plots(summary: &Summary, which: Plots, options: TextOptions) -> String {
-    let has = |metric: &&'static Metric| summary.cells.iter().any(|cell| cell.figure(metric.name).is_some());
-    let measured: Vec<_> = shown_metrics(summary).into_iter().filter_map(metrics::metric).filter(has).collect();
+    let measured = measured(summary);
     let curves = if which == Plots::Short { 1 } else { measured.len() };
     let mut parts = Vec::new();
     if which != Plots::Curve {

@@ -1,0 +1,99 @@
+//! What was asked of the ends of a run and is not in force.
+
+use metrics::{PartRun, RunView, parts};
+use model::record::{EndRecord, InForce, OffloadsInForce};
+
+/// Each setting that was asked of an end and is not in force there, in any part:
+/// `receiver: receive_buffer_bytes asked 4194304, in force 212992`. Of a part beside the first the part is named, too.
+pub fn not_in_force(run: &RunView) -> Vec<String> {
+    of_parts(run, |part| {
+        let of_end = |end: &EndRecord| {
+            let name = end.role.name();
+            of_end(end).into_iter().map(move |sentence| format!("{name}: {sentence}"))
+        };
+        of_end(&part.sender).chain(of_end(&part.receiver)).collect()
+    })
+}
+
+/// A sentence for each part that asked for a size of segments which could not be read back.
+pub(crate) fn unread_segments(run: &RunView) -> Vec<String> {
+    of_parts(run, |part| {
+        let segment = part.sender.tcp_info.as_ref().and_then(|info| info.snd_mss_bytes);
+        let asked = part.conditions.segment_bytes().filter(|_| segment.is_none());
+        let sentence = |asked| format!("sender: user data per segment asked {asked} bytes, could not be read back");
+        asked.map(sentence).into_iter().collect()
+    })
+}
+
+/// What is to be said of each part, those beside the first with their names.
+fn of_parts(run: &RunView, of: impl Fn(&PartRun) -> Vec<String>) -> Vec<String> {
+    let named = |(index, part): (usize, &PartRun)| {
+        let name = if index == 0 { String::new() } else { format!("{}: ", part.conditions.phrase()) };
+        of(part).into_iter().map(|sentence| format!("{name}{sentence}")).collect::<Vec<_>>()
+    };
+    parts(run).iter().enumerate().flat_map(named).collect()
+}
+
+/// `mss_bytes asked 1024, in force 1012` for each setting of an end that is not as asked.
+pub(crate) fn of_end(end: &EndRecord) -> Vec<String> {
+    end.in_force.iter().filter_map(of_setting).chain(of_offloads(&end.offloads)).collect()
+}
+
+fn of_setting(setting: &InForce) -> Option<String> {
+    let (name, asked) = (&setting.name, setting.asked.as_ref()?);
+    match &setting.actual {
+        None => Some(format!("{name} asked {asked}, could not be read back")),
+        Some(actual) if asked == actual => None,
+        Some(actual) => Some(format!("{name} asked {asked}, in force {actual}{}", limit(setting))),
+    }
+}
+
+/// `veth: rx-gro asked on, in force off`.
+pub(crate) fn of_offloads(offloads: &OffloadsInForce) -> impl Iterator<Item = String> {
+    let word = |state: Option<&bool>| match state {
+        Some(true) => "on",
+        Some(false) => "off",
+        None => "unknown",
+    };
+    offloads.mismatched.iter().map(move |bit| {
+        let (asked, active) = (word(offloads.asked.get(bit)), word(offloads.active.get(bit)));
+        format!("{}: {bit} asked {asked}, in force {active}", offloads.device)
+    })
+}
+
+/// Which limit cut a socket buffer down (socket(7)), in brackets after a space; nothing where none did.
+fn limit(setting: &InForce) -> String {
+    let limit = match setting.name.as_str() {
+        "send_buffer_bytes" => "net.core.wmem_max",
+        "receive_buffer_bytes" => "net.core.rmem_max",
+        _ => return String::new(),
+    };
+    let number = |text: &Option<String>| text.as_deref()?.parse::<u64>().ok();
+    let cut = number(&setting.actual).zip(number(&setting.asked)).is_some_and(|(actual, asked)| actual < asked);
+    if cut { format!(" (limit: {limit})") } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_as_asked_when_all_of_it_was_granted() {
+        let setting = |asked: &str, actual: &str| InForce {
+            name: "receive_buffer_bytes".into(),
+            asked: Some(asked.into()),
+            actual: Some(actual.into()),
+        };
+        assert_eq!(of_setting(&setting("4194304", "4194304")), None);
+        let clamped = "receive_buffer_bytes asked 4194304, in force 212992 (limit: net.core.rmem_max)";
+        assert_eq!(of_setting(&setting("4194304", "212992")).unwrap(), clamped);
+        // The kernel's least size, which happens to be twice what was asked.
+        assert_eq!(of_setting(&setting("576", "1152")).unwrap(), "receive_buffer_bytes asked 576, in force 1152");
+    }
+
+    #[test]
+    fn a_setting_that_nobody_asked_for_is_no_news() {
+        let setting = InForce { name: "send_buffer_bytes".into(), asked: None, actual: Some("16384".into()) };
+        assert_eq!(of_setting(&setting), None);
+    }
+}
