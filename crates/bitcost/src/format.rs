@@ -216,6 +216,9 @@ fn json(executions: &[Execution], threshold: f64) -> String {
         if let Some(comparison) = of_study(execution, threshold) {
             document["comparison"] = comparison_json(&comparison);
         }
+        if let Some(runs) = report::imported_json(execution.events) {
+            document["imported_runs"] = runs;
+        }
         document
     };
     match executions {

@@ -132,3 +132,27 @@ fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("\"timesecs\""));
 }
+
+#[test]
+fn what_files_say_beside_figures_is_in_the_json() {
+    let place = tempfile::tempdir().unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures/iperf3/iperf3-settings.json");
+    let imported = bitcost(&["import", file, "--out", place.path().to_str().unwrap()]);
+    assert_eq!(imported.status.code(), Some(0), "{}", said(&imported));
+    let folder = String::from_utf8(imported.stdout).unwrap();
+    let shown = bitcost(&["show", folder.trim(), "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let runs = document["imported_runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(
+        (&runs[0]["run"], &runs[0]["tool"], &runs[0]["tool_version"]),
+        (&0.into(), &"iperf3".into(), &"3.12".into())
+    );
+    assert_eq!(runs[0]["facts"]["sndbuf_actual"], "131072");
+    assert!(
+        runs[0]["facts"]["mean_rtt_us"].is_string() && runs[0]["facts"]["cpu_host_total_pct_of_one_cpu"].is_string()
+    );
+    assert_eq!(runs[0]["levels"]["socket_buffer_bytes"], 65_536);
+    let own = bitcost(&["show", LOG, "--json"]);
+    assert!(!String::from_utf8(own.stdout).unwrap().contains("imported_runs"));
+}

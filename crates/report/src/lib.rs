@@ -11,6 +11,7 @@ mod course;
 mod exclude;
 pub mod frame;
 mod grid;
+mod imported;
 mod improvement;
 mod in_force;
 mod json;
@@ -38,6 +39,7 @@ pub use checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS, Verdict, claim_sentenc
 pub use course::Course;
 pub use exclude::nothing_measured;
 pub use grid::{COLUMNS, Lines, MetricTables, tables};
+pub use imported::imported_json;
 pub use improvement::ImprovementSummary;
 pub use in_force::not_in_force;
 pub use json::{json, json_text};

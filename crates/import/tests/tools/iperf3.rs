@@ -92,3 +92,26 @@ fn the_whole_document_after_its_events_is_the_same_run() {
     assert_eq!(both, read("x", whole.as_bytes()).expect("a document"));
     assert_eq!(events[0].run.figures, both[0].run.figures);
 }
+
+/// Made by iperf3 3.18 (Debian 13) and, with the whole document after the events, 3.22.
+#[test]
+fn streams_and_documents_of_newer_versions() {
+    let stream = one("iperf3/iperf3-stream.jsonl");
+    assert_eq!(stream.run.tool_version.as_deref(), Some("3.18"));
+    assert!(figure(&stream, "throughput_mbps") > 1000.0 && has(&stream, "retransmits") && stream.error.is_none());
+    assert!(stream.run.intervals.len() >= 2 && stream.run.intervals[0].figures.contains_key("rtt_us"));
+    assert_eq!((word(&stream, "direction"), word(&stream, "protocol")), ("forward".into(), "tcp".into()));
+    let udp = one("iperf3/iperf3-stream-udp.jsonl");
+    assert!((figure(&udp, "throughput_mbps") - 50.0).abs() < 2.0 && has(&udp, "loss_pct"), "{udp:?}");
+    assert_eq!(word(&udp, "direction"), "reverse");
+    let whole = one("iperf3/iperf3-stream-whole.jsonl");
+    assert_eq!(whole.run.tool_version.as_deref(), Some("3.22"));
+    assert!(figure(&whole, "throughput_mbps") > 1000.0 && whole.run.notes.is_empty(), "{whole:?}");
+    for name in ["iperf3/iperf3-stream-bidir.jsonl", "iperf3/iperf3-3.18-bidir.json"] {
+        let both = one(name);
+        assert_eq!(word(&both, "direction"), "both", "{name}");
+        assert!(figure(&both, "throughput_mbps") > 0.0 && figure(&both, "beside_throughput_mbps") > 0.0, "{name}");
+    }
+    let tcp = one("iperf3/iperf3-3.18-tcp.json");
+    assert_eq!((word(&tcp, "congestion_control"), number(&tcp, "flows")), ("reno".into(), 2));
+}
