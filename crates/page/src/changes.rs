@@ -1,5 +1,6 @@
 //! What changed from one execution to another, or between the two settings that a study compares.
 
+use report::Lines;
 use report::compare::{
     Comparison, across, compared_metrics, comparison_lines, comparison_method, comparison_remarks, comparison_tally,
     comparison_unmatched,
@@ -43,15 +44,26 @@ pub(crate) fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usiz
     page.element("p", "answer", &format!("{}.", comparison_tally(comparison)));
     page.element("p", "fine", &comparison_method(comparison));
     remarks(page, comparison);
-    let lines = comparison_lines(comparison);
+    let lines = for_a_page(comparison_lines(comparison));
     let rows = lines.rows.len();
     page.raw(if rows > UNFOLDED { "<details><summary>" } else { "<details open><summary>" });
     page.text(&format!("{rows} changes")).raw("</summary>\n");
+    page.raw("<div class=\"changes\">\n");
     section::table(page, "", &format!("Changes from {old} to {new}"), &lines);
-    page.raw("</details>\n</section>\n");
+    page.raw("</div>\n</details>\n</section>\n");
     let pictures: Vec<Picture> = pictures::of_changes(comparison, *drawn);
     *drawn += pictures.len();
     section::pictures(page, &pictures);
+}
+
+/// The last two columns, the change and its verdict, behind the names: there they are seen on a narrow screen too.
+fn for_a_page(lines: Lines) -> Lines {
+    let order = |row: Vec<String>| -> Vec<String> {
+        let (names, last) = (2.min(row.len()), row.len().saturating_sub(2));
+        [&row[..names], &row[last..], &row[names..last]].concat()
+    };
+    let rows = lines.rows.into_iter().map(|(paper, row)| (paper, order(row))).collect();
+    Lines { header: order(lines.header), rows }
 }
 
 fn remarks(page: &mut Html, comparison: &Comparison) {

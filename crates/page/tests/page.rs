@@ -382,6 +382,35 @@ fn executions_without_a_common_cell_are_chapters_alone() {
     assert!(!of(executions.collect()).contains("What changed"));
 }
 
+/// Retransmits appear from nowhere with one size, and its throughput is not measured any more.
+#[test]
+fn what_has_no_ratio_is_drawn_in_its_unit_and_what_is_missing_is_a_row() {
+    let with = |retransmits: f64, is_measured: bool| {
+        let runs = (0..20_i64).map(|number| {
+            let mut run = run(1024 << (number % 2), 1000.0 + number as f64 / 10.0);
+            if number % 2 == 1 {
+                run.run.figures.insert("retransmits".into(), retransmits * (10.0 + number as f64 / 100.0));
+                run.run.figures.retain(|name, _| is_measured || name != "throughput_mbps");
+            }
+            run
+        });
+        log(runs.collect(), "sizes")
+    };
+    let logs = [with(0.0, true), with(1.0, false)];
+    let executions = logs.iter().zip(["before", "after"]).map(|(events, name)| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution { name: name.into(), events, summary }
+    });
+    let html = of(executions.collect());
+    assert!(html.contains("<td>-</td><td>missing</td>"), "the change, and its verdict");
+    assert!(html.contains("difference-retransmits"), "a picture in its own unit");
+    let points = plot(&html, 1)["data"].as_array().expect("points").clone();
+    let [retransmits] = &points[..] else { panic!("one verdict: {points:?}") };
+    assert_eq!((&retransmits["name"], &retransmits["y"]), (&"worse".into(), &serde_json::json!(["2048"])));
+    let change = retransmits["x"][0].as_f64().expect("a number");
+    assert!((change - 10.1).abs() < 0.1, "{change}");
+}
+
 #[test]
 fn what_a_study_compares_itself_stands_in_its_chapter() {
     let html = rendered(&brands(), |summary| {

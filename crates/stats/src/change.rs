@@ -4,6 +4,9 @@
 //! shape: two modes, outliers. Of few values ranks bound a shift poorly, and where counts are unequal they trust the larger side's
 //! spread; there the interval is Student's about the shift, each side with its own spread (Welch 1947).
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::bootstrap::Interval;
@@ -89,10 +92,16 @@ pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Interval> {
     interval(differences, rank, scale, || welch(&old, &new))
 }
 
+/// The ranks that were counted already: of many sides with as many values each they are the same.
+static COUNTED: Mutex<BTreeMap<(usize, usize), Option<usize>>> = Mutex::new(BTreeMap::new());
+
 /// The rank that bounds the shift between so many values and so many.
 fn rank_of(old: usize, new: usize) -> Option<usize> {
-    let ways = (1..=old).map(|i| (new as f64 + i as f64) / i as f64).product();
-    rank_within(&rank_sums(old, new), ways, MISSES)
+    let count = || {
+        let ways = (1..=old).map(|i| (new as f64 + i as f64) / i as f64).product();
+        rank_within(&rank_sums(old, new), ways, MISSES)
+    };
+    *COUNTED.lock().unwrap_or_else(PoisonError::into_inner).entry((old, new)).or_insert_with(count)
 }
 
 /// The middle of the shifts, between those of this rank from below and from above; where there is no rank, as far to both sides as

@@ -6,7 +6,7 @@ use super::{Change, Comparison, Pairing, Shift};
 use crate::json::levels_json;
 
 /// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `host_differences`,
-/// `setting_differences`, `run_remarks`, `cells` with `levels` and `changes`,
+/// `setting_differences`, `known_to_one_side`, `run_remarks`, `cells` with `levels` and `changes`,
 /// `unmatched`. What has no value has no key.
 pub fn comparison_json(comparison: &Comparison) -> Json {
     let cells = comparison.cells.iter().map(|cell| {
@@ -14,7 +14,13 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
         json!({ "levels": levels, "changes": cell.changes.iter().map(entry).collect::<Vec<_>>() })
     });
     let unmatched = comparison.unmatched.iter();
-    let unmatched = unmatched.map(|only| json!({ "cell": only.cell, "only_in": comparison.side(only.is_old) }));
+    let unmatched = unmatched.map(|only| {
+        let mut entry = json!({ "cell": only.cell, "only_in": comparison.side(only.is_old) });
+        if let Some(why) = &only.why {
+            entry["why"] = json!(why);
+        }
+        entry
+    });
     json!({
         "old": comparison.names.0,
         "new": comparison.names.1,
@@ -22,6 +28,7 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
         "threshold_pct": comparison.threshold_pct,
         "host_differences": comparison.host_differences,
         "setting_differences": comparison.setting_differences,
+        "known_to_one_side": comparison.known_to_one,
         "run_remarks": comparison.run_remarks,
         "cells": cells.collect::<Vec<_>>(),
         "unmatched": unmatched.collect::<Vec<_>>(),
