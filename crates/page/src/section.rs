@@ -15,6 +15,9 @@ pub(crate) fn answer(page: &mut Html, execution: &Execution) {
     page.raw("<p class=\"answer\">").text(&sentences(&execution.summary).join(" ")).raw("</p>\n</section>\n");
 }
 
+/// Rows up to which a table is unfolded.
+const UNFOLDED: usize = 60;
+
 pub(crate) fn tables(page: &mut Html, execution: &Execution) {
     page.raw("<section>\n").element("h2", "", "Table");
     for line in head(&execution.summary).iter().skip(1) {
@@ -24,7 +27,14 @@ pub(crate) fn tables(page: &mut Html, execution: &Execution) {
         page.element("h3", "", &tables.title);
         for (place, lines) in &tables.tables {
             let caption = place.as_deref().unwrap_or("");
+            let rows = lines.rows.len();
+            if rows > UNFOLDED {
+                page.raw(&format!("<details><summary>{rows} rows</summary>\n"));
+            }
             table(page, caption, format!("{} {caption}", tables.title).trim(), lines);
+            if rows > UNFOLDED {
+                page.raw("</details>\n");
+            }
         }
     }
     spreads::section(page, &execution.summary);

@@ -146,6 +146,11 @@ fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
         let many = (0..3000).map(|n| run(64 + n % cells * 16, 1000.0 + (n * 37 % 101) as f64));
         let html = render(&log(many.collect(), "many"));
         assert!(html.len() < 10 << 20, "{} bytes of {cells} cells", html.len());
+        let legend = plot(&html, 0)["layout"]["showlegend"].as_bool();
+        assert_eq!(
+            (legend, html.contains("rows</summary>")),
+            if cells > 60 { (Some(false), true) } else { (None, false) }
+        );
         for file in files(&html) {
             let rows = file["text"].as_str().expect("rows").lines().count();
             assert!(rows <= 2001, "{rows} rows in {}", file["file"]);

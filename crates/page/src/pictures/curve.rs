@@ -10,7 +10,7 @@ use report::frame::{Execution, Table};
 use report::{ALONE, lines_along, numeric_factor};
 
 use super::point::{Point, ranges};
-use super::{Drawn, HEIGHT, Wanted, along, bars, bars_caption, document, label, layout, limits, measured, named};
+use super::{Drawn, HEIGHT, Wanted, along, bars, bars_caption, document, label, layout_of, limits, measured, named};
 
 pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let Some(factor) = numeric_factor(&execution.summary) else { return Vec::new() };
@@ -66,7 +66,11 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
         all_y.extend(limit.points.iter().map(|(_, mbps)| *mbps));
         numbers.rows.extend(limit.rows());
     }
-    plot.set_layout(layout().x_axis(sizes(factor, wanted.x, all_x)).y_axis(along(&named(metric), wanted.y, &all_y)));
+    plot.set_layout(layout_of(lines.len()).x_axis(sizes(factor, wanted.x, all_x)).y_axis(along(
+        &named(metric),
+        wanted.y,
+        &all_y,
+    )));
     let drawn = lines.iter().flat_map(|(_, cells)| cells.iter().map(|(_, cell)| *cell)).filter(|cell| cell.runs > 0);
     let bars = match wanted.bars {
         Bars::Interval => bars_caption(drawn),

@@ -189,6 +189,14 @@ fn layout() -> Layout {
     Layout::new().legend(below()).margin(Margin::new().top(20).right(20)).auto_size(true)
 }
 
+/// Lines or clouds that a legend names at most; of more the pointer tells which one it is at.
+const LEGEND: usize = 40;
+
+/// The layout of a picture of so many lines or clouds.
+fn layout_of(lines: usize) -> Layout {
+    if lines > LEGEND { layout().show_legend(false) } else { layout() }
+}
+
 /// What stands at an axis: the unit; the picture's title says the rest.
 fn named(metric: &Metric) -> String {
     if metric.unit.is_empty() { metric.title.to_owned() } else { metric.unit.to_owned() }

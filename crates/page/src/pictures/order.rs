@@ -7,7 +7,7 @@ use plotly::{Plot, Scatter};
 use report::Status;
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout, measured, named, note, points, scaled};
+use super::{Drawn, HEIGHT, Wanted, axis, by_cell, label, layout_of, measured, named, note, points, scaled};
 use crate::evenly;
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
@@ -26,7 +26,8 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
         left_out.extend(run.value(metric).map(|value| (run.run + 1, value)));
     }
     let cells = by_cell(execution, metric);
-    let most = points(cells.len() + usize::from(!left_out.is_empty()), DOTS);
+    let clouds = cells.len() + usize::from(!left_out.is_empty());
+    let most = points(clouds, DOTS);
     let cells = cells.into_iter().map(|(cell, values)| (cell.name(), "used", values));
     let crosses = (!left_out.is_empty()).then(|| ("left out".to_owned(), "left_out", left_out));
     for (name, status, values) in cells.chain(crosses) {
@@ -41,7 +42,7 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
         let trace = Scatter::<u32, f64>::new(x, y).name(label(&name)).mode(Mode::Markers);
         plot.add_trace(if status == "used" { trace } else { trace.marker(Marker::new().symbol(MarkerSymbol::X)) });
     }
-    plot.set_layout(layout().x_axis(axis("run")).y_axis(scaled(&named(metric), &values_of_all)));
+    plot.set_layout(layout_of(clouds).x_axis(axis("run")).y_axis(scaled(&named(metric), &values_of_all)));
     Drawn {
         file: format!("order-{}", metric.name),
         title: format!("{} in the order of runs.", metric.title),

@@ -6,7 +6,7 @@ use plotly::common::Mode;
 use plotly::{Plot, Scatter};
 use report::frame::{Execution, Table, Value};
 
-use super::{Drawn, HEIGHT, Wanted, axis, by_cell, is_spread, label, layout, measured, named, points, scaled};
+use super::{Drawn, HEIGHT, Wanted, axis, by_cell, is_spread, label, layout_of, measured, named, points, scaled};
 
 /// Percentiles of which a line is made where there are more runs: at most, and of very many lines at least.
 const STEPS: (usize, usize) = (200, 11);
@@ -21,7 +21,8 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
     let mut numbers = Table::new(["cell", "percentile", metric.name]);
     let (mut all, mut values_of_all) = (0, Vec::new());
     let cells = by_cell(execution, metric);
-    let steps = points(cells.len(), STEPS.1).min(STEPS.0);
+    let lines = cells.len();
+    let steps = points(lines, STEPS.1).min(STEPS.0);
     for (cell, values) in cells {
         let mut values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
         values.sort_by(f64::total_cmp);
@@ -36,7 +37,7 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
         plot.add_trace(Scatter::<f64, f64>::new(x, y).name(label(&cell.name())).mode(mode));
     }
     let x = axis("percentile of the runs").range(vec![-2, 102]);
-    plot.set_layout(layout().x_axis(x).y_axis(scaled(&named(metric), &values_of_all)));
+    plot.set_layout(layout_of(lines).x_axis(x).y_axis(scaled(&named(metric), &values_of_all)));
     Drawn {
         file: format!("percentiles-{}", metric.name),
         title: format!("{} at every percentile.", metric.title),
