@@ -122,12 +122,12 @@ pub fn no_cost_model<'a>(
 ) -> Option<String> {
     let sizes: BTreeSet<u64> =
         runs.into_iter().filter_map(|run| Some(run.message_size_bytes.or(run.segment_size_bytes)? as u64)).collect();
-    (found.is_empty() && sizes.len() > 1).then(|| {
-        format!(
-            "no cost model: it needs {SIZES_MIN} sizes or more of which time or CPU is known; here: {}",
-            sizes.len()
-        )
-    })
+    let needs = format!("no cost model: it needs {SIZES_MIN} sizes or more of which time or CPU is known");
+    match sizes.len() {
+        count if !found.is_empty() || count < 2 => None,
+        count if count < SIZES_MIN => Some(format!("{needs}; here: {count}")),
+        count => Some(format!("{needs}, and that differ in nothing else; of these {count} there are not as many")),
+    }
 }
 
 fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Option<CostModel> {

@@ -126,6 +126,9 @@ fn of_two_sizes_the_page_says_why_there_is_no_cost_model() {
     let two = html(&log(sizes(&[64, 1024], 2)), Some(&[PictureKind::Cost]));
     assert!(captions(&two).is_empty());
     assert!(two.contains("no cost model: it needs 3 sizes or more of which time or CPU is known; here: 2"));
+    let lossy = |size: i64| (0..2).map(move |_| run(size, &[("loss_pct", 1.0)]));
+    let unknown = html(&log([64, 128, 512, 1024].into_iter().flat_map(lossy).collect()), None);
+    assert!(unknown.contains("and that differ in nothing else; of these 4 there are not as many"));
     assert!(!html(&log(sizes(&[64], 2)), None).contains("no cost model"), "nobody looks for one");
 }
 
