@@ -159,3 +159,16 @@ fn files_match_our_own_cells_by_their_settings() {
         within(&execution("files", &files), &Side(vec![size(1024)]), &Side(vec![size(8192)]), &throughput(), 3.0);
     assert_eq!((apart.pairing, apart.cells[0].changes[0].is_paired), (Pairing::Apart, false));
 }
+
+#[test]
+fn of_many_cells_of_one_side_the_rest_is_counted() {
+    let sizes = |from: i64| (from..from + 40).map(|bytes| vec![size(bytes)]).collect::<Vec<_>>();
+    let (old, new) = (imported(&sizes(1), &[]), imported(&sizes(20), &[]));
+    let found = across(&execution("old", &old), &execution("new", &new), &throughput(), 3.0);
+    assert_eq!((found.cells.len(), found.lost_cells()), (21, 19));
+    let far = imported(&sizes(100), &[]);
+    let found = across(&execution("old", &old), &execution("far", &far), &throughput(), 3.0);
+    let text = comparison_text(&found, None);
+    assert!(found.lost_cells() == 40 && text.contains("- only in old: 10 more cells\n"), "{text}");
+    assert!(text.contains("- only in far: 10 more cells\n"), "{text}");
+}

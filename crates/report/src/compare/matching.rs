@@ -13,6 +13,9 @@ use crate::frame::Execution;
 /// Cells that are named where a cell could be several.
 const NAMED: usize = 3;
 
+/// Cells of a side without a partner of which it is said why; of more the reasons are the same ones.
+const TOLD_WHY: usize = 50;
+
 /// What is known of a cell, by the names of factors.
 type Known = BTreeMap<String, String>;
 
@@ -30,8 +33,7 @@ pub(super) struct Matched {
 pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
     let with_settings = is_imported(old) || is_imported(new);
     let (olds, news) = (known(old, with_settings), known(new, with_settings));
-    let of_old: Vec<Vec<usize>> = olds.iter().map(|cell| agreeing(cell, &news)).collect();
-    let of_new: Vec<Vec<usize>> = news.iter().map(|cell| agreeing(cell, &olds)).collect();
+    let (of_old, of_new) = (agreeing(&olds, &news), agreeing(&news, &olds));
     let partner = |candidates: &[usize], back: &[Vec<usize>]| match candidates {
         [only] if back[*only].len() == 1 => Some(*only),
         _ => None,
@@ -40,12 +42,17 @@ pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
     for (cell, candidates) in of_old.iter().enumerate() {
         match partner(candidates, &of_new) {
             Some(other) => found.pairs.push((cell, other)),
-            None => found.unmatched.push(alone((old, cell), true, new, candidates, (&olds[cell], &news))),
+            None => {
+                let others = if found.unmatched.len() < TOLD_WHY { &news[..] } else { &[] };
+                found.unmatched.push(alone((old, cell), true, new, candidates, (&olds[cell], others)));
+            }
         }
     }
+    let of_old_side = found.unmatched.len();
     for (cell, candidates) in of_new.iter().enumerate() {
         if partner(candidates, &of_old).is_none() {
-            found.unmatched.push(alone((new, cell), false, old, candidates, (&news[cell], &olds)));
+            let others = if found.unmatched.len() - of_old_side < TOLD_WHY { &olds[..] } else { &[] };
+            found.unmatched.push(alone((new, cell), false, old, candidates, (&news[cell], others)));
         }
     }
     let matched = |places: fn(&(usize, usize)) -> usize, all: &[Known]| -> Vec<Known> {
@@ -94,10 +101,27 @@ fn nearest(known: &Known, others: &[Known]) -> Option<String> {
     others.iter().map(differing).min_by_key(Vec::len).map(|words| words.join(", "))
 }
 
-/// Places of the cells with no known level that is another.
-fn agreeing(cell: &Known, others: &[Known]) -> Vec<usize> {
-    let agrees = |other: &Known| cell.iter().all(|(name, here)| other.get(name).is_none_or(|there| here == there));
-    (0..others.len()).filter(|place| agrees(&others[*place])).collect()
+/// For each cell the places of the others with no known level that is another.
+fn agreeing(cells: &[Known], others: &[Known]) -> Vec<Vec<usize>> {
+    let (Some(here), Some(there)) = (same_names(cells), same_names(others)) else {
+        let agrees = |cell: &Known, other: &Known| {
+            cell.iter().all(|(name, here)| other.get(name).is_none_or(|there| here == there))
+        };
+        let places = |cell| (0..others.len()).filter(|place| agrees(cell, &others[*place])).collect();
+        return cells.iter().map(places).collect();
+    };
+    // All cells of a side know the same names: those that agree are found by the levels of the common ones.
+    let common: Vec<&String> = here.into_iter().filter(|name| there.contains(name)).collect();
+    let levels = |cell: &'_ Known| -> Vec<String> { common.iter().map(|name| cell[*name].clone()).collect() };
+    let mut places: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+    others.iter().enumerate().for_each(|(place, other)| places.entry(levels(other)).or_default().push(place));
+    cells.iter().map(|cell| places.get(&levels(cell)).cloned().unwrap_or_default()).collect()
+}
+
+/// The names that all cells know; absent where some know others, and where there are no cells.
+fn same_names(cells: &[Known]) -> Option<Vec<&String>> {
+    let first = cells.first()?;
+    cells.iter().all(|cell| cell.keys().eq(first.keys())).then(|| first.keys().collect())
 }
 
 /// `known of a alone: direction forward, flows 1 or 4`.

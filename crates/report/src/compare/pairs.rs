@@ -1,5 +1,7 @@
 //! Which cells are compared with which, and whether their blocks are the same.
 
+use std::collections::BTreeMap;
+
 use metrics::Metric;
 use model::study::Label;
 
@@ -57,12 +59,13 @@ pub fn across(old: &Execution, new: &Execution, metrics: &[&'static Metric], thr
     comparison.setting_differences = setting_differences(old, new, &matched.pairs);
     comparison.known_to_one = matched.known_to_one;
     comparison.run_remarks = [old, new].into_iter().filter_map(|side| remark(&side.name, side)).collect();
+    let (old_rows, new_rows) = (rows_by_cell(old), rows_by_cell(new));
     for (was, is) in matched.pairs {
         let mut levels = old.summary.cells[was].levels.clone();
         let further = new.summary.cells[is].levels.iter();
         levels.extend(further.filter(|(factor, _)| old.summary.study.factor(factor).is_none()).cloned());
-        let rows = (rows_of(old, was), rows_of(new, is));
-        comparison.cells.push(compared(levels, &rows, metrics, Pairing::Apart, threshold_pct));
+        let rows = (&old_rows[was][..], &new_rows[is][..]);
+        comparison.cells.push(compared(levels, rows, metrics, Pairing::Apart, threshold_pct));
     }
     comparison.unmatched = matched.unmatched;
     comparison
@@ -85,19 +88,23 @@ pub fn within(
     let pairing = if is_imported(execution) { Pairing::Apart } else { Pairing::Blocks };
     let mut comparison = empty((old_side.name(), new_side.name()), pairing, true, threshold_pct);
     comparison.run_remarks.extend(remark(&execution.name, execution));
-    let cells = &execution.summary.cells;
-    let partner =
-        |cell: &CellSummary, side: &Side| cells.iter().position(|other| side.has(other) && rest(other) == rest(cell));
-    for (index, cell) in cells.iter().enumerate().filter(|(_, cell)| old_side.has(cell)) {
-        match partner(cell, &new_side) {
+    let (cells, rows) = (&execution.summary.cells, rows_by_cell(execution));
+    let places = |side: &Side| -> BTreeMap<Vec<(String, Label)>, usize> {
+        let of_side = cells.iter().enumerate().filter(|(_, cell)| side.has(cell));
+        of_side.map(|(place, cell)| (rest(cell), place)).collect()
+    };
+    let (olds, news) = (places(&old_side), places(&new_side));
+    for (place, cell) in cells.iter().enumerate().filter(|(_, cell)| old_side.has(cell)) {
+        let levels = rest(cell);
+        match news.get(&levels) {
             Some(other) => {
-                let rows = (rows_of(execution, index), rows_of(execution, other));
-                comparison.cells.push(compared(rest(cell), &rows, metrics, pairing, threshold_pct));
+                let rows = (&rows[place][..], &rows[*other][..]);
+                comparison.cells.push(compared(levels, rows, metrics, pairing, threshold_pct));
             }
             None => comparison.unmatched.push(alone(cell, true)),
         }
     }
-    let only_new = cells.iter().filter(|cell| new_side.has(cell) && partner(cell, &old_side).is_none());
+    let only_new = cells.iter().filter(|cell| new_side.has(cell) && !olds.contains_key(&rest(cell)));
     comparison.unmatched.extend(only_new.map(|cell| alone(cell, false)));
     comparison
 }
@@ -125,13 +132,16 @@ fn empty(names: (String, String), pairing: Pairing, is_within: bool, threshold_p
     }
 }
 
-fn rows_of<'a>(execution: &'a Execution, cell: usize) -> Vec<&'a RunRow> {
-    execution.summary.runs.iter().filter(|row| row.cell == cell).collect()
+/// The runs of each cell.
+fn rows_by_cell<'a>(execution: &'a Execution) -> Vec<Vec<&'a RunRow>> {
+    let mut rows = vec![Vec::new(); execution.summary.cells.len()];
+    execution.summary.runs.iter().for_each(|row| rows[row.cell].push(row));
+    rows
 }
 
 fn compared(
     levels: Vec<(String, Label)>,
-    (old, new): &(Vec<&RunRow>, Vec<&RunRow>),
+    (old, new): (&[&RunRow], &[&RunRow]),
     metrics: &[&'static Metric],
     pairing: Pairing,
     threshold_pct: f64,

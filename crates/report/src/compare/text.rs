@@ -1,6 +1,7 @@
 //! A comparison as text, as Markdown, and the words and rows that a page takes.
 
 use comfy_table::{CellAlignment, Table as Grid, presets};
+use model::units::counted;
 
 use super::{Change, Comparison, Pairing, Shift, Unmatched, Verdict};
 use crate::frame::{Table, Value, escape_markdown, markdown};
@@ -88,13 +89,22 @@ pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
     hosts.chain(settings).chain(runs).collect()
 }
 
-/// The cells that have none to be compared with, a sentence each.
+/// Cells of a side alone that are named.
+const ALONE: usize = 30;
+
+/// The cells that have none to be compared with, a sentence each; of many of a side the first.
 pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
-    let sentence = |only: &Unmatched| {
+    let sentence = |only: &&Unmatched| {
         let why = only.why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
         format!("only in {}: {}{why}", comparison.side(only.is_old), only.cell)
     };
-    comparison.unmatched.iter().map(sentence).collect()
+    let of_side = |is_old: bool| {
+        let all: Vec<&Unmatched> = comparison.unmatched.iter().filter(|only| only.is_old == is_old).collect();
+        let more = all.len().saturating_sub(ALONE);
+        let rest = (more > 0).then(|| format!("only in {}: {}", comparison.side(is_old), counted(more, "more cell")));
+        all.iter().take(ALONE).map(sentence).chain(rest).collect::<Vec<_>>()
+    };
+    [of_side(true), of_side(false)].concat()
 }
 
 /// What the figures of a comparison are, and whether runs were paired: two sentences.
