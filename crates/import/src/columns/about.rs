@@ -56,6 +56,9 @@ impl Banner {
     /// The settings that it tells.
     pub(crate) fn levels(&self, found: &mut Found) {
         found.level("test", Label::Text(self.test.clone()));
+        if !found.levels.contains_key("direction") {
+            super::direction(found, self.kind(), self.is_sending());
+        }
         if self.is_nodelay {
             found.level("nodelay", Label::Text("on".to_owned()));
         }
@@ -70,6 +73,8 @@ pub(super) struct About<'a> {
     pub(super) kind: Kind,
     /// True where netperf's own end sends; of transactions the requests.
     pub(super) is_sending: bool,
+    /// True where the row says the direction.
+    pub(super) has_direction: bool,
     pub(super) rate_units: &'a str,
     pub(super) demand_units: &'a str,
     /// True where the receiving end tells its own rate.
@@ -105,6 +110,7 @@ impl<'a> About<'a> {
         About {
             kind,
             is_sending,
+            has_direction: of("direction").is_some(),
             rate_units: units.unwrap_or(default[0]),
             demand_units: of("sd_units").unwrap_or(default[1]),
             has_received: of(receiving).and_then(number).is_some(),

@@ -31,6 +31,9 @@ pub(crate) fn take(found: &mut Found, row: &Row, banner: Option<&Banner>) {
             set(found, *is, value, &about, units);
         }
     }
+    if about.has_direction {
+        direction(found, about.kind, about.is_sending);
+    }
     if let Some(rate) = about.bits_of_transactions {
         of_bits(found, rate);
     }
@@ -52,6 +55,14 @@ pub(crate) fn of_bits(found: &mut Found, rate_mbps: f64) {
         .run
         .notes
         .push("its transactions per second are its bits per second ÷ those of request and response".to_owned());
+}
+
+/// Which way the data of a stream goes, by iperf3's words; requests and responses go both.
+pub(crate) fn direction(found: &mut Found, kind: Kind, is_sending: bool) {
+    if kind == Kind::Stream {
+        let word = if is_sending { "forward" } else { "reverse" };
+        found.level("direction", Label::Text(word.to_owned()));
+    }
 }
 
 /// What a value should be that is none: nothing where it is one, or may be anything.
@@ -94,6 +105,7 @@ fn set(found: &mut Found, is: Is, value: &str, about: &About, units: Option<&str
                 found.level(factor, Label::Number(whole as i64));
             }
         }
+        Is::Word("protocol") => found.level("protocol", Label::Text(value.to_ascii_lowercase())),
         Is::Word(factor) => found.level(factor, Label::Text(value.trim_matches('"').to_owned())),
         Is::Switch(factor) if value == "1" => found.level(factor, Label::Text("on".to_owned())),
         Is::Congestion(end) if about.is_sender(end) => {

@@ -74,7 +74,6 @@ pub(super) const COLUMNS: &[(&str, Is)] = &[
     ("local_cong_control", Congestion(Local)),
     ("remote_cong_control", Congestion(Remote)),
     ("protocol", Word("protocol")),
-    ("direction", Word("direction")),
     ("result_brand", Word("brand")),
 ];
 

@@ -28,7 +28,9 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
             }
             continue;
         };
-        if event == "start" || is_whole {
+        // The server's output may stand before the client's start.
+        let is_begun = all.last().is_some_and(|present| present.keys().any(|key| !key.starts_with("server_output")));
+        if is_whole || event == "start" && is_begun {
             all.push(Map::new());
             is_whole = false;
         }

@@ -91,6 +91,8 @@ fn the_whole_document_after_its_events_is_the_same_run() {
     assert_eq!((events.len(), both.len()), (1, 1));
     assert_eq!(both, read("x", whole.as_bytes()).expect("a document"));
     assert_eq!(events[0].run.figures, both[0].run.figures);
+    let server = format!("{}{text}", event("server_output_json", &document["end"]));
+    assert_eq!(read("x", server.as_bytes()).expect("events"), events, "the server's output may stand first");
 }
 
 /// Made by iperf3 3.18 (Debian 13) and, with the whole document after the events, 3.22.

@@ -98,6 +98,7 @@ fn the_own_end_receives_where_data_comes_from_the_other() {
         assert_eq!(figure(&run, "receiver_cpu_util_pct"), 100.0, "{name}");
         assert!(figure(&run, "netperf_receive_service_demand_us_per_kib") > 0.1, "{name}");
         assert!(!has(&run, "sender_cpu_util_pct"), "{name}: {run:?}");
+        assert_eq!(word(&run, "direction"), "reverse", "{name}");
         assert_eq!(number(&run, "message_size_bytes"), 16_384, "{name}");
     }
 }
@@ -112,6 +113,11 @@ fn what_a_stream_does_not_measure_is_absent() {
     }
     assert!(has(&every, "retransmits") && number(&every, "mss_bytes") > 0);
     assert_eq!(word(&every, "congestion_control"), "bbr");
+    assert_eq!(
+        (word(&every, "direction"), word(&every, "protocol")),
+        ("forward".into(), "tcp".into()),
+        "as iperf3 has it"
+    );
     let all = one("netperf/netperf-all.csv");
     assert!(figure(&all, "latency_p99_us") > 0.0 && !has(&all, "receiver_peak_cpu_pct"));
 }
