@@ -128,6 +128,7 @@ fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
     refused(&["show", LOG, "--run", "1"], "--run goes with --format iperf3");
     refused(&["show", LOG, "--format", "iperf3", "--run", "3"], "older has no run 3; its runs are 1 to 1");
     refused(&["show", LOG, LOG, "--format", "iperf3", "--run", "1"], "2 executions are named; name one");
+    refused(&["test", "rr", "--format", "iperf3"], "iperf3 has no transactions");
     let output = bitcost(&["show", LOG, "--format", "iperf3", "--run", "1"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("\"timesecs\""));

@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     size_buffers(&mut asked, lab.as_ref())?;
     labs::say_lints(lab.as_ref(), [&asked]);
     let is_repeated = arguments.repeats.rule(&asked)?.is_some();
-    arguments.form.check(is_repeated)?;
+    arguments.form.check(is_repeated, &asked)?;
     search(arguments, &asked, lab_mtu)?;
     let prepared = prepare(arguments, lab.as_ref(), &asked, &stop)?;
     prepared.notes.iter().for_each(|note| output::say(&format!("note: {note}")));

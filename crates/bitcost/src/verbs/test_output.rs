@@ -49,9 +49,12 @@ impl Form {
     ///
     /// # Errors
     /// Usage, where it does not fit a test.
-    pub fn check(self, is_repeated: bool) -> Result<(), Failure> {
+    pub fn check(self, is_repeated: bool, asked: &Conditions) -> Result<(), Failure> {
         let why = match self.format() {
             Format::Html => "--format html is of executions: make one with `bitcost run`, then `bitcost report FOLDER`",
+            Format::Iperf3 if asked.workload.is_transactional() => {
+                "--format iperf3 is of streams: iperf3 has no transactions; take --format netperf or json"
+            }
             Format::Iperf3 if is_repeated => "--format iperf3 is of a single run; leave out --until-interval",
             format => return Look::of(format, self.rows).check(),
         };
