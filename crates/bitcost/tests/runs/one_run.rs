@@ -27,7 +27,7 @@ pub fn not_in_force() {
     done.assert_code(1);
     let missed = format!("receiver: receive_buffer_bytes asked {asked}, in force {most}");
     assert!(done.stdout.contains(&format!("not in force: {missed}")), "{}", done.stdout);
-    assert!(done.stderr.contains("bitcost: not in force: sender receive_buffer_bytes"), "{}", done.stderr);
+    assert!(done.stderr.contains("bitcost: not in force: sender: receive_buffer_bytes"), "{}", done.stderr);
     assert!(done.stderr.contains(&missed), "{}", done.stderr);
     bench.assert_nothing_left();
 }
