@@ -53,7 +53,9 @@ impl Weak {
     /// The reason for people, with the bound that it is over.
     pub fn reason(self) -> String {
         match self {
-            Weak::Foreign => format!("something else took over {DISTURBED_PCT} % of the CPUs' time"),
+            Weak::Foreign => format!(
+                "something else, or soft interrupts in no thread of the run, took over {DISTURBED_PCT} % of the CPUs' time"
+            ),
             Weak::BusyBefore => {
                 format!("its host was over {BUSY_BEFORE_PCT} % busy before the block, with nothing of bitcost at work")
             }

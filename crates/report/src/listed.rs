@@ -12,12 +12,12 @@ use crate::summary::{CellSummary, Summary};
 /// Factors whose levels are told by themselves; of more each has its factor's name.
 const FEW: usize = 2;
 
-/// True where the study's table has more columns than that, or cells for less than half of its places.
+/// True where the study's table has more columns than that, or cells for less than a third of its places.
 pub(crate) fn is_needed(summary: &Summary, columns: usize) -> bool {
     let levels = |factor: &str| summary.study.factor(factor).map_or(1, |factor| factor.levels.len());
     let across = summary.study.table.columns.as_deref().map_or(1, levels);
     let places = summary.study.factors.iter().fold(1, |all: usize, factor| all.saturating_mul(factor.levels.len()));
-    across > columns || summary.cells.len().saturating_mul(2) < places
+    across > columns || summary.cells.len().saturating_mul(3) < places
 }
 
 /// The cells that have the metric, and where the study has an improvement, that at each combination of the other levels.

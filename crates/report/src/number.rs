@@ -47,8 +47,15 @@ pub fn improvement(metric: &str, ratio: &Interval) -> String {
 pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
     let Interval { value, low, high } = *interval;
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    let Some((low, high)) = low.zip(high) else { return format!("{value:+.places$}{unit}") };
-    format!("{value:+.places$}{unit} [{low:+.places$}, {high:+.places$}]")
+    let value = with_sign(value, places);
+    let Some((low, high)) = low.zip(high) else { return format!("{value}{unit}") };
+    format!("{value}{unit} [{}, {}]", with_sign(low, places), with_sign(high, places))
+}
+
+/// A number with its sign; what rounds to 0 has none.
+fn with_sign(value: f64, places: usize) -> String {
+    let text = format!("{value:+.places$}");
+    if text.contains(|letter: char| matches!(letter, '1'..='9')) { text } else { text[1..].to_owned() }
 }
 
 /// As [`signed`], with as many decimals as the largest of its numbers needs.
@@ -75,6 +82,8 @@ mod tests {
         assert_eq!(of_nothing, ["from 0", "to 0"]);
         let change = Interval { value: 67.84, low: Some(-1.0), high: Some(70.0) };
         assert_eq!(signed_like_plain(&change, "points"), "+67.8 points [-1.0, +70.0]");
+        let hardly = Interval { value: -0.4, low: Some(-1.2), high: Some(0.0) };
+        assert_eq!(signed(&hardly, "%", 0), "0 % [-1, 0]");
         assert_eq!(signed(&Interval { value: 5.12, low: None, high: None }, "", 1), "+5.1");
     }
 }

@@ -24,7 +24,10 @@ pub fn repeats_text(runs: &[RunView], rule: &UntilInterval) -> String {
     let disturbed = runs.iter().filter(|run| metrics::disturbance_pct(run).is_some()).count();
     if disturbed > 0 {
         let bound = metrics::DISTURBED_PCT;
-        let _ = writeln!(text, "disturbed: in {disturbed} runs something else took over {bound} % of the CPUs' time");
+        let _ = writeln!(
+            text,
+            "disturbed: in {disturbed} runs something else, or soft interrupts in no thread of the run, took over {bound} % of the CPUs' time"
+        );
     }
     let UntilInterval { metric, width_pct: asked, .. } = rule;
     let _ = match width_over_runs_pct(runs, metric) {

@@ -154,8 +154,10 @@ pub fn single_text(run: &RunView) -> String {
     }
     if let Some(other) = metrics::disturbance_pct(run) {
         let other = number::plain(other);
-        let _ =
-            writeln!(text, "disturbed: something else took {other} % of the CPUs' time; measure on an idle machine");
+        let _ = writeln!(
+            text,
+            "disturbed: something else, or soft interrupts in no thread of the run, took {other} % of the CPUs' time; measure on an idle machine"
+        );
     }
     for Mark { weak, end, pct, .. } in marks(run).iter().filter(|mark| mark.attributed) {
         if let Some(end) = end {

@@ -6,9 +6,11 @@ use model::shaping::QueueLimit;
 use model::study::{Label, phrase};
 use model::topology::show_limit;
 use serde_json::{Value, json};
+use stats::Interval;
 
 use crate::improvement::ImprovementSummary;
 use crate::json::levels_json;
+use crate::number;
 use crate::summary::{CellSummary, Summary};
 
 /// The figure that falls.
@@ -54,7 +56,7 @@ impl Doubt {
     fn words(self) -> &'static str {
         match self {
             Doubt::OneRun => "one run of a cell",
-            Doubt::Disturbed => "runs that something else disturbed",
+            Doubt::Disturbed => "disturbed runs",
             Doubt::Line => "a delay line that did not keep its times",
         }
     }
@@ -70,7 +72,7 @@ impl Doubt {
     }
 }
 
-/// `one run of a cell, runs that something else disturbed`.
+/// `one run of a cell, disturbed runs`.
 fn listed(doubts: &[Doubt]) -> String {
     doubts.iter().map(|doubt| doubt.words()).collect::<Vec<_>>().join(", ")
 }
@@ -116,9 +118,10 @@ impl Fall {
     /// One sentence with the change and what was seen.
     fn sentence(&self) -> String {
         let Fall { levels, mbps: [from, to], change_pct, interval_pct, expected_pct, evidence, .. } = self;
-        let bounds = interval_pct.map_or_else(String::new, |[low, high]| format!(" [{low:+.0}, {high:+.0}]"));
+        let (low, high) = interval_pct.map(<(f64, f64)>::from).unzip();
+        let change = number::signed(&Interval { value: *change_pct, low, high }, "%", 0);
         let document = expected_pct.map_or_else(String::new, |pct| format!(" (document: {pct:+.0} %)"));
-        let mut text = format!("{}: {from:.0} → {to:.0} Mbit/s, {change_pct:+.0} %{bounds}{document}", phrase(levels));
+        let mut text = format!("{}: {from:.0} → {to:.0} Mbit/s, {change}{document}", phrase(levels));
         let [drops, again, window] = evidence;
         if let Some(drops) = drops {
             text += &format!("; the queue that delays, with room for {}, dropped {drops:.0} packets", self.room());
@@ -273,7 +276,7 @@ mod tests {
         (short.doubts, long.doubts) = (vec![Doubt::OneRun, Doubt::Line], vec![Doubt::OneRun, Doubt::Disturbed]);
         let said = verdict(&short, &long).unwrap();
         assert!(said.contains("this suggests that the fall is that of the emulator's queue"), "{said}");
-        let rests = "but it rests on one run of a cell, runs that something else disturbed, a delay line that did not keep its times";
+        let rests = "but it rests on one run of a cell, disturbed runs, a delay line that did not keep its times";
         assert!(said.ends_with(rests), "{said}");
         assert!(short.sentence().ends_with("; doubtful: one run of a cell, a delay line that did not keep its times"));
     }

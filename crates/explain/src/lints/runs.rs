@@ -72,8 +72,10 @@ pub fn foreign_load(study: &Study) -> Vec<Lint> {
     let cells: Vec<usize> = (0..study.cells.len()).filter(|cell| disturbed(*cell) > 0).collect();
     let count: usize = cells.iter().map(|cell| disturbed(*cell)).sum();
     let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
-    let found =
-        format!("something else took over {} % of the CPUs' time in {count} of {all} runs", metrics::DISTURBED_PCT);
+    let found = format!(
+        "something else, or soft interrupts in no thread of the run, took over {} % of the CPUs' time in {count} of {all} runs",
+        metrics::DISTURBED_PCT
+    );
     let remedy = "measure on an idle machine, or leave these runs out";
     let lint = Lint { name: "foreign_load", cell: study.list(&cells), found, remedy };
     (count > 0).then_some(lint).into_iter().collect()
