@@ -33,7 +33,10 @@ fn judge(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
     let all: Vec<usize> = (0..intervals(run)).collect();
     let signals = Signals::of(run, &all, per_byte);
     if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
-        let why = format!("{} intervals between samples; needed: {INTERVALS_MIN}", signals.intervals);
+        let why = format!(
+            "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s",
+            signals.intervals, signals.seconds
+        );
         return vec![Verdict::unknown(why, None)];
     }
     if signals.goodput_bps.is_none() {
