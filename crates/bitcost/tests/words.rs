@@ -489,11 +489,11 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     assert!(stderr.contains("need a lab whose path has a rate and a delay"), "{stderr}");
 }
 
-/// What the README shows works on the study that it shows it with.
+/// What docs/commands.md shows works on the study that it shows it with.
 #[test]
 fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
-    let readme = include_str!("../../../README.md");
-    let example = readme.split("`bitcost run not-all-mbits --against ").nth(1).unwrap().split('`').next().unwrap();
+    let commands = include_str!("../../../docs/commands.md");
+    let example = commands.split("`bitcost run not-all-mbits --against ").nth(1).unwrap().split('`').next().unwrap();
     assert!(printed(&["plan", "not-all-mbits", "--against", example]).contains("60 runs: 12 cells in 5 blocks"));
     let folder = tempfile::tempdir().unwrap();
     for (against, says) in [("/etc/passwd", "allowed: another bitcost"), ("/bin/true", "not older than that option")] {

@@ -128,7 +128,7 @@ fn meaning(name: &str, program: &str, code: Option<i32>, said: &str) -> String {
             "{name} has no folder for a copy of this program{said}; copy it there yourself and name it: --remote-program PATH"
         ),
         Some(COPY_FAILS) => format!(
-            "the copy of this program does not start at {name}{said}; a static one needs no libraries there (README, Hosts); a folder of temporary files that forbids programs (noexec) needs --remote-program PATH"
+            "the copy of this program does not start at {name}{said}; a static one needs no libraries there (docs/hosts.md); a folder of temporary files that forbids programs (noexec) needs --remote-program PATH"
         ),
         Some(126 | 127) => format!(
             "{name} cannot start {program}{said}; leave out --remote-program to have a copy of this program started, or name another"
