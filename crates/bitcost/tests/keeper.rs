@@ -196,6 +196,15 @@ fn kill(pid: u32) {
     let _ = kill_process(pid, Signal::KILL);
 }
 
+/// Whether all threads of a process are stopped by a signal (state `T`, proc_pid_stat(5)).
+fn is_stopped(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.flatten().all(|task| {
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+    })
+}
+
 /// The keepers that were started here.
 fn keepers(bench: &Bench) -> Vec<u32> {
     bench.family.members_with("host-keeper", "a0")
@@ -308,11 +317,13 @@ fn killed_both() {
     let bench = Bench::new();
     let mut agent = Agent::start(&bench);
     agent.applied();
-    // Neither may act on the other's death.
-    let keeper = Pid::from_raw(keepers(&bench)[0] as i32).unwrap();
-    kill_process(keeper, Signal::STOP).unwrap();
+    // Neither may act on the other's death, so each is seen to have stopped or ended before the other is killed.
+    let keeper = keepers(&bench)[0];
+    kill_process(Pid::from_raw(keeper as i32).unwrap(), Signal::STOP).unwrap();
+    eventually(PATIENCE, "the keeper stops", || is_stopped(keeper).then_some(()));
     agent.kill();
-    kill_process(keeper, Signal::KILL).unwrap();
+    eventually(PATIENCE, "the agent ends", || agent.child.try_wait().unwrap());
+    kill(keeper);
     drop(agent);
     eventually(BACK, "both are gone", || bench.family.members().is_empty().then_some(()));
     assert_ne!(observed(), bench.before);
