@@ -5,8 +5,10 @@ use std::sync::LazyLock;
 
 use bitcost_fuzz::{render, render_page};
 use libfuzzer_sys::fuzz_target;
-use report::Summary;
+use model::event::Events;
+use report::Reader;
 use report::frame::Execution;
+use store::{Damaged, LogFile};
 use tempfile::TempDir;
 
 /// In memory where there is such a place.
@@ -17,10 +19,12 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
 
 fuzz_target!(|bytes: &[u8]| {
     std::fs::write(FOLDER.path().join(store::LOG_NAME), bytes).expect("is written");
-    let Ok(log) = store::read(FOLDER.path()) else { return };
-    assert_eq!(log.incomplete.is_some(), !bytes.is_empty() && !bytes.ends_with(b"\n"));
-    let Ok(summary) = Summary::from_events(&log.events) else { return };
-    let execution = Execution { name: "fuzz".to_owned(), events: &log.events, summary };
+    let mut log = LogFile::open(FOLDER.path(), Damaged::LeaveOut).expect("is there");
+    let mut reader = Reader::default();
+    let Ok(end) = log.read(&mut |place, event| reader.take(place, &event)) else { return };
+    assert_eq!(end.incomplete.is_some(), !bytes.is_empty() && !bytes.ends_with(b"\n"));
+    let Ok(summary) = reader.summary() else { return };
+    let execution = Execution { name: "fuzz".to_owned(), events: Events::Stored(&log), summary };
     render(&execution);
     // A page unpacks the script that draws its pictures, which takes longer than all else.
     if bytes.len() % 16 == 0 {

@@ -102,6 +102,7 @@ fn plan_of(ceilings: &[Ceiling]) -> Plan {
     Plan {
         seed: 0,
         blocks: 1,
+        lengths: None,
         cells: floods.iter().map(cell).collect(),
         runs: floods.iter().enumerate().map(run).collect(),
     }

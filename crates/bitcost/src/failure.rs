@@ -45,11 +45,14 @@ impl From<lab::LabError> for Failure {
 
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Failure {
-        use store::StoreError::{CannotRead, NotAnEvent, NotAnExecution, TooNew};
+        use store::StoreError::{CannotRead, Damaged, NotAFile, NotAnEvent, NotAnExecution, TooNew};
         match error {
-            CannotRead { .. } | NotAnEvent { .. } | NotAnExecution { .. } | TooNew { .. } => {
-                Failure::Usage(error.to_string())
-            }
+            CannotRead { .. }
+            | Damaged { .. }
+            | NotAFile(_)
+            | NotAnEvent { .. }
+            | NotAnExecution { .. }
+            | TooNew { .. } => Failure::Usage(error.to_string()),
             error => Failure::Environment(error.to_string()),
         }
     }

@@ -94,6 +94,11 @@ impl Look {
         Look { json: false, format: Some(format), rows, plot: Some(Plot::None), run: None }
     }
 
+    /// Whether it is one HTML file.
+    pub fn is_html(&self) -> bool {
+        self.format() == Format::Html
+    }
+
     fn format(&self) -> Format {
         self.format.unwrap_or(if self.json { Format::Json } else { Format::Text })
     }
@@ -123,14 +128,23 @@ impl Look {
     /// Usage, where the form and the executions do not fit.
     pub fn render(&self, logs: &[Opened], threshold: f64) -> Result<Vec<u8>, Failure> {
         self.check()?;
+        if self.is_html() {
+            return verbs::report::render(logs, None, threshold).map(String::into_bytes);
+        }
+        self.render_read(&opened::executions(logs)?, threshold)
+    }
+
+    /// As [`Look::render`], of executions that were read before, in any form but HTML.
+    ///
+    /// # Errors
+    /// As [`Look::render`].
+    pub fn render_read(&self, executions: &[Execution], threshold: f64) -> Result<Vec<u8>, Failure> {
         let format = self.format();
         let is_flat = matches!(format, Format::Csv | Format::Parquet);
         let rows = self.rows.or(is_flat.then_some(Rows::Runs));
-        if format == Format::Html {
-            return verbs::report::render(logs, None, threshold).map(String::into_bytes);
+        if rows.is_some() || !matches!(format, Format::Json | Format::Md | Format::Text) {
+            opened::say_caveats(executions);
         }
-        let executions = opened::executions(logs)?;
-        let executions = &executions[..];
         let text = match (rows, format) {
             (Some(rows), Format::Parquet) => return parquet(&table(rows, executions)),
             (Some(rows), format) => flat(&table(rows, executions), format),

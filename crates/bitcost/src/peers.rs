@@ -1,7 +1,5 @@
 //! Runs in the forms of netperf and iperf3: runs of our own that have a place in their cells.
 
-use metrics::RunView;
-use model::study::Cell;
 use model::units::counted;
 use report::frame::{Execution, Table};
 use report::{RunRow, Status, peers};
@@ -9,26 +7,19 @@ use report::{RunRow, Status, peers};
 use crate::failure::Failure;
 use crate::output;
 
-/// A run with its cell, and what became of it.
-type Run<'a, 'b> = (&'b RunRow, &'a Cell, RunView<'a>);
-
 /// How many runs are numbered in one sentence.
 const NAMED: usize = 20;
 
-/// Every run with a result that is one of ours, in order.
-fn with_result<'a, 'b>(execution: &'b Execution<'a>, form: &str) -> Result<Vec<Run<'a, 'b>>, Failure> {
+/// The rows of the runs with a result, which must be of our own.
+fn with_result<'a>(execution: &'a Execution, form: &str) -> Result<Vec<&'a RunRow>, Failure> {
     let name = &execution.name;
     if execution.summary.is_imported {
         return Err(Failure::Usage(format!(
             "--format {form} is only of runs of our own, and those of {name} are other programs'; take --format csv or json"
         )));
     }
-    let views = report::run_views(execution.events).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-    let row = |run: u32| execution.summary.runs.binary_search_by_key(&run, |row| row.run).ok();
-    let runs = views
-        .into_iter()
-        .filter_map(|(planned, cell, view)| Some((&execution.summary.runs[row(planned.index)?], cell, view)));
-    Ok(runs.collect())
+    let has_result = |row: &&RunRow| matches!(row.status, Status::Used | Status::LeftOut);
+    Ok(execution.summary.runs.iter().filter(has_result).collect())
 }
 
 /// Every used run as netperf prints it; says on standard error which runs have no place in their cells.
@@ -38,10 +29,10 @@ fn with_result<'a, 'b>(execution: &'b Execution<'a>, form: &str) -> Result<Vec<R
 pub fn netperf(executions: &[Execution], form: &str) -> Result<Table, Failure> {
     let mut table = peers::netperf_table([]);
     for execution in executions {
-        let (used, left_out): (Vec<_>, Vec<_>) =
-            with_result(execution, form)?.into_iter().partition(|(row, ..)| row.status == Status::Used);
+        let runs = with_result(execution, form)?;
+        let left_out: Vec<&RunRow> = runs.into_iter().filter(|row| row.status == Status::LeftOut).collect();
         if !left_out.is_empty() {
-            let numbers: Vec<String> = left_out.iter().take(NAMED).map(|(row, ..)| (row.run + 1).to_string()).collect();
+            let numbers: Vec<String> = left_out.iter().take(NAMED).map(|row| (row.run + 1).to_string()).collect();
             let more = if left_out.len() > NAMED { ", …" } else { "" };
             output::say(&format!(
                 "left out: {} of {} that have no place in their cells ({}{more}); --format text says why",
@@ -50,8 +41,8 @@ pub fn netperf(executions: &[Execution], form: &str) -> Result<Table, Failure> {
                 numbers.join(", ")
             ));
         }
-        let runs = used.into_iter().map(|(_, cell, view)| (cell, view));
-        table.rows.extend(peers::netperf_table(runs).rows);
+        let used = |row: &RunRow| row.status == Status::Used;
+        execution.each_run(used, &mut |_, cell, view| table.rows.extend(peers::netperf_table([(cell, *view)]).rows));
     }
     Ok(table)
 }
@@ -67,13 +58,13 @@ pub fn iperf3(executions: &[Execution], wanted: Option<u32>) -> Result<String, F
     };
     let name = &execution.name;
     let all = with_result(execution, "iperf3")?;
-    let (row, _, view) = match (wanted, &all[..]) {
+    let row = match (wanted, &all[..]) {
         (None, [one]) => one,
         (None, []) => return usage(format!("no run of {name} has a result")),
         (None, several) => {
             return usage(format!("it is of one run, and {name} has {}; choose one with --run N", several.len()));
         }
-        (Some(wanted), all) => match all.iter().find(|(row, ..)| row.run + 1 == wanted) {
+        (Some(wanted), all) => match all.iter().find(|row| row.run + 1 == wanted) {
             Some(found) => found,
             None => return usage(no_result(execution, wanted)),
         },
@@ -82,13 +73,18 @@ pub fn iperf3(executions: &[Execution], wanted: Option<u32>) -> Result<String, F
         let reason = row.reason.as_deref().unwrap_or("it has no place in its cell");
         return Err(Failure::Check(format!("--format iperf3: run {} of {name} is left out: {reason}", row.run + 1)));
     }
-    match peers::iperf3(view, row.began_at.as_deref(), env!("CARGO_PKG_VERSION")) {
-        Some(document) => Ok(format!("{document:#}\n")),
-        None => usage(format!(
-            "run {} of {name} is {}, and iperf3 has streams alone; take --format netperf or json",
-            row.run + 1,
-            view.conditions.workload.name()
+    let mut printed = None;
+    execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
+        let document = peers::iperf3(view, row.began_at.as_deref(), env!("CARGO_PKG_VERSION"));
+        printed = Some(document.ok_or(view.conditions.workload.name()));
+    });
+    match printed {
+        Some(Ok(document)) => Ok(format!("{document:#}\n")),
+        Some(Err(workload)) => usage(format!(
+            "run {} of {name} is {workload}, and iperf3 has streams alone; take --format netperf or json",
+            row.run + 1
         )),
+        None => usage(format!("the log of {name} changed while it was read")),
     }
 }
 

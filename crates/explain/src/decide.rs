@@ -18,34 +18,78 @@ const MEDIUM_MARGIN: f64 = 0.04;
 ///
 /// Of a run that something else disturbed ([`metrics::foreign_pct`]) no verdict is sure.
 pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
-    let mut verdicts = judge(run, per_byte);
-    if metrics::foreign_pct(run).is_some() {
-        verdicts.iter_mut().for_each(|verdict| verdict.confidence = verdict.confidence.min(Confidence::Medium));
-    }
-    verdicts
+    RunSignals::of(run).verdicts(per_byte)
 }
 
-fn judge(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
+/// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
+#[derive(Clone, Debug)]
+pub struct RunSignals {
+    /// Whether something else disturbed it.
+    is_disturbed: bool,
+    evidence: Evidence,
+}
+
+#[derive(Clone, Debug)]
+enum Evidence {
+    /// What is said whatever the cost model.
+    Nothing(Box<Verdict>),
+    /// Signals of the whole run, and of its two levels with their shares of its time, where it has two.
+    Signals(Box<Signals>, Vec<(f64, Signals)>),
+}
+
+impl RunSignals {
+    /// The signals of a run.
+    pub fn of(run: &RunView) -> RunSignals {
+        RunSignals { is_disturbed: metrics::foreign_pct(run).is_some(), evidence: evidence(run) }
+    }
+
+    /// What limited the run, as [`explain_run`].
+    pub fn verdicts(self, per_byte: Option<f64>) -> Vec<Verdict> {
+        let mut verdicts = match self.evidence {
+            Evidence::Nothing(verdict) => vec![*verdict],
+            Evidence::Signals(whole, levels) => judge(Signals { per_byte, ..*whole }, levels, per_byte),
+        };
+        if self.is_disturbed {
+            verdicts.iter_mut().for_each(|verdict| verdict.confidence = verdict.confidence.min(Confidence::Medium));
+        }
+        verdicts
+    }
+}
+
+fn evidence(run: &RunView) -> Evidence {
+    let unknown = |why: &str| Evidence::Nothing(Box::new(Verdict::unknown(why, None)));
     if run.conditions.workload.is_transactional() {
-        let why = "each request waits for the one before: look at the latency of transactions";
-        return vec![Verdict::unknown(why, None)];
+        return unknown("each request waits for the one before: look at the latency of transactions");
     }
     let all: Vec<usize> = (0..intervals(run)).collect();
-    let signals = Signals::of(run, &all, per_byte);
+    let signals = Signals::of(run, &all, None);
     if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
-        let why = format!(
+        return unknown(&format!(
             "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s",
             signals.intervals, signals.seconds
-        );
-        return vec![Verdict::unknown(why, None)];
+        ));
     }
     if signals.goodput_bps.is_none() {
-        return vec![Verdict::unknown("nothing was delivered", None)];
+        return unknown("nothing was delivered");
     }
+    Evidence::Signals(Box::new(signals), levels(run))
+}
+
+fn judge(signals: Signals, levels: Vec<(f64, Signals)>, per_byte: Option<f64>) -> Vec<Verdict> {
     if let Some(found) = rules::slow_start(&signals).filter(Candidate::holds) {
         return vec![sure(found, &rules::candidates(&signals))];
     }
-    divided(run, per_byte).unwrap_or_else(|| vec![decide(&signals)])
+    if levels.is_empty() {
+        return vec![decide(&signals)];
+    }
+    let verdict = |(share, signals): (f64, Signals)| Verdict { share, ..decide(&Signals { per_byte, ..signals }) };
+    let mut both: Vec<Verdict> = levels.into_iter().map(verdict).collect();
+    both.sort_by(|a, b| b.share.total_cmp(&a.share));
+    if both[0].limiter() == both[1].limiter() {
+        both.truncate(1);
+        both[0].share = 1.0;
+    }
+    both
 }
 
 /// The verdict of steady signals.
@@ -101,29 +145,22 @@ fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
     Verdict { chosen, confidence, runner_up, share: 1.0, by_figures: false }
 }
 
-/// Where the rate has two levels that lie far apart, each long enough: what limited each of them.
-fn divided(run: &RunView, per_byte: Option<f64>) -> Option<Vec<Verdict>> {
+/// Where the rate has two levels that lie far apart, each long enough: the signals of each, with its share of the run's time.
+fn levels(run: &RunView) -> Vec<(f64, Signals)> {
     let all: Vec<usize> = (0..intervals(run)).collect();
     let rates = Series::of(run.receiver, &all).rates();
-    let modes = stats::two_modes(&rates, 0)?;
+    let Some(modes) = stats::two_modes(&rates, 0) else { return Vec::new() };
     let (slow, fast) = (modes.low.len() as f64, modes.high.len() as f64);
     let share = slow.min(fast) / (slow + fast);
     if modes.high_mean < STEADY * modes.low_mean || share < SECOND_SHARE || changes(&modes.low, rates.len()) > 4 {
-        return None;
+        return Vec::new();
     }
-    let verdict = |picked: &[usize]| {
+    let level = |picked: &[usize]| {
         let mut picked = picked.to_vec();
         picked.sort_unstable();
-        let verdict = decide(&Signals::of(run, &picked, per_byte));
-        Verdict { share: picked.len() as f64 / rates.len() as f64, ..verdict }
+        (picked.len() as f64 / rates.len() as f64, Signals::of(run, &picked, None))
     };
-    let mut both = vec![verdict(&modes.low), verdict(&modes.high)];
-    both.sort_by(|a, b| b.share.total_cmp(&a.share));
-    if both[0].limiter() == both[1].limiter() {
-        both.truncate(1);
-        both[0].share = 1.0;
-    }
-    Some(both)
+    vec![level(&modes.low), level(&modes.high)]
 }
 
 /// How often a run goes from one level to the other.

@@ -1,129 +1,83 @@
-//! An execution read from its events, and explained: verdicts, cost models, modes, doubts.
-
-use std::collections::BTreeMap;
+//! An execution explained run by run: verdicts, cost models, modes, doubts. Of each run only numbers are kept.
 
 use metrics::RunView;
 use model::conditions::Conditions;
-use model::event::{EndDescription, Event};
-use model::plan::{Plan, PlannedRun};
-use model::record::{EndRecord, Role};
+use model::event::EndDescription;
 use model::study::{Cell, Label};
 
 use crate::cells::{ExplainedCell, ExplainedRun};
 use crate::cost::{CostModel, cost_models, no_cost_model, per_byte_share};
-use crate::decide::explain_run;
+use crate::decide::RunSignals;
 use crate::explanation::Explanation;
 use crate::figures::RunFigures;
-use crate::lints::{self, Study};
+use crate::lints::{self, RunFacts, Study};
 
-/// Why an execution cannot be explained.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExplainError {
-    /// The plan is missing.
-    #[error("the log holds no plan (no `planned` event): the execution stopped before its first run")]
-    NoPlan,
-}
-
-/// The two records of a run with its place.
-struct Ended<'a> {
-    sender: &'a EndRecord,
-    receiver: &'a EndRecord,
-    shared_cpus: bool,
-    napi_threaded: bool,
-}
-
-/// What the events of an execution tell.
-struct Execution<'a> {
+/// Takes the runs of an execution one after the other, and explains them together.
+pub struct Explainer<'a> {
     title: String,
-    plan: &'a Plan,
+    cells: &'a [Cell],
     ends: &'a [EndDescription],
-    ended: BTreeMap<u32, Ended<'a>>,
+    seed: u64,
+    /// The runs of each cell.
+    runs: Vec<Vec<Kept>>,
 }
 
-impl<'a> Execution<'a> {
-    fn read(events: &'a [Event]) -> Result<Execution<'a>, ExplainError> {
-        let plan = events.iter().find_map(|event| match event {
-            Event::Planned { plan } => Some(plan),
-            _ => None,
-        });
-        let mut read = Execution {
-            title: String::new(),
-            plan: plan.ok_or(ExplainError::NoPlan)?,
-            ends: &[],
-            ended: BTreeMap::new(),
+/// What is kept of a run.
+struct Kept {
+    figures: RunFigures,
+    facts: RunFacts,
+    signals: RunSignals,
+}
+
+impl<'a> Explainer<'a> {
+    /// Of an execution of these cells between these ends; `seed` is that of its order.
+    pub fn new(title: String, cells: &'a [Cell], ends: &'a [EndDescription], seed: u64) -> Explainer<'a> {
+        Explainer { title, cells, ends, seed, runs: cells.iter().map(|_| Vec::new()).collect() }
+    }
+
+    /// Takes a run of the cell at this place; `number` is the run's in the order of execution, from 1. A run of no known cell is
+    /// not taken.
+    pub fn add(&mut self, cell: usize, number: u64, view: &RunView) {
+        let Some(runs) = self.runs.get_mut(cell) else { return };
+        let (figures, facts) = (RunFigures::of(number, view), RunFacts::of(number, view));
+        runs.push(Kept { figures, facts, signals: RunSignals::of(view) });
+    }
+
+    /// Explains all runs that were taken.
+    pub fn explain(self) -> Explanation {
+        let Explainer { title, cells, ends, seed, mut runs } = self;
+        runs.iter_mut().for_each(|runs| runs.sort_by_key(|run| run.figures.run));
+        let groups = same_but_size(cells);
+        let models = |group: &Group| {
+            let runs = group.cells.iter().flat_map(|cell| &runs[*cell]).map(|run| run.figures.clone());
+            cost_models(&runs.collect::<Vec<_>>(), seed)
         };
-        let mut place = (false, false);
-        for event in events {
-            match event {
-                Event::ExecutionBegan { study, at, .. } => read.title = format!("{study}, {at}"),
-                Event::Prepared { ends, shared_cpus, .. } => {
-                    let receiver = ends.iter().find(|end| end.role == Role::Receiver);
-                    let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
-                    (read.ends, place) = (ends, (*shared_cpus, napi_threaded));
-                }
-                Event::RunBegan { run, .. } => {
-                    read.ended.remove(run);
-                }
-                Event::RunEnded { run, sender, receiver, .. } => {
-                    let (shared_cpus, napi_threaded) = place;
-                    read.ended.insert(*run, Ended { sender, receiver, shared_cpus, napi_threaded });
-                }
-                _ => {}
-            }
+        let costs: Vec<(&Group, Vec<CostModel>)> = groups.iter().map(|group| (group, models(group))).collect();
+        let (mut explained, mut facts) = (Vec::new(), Vec::new());
+        for (index, (cell, runs)) in cells.iter().zip(runs).enumerate() {
+            let own = costs.iter().find(|(group, _)| group.cells.contains(&index));
+            let own = own.map_or(&[][..], |(_, models)| models);
+            let (of_cell, runs) = runs.into_iter().map(|run| run.explained(own)).unzip();
+            facts.push(of_cell);
+            explained.push(ExplainedCell::new(name(cell), runs, seed));
         }
-        Ok(read)
-    }
-
-    fn view(&self, planned: &PlannedRun) -> Option<RunView<'a>> {
-        let Ended { sender, receiver, shared_cpus, napi_threaded } = *self.ended.get(&planned.index)?;
-        let conditions = &self.plan.cells.get(planned.cell)?.conditions;
-        Some(RunView { sender, receiver, conditions, shared_cpus, napi_threaded, ceiling_mbps: None })
-    }
-
-    /// The runs of a cell with their numbers from 1.
-    fn views(&self, cell: usize) -> Vec<(u64, RunView<'a>)> {
-        let of_cell = self.plan.runs.iter().filter(|planned| planned.cell == cell);
-        of_cell.filter_map(|planned| Some((u64::from(planned.index) + 1, self.view(planned)?))).collect()
+        let lints = lints::lints(&Study { cells, runs: &facts, explained: &explained, ends, seed });
+        let named = |(group, models): (&Group, Vec<CostModel>)| {
+            let name = group.name.clone();
+            models.into_iter().map(move |model| (name.clone(), model))
+        };
+        let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
+        let figures = explained.iter().flat_map(|cell| &cell.runs).map(|run| &run.figures);
+        let remarks = no_cost_model(&costs, figures).into_iter().collect();
+        Explanation { title, cells: explained, costs, lints, remarks }
     }
 }
 
-/// Explains all runs that have a result.
-///
-/// # Errors
-/// When the log holds no plan.
-pub fn explain_execution(events: &[Event]) -> Result<Explanation, ExplainError> {
-    let execution = Execution::read(events)?;
-    let plan = execution.plan;
-    let views: Vec<Vec<(u64, RunView)>> = (0..plan.cells.len()).map(|cell| execution.views(cell)).collect();
-    let figures: Vec<Vec<RunFigures>> =
-        views.iter().map(|runs| runs.iter().map(|(number, view)| RunFigures::of(*number, view)).collect()).collect();
-    let groups = same_but_size(&plan.cells);
-    let costs: Vec<(&Group, Vec<CostModel>)> = groups
-        .iter()
-        .map(|group| {
-            let runs: Vec<RunFigures> = group.cells.iter().flat_map(|cell| figures[*cell].clone()).collect();
-            (group, cost_models(&runs, plan.seed))
-        })
-        .collect();
-    let cells = plan.cells.iter().enumerate().map(|(index, cell)| {
-        let models = costs.iter().find(|(group, _)| group.cells.contains(&index)).map_or(&[][..], |(_, models)| models);
-        let run = |((_, view), figures): (&(u64, RunView), &RunFigures)| ExplainedRun {
-            verdicts: explain_run(view, per_byte_share(models, figures)),
-            figures: figures.clone(),
-        };
-        let runs = views[index].iter().zip(&figures[index]).map(run).collect();
-        ExplainedCell::new(name(cell), runs, plan.seed)
-    });
-    let cells: Vec<ExplainedCell> = cells.collect();
-    let study = Study { cells: &plan.cells, runs: &views, figures: &figures, ends: execution.ends, seed: plan.seed };
-    let named = |(group, models): (&Group, Vec<CostModel>)| {
-        let name = group.name.clone();
-        models.into_iter().map(move |model| (name.clone(), model))
-    };
-    let lints = lints::lints(&study);
-    let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
-    let remarks = no_cost_model(&costs, figures.iter().flatten()).into_iter().collect();
-    Ok(Explanation { title: execution.title.clone(), cells, costs, lints, remarks })
+impl Kept {
+    fn explained(self, models: &[CostModel]) -> (RunFacts, ExplainedRun) {
+        let verdicts = self.signals.verdicts(per_byte_share(models, &self.figures));
+        (self.facts, ExplainedRun { verdicts, figures: self.figures })
+    }
 }
 
 /// The cell's name, with the factor's where that is a number alone; or what it does where a study has no factors.

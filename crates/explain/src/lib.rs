@@ -24,7 +24,7 @@ mod table;
 pub use cells::{ExplainedCell, ExplainedRun};
 pub use cost::{CostModel, Spent, Unit, cost_models, no_cost_model, per_byte_share};
 pub use decide::{decide, explain_run};
-pub use execution::{ExplainError, explain_execution};
+pub use execution::Explainer;
 pub use explanation::{Explanation, cell_json, cell_words, evidence_words, verdict_json, verdict_text};
 pub use figures::RunFigures;
 pub use hops::Hop;

@@ -86,7 +86,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         study: head.name.to_owned(),
         study_text,
     };
-    let plan = Event::Planned { plan: Plan { seed: 0, blocks, cells, runs } };
+    let plan = Event::Planned { plan: Plan { seed: 0, blocks, lengths: None, cells, runs } };
     let end = Event::ExecutionEnded { at, enough_blocks: None };
     [begin, plan].into_iter().chain(events).chain([end]).collect()
 }

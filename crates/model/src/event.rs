@@ -12,7 +12,64 @@ use crate::record::{EndRecord, Role, Sample};
 use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
+
+/// From this format on each line ends with a checksum of itself and of all lines before it.
+pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
+
+/// The events of an execution that are kept elsewhere and read each time that they are asked for.
+pub trait Stored {
+    /// As [`Events::each`].
+    fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event));
+}
+
+/// The events of an execution, in order, as often as they are asked for.
+#[derive(Clone, Copy)]
+pub enum Events<'a> {
+    /// All of them are in memory.
+    InMemory(&'a [Event]),
+    /// One is in memory at a time.
+    Stored(&'a dyn Stored),
+}
+
+impl Events<'_> {
+    /// Hands over the events with their places, which rise and are the same each time. Of what holds a run's result or figures
+    /// only that of wanted runs comes.
+    pub fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
+        match self {
+            Events::InMemory(events) => {
+                let is_wanted = |event: &Event| match event {
+                    Event::RunEnded { run, .. } | Event::RunImported { run, .. } => wanted(*run),
+                    _ => true,
+                };
+                let all = events.iter().enumerate();
+                all.filter(|(_, event)| is_wanted(event)).for_each(|(place, event)| take(place, event));
+            }
+            Events::Stored(stored) => stored.each(wanted, take),
+        }
+    }
+}
+
+impl std::fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Events::InMemory(events) => write!(f, "{} events", events.len()),
+            Events::Stored(_) => f.write_str("stored events"),
+        }
+    }
+}
+
+impl<'a> From<&'a [Event]> for Events<'a> {
+    fn from(events: &'a [Event]) -> Events<'a> {
+        Events::InMemory(events)
+    }
+}
+
+impl<'a> From<&'a Vec<Event>> for Events<'a> {
+    fn from(events: &'a Vec<Event>) -> Events<'a> {
+        Events::InMemory(events)
+    }
+}
 
 /// Why a run has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

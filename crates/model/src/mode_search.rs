@@ -151,7 +151,7 @@ impl ModeSearch {
         let cells: Vec<Cell> = cells.collect();
         let order = shuffled(cells.len(), self.seed, round).into_iter();
         let runs = order.map(|cell| PlannedRun { index: candidates[cell] as u32, block: round, cell }).collect();
-        Plan { seed: self.seed, blocks: 1, cells, runs }
+        Plan { seed: self.seed, blocks: 1, lengths: None, cells, runs }
     }
 
     /// The candidates that are not out, the fastest first.

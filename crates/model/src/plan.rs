@@ -61,6 +61,9 @@ pub struct Plan {
     pub seed: u64,
     /// Number of complete blocks.
     pub blocks: u32,
+    /// What the command line changed of the study's lengths; absent in plans of earlier formats, and where no study made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<Lengths>,
     /// Every cell of the study.
     pub cells: Vec<Cell>,
     /// The runs in the order of execution.
@@ -82,7 +85,51 @@ impl Plan {
         let order =
             (0..blocks).flat_map(|block| shuffled(cells.len(), seed, block).into_iter().map(move |cell| (block, cell)));
         let runs = order.zip(0..).map(|((block, cell), index)| PlannedRun { index, block, cell }).collect();
-        Plan { seed, blocks, cells, runs }
+        Plan { seed, blocks, lengths: Some(lengths), cells, runs }
+    }
+
+    /// The first run in which this plan is not the one that the study gives with this plan's seed and lengths, in words.
+    ///
+    /// A plan without lengths may have any: neither they nor the counts of bounded runs are compared.
+    pub fn difference(&self, study: &Study) -> Option<String> {
+        let is_known = self.lengths.is_some();
+        let lengths = self.lengths.unwrap_or(Lengths { blocks: Some(self.blocks), ..Lengths::default() });
+        let mut given = Plan::new(study, self.seed, lengths);
+        for (cell, own) in given.cells.iter_mut().zip(&self.cells).filter(|_| !is_known) {
+            let Conditions { duration_ms, stop_bytes, stop_messages, stop_transactions, .. } = own.conditions;
+            cell.conditions =
+                Conditions { duration_ms, stop_bytes, stop_messages, stop_transactions, ..cell.conditions.clone() };
+        }
+        let count = self.runs.len().max(given.runs.len());
+        let different = (0..count).find_map(|place| Some((place, self.run_difference(&given, place)?)));
+        let of_no_run =
+            || (self.blocks != given.blocks || self.cells != given.cells).then_some("its cells or blocks differ");
+        match different {
+            Some((place, words)) => Some(format!("run {} {words}", place + 1)),
+            None => of_no_run().map(str::to_owned),
+        }
+    }
+
+    /// What the run at a place is here and would be by the other plan.
+    fn run_difference(&self, given: &Plan, place: usize) -> Option<String> {
+        let of = |plan: &Plan| plan.runs.get(place).and_then(|run| Some((*run, plan.cells.get(run.cell)?.clone())));
+        let (own, other) = match (of(self), of(given)) {
+            (Some(own), Some(other)) if own == other => return None,
+            (None, None) if self.runs.get(place) == given.runs.get(place) => return None,
+            (None, _) => return Some("is not there".to_owned()),
+            (Some(_), None) => return Some("is not among them".to_owned()),
+            (Some(own), Some(other)) => (own, other),
+        };
+        let (name, instead) = (own.1.name(), other.1.name());
+        if own.0 != other.0 || own.1.levels != other.1.levels {
+            return Some(format!("is `{name}` and would be `{instead}`"));
+        }
+        let fields = |cell: &Cell| serde_json::to_value(&cell.conditions).unwrap_or_default();
+        let (own, other) = (fields(&own.1), fields(&other.1));
+        let field = own.as_object()?.keys().find(|key| own.get(key) != other.get(key));
+        let field = field.or_else(|| other.as_object()?.keys().find(|key| own.get(key) != other.get(key)))?;
+        let value = |of: &serde_json::Value| of.get(field).map_or("absent".to_owned(), ToString::to_string);
+        Some(format!("(`{name}`) has {field} {} and would have {}", value(&own), value(&other)))
     }
 
     /// How long one run of a cell takes.

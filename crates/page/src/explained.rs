@@ -1,13 +1,13 @@
 //! What limited each cell, what a message costs, and what must be doubted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use explain::{
-    ExplainedCell, ExplainedRun, Explanation, Lint, RunFigures, cost_models, explain_execution, explain_figures,
-    no_cost_model,
+    ExplainedCell, ExplainedRun, Explainer, Explanation, Lint, RunFigures, cost_models, explain_figures, no_cost_model,
 };
+use metrics::RunView;
 use report::frame::Execution;
-use report::{ALONE, RunRow, Status, run_views};
+use report::{ALONE, RunRow, Status};
 
 use crate::evenly;
 use crate::html::Html;
@@ -27,23 +27,39 @@ const MANY: usize = 3000;
 /// The explanation of an execution: by its records, or by the figures of its used runs where they are another program's, or
 /// very many.
 pub fn explanation(execution: &Execution) -> Explanation {
-    let foreign = execution.summary.is_imported;
-    let many = execution.summary.runs.len() > MANY;
-    let explained = if foreign || many { None } else { explain_execution(execution.events).ok() };
-    explained.unwrap_or_else(|| by_figures(execution))
+    let summary = &execution.summary;
+    if summary.is_imported || summary.runs.len() > MANY {
+        return by_figures(execution);
+    }
+    let title = format!("{}, {}", summary.study.name, summary.began_at);
+    let mut explainer = Explainer::new(title, &summary.planned, &summary.ends, summary.seed);
+    execution.each_run(used, &mut |row, _, view| {
+        explainer.add(row.cell, u64::from(row.run) + 1, &RunView { ceiling_mbps: None, ..*view });
+    });
+    explainer.explain()
+}
+
+fn used(run: &RunRow) -> bool {
+    run.status == Status::Used
+}
+
+/// The figures of these of our own runs.
+fn own_figures(execution: &Execution, wanted: &BTreeSet<u32>) -> BTreeMap<u32, RunFigures> {
+    let mut own = BTreeMap::new();
+    execution.each_run(|row| wanted.contains(&row.run), &mut |row, _, view| {
+        own.insert(row.run, RunFigures::of(u64::from(row.run) + 1, view));
+    });
+    own
 }
 
 fn by_figures(execution: &Execution) -> Explanation {
     let summary = &execution.summary;
-    let own: BTreeMap<u32, RunFigures> = run_views(execution.events)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(planned, _, view)| (planned.index, RunFigures::of(u64::from(planned.index) + 1, &view)))
-        .collect();
     let mut by_cell: Vec<Vec<&RunRow>> = vec![Vec::new(); summary.cells.len()];
-    for run in summary.runs.iter().filter(|run| run.status == Status::Used) {
+    for run in summary.runs.iter().filter(|run| used(run)) {
         by_cell[run.cell].push(run);
     }
+    let chosen = by_cell.iter().flat_map(|runs| evenly(runs.len(), RUNS).map(|place| runs[place].run));
+    let own = if summary.is_imported { BTreeMap::new() } else { own_figures(execution, &chosen.collect()) };
     // Two of a cell at least, so that their spread is known.
     let fitted = (FITTED / summary.cells.len().max(1)).max(2);
     let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());

@@ -1,6 +1,5 @@
 //! The sections of a chapter: answer, tables, pictures, remarks, and where the figures come from.
 
-use model::event::Event;
 use report::frame::Execution;
 use report::{COLUMNS, Lines, head, notes, tables as all_tables};
 
@@ -98,8 +97,7 @@ pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
     let notes = notes(&execution.summary);
     page.raw("<section>\n").element("h2", "", "What must be known");
     if notes.is_empty() {
-        let imported = execution.events.iter().any(|event| matches!(event, Event::RunImported { .. }));
-        let settings = if imported { "" } else { ", with all settings in force" };
+        let settings = if execution.summary.is_imported { "" } else { ", with all settings in force" };
         page.element("p", "", &format!("Every run has its place in the table{settings}."));
     }
     page.raw("<ul>\n");

@@ -50,7 +50,7 @@ fn answer(events: &[Event]) -> String {
     let summary = Summary::from_events(events).expect("a whole log");
     let source = Source { path: "x".into(), bytes: 7, sha256: "00ff".into() };
     let maker = Maker { version: "0.1.0".into(), command_line: Vec::new(), at: "now".into() };
-    let html = page(&[(Execution { name: "x".into(), events, summary }, source)], 3.0, &maker);
+    let html = page(&[(Execution { name: "x".into(), events: events.into(), summary }, source)], 3.0, &maker);
     let answer = html.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next());
     answer.expect("an answer").to_owned()
 }

@@ -51,7 +51,7 @@ fn render(events: &[Event]) -> String {
 fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
     let mut summary = Summary::from_events(events).expect("a whole log");
     change(&mut summary);
-    of(vec![Execution { name: HOSTILE.into(), events, summary }])
+    of(vec![Execution { name: HOSTILE.into(), events: events.into(), summary }])
 }
 
 /// The page of these executions.
@@ -186,7 +186,7 @@ fn a_button_saves_the_runs_of_its_own_chapter() {
     let logs = [log(vec![run(1024, 900.0)], "good"), log(vec![failed.clone()], "bad"), log(vec![failed], "worse")];
     let executions = logs.iter().map(|events| {
         let summary = Summary::from_events(events).expect("a whole log");
-        Execution { name: summary.study.name.clone(), events, summary }
+        Execution { name: summary.study.name.clone(), events: events.into(), summary }
     });
     let html = of(executions.collect());
     let runs: Vec<String> = files(&html)
@@ -358,7 +358,7 @@ fn of_two_executions_the_changes_stand_first() {
     let logs = [sizes(1.0), sizes(1.5)];
     let executions = logs.iter().zip(["before", HOSTILE]).map(|(events, name)| {
         let summary = Summary::from_events(events).expect("a whole log");
-        Execution { name: name.into(), events, summary }
+        Execution { name: name.into(), events: events.into(), summary }
     });
     let html = of(executions.collect());
     assert!(!without_plotly(&html).contains("<img"), "words became markup");
@@ -382,7 +382,7 @@ fn executions_without_a_common_cell_are_chapters_alone() {
     let logs = [sizes(1.0), brands()];
     let executions = logs.iter().map(|events| {
         let summary = Summary::from_events(events).expect("a whole log");
-        Execution { name: "one".into(), events, summary }
+        Execution { name: "one".into(), events: events.into(), summary }
     });
     assert!(!of(executions.collect()).contains("What changed"));
 }
@@ -404,7 +404,7 @@ fn what_has_no_ratio_is_drawn_in_its_unit_and_what_is_missing_is_a_row() {
     let logs = [with(0.0, true), with(1.0, false)];
     let executions = logs.iter().zip(["before", "after"]).map(|(events, name)| {
         let summary = Summary::from_events(events).expect("a whole log");
-        Execution { name: name.into(), events, summary }
+        Execution { name: name.into(), events: events.into(), summary }
     });
     let html = of(executions.collect());
     assert!(html.contains("<td>-</td><td>missing</td>"), "the change, and its verdict");
@@ -490,7 +490,7 @@ fn every_chapter_has_links_to_its_sections_and_no_two_regions_one_name() {
     let logs = [sizes(1.0), sizes(1.5)];
     let executions = logs.iter().map(|events| {
         let summary = Summary::from_events(events).expect("a whole log");
-        Execution { name: "same".into(), events, summary }
+        Execution { name: "same".into(), events: events.into(), summary }
     });
     let html = without_plotly(&of(executions.collect()));
     assert_eq!(html.matches("<nav class=\"contents\"").count(), 3, "what changed, and both");

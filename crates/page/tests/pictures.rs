@@ -37,7 +37,7 @@ fn html(events: &[Event], kinds: Option<&[PictureKind]>) -> String {
     summary.study.pictures = kinds.map(|kinds| kinds.iter().copied().map(Picture::plain).collect());
     let source = Source { path: "x".into(), bytes: 7, sha256: "00ff".into() };
     let maker = Maker { version: "0.1.0".into(), command_line: Vec::new(), at: "now".into() };
-    page(&[(Execution { name: "x".into(), events, summary }, source)], 3.0, &maker)
+    page(&[(Execution { name: "x".into(), events: events.into(), summary }, source)], 3.0, &maker)
 }
 
 /// What plotly is given for a picture.

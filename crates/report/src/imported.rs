@@ -1,20 +1,20 @@
 //! What the files of other programs say of their runs beside their figures.
 
-use model::event::Event;
+use model::event::{Event, Events};
 use serde_json::{Value, json};
 
 /// An entry per imported run: `run`, `tool`, `tool_version`, `file`, `place`, `began_at`, all its `levels`, its `facts` by the
 /// names that its file uses, and `notes`. Absent where no run is imported.
-pub fn imported_json(events: &[Event]) -> Option<Value> {
-    let entry = |event: &Event| {
-        let Event::RunImported { run, imported } = event else { return None };
+pub fn imported_json(events: Events) -> Option<Value> {
+    let mut entries = Vec::new();
+    events.each(&|_| true, &mut |_, event| {
+        let Event::RunImported { run, imported } = event else { return };
         let mut entry = json!(imported);
-        let fields = entry.as_object_mut()?;
+        let Some(fields) = entry.as_object_mut() else { return };
         // Figures are in the cells, and in the table of runs; intervals in that of intervals.
         fields.retain(|name, _| name != "figures" && name != "intervals");
         fields.insert("run".to_owned(), json!(run));
-        Some(entry)
-    };
-    let entries: Vec<Value> = events.iter().filter_map(entry).collect();
+        entries.push(entry);
+    });
     (!entries.is_empty()).then_some(Value::Array(entries))
 }

@@ -12,7 +12,7 @@ use crate::improvement::ImprovementSummary;
 use crate::summary::{CellSummary, ExcludedRun, Note, Summary};
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`, `notes`, `ends`,
-/// `incomplete_runs`, `calibration` of a lab, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
+/// `incomplete_runs`, `caveats` where something must be known of the log itself, such as damage, `calibration` of a lab, `until_interval` where the study has a stop rule, `checks` where it has statements of a document, and
 /// where the log came from.
 ///
 /// Each entry of `cells` has `levels`, `runs`, and per metric `{median, low, high, runs, mean, standard_deviation, least,
@@ -38,6 +38,9 @@ pub fn json(summary: &Summary) -> Value {
         "ends": summary.ends,
         "incomplete_runs": summary.incomplete,
     });
+    if !summary.caveats.is_empty() {
+        document["caveats"] = json!(summary.caveats);
+    }
     if !summary.checks.is_empty() {
         document["checks"] = checks::json(&summary.checks);
     }

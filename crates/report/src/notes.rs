@@ -25,6 +25,7 @@ pub struct Remark {
 pub fn notes(summary: &Summary) -> Vec<Remark> {
     let mut found = Vec::new();
     let mut add = |mark, words| found.push(Remark { mark, words });
+    summary.caveats.iter().for_each(|words| add("caveat: ", words.clone()));
     missing(summary).into_iter().for_each(|words| add("- ", words));
     attribution(summary).into_iter().for_each(|words| add("CPU time: ", words));
     summary.place_notes.iter().for_each(|note| add("note: ", note.clone()));

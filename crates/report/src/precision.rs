@@ -1,14 +1,13 @@
 //! How narrow the intervals of one metric's medians are: what decides whether more blocks or runs are needed.
 
 use metrics::{METRICS, RunView};
-use model::event::Event;
+use model::plan::Plan;
 use model::study::UntilInterval;
 use serde_json::{Value, json};
 
 use crate::log::Log;
 use crate::number;
 use crate::sorted::{CellRuns, Runs};
-use crate::summary::ReportError;
 
 /// The widths of an execution's cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +34,14 @@ impl Precision {
             (!is_narrow).then(|| (name.clone(), width))
         });
         Precision { metric: rule.metric.clone(), asked_pct: rule.width_pct, wide: wide.collect() }
+    }
+
+    /// What the runs that were read so far give.
+    pub(crate) fn of_log(rule: &UntilInterval, mut log: Log, plan: &Plan) -> Precision {
+        let blocks = log.enough_blocks.unwrap_or(plan.blocks);
+        let runs = Runs::sort(plan, &mut log, blocks);
+        let cells: Vec<(String, &CellRuns)> = plan.cells.iter().map(|cell| cell.name()).zip(&runs.cells).collect();
+        Precision::of(rule, &cells, plan.seed)
     }
 
     /// True where no cell needs more runs.
@@ -67,18 +74,6 @@ impl Precision {
             "wide": wide.collect::<Vec<_>>(),
         })
     }
-}
-
-/// The precision that an execution has reached so far.
-///
-/// # Errors
-/// When the log does not hold a study and a plan.
-pub fn precision(events: &[Event], rule: &UntilInterval) -> Result<Precision, ReportError> {
-    let log = Log::read(events)?;
-    let plan = log.plan.ok_or(ReportError::NoPlan)?;
-    let runs = Runs::sort(plan, &log, log.enough_blocks.unwrap_or(plan.blocks));
-    let cells: Vec<(String, &CellRuns)> = plan.cells.iter().map(|cell| cell.name()).zip(&runs.cells).collect();
-    Ok(Precision::of(rule, &cells, plan.seed))
 }
 
 /// The width of the 95 % interval of the median, in per cent of the median; absent with fewer than two values, and

@@ -1,6 +1,6 @@
 //! Each planned run by itself: what became of it, and its figures.
 
-use metrics::{METRICS, Method, Metric, RunView, attribute};
+use metrics::{METRICS, Method, Metric, RunView};
 
 /// What became of a planned run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct RunRow {
     pub is_disturbed: bool,
     /// The metrics that it has, in the order of [`METRICS`].
     pub figures: Vec<(&'static Metric, f64)>,
+    /// The place of the event that holds its outcome ([`model::event::Events::each`]).
+    pub event: Option<usize>,
 }
 
 impl RunRow {
@@ -71,9 +73,4 @@ impl RunRow {
 /// Every metric that a run has.
 pub(crate) fn figures(view: &RunView) -> Vec<(&'static Metric, f64)> {
     METRICS.iter().filter_map(|metric| Some((metric, (metric.compute)(view)?))).collect()
-}
-
-/// How the ends' CPU time was told apart.
-pub(crate) fn method(view: &RunView) -> Option<Method> {
-    attribute(view).ok().map(|attribution| attribution.method)
 }

@@ -1,17 +1,14 @@
 //! The runs of a plan, each in its cell or among those that are in none.
 
-use metrics::{METRICS, Method, Metric, RunView, Weak, attribute};
+use metrics::{METRICS, Method, Metric};
 use model::event::FailureKind;
-use model::imported::ImportedRun;
 use model::plan::{Plan, PlannedRun};
-use model::record::Role;
 use model::study::Cell;
 
 use crate::course::Course;
-use crate::exclude;
-use crate::in_force::{not_in_force, unread_segments};
 use crate::log::{Log, Outcome};
-use crate::rows::{self, RunRow, Status};
+use crate::reduced::{Imported, Reduced};
+use crate::rows::{RunRow, Status};
 use crate::summary::{CellSummary, ExcludedRun};
 use crate::tally::Tally;
 
@@ -61,10 +58,10 @@ impl CellRuns {
         }
     }
 
-    fn add_method(&mut self, view: &RunView) {
-        match attribute(view) {
-            Ok(attribution) => self.methods.add(attribution.method),
-            Err(reason) => self.unattributed.add(reason.to_string()),
+    fn add_method(&mut self, method: Result<Method, String>) {
+        match method {
+            Ok(method) => self.methods.add(method),
+            Err(reason) => self.unattributed.add(reason),
         }
     }
 
@@ -97,31 +94,29 @@ pub(crate) struct Runs {
     pub notes: Tally<(Option<String>, String)>,
     pub incomplete: Vec<u32>,
     pub rows: Vec<RunRow>,
-    /// Whether the study's table wants each second of a run.
-    each_second: bool,
 }
 
 impl Runs {
     /// `blocks` is how many were to be run: the stop rule may have been kept before the plan's end.
-    pub fn sort(plan: &Plan, log: &Log, blocks: u32) -> Runs {
+    pub fn sort(plan: &Plan, log: &mut Log, blocks: u32) -> Runs {
         let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
         let (excluded, notes, incomplete, rows) = (Vec::new(), Tally::default(), Vec::new(), Vec::new());
-        let each_second = log.summary.study.table.each_second;
-        let mut runs = Runs { cells, excluded, notes, incomplete, rows, each_second };
+        let mut runs = Runs { cells, excluded, notes, incomplete, rows };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else { continue };
-            match log.outcomes.get(&planned.index) {
-                None if planned.block >= blocks => {}
+            let (event, outcome) = log.outcomes.remove(&planned.index).unzip();
+            match outcome {
+                None if planned.block >= blocks => continue,
                 None => {
                     runs.incomplete.push(planned.index);
                     runs.row(planned, Status::Missing);
                 }
-                Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, *kind, reason),
+                Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, kind, &reason),
                 Some(Outcome::Imported(imported)) => runs.imported(planned, imported),
-                Some(Outcome::Ended { sender, receiver, place }) => {
-                    let view = place.view([sender, receiver], &cell.conditions, log.ceiling_mbps(planned.cell));
-                    runs.ended(planned, cell, &view);
-                }
+                Some(Outcome::Ended(run)) => runs.ended(planned, cell, *run),
+            }
+            if let Some(row) = runs.rows.last_mut() {
+                (row.event, row.began_at) = (event, log.began.remove(&planned.index));
             }
         }
         runs
@@ -130,8 +125,8 @@ impl Runs {
     /// A row of its own for a run, still without figures.
     fn row(&mut self, planned: &PlannedRun, status: Status) -> &mut RunRow {
         let PlannedRun { index: run, block, cell } = *planned;
-        let (reason, began_at, method, is_disturbed, figures) = (None, None, None, false, Vec::new());
-        self.rows.push(RunRow { run, block, cell, status, reason, began_at, method, is_disturbed, figures });
+        let (reason, began_at, method, is_disturbed, figures, event) = (None, None, None, false, Vec::new(), None);
+        self.rows.push(RunRow { run, block, cell, status, reason, began_at, method, is_disturbed, figures, event });
         let last = self.rows.len() - 1;
         &mut self.rows[last]
     }
@@ -149,42 +144,31 @@ impl Runs {
         }
     }
 
-    fn imported(&mut self, planned: &PlannedRun, imported: &ImportedRun) {
-        let known = |metric: &'static Metric| Some((metric, *imported.figures.get(metric.name)?));
-        let figures: Vec<_> = METRICS.iter().filter_map(known).collect();
-        self.cells[planned.cell].add(planned.block, &figures);
-        imported.notes.iter().for_each(|note| self.notes.add((None, note.clone())));
-        self.row(planned, Status::Used).figures = figures;
+    fn imported(&mut self, planned: &PlannedRun, imported: Imported) {
+        self.cells[planned.cell].add(planned.block, &imported.figures);
+        imported.notes.into_iter().for_each(|note| self.notes.add((None, note)));
+        self.row(planned, Status::Used).figures = imported.figures;
     }
 
-    fn ended(&mut self, planned: &PlannedRun, cell: &Cell, view: &RunView) {
-        let left_out = exclude::reason(view);
-        let status = if left_out.is_some() { Status::LeftOut } else { Status::Used };
+    fn ended(&mut self, planned: &PlannedRun, cell: &Cell, run: Reduced) {
+        let status = if run.left_out.is_some() { Status::LeftOut } else { Status::Used };
+        if run.left_out.is_none() {
+            self.cells[planned.cell].add(planned.block, &run.figures);
+        }
         let row = self.row(planned, status);
-        (row.figures, row.method, row.reason) = (rows::figures(view), rows::method(view), left_out.clone());
-        row.is_disturbed = metrics::foreign_pct(view).is_some();
-        let figures = row.figures.clone();
-        if let Some(reason) = left_out {
+        (row.figures, row.method, row.reason) = (run.figures, run.method.as_ref().ok().copied(), run.left_out.clone());
+        row.is_disturbed = run.is_disturbed;
+        if let Some(reason) = run.left_out {
             return self.exclude(planned, cell, reason);
         }
-        self.cells[planned.cell].add(planned.block, &figures);
-        self.cells[planned.cell].add_method(view);
-        if self.each_second {
-            let course = Course::of(&cell.levels, planned.index, view);
-            self.cells[planned.cell].courses.push((course.mbps[1].unwrap_or(0.0), course));
-        }
-        for sentence in not_in_force(view).into_iter().chain(unread_segments(view)) {
-            self.notes.add((None, sentence));
-        }
         let runs = &mut self.cells[planned.cell];
-        if let Some(trouble) = metrics::line_trouble(view) {
-            runs.line_troubled += 1;
-            self.notes.add((Some(cell.name()), trouble.kind()));
-        }
-        for mark in metrics::marks(view).iter().filter(|mark| mark.attributed) {
-            runs.disturbed += usize::from(mark.weak == Weak::Foreign);
-            let end = mark.end.map_or("disturbed", Role::name);
-            self.notes.add((Some(cell.name()), format!("{end}, {}", mark.weak.reason())));
+        runs.add_method(run.method);
+        runs.courses.extend(run.course.map(|course| (course.mbps[1].unwrap_or(0.0), *course)));
+        runs.disturbed += run.disturbances;
+        runs.line_troubled += usize::from(run.line_trouble.is_some());
+        run.notes.into_iter().for_each(|note| self.notes.add((None, note)));
+        for note in run.line_trouble.into_iter().chain(run.cell_notes) {
+            self.notes.add((Some(cell.name()), note));
         }
     }
 

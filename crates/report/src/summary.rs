@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use metrics::Method;
 use model::calibration::Calibration;
 use model::event::{EndDescription, Event};
+use model::plan::Plan;
 use model::study::{Cell, LabSpec, Label, Study, StudyError, phrase};
 use stats::{Interval, Spread};
 
 use crate::checks::{self, CheckSummary};
 use crate::course::Course;
 use crate::improvement::{ImprovementSummary, improvements};
-use crate::log::Log;
+use crate::log::{Log, Reader};
 use crate::precision::Precision;
 use crate::rows::RunRow;
 use crate::sorted::{CellRuns, Runs};
@@ -23,6 +24,10 @@ pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
 /// Name of the receive service demand by bytes sent, as netperf divides.
 pub const RECEIVE_DEMAND_BY_SENT: &str = "receive_service_demand_per_kib_sent_us";
 
+/// Said of a log without a description of its hosts.
+const NOT_PLACED: &str = "the log does not describe the hosts (no `prepared` event before its runs): CPU time is attributed as \
+    of two machines without threaded NAPI, so service demands may be wrong";
+
 /// Why a log cannot be reported on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
@@ -32,6 +37,28 @@ pub enum ReportError {
     /// The plan is missing.
     #[error("the log holds no plan (no `planned` event): the execution stopped before its first run")]
     NoPlan,
+    /// There are two plans.
+    #[error(
+        "the log holds a second plan (`planned` event): it cannot be told which one its runs followed; remove the lines that do not belong to it"
+    )]
+    SecondPlan,
+    /// The plan is another one than study and seed give.
+    #[error("the plan in the log is not the one that its study and seed give: {0}; the log was changed")]
+    OtherPlan(String),
+    /// A run that is not planned has a result.
+    #[error("the log holds a result of run {}, and its plan has {runs} runs: lines of another execution are among its own", run + 1)]
+    UnknownRun {
+        /// The run, from 0.
+        run: u32,
+        /// Planned runs.
+        runs: usize,
+    },
+    /// A run has two results and was begun once.
+    #[error("the log holds two results of run {}, which began once: lines were doubled or renumbered", run + 1)]
+    SecondResult {
+        /// The run, from 0.
+        run: u32,
+    },
     /// The study in the log cannot be read.
     #[error("the study in the log cannot be read: {0}")]
     Study(#[from] StudyError),
@@ -128,6 +155,14 @@ pub struct Summary {
     pub link_rate_bps: Option<u64>,
     /// Whether the runs are other programs', read from their files.
     pub is_imported: bool,
+    /// Whether the execution came to its end.
+    pub is_ended: bool,
+    /// Whether every run with a result of our own had its hosts described before.
+    pub(crate) is_placed: bool,
+    /// The cells as they were planned.
+    pub planned: Vec<Cell>,
+    /// What must be known of the log itself, such as damage, a sentence each.
+    pub caveats: Vec<String>,
     /// Whether both ends run on the same CPUs.
     pub shared_cpus: bool,
     /// Both ends; empty where the execution stopped before it found them.
@@ -164,18 +199,20 @@ impl Summary {
     /// Reads a log. Of a run that was tried again the last outcome counts.
     ///
     /// # Errors
-    /// When the log does not hold a study and a plan.
+    /// As [`Reader::summary`].
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Summary, ReportError> {
-        let log = Log::read(events)?;
-        let plan = log.plan.ok_or(ReportError::NoPlan)?;
+        let mut reader = Reader::default();
+        events.into_iter().enumerate().for_each(|(place, event)| reader.take(place, event));
+        reader.summary()
+    }
+
+    /// What the runs that were read give.
+    pub(crate) fn of(mut log: Log, plan: Plan) -> Summary {
         let blocks = log.enough_blocks.unwrap_or(plan.blocks);
-        let runs = Runs::sort(plan, &log, blocks);
+        let runs = Runs::sort(&plan, &mut log, blocks);
         let mut summary = log.summary;
         (summary.seed, summary.blocks) = (plan.seed, blocks);
         summary.runs = runs.rows;
-        for row in &mut summary.runs {
-            row.began_at = log.began.get(&row.run).map(|at| (*at).to_owned());
-        }
         summary.cells = plan.cells.iter().zip(&runs.cells).map(|(cell, runs)| runs.summary(cell, plan.seed)).collect();
         for cell in &mut summary.cells {
             cell.expected = expected(&summary.study, &cell.levels);
@@ -197,7 +234,11 @@ impl Summary {
         summary.excluded = runs.excluded;
         summary.notes = runs.notes.0.into_iter().map(|((cell, text), runs)| Note { cell, text, runs }).collect();
         summary.incomplete = runs.incomplete;
-        Ok(summary)
+        if !summary.is_placed {
+            summary.caveats.push(NOT_PLACED.to_owned());
+        }
+        summary.planned = plan.cells;
+        summary
     }
 
     /// The first cell that has these levels.

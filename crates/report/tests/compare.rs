@@ -130,7 +130,7 @@ fn verdicts_over_recorded_noise_are_seldom_wrong() {
 }
 
 fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
-    Execution { name: name.into(), events, summary: summary(events) }
+    Execution { name: name.into(), events: events.into(), summary: summary(events) }
 }
 
 fn made(factor: f64) -> Vec<Event> {

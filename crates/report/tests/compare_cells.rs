@@ -14,7 +14,7 @@ use report::compare::{Pairing, Side, across, comparison_text, within};
 use report::frame::Execution;
 
 fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
-    Execution { name: name.into(), events, summary: summary(events) }
+    Execution { name: name.into(), events: events.into(), summary: summary(events) }
 }
 
 fn throughput() -> [&'static Metric; 1] {
@@ -126,7 +126,7 @@ fn imported(varied: &[Vec<(String, Label)>], constant: &[(String, Label)]) -> Ve
         };
         events.push(Event::RunImported { run: planned.index, imported: Box::new(run) });
     }
-    events.insert(1, Event::Planned { plan: Plan { seed: 0, blocks: 2, cells, runs } });
+    events.insert(1, Event::Planned { plan: Plan { seed: 0, blocks: 2, lengths: None, cells, runs } });
     events
 }
 

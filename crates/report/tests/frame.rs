@@ -7,7 +7,7 @@ use model::event::FailureKind;
 use report::frame::{Execution, Value, csv, intervals_table, markdown, runs_table};
 
 fn execution(events: &[model::event::Event]) -> Execution<'_> {
-    Execution { name: "folder".into(), events, summary: summary(events) }
+    Execution { name: "folder".into(), events: events.into(), summary: summary(events) }
 }
 
 #[test]

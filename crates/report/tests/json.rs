@@ -162,7 +162,9 @@ fn a_stop_rule_names_the_cells_that_are_still_wide() {
     let document = json(&events);
     assert_eq!((&document["blocks"], &document["incomplete_runs"]), (&json!(5), &json!([])));
     assert_eq!(document["until_interval"]["reached"], true);
-    assert_eq!(summary(&events).precision.expect("a rule"), report::precision(&events, &rule()).expect("a log"));
+    let mut reader = report::Reader::default();
+    events.iter().enumerate().for_each(|(place, event)| reader.take(place, event));
+    assert_eq!(summary(&events).precision.expect("a rule"), reader.precision(&rule()).expect("a log"));
 }
 
 fn rule() -> model::study::UntilInterval {

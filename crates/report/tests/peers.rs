@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Did, Made, STUDY, ended, log, plain};
+use common::{Did, Made, STUDY, ended, log, plain, summary};
 use metrics::RunView;
 use model::conditions::{Conditions, Direction, Workload};
 use model::event::Event;
@@ -10,9 +10,9 @@ use model::record::{
     Counts, EndRecord, FlowRecord, PartRecord, PartSample, PhaseCounts, Role, Sample, Sequence, TcpInfo,
 };
 use model::study::Cell;
-use report::frame::{Table, Value, csv};
+use report::RunRow;
+use report::frame::{Execution, Table, Value, csv};
 use report::peers::{iperf3, netperf_keyval, netperf_table};
-use report::run_views;
 use serde_json::Value as Json;
 
 /// What netperf 2.7 printed.
@@ -37,9 +37,16 @@ fn events(study: &str) -> Vec<Event> {
     })
 }
 
+/// Hands over each run with a result.
+fn each_run(events: &[Event], take: &mut dyn FnMut(&RunRow, &Cell, &RunView)) {
+    let execution = Execution { name: "x".into(), events: events.into(), summary: summary(events) };
+    execution.each_run(|_| true, take);
+}
+
 fn table(events: &[Event]) -> Table {
-    let views = run_views(events).expect("runs");
-    netperf_table(views.into_iter().map(|(_, cell, view)| (cell, view)))
+    let mut table = netperf_table([]);
+    each_run(events, &mut |_, cell, view| table.rows.extend(netperf_table([(cell, *view)]).rows));
+    table
 }
 
 /// Transactions of 100 bytes there and 1000 back, a thousand a second.
@@ -125,14 +132,14 @@ fn paths_of(document: &Json) -> Vec<String> {
 #[test]
 fn json_has_no_path_that_iperf3_has_not_and_those_that_scripts_read() {
     let events = events(STUDY);
-    for (planned, cell, view) in run_views(&events).expect("runs") {
-        let own = iperf3(&view, Some("2026-11-21T10:00:00+01:00"), "0.1.0").expect("a stream");
+    each_run(&events, &mut |row, cell, view| {
+        let own = iperf3(view, Some("2026-11-21T10:00:00+01:00"), "0.1.0").expect("a stream");
         let real: Json = serde_json::from_str(if cell.name().contains("UDP") { UDP } else { TCP }).expect("JSON");
         let (own_paths, real_paths) = (paths_of(&own), paths_of(&real));
         let more: Vec<&String> = own_paths.iter().filter(|path| !real_paths.contains(path)).collect();
         assert!(more.is_empty(), "{}: {more:?}", cell.name());
         for path in ["/end/sum_received/bits_per_second", "/end/sum_sent/bytes", "/intervals/0/sum/bits_per_second"] {
-            assert!(own.pointer(path).is_some_and(Json::is_number), "{path} of run {}: {own:#}", planned.index);
+            assert!(own.pointer(path).is_some_and(Json::is_number), "{path} of run {}: {own:#}", row.run);
         }
         for path in ["/start/test_start/protocol", "/start/version"] {
             assert!(own.pointer(path).is_some_and(Json::is_string), "{path}");
@@ -140,7 +147,7 @@ fn json_has_no_path_that_iperf3_has_not_and_those_that_scripts_read() {
         let rate = own["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
         let expected = if cell.name().starts_with("1024") { 1024e6 } else { 2048e6 };
         assert!((rate - expected).abs() < 1e5, "{rate}");
-    }
+    });
 }
 
 /// `TCP_INFO` of a connection that has sent so many segments again, with this round trip and window.

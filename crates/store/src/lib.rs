@@ -1,12 +1,15 @@
 //! The store: one folder per execution, with an append-only log of events, one JSON text a line.
 
+mod chain;
+mod found;
 mod read;
 mod write;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use read::{Incomplete, Log, fingerprint, read};
+pub use chain::seal_again;
+pub use read::{Damaged, End, Incomplete, Log, LogFile, read};
 pub use write::Writer;
 
 /// The log's name inside its folder.
@@ -52,6 +55,21 @@ pub enum StoreError {
         found: String,
         /// What to do, after a semicolon; empty where nothing is known.
         advice: String,
+    },
+    /// The log's name is that of something else.
+    #[error("{0} is not a regular file; an execution's folder holds its log as one")]
+    NotAFile(PathBuf),
+    /// A whole line cannot be verified.
+    #[error(
+        "{path}:{line}: the log is damaged: this line {what}. It, or a line before it, was changed, removed, moved or added after the log was written. Restore the log from a copy; or add --damaged to `show`, `explain`, `compare` or `report`, which leaves out what cannot be verified"
+    )]
+    Damaged {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it: *does not match its checksum*.
+        what: String,
     },
     /// A whole line is not an event.
     #[error("{path}:{line}: not an event of a bitcost log: {error}; {} lines before it could be read", line - 1)]

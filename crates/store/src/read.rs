@@ -1,11 +1,16 @@
-//! Reading a log back, whole or cut short.
+//! Reading a log back, line by line, whole or cut short; each line is verified before it is used.
 
-use std::io::Read;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use model::event::{Event, FORMAT};
+use model::event::{Event, FORMAT, FORMAT_WITH_CHECKSUMS, Stored};
 use sha2::{Digest, Sha256};
 
+use crate::chain::{Chain, split};
+use crate::found::strange;
 use crate::{LOG_NAME, StoreError};
 
 /// What follows the last whole line of a log that was cut short.
@@ -17,120 +22,253 @@ pub struct Incomplete {
     pub bytes: usize,
 }
 
-/// A log as it was read.
+/// What becomes of a line that cannot be verified or read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Damaged {
+    /// Reading ends with an error.
+    #[default]
+    Refuse,
+    /// The line is left out and its number is kept ([`End::damaged`]).
+    LeaveOut,
+}
+
+/// A log on the disk, as long as it was when it was opened: what is appended later is not read.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    folder: PathBuf,
+    length: u64,
+    damaged: Damaged,
+    /// Numbers of the lines that the first reading left out.
+    left_out: BTreeSet<usize>,
+}
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 18;
+
+/// What is known of a log that was read to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// Version of its format; absent where its first line does not say it.
+    pub format: Option<u32>,
+    /// Whole lines.
+    pub lines: usize,
+    /// What follows the last whole line.
+    pub incomplete: Option<Incomplete>,
+    /// Length of the whole lines, in bytes.
+    pub whole_bytes: u64,
+    /// Numbers of the lines that were left out because they could not be verified or read, from 1.
+    pub damaged: Vec<usize>,
+    /// The last line's checksum; absent where the lines have none.
+    pub(crate) chain: Option<Chain>,
+}
+
+impl End {
+    /// Whether the lines have checksums.
+    pub fn has_checksums(&self) -> bool {
+        self.chain.is_some()
+    }
+}
+
+/// A log with all of its events in memory.
 #[derive(Clone, Debug)]
 pub struct Log {
     /// The execution's folder.
     pub folder: PathBuf,
     /// Every whole line.
     pub events: Vec<Event>,
-    /// What follows the last whole line.
-    pub incomplete: Option<Incomplete>,
-    /// Length of the whole lines, in bytes.
-    pub whole_bytes: u64,
+    /// How it ends.
+    pub end: End,
 }
 
-/// Reads the log in `folder`; the log itself can be named too.
+/// Reads the log in `folder` into memory; the log itself can be named too.
 ///
 /// # Errors
-/// When there is none, when a whole line is no event, or when a later version wrote it.
+/// As [`LogFile::open`] and [`LogFile::read`].
 pub fn read(folder: &Path) -> Result<Log, StoreError> {
-    let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && folder.is_file();
-    let folder = if named_log { folder.parent().unwrap_or(Path::new(".")) } else { folder };
-    let path = folder.join(LOG_NAME);
-    let bytes = std::fs::read(&path)
-        .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path: path.clone(), error }))?;
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let mut file = LogFile::open(folder, Damaged::Refuse)?;
     let mut events = Vec::new();
-    for (line, text) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-        check_format(&path, text)?;
-        let event = serde_json::from_slice(text);
-        events.push(event.map_err(|error| StoreError::NotAnEvent { path: path.clone(), line: line + 1, error })?);
-    }
-    let rest = bytes.len() - whole;
-    let incomplete = (rest > 0).then(|| Incomplete { line: events.len() + 1, bytes: rest });
-    Ok(Log { folder: folder.to_owned(), events, incomplete, whole_bytes: whole as u64 })
+    let end = file.read(&mut |_, event| events.push(event))?;
+    Ok(Log { folder: file.folder, events, end })
 }
 
-/// Length of a log in bytes and its SHA-256 in hexadecimal, as the file is now.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn fingerprint(log: &Log) -> Result<(u64, String), StoreError> {
-    let path = log.folder.join(LOG_NAME);
-    let fail = |error| StoreError::CannotRead { path: path.clone(), error };
-    let mut file = std::fs::File::open(&path).map_err(fail)?;
-    let (mut hash, mut bytes, mut part) = (Sha256::new(), 0, vec![0; 1 << 20]);
-    loop {
-        match file.read(&mut part).map_err(fail)? {
-            0 => break,
-            read => {
-                hash.update(&part[..read]);
-                bytes += read as u64;
+impl LogFile {
+    /// Finds the log in `folder`; the log itself can be named too.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
+        let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && folder.is_file();
+        let folder = if named_log { folder.parent().unwrap_or(Path::new(".")) } else { folder };
+        let path = folder.join(LOG_NAME);
+        let data = std::fs::metadata(&path)
+            .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path: path.clone(), error }))?;
+        if !data.is_file() {
+            return Err(StoreError::NotAFile(path));
+        }
+        Ok(LogFile { folder: folder.to_owned(), length: data.len(), damaged, left_out: BTreeSet::new() })
+    }
+
+    /// The execution's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The log's path.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(LOG_NAME)
+    }
+
+    fn start(&self) -> Result<std::io::Take<File>, StoreError> {
+        let file = File::open(self.path()).map_err(|error| self.cannot_read(error))?;
+        Ok(file.take(self.length))
+    }
+
+    fn cannot_read(&self, error: std::io::Error) -> StoreError {
+        StoreError::CannotRead { path: self.path(), error }
+    }
+
+    /// Verifies each whole line and hands over its event with the line's number from 1, holding one line at a time.
+    ///
+    /// # Errors
+    /// When the file cannot be read, when a later version wrote it, and, where damaged lines are refused, at the first line that
+    /// does not match its checksum, that repeats another line's result, or that is no event.
+    pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
+        let mut file = BufReader::with_capacity(CHUNK, self.start()?);
+        let mut lines = Lines { path: self.path(), end: End::default(), results: HashMap::new() };
+        let mut text = Vec::new();
+        loop {
+            text.clear();
+            let bytes = file.read_until(b'\n', &mut text).map_err(|error| self.cannot_read(error))?;
+            if text.last() != Some(&b'\n') {
+                lines.end.incomplete = (bytes > 0).then_some(Incomplete { line: lines.end.lines + 1, bytes });
+                self.left_out = lines.end.damaged.iter().copied().collect();
+                return Ok(lines.end);
+            }
+            match lines.event(&text) {
+                Ok(event) => take(lines.end.lines, event),
+                Err(error @ StoreError::TooNew { .. }) => return Err(error),
+                Err(error) if self.damaged == Damaged::Refuse => return Err(error),
+                Err(_) => lines.end.damaged.push(lines.end.lines),
             }
         }
     }
-    Ok((bytes, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+
+    /// Length of the log in bytes and its SHA-256 in hexadecimal.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
+        let (mut file, mut hash, mut part) = (self.start()?, Sha256::new(), vec![0; 1 << 20]);
+        let mut bytes = 0;
+        loop {
+            match file.read(&mut part).map_err(|error| self.cannot_read(error))? {
+                0 => break,
+                read => {
+                    hash.update(&part[..read]);
+                    bytes += read as u64;
+                }
+            }
+        }
+        Ok((bytes, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
 }
 
-/// What a path is that names no execution; absent where it names nothing, or cannot be looked at.
-fn strange(path: &Path) -> Option<StoreError> {
-    let error = |found: String, advice: &str| StoreError::NotAnExecution {
-        path: path.to_owned(),
-        found,
-        advice: advice.to_owned(),
-    };
-    if path.is_file() {
-        let bytes = path.metadata().map_or(0, |data| data.len());
-        let advice = "; `bitcost import` reads files of netperf, iperf3, nuttcp and flent";
-        return Some(error(format!("a file of {bytes} bytes"), advice));
-    }
-    let mut names: Vec<String> =
-        std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    let log = path.join(LOG_NAME);
-    match names.len() {
-        _ if log.symlink_metadata().is_ok() => None,
-        0 => Some(error("an empty folder".to_owned(), "")),
-        _ if !executions(path, &names).is_empty() => Some(of_executions(path, &executions(path, &names))),
-        count => {
-            let first = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-            let more = if count > 3 { ", …" } else { "" };
-            Some(error(format!("a folder with other things ({first}{more})"), ""))
+/// The lines were verified when the log was read first ([`LogFile::read`]), and are not again. Of a log that changed since then
+/// what is no event any more is left out.
+impl Stored for LogFile {
+    fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
+        let Ok(file) = self.start() else { return };
+        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
+        for line in 1.. {
+            text.clear();
+            if file.read_until(b'\n', &mut text).is_err() || text.last() != Some(&b'\n') {
+                return;
+            }
+            let is_unwanted = run_of_result(&text).is_some_and(|(run, _)| !wanted(run));
+            if is_unwanted || self.left_out.contains(&line) {
+                continue;
+            }
+            if let Ok(event) = serde_json::from_slice(&text) {
+                take(line, &event);
+            }
         }
     }
 }
 
-/// The executions in a folder, the newest first.
-fn executions(path: &Path, names: &[String]) -> Vec<PathBuf> {
-    let log_at = |folder: &PathBuf| folder.join(LOG_NAME).metadata().and_then(|data| data.modified()).ok();
-    let folders = names.iter().map(|name| path.join(name));
-    let mut found: Vec<_> = folders.filter_map(|folder| Some((log_at(&folder)?, folder))).collect();
-    found.sort_by(|a, b| b.cmp(a));
-    found.into_iter().map(|(_, folder)| folder).collect()
+/// The lines of a log while they are read.
+struct Lines {
+    path: PathBuf,
+    end: End,
+    /// Hash of each result without the number of its run, and its line; of logs whose lines have no checksums.
+    results: HashMap<u64, usize>,
 }
 
-/// Executions that are named where a folder has several.
-const NAMED: usize = 3;
+impl Lines {
+    /// The event of the next line, which ends in a line break.
+    fn event(&mut self, text: &[u8]) -> Result<Event, StoreError> {
+        self.end.lines += 1;
+        self.end.whole_bytes += text.len() as u64;
+        let line = self.end.lines;
+        if text.starts_with(b"{\"event\":\"execution_began\"") {
+            self.check_format(text)?;
+        }
+        let damaged = |what: String| StoreError::Damaged { path: self.path.clone(), line, what };
+        let parts = split(text);
+        if line == 1 && (parts.is_some() || self.end.format.is_some_and(|format| format >= FORMAT_WITH_CHECKSUMS)) {
+            self.end.chain = Some(Chain::default());
+        }
+        match (&mut self.end.chain, parts) {
+            (Some(chain), Some(parts)) => {
+                if !chain.advance(parts) {
+                    return Err(damaged("does not match its checksum".into()));
+                }
+            }
+            (Some(_), None) => return Err(damaged("has no checksum".into())),
+            (None, Some(_)) => return Err(damaged("has a checksum, and the lines before it have none".into())),
+            (None, None) => {
+                if let Some(first) = repeated(&mut self.results, text, line) {
+                    return Err(damaged(format!("holds the result that line {first} holds")));
+                }
+            }
+        }
+        let path = &self.path;
+        serde_json::from_slice(text).map_err(|error| StoreError::NotAnEvent { path: path.clone(), line, error })
+    }
 
-fn of_executions(path: &Path, executions: &[PathBuf]) -> StoreError {
-    let names: Vec<String> = executions.iter().take(NAMED).map(|folder| folder.display().to_string()).collect();
-    let (found, advice) = match executions {
-        [_] => ("a folder that holds one".to_owned(), format!("; did you mean {}?", names[0])),
-        several => (format!("a folder that holds {}", several.len()), format!("; the newest: {}", names.join(", "))),
-    };
-    StoreError::NotAnExecution { path: path.to_owned(), found, advice }
+    /// A later version is named as such before its lines are found to be strange.
+    fn check_format(&mut self, text: &[u8]) -> Result<(), StoreError> {
+        #[derive(serde::Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let format = serde_json::from_slice(text).ok().map(|Head { format }| format);
+        self.end.format = self.end.format.or(format);
+        match format {
+            Some(found) if found > FORMAT => Err(StoreError::TooNew { path: self.path.clone(), found, known: FORMAT }),
+            _ => Ok(()),
+        }
+    }
 }
 
-/// A later version is named as such before its lines are found to be strange.
-fn check_format(path: &Path, text: &[u8]) -> Result<(), StoreError> {
-    if !text.starts_with(b"{\"event\":\"execution_began\"") {
-        return Ok(());
-    }
-    let value: Option<serde_json::Value> = serde_json::from_slice(text).ok();
-    let format = value.and_then(|value| value.get("format")?.as_u64()).unwrap_or(0);
-    if format > u64::from(FORMAT) {
-        return Err(StoreError::TooNew { path: path.to_owned(), found: format as u32, known: FORMAT });
-    }
-    Ok(())
+/// The line before this one with the same result, whatever the number of the run.
+fn repeated(results: &mut HashMap<u64, usize>, text: &[u8], line: usize) -> Option<usize> {
+    let (_, rest) = run_of_result(text).filter(|_| text.starts_with(ENDED))?;
+    let mut hasher = DefaultHasher::new();
+    rest.hash(&mut hasher);
+    let first = *results.entry(hasher.finish()).or_insert(line);
+    (first != line).then_some(first)
+}
+
+/// How a line with the records of a run begins.
+const ENDED: &[u8] = b"{\"event\":\"run_ended\",\"run\":";
+
+/// How a line with the figures of another program's run begins.
+const IMPORTED: &[u8] = b"{\"event\":\"run_imported\",\"run\":";
+
+/// The number of the run whose result a line holds, and the line's rest.
+fn run_of_result(text: &[u8]) -> Option<(u32, &[u8])> {
+    let rest = text.strip_prefix(ENDED).or_else(|| text.strip_prefix(IMPORTED))?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = rest.split_at(digits);
+    Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use model::event::Event;
 
-use crate::{LOG_NAME, Log, StoreError};
+use crate::chain::Chain;
+use crate::{End, LOG_NAME, StoreError};
 
 /// Bytes that one run may add to a log: two ends, twenty samples, a few CPUs.
 const BYTES_PER_RUN: u64 = 256 << 10;
@@ -18,6 +19,8 @@ pub struct Writer {
     file: File,
     /// Length of the whole lines, where an incomplete one follows them.
     whole_bytes: Option<u64>,
+    /// The last line's checksum; absent in a log of an earlier format, which goes on without.
+    chain: Option<Chain>,
 }
 
 impl Writer {
@@ -35,7 +38,7 @@ impl Writer {
         let folder = new_folder(parent, name).map_err(fail(&parent.join(name)))?;
         let path = folder.join(LOG_NAME);
         let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(fail(&path))?;
-        let writer = Writer { folder, file, whole_bytes: None };
+        let writer = Writer { folder, file, whole_bytes: None, chain: Some(Chain::default()) };
         writer.lock()?;
         Ok(writer)
     }
@@ -44,15 +47,16 @@ impl Writer {
     ///
     /// # Errors
     /// When it cannot be written, or another process writes to it or has done so since it was read.
-    pub fn resume(log: &Log) -> Result<Writer, StoreError> {
-        let path = log.folder.join(LOG_NAME);
+    pub fn resume(folder: &Path, end: &End) -> Result<Writer, StoreError> {
+        let path = folder.join(LOG_NAME);
         let fail = |error| StoreError::CannotWrite { path: path.clone(), error };
         let file = OpenOptions::new().append(true).open(&path).map_err(fail)?;
-        let whole_bytes = log.incomplete.as_ref().map(|_| log.whole_bytes);
-        let writer = Writer { folder: log.folder.clone(), file, whole_bytes };
+        let whole_bytes = end.incomplete.as_ref().map(|_| end.whole_bytes);
+        let chain = if end.lines == 0 { Some(Chain::default()) } else { end.chain.clone() };
+        let writer = Writer { folder: folder.to_owned(), file, whole_bytes, chain };
         writer.lock()?;
-        let rest = log.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
-        if writer.file.metadata().map_err(fail)?.len() != log.whole_bytes + rest {
+        let rest = end.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
+        if writer.file.metadata().map_err(fail)?.len() != end.whole_bytes + rest {
             return Err(StoreError::InUse(path));
         }
         Ok(writer)
@@ -85,7 +89,10 @@ impl Writer {
 
     fn write_line(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
-        line.push(b'\n');
+        match &mut self.chain {
+            Some(chain) => chain.seal(&mut line),
+            None => line.push(b'\n'),
+        }
         if let Some(whole_bytes) = self.whole_bytes.take() {
             self.file.set_len(whole_bytes)?;
         }

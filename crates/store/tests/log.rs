@@ -5,7 +5,7 @@ use std::fs;
 
 use model::event::{Event, FailureKind};
 use model::imported::ImportedRun;
-use store::{LOG_NAME, StoreError, Writer, read};
+use store::{Damaged, LOG_NAME, LogFile, StoreError, Writer, read};
 
 fn events() -> Vec<Event> {
     let at = || "2026-11-21T10:00:00+00:00".to_owned();
@@ -38,7 +38,7 @@ fn a_log_reads_back_as_it_was_written() {
     let (_place, folder) = written();
     let log = read(&folder).expect("reads");
     assert_eq!(log.events, events());
-    assert_eq!(log.incomplete, None);
+    assert_eq!(log.end.incomplete, None);
     assert_eq!(read(&folder.join(LOG_NAME)).expect("reads").events, events());
 }
 
@@ -66,9 +66,9 @@ fn a_log_cut_at_any_byte_opens_and_says_what_is_incomplete() {
         fs::write(&path, &bytes[..length]).expect("cut");
         let log = read(&folder).expect("still opens");
         assert_eq!(log.events[..], events()[..log.events.len()]);
-        let rest = length - log.whole_bytes as usize;
-        assert_eq!(log.incomplete.map(|cut| cut.bytes), (rest > 0).then_some(rest));
-        assert!(log.whole_bytes == 0 || bytes[log.whole_bytes as usize - 1] == b'\n');
+        let rest = length - log.end.whole_bytes as usize;
+        assert_eq!(log.end.incomplete.map(|cut| cut.bytes), (rest > 0).then_some(rest));
+        assert!(log.end.whole_bytes == 0 || bytes[log.end.whole_bytes as usize - 1] == b'\n');
     }
 }
 
@@ -79,7 +79,7 @@ fn resuming_drops_the_incomplete_line_and_goes_on() {
     let bytes = fs::read(&path).expect("reads");
     fs::write(&path, &bytes[..bytes.len() - 3]).expect("cut");
     let log = read(&folder).expect("opens");
-    let mut writer = Writer::resume(&log).expect("resumes");
+    let mut writer = Writer::resume(&log.folder, &log.end).expect("resumes");
     writer.append(events().last().expect("one")).expect("appends");
     drop(writer);
     assert_eq!(read(&folder).expect("reads").events, events());
@@ -89,8 +89,8 @@ fn resuming_drops_the_incomplete_line_and_goes_on() {
 fn a_log_in_use_is_refused() {
     let (_place, folder) = written();
     let log = read(&folder).expect("opens");
-    let _first = Writer::resume(&log).expect("resumes");
-    assert!(matches!(Writer::resume(&log), Err(StoreError::InUse(_))));
+    let _first = Writer::resume(&log.folder, &log.end).expect("resumes");
+    assert!(matches!(Writer::resume(&log.folder, &log.end), Err(StoreError::InUse(_))));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
     fs::write(&path, &whole[..whole.len() - 3]).expect("the last line is being written");
     let log = read(&folder).expect("opens");
     fs::write(&path, &whole).expect("it is written");
-    assert!(matches!(Writer::resume(&log), Err(StoreError::InUse(_))));
+    assert!(matches!(Writer::resume(&log.folder, &log.end), Err(StoreError::InUse(_))));
     assert_eq!(fs::read(&path).expect("reads"), whole);
 }
 
@@ -140,4 +140,91 @@ fn a_folder_that_cannot_be_written_is_said() {
     assert!(error.contains("cannot write") && error.contains("--out"), "{error}");
     let error = Writer::create(place.path(), "x", usize::MAX >> 24).expect_err("too full").to_string();
     assert!(error.contains("MiB free"), "{error}");
+}
+
+fn lines(folder: &std::path::Path) -> Vec<String> {
+    fs::read_to_string(folder.join(LOG_NAME)).expect("reads").split_inclusive('\n').map(str::to_owned).collect()
+}
+
+/// The number of the line that is refused.
+fn refused(folder: &std::path::Path, lines: &[String]) -> usize {
+    fs::write(folder.join(LOG_NAME), lines.concat()).expect("written");
+    match read(folder).expect_err("damaged") {
+        StoreError::Damaged { line, .. } => line,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn each_line_stays_one_json_object_whose_last_key_is_its_checksum() {
+    let (_place, folder) = written();
+    for line in lines(&folder) {
+        let value: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(value["checksum"].as_str().map(str::len), Some(16), "{line}");
+        assert!(line.ends_with(&format!(",\"checksum\":\"{}\"}}\n", value["checksum"].as_str().unwrap())), "{line}");
+    }
+}
+
+#[test]
+fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
+    let (_place, folder) = written();
+    let whole = lines(&folder);
+    let changed = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = whole.clone();
+        change(&mut lines);
+        refused(&folder, &lines)
+    };
+    assert_eq!(changed(&|lines| lines[4] = lines[4].replace("the agent died", "the agent lied")), 5);
+    assert_eq!(changed(&|lines| lines[3] = lines[3].replace("\"run\":1", "\"run\":2")), 4);
+    assert_eq!(changed(&|lines| lines[2] = lines[2].replace(",\"checksum\":\"", ",\"checksum\":\"0")), 3);
+    assert_eq!(changed(&|lines| lines[0] = lines[0].replace("\"format\":4", "\"format\":3")), 1);
+    assert_eq!(changed(&|lines| drop(lines.remove(5))), 6);
+    assert_eq!(changed(&|lines| lines.swap(5, 6)), 6);
+    assert_eq!(changed(&|lines| lines.insert(6, lines[5].clone())), 7);
+    assert_eq!(changed(&|lines| lines.insert(6, "{\"event\":\"run_began\",\"run\":9,\"at\":\"x\"}\n".into())), 7);
+    let (_other, other) = written();
+    let mut tail = lines(&other);
+    let first = tail[0].replace("bitcost_version\":\"0.1.0", "bitcost_version\":\"0.1.1");
+    tail[0] = first;
+    let tail: Vec<String> = store::seal_again(&tail.concat()).split_inclusive('\n').map(str::to_owned).collect();
+    assert_eq!(changed(&|lines| lines.splice(6.., tail[6..].iter().cloned()).for_each(drop)), 7);
+}
+
+#[test]
+fn damaged_lines_are_left_out_where_that_is_asked_for() {
+    let (_place, folder) = written();
+    let mut changed = lines(&folder);
+    changed[4] = changed[4].replace("the agent died", "the agent lied");
+    fs::write(folder.join(LOG_NAME), changed.concat()).expect("written");
+    let mut found = Vec::new();
+    let mut file = LogFile::open(&folder, Damaged::LeaveOut).expect("opens");
+    let end = file.read(&mut |_, event| found.push(event)).expect("reads");
+    let mut expected = events();
+    expected.remove(4);
+    assert_eq!((found, end.damaged), (expected, vec![5]));
+}
+
+#[test]
+fn a_log_without_checksums_opens_says_so_and_goes_on_without() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let plain: String = lines(&folder)[..3].iter().map(|line| format!("{}}}\n", &line[..line.len() - 32])).collect();
+    fs::write(&path, plain.replace("\"format\":4", "\"format\":3")).expect("written");
+    let log = read(&folder).expect("opens");
+    assert!(!log.end.has_checksums() && log.end.format == Some(3) && log.events.len() == 3);
+    Writer::resume(&folder, &log.end).expect("resumes").append(events().last().expect("one")).expect("appends");
+    assert!(!fs::read_to_string(&path).expect("reads").contains("checksum"));
+    let mut mixed = lines(&folder);
+    mixed.push(lines(&written().1)[5].clone());
+    assert_eq!(refused(&folder, &mixed), 5);
+}
+
+#[test]
+fn the_result_of_one_run_under_two_numbers_is_refused_without_checksums() {
+    let place = tempfile::tempdir().expect("a folder");
+    let ended =
+        |run| Event::RunEnded { run, start_uncertainty_us: 1.0, sender: Box::default(), receiver: Box::default() };
+    let lines: Vec<String> =
+        [1, 12].map(|run| format!("{}\n", serde_json::to_string(&ended(run)).expect("JSON"))).into();
+    assert_eq!(refused(place.path(), &lines), 2);
 }

@@ -99,5 +99,11 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
 
 fn one_run(conditions: Conditions) -> Plan {
     let cell = Cell { levels: Vec::new(), conditions };
-    Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
+    Plan {
+        seed: 0,
+        blocks: 1,
+        lengths: None,
+        cells: vec![cell],
+        runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }],
+    }
 }

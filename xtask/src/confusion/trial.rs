@@ -132,7 +132,13 @@ fn trial(
     let place = Place::build(scenario, bitcost)?;
     let mut session = Session::open(place.ends()?, &NEVER)?;
     let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
-    let plan = Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] };
+    let plan = Plan {
+        seed: 0,
+        blocks: 1,
+        lengths: None,
+        cells: vec![cell],
+        runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }],
+    };
     let mut outcome = Err("no run".to_owned());
     session.execute(&plan, &BTreeSet::new(), &mut |event| {
         match event {

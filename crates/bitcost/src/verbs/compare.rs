@@ -12,7 +12,7 @@ use report::frame::Execution;
 use super::judging::Judging;
 use crate::failure::Failure;
 use crate::format::columns;
-use crate::opened::{self, Opened};
+use crate::opened::{self, Opened, Reading};
 use crate::output;
 
 /// What is compared, and how.
@@ -29,6 +29,8 @@ pub struct Arguments {
     /// The form of what is printed
     #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
     format: String,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Prints the comparison; with `--fail-on worse` a worse or lost metric is a failure.
@@ -48,8 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Two sets of cells of one execution.
 fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Comparison, Failure> {
-    let opened = Opened::open(Path::new(folder))?;
+    let opened = Opened::open_as(Path::new(folder), arguments.reading)?;
     let execution = opened.execution()?;
+    opened::say_caveats(std::slice::from_ref(&execution));
     let [old, new] = words.map(|words| side(&execution, words));
     let (old, new) = (old?, new?);
     if old.is_same_as(&new) {
@@ -64,8 +67,9 @@ fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Compar
 
 /// Two executions.
 fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, Failure> {
-    let old = Opened::open(Path::new(folders[0]))?;
-    let new = Opened::open(Path::new(folders[1])).map_err(|failure| one_side(&old, folders).unwrap_or(failure))?;
+    let open = |folder: &str| Opened::open_as(Path::new(folder), arguments.reading);
+    let old = open(folders[0])?;
+    let new = open(folders[1]).map_err(|failure| one_side(&old, folders).unwrap_or(failure))?;
     let mut both = [old, new];
     opened::name_apart(&mut both);
     let [old, new] = both;
@@ -75,7 +79,9 @@ fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, F
             old.name
         )));
     }
-    let (old, new) = (old.execution()?, new.execution()?);
+    let both = [old.execution()?, new.execution()?];
+    opened::say_caveats(&both);
+    let [old, new] = both;
     let metrics = metrics(arguments, &[&old.summary, &new.summary])?;
     Ok(compare::across(&old, &new, &metrics, arguments.judging.threshold))
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use explain::{Explanation, RunFigures};
 use import::ForeignRun;
-use model::event::Event;
+use report::frame::Execution;
 
 use crate::failure::Failure;
-use crate::opened::Opened;
+use crate::opened::{self, Opened, Reading};
 use crate::output;
 
 /// What to explain.
@@ -21,29 +21,32 @@ pub struct Arguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Says on standard error what limited each cell of an execution.
-pub fn say(events: &[Event], folder: &Path) {
-    if let Ok(explanation) = explain::explain_execution(events) {
-        explanation.lines().iter().for_each(|line| output::say(&format!("limiter: {line}")));
-        output::say(&format!("why: bitcost explain {}", folder.display()));
-    }
+pub fn say(execution: &Execution, folder: &Path) {
+    page::explanation(execution).lines().iter().for_each(|line| output::say(&format!("limiter: {line}")));
+    output::say(&format!("why: bitcost explain {}", folder.display()));
 }
 
 /// Explains and prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.path;
     let is_table = path.is_file() && path.file_name().is_none_or(|name| name != store::LOG_NAME);
-    let explanation = if is_table || !path.exists() { of_table(path)? } else { of_execution(path)? };
+    let explanation = if is_table || !path.exists() { of_table(path)? } else { of_execution(path, arguments.reading)? };
     if arguments.json {
         return output::line(&format!("{:#}", explanation.json()));
     }
     output::print(&explanation.text(arguments.runs))
 }
 
-fn of_execution(folder: &Path) -> Result<Explanation, Failure> {
-    Ok(page::explanation(&Opened::open(folder)?.execution()?))
+fn of_execution(folder: &Path, reading: Reading) -> Result<Explanation, Failure> {
+    let opened = Opened::open_as(folder, reading)?;
+    let execution = opened.execution()?;
+    opened::say_caveats(std::slice::from_ref(&execution));
+    Ok(page::explanation(&execution))
 }
 
 fn of_table(path: &Path) -> Result<Explanation, Failure> {

@@ -11,6 +11,7 @@ mod import_lab;
 mod judging;
 mod lab;
 mod limits;
+mod logged;
 mod man;
 mod ping;
 mod plan;

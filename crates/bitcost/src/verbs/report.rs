@@ -8,7 +8,7 @@ use report::compare::THRESHOLD_PCT;
 
 use super::judging::threshold;
 use crate::failure::Failure;
-use crate::opened::{self, Opened};
+use crate::opened::{self, Opened, Reading};
 use crate::output;
 
 /// Which executions, and where to.
@@ -27,13 +27,15 @@ pub struct Arguments {
     /// From which change on a metric is called better or worse, in per cent, where executions are compared
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let logs = opened::open_all(&arguments.folders)?;
+    let logs = opened::open_all(&arguments.folders, arguments.reading)?;
     let html = render(&logs, arguments.link_rate, arguments.threshold)?;
-    let default = || logs[0].log.folder.join("report.html");
+    let default = || logs[0].folder().join("report.html");
     let path = arguments.out.clone().unwrap_or_else(default);
     if path.as_os_str() == "-" {
         return output::print(&html);
@@ -52,8 +54,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 pub fn render(logs: &[Opened], link_rate_bps: Option<u64>, threshold_pct: f64) -> Result<String, Failure> {
     let mut chapters = Vec::new();
     for opened in logs {
-        let (bytes, sha256) = store::fingerprint(&opened.log)?;
-        let path = opened.log.folder.join(store::LOG_NAME).display().to_string();
+        let log = opened.file()?;
+        let ((bytes, sha256), path) = (log.fingerprint()?, log.path().display().to_string());
         let mut execution = opened.execution()?;
         execution.summary.link_rate_bps = link_rate_bps.or(execution.summary.link_rate_bps);
         chapters.push((execution, Source { path, bytes, sha256 }));

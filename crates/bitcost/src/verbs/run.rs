@@ -11,13 +11,14 @@ use drive::{Ending, Session};
 use live::View;
 use model::event::{EndDescription, Event, FORMAT};
 use model::plan::{Lengths, Plan, blocks_within};
-use model::study::Study;
+use model::study::{Study, UntilInterval};
 use model::units::{counted, parse_duration};
 use report::compare::of_study;
-use report::{Summary, nothing_measured};
-use store::{Log, Writer};
+use report::{Precision, Summary};
+use store::{Damaged, LogFile, Writer};
 
 use super::judging::Judging;
+use super::logged::Logged;
 use super::where_to::{self, Where};
 use super::{against, explain};
 use crate::calibration::{self, Asked};
@@ -141,8 +142,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let opened = Opened::open(&folder)?;
     let execution = opened.execution()?;
-    output::form(&arguments.look.render(std::slice::from_ref(&opened), arguments.judging.threshold)?)?;
-    explain::say(&opened.log.events, &folder);
+    let threshold = arguments.judging.threshold;
+    output::form(&match arguments.look.is_html() {
+        true => arguments.look.render(std::slice::from_ref(&opened), threshold)?,
+        false => arguments.look.render_read(std::slice::from_ref(&execution), threshold)?,
+    })?;
+    explain::say(&execution, &folder);
     output::say(&format!("log: {}", folder.join(store::LOG_NAME).display()));
     output::say(&format!("again: bitcost show {}", output::shell_word(&folder)));
     match ending {
@@ -240,11 +245,18 @@ fn enough(study: &Study, folder: &Path) -> impl FnMut(u32) -> Result<bool, Strin
     let (rule, least, folder) = (study.until.clone(), study.blocks, folder.to_owned());
     move |blocks| {
         let Some(rule) = rule.as_ref().filter(|_| blocks >= least) else { return Ok(false) };
-        let log = store::read(&folder).map_err(|error| error.to_string())?;
-        let precision = report::precision(&log.events, rule).map_err(|error| error.to_string())?;
+        let precision = precision(&folder, rule)?;
         output::say(&format!("after {}: {}", counted(blocks as usize, "block"), precision.sentence()));
         Ok(precision.is_reached())
     }
+}
+
+/// How narrow the intervals of the runs are that are in the log.
+fn precision(folder: &Path, rule: &UntilInterval) -> Result<Precision, String> {
+    let mut reader = report::Reader::default();
+    let mut log = LogFile::open(folder, Damaged::Refuse).map_err(|error| error.to_string())?;
+    log.read(&mut |place, event| reader.take(place, &event)).map_err(|error| error.to_string())?;
+    reader.precision(rule).map_err(|error| error.to_string())
 }
 
 fn command_line() -> Vec<String> {
@@ -253,21 +265,21 @@ fn command_line() -> Vec<String> {
 
 fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), Failure> {
     arguments.backend.refuse("was chosen when the execution began, and stays; leave it out with --resume")?;
-    let log = store::read(folder)?;
-    report_cut(&log);
-    let (mut study, plan) = planned(&log)?;
+    let logged = Logged::read(folder)?;
+    report_cut(&logged.end);
+    let (mut study, plan) = (logged.study, logged.plan);
     if let Some(name) = &arguments.study {
         same_study(&arguments.against.apply(studies::find(name)?)?, &study)?;
     }
     check_compares(&study, &arguments.judging)?;
+    let before = logged.prepared.as_ref();
     // The lab as it was, with what the command line had changed of it.
-    let lab = log.events.iter().find_map(|event| match event {
-        Event::Prepared { lab: Some(lab), .. } if lab.network.is_some() => Some(lab.clone()),
-        _ => None,
-    });
-    study.lab = lab.map_or(study.lab, |lab| *lab);
-    let writer = Writer::resume(&log)?;
-    let before = log.events.iter().find(|event| matches!(event, Event::Prepared { .. }));
+    if let Some(Event::Prepared { lab: Some(lab), .. }) = before
+        && lab.network.is_some()
+    {
+        study.lab = (**lab).clone();
+    }
+    let writer = Writer::resume(&logged.folder, &logged.end)?;
     let place = arguments.place.again(before)?;
     let mut prepared = place.prepare(&study, &plan, stop)?;
     if let Some(Event::Prepared { ends: before, hosts, programs: played, .. }) = before {
@@ -277,44 +289,18 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     tell(&place, &prepared.notes);
     let mut output = Output::new(writer);
     output.view.show(&Event::Planned { plan: plan.clone() });
-    let done = done(&log);
+    let done = logged.done;
     output.view.skip(done.iter().copied());
     output.emit(Event::Resumed { at: drive::now(), command_line: command_line() })?;
     if before.is_none() {
         output.emit(place.event(&study, &prepared))?;
     }
     // Runs that are done had their path as it was then.
-    if done.is_empty() && !log.events.iter().any(|event| matches!(event, Event::Calibrated { .. })) {
+    if done.is_empty() && !logged.is_calibrated {
         let calibrated = calibration::before(&place, &mut prepared, (&study, &plan), arguments.calibration())?;
         calibrated.map_or(Ok(()), |event| output.emit(event))?;
     }
     output.execute(&mut prepared.session, &study, &plan, &done)
-}
-
-fn planned(log: &Log) -> Result<(Study, Plan), Failure> {
-    let (mut study, mut plan) = (None, None);
-    for event in &log.events {
-        match event {
-            Event::ExecutionBegan { study: name, study_text, .. } => study = Some((name, study_text)),
-            Event::Planned { plan: found } => plan = Some(found.clone()),
-            _ => {}
-        }
-    }
-    let (Some((name, text)), Some(plan)) = (study, plan) else {
-        let folder = log.folder.display();
-        return Err(Failure::Usage(format!("the log in {folder} ends before its plan: nothing was run; start anew")));
-    };
-    let study = Study::parse(&format!("{name}.toml"), text).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok((study, plan))
-}
-
-/// The runs that have their result. One in which nothing was measured is tried again.
-fn done(log: &Log) -> BTreeSet<u32> {
-    let run = |event: &Event| match event {
-        Event::RunEnded { run, sender, receiver, .. } => (!nothing_measured(sender, receiver)).then_some(*run),
-        _ => None,
-    };
-    log.events.iter().filter_map(run).collect()
 }
 
 fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {

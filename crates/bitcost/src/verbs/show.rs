@@ -6,7 +6,7 @@ use report::compare::THRESHOLD_PCT;
 
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened;
+use crate::opened::{self, Reading};
 use crate::output;
 
 /// Which executions, and how.
@@ -17,10 +17,12 @@ pub struct Arguments {
     folders: Vec<PathBuf>,
     #[command(flatten)]
     look: Look,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Prints them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let logs = opened::open_all(&arguments.folders)?;
+    let logs = opened::open_all(&arguments.folders, arguments.reading)?;
     output::form(&arguments.look.render(&logs, THRESHOLD_PCT)?)
 }

@@ -313,5 +313,11 @@ fn conditions(arguments: &Arguments, mtu: u32) -> Result<Conditions, Failure> {
 
 fn plan_of(conditions: &Conditions) -> Plan {
     let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
-    Plan { seed: 0, blocks: 1, cells: vec![cell], runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }] }
+    Plan {
+        seed: 0,
+        blocks: 1,
+        lengths: None,
+        cells: vec![cell],
+        runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }],
+    }
 }

@@ -1,7 +1,5 @@
 //! What `bitcost test` prints: a run, or several of one kind, in the form that was asked for.
 
-use std::path::PathBuf;
-
 use explain::ExplainedCell;
 use metrics::RunView;
 use model::conditions::Conditions;
@@ -13,7 +11,6 @@ use model::study::{Cell, LabSpec, Label, UntilInterval};
 use report::compare::THRESHOLD_PCT;
 use report::frame;
 use serde_json::{Value, json};
-use store::Log;
 
 use crate::failure::Failure;
 use crate::format::{Format, Look, Rows};
@@ -142,15 +139,14 @@ impl Outcome<'_> {
         let cell = Cell { levels, conditions: self.conditions.clone() };
         let count = self.runs.len() as u32;
         let runs = (0..count).map(|index| PlannedRun { index, block: index, cell: 0 }).collect();
-        let plan = Plan { seed: 0, blocks: count, cells: vec![cell], runs };
+        let plan = Plan { seed: 0, blocks: count, lengths: None, cells: vec![cell], runs };
         let mut events = vec![self.began(), Event::Planned { plan }, self.prepared()];
         for (run, Made { at, start_uncertainty_us, sender, receiver }) in (0..).zip(self.runs) {
             let (sender, receiver) = (sender.clone(), receiver.clone());
             events.push(Event::RunBegan { run, at: at.clone() });
             events.push(Event::RunEnded { run, start_uncertainty_us: *start_uncertainty_us, sender, receiver });
         }
-        let log = Log { folder: PathBuf::new(), events, incomplete: None, whole_bytes: 0 };
-        Opened { name: "test".to_owned(), log }
+        Opened::in_memory("test", events)
     }
 
     fn began(&self) -> Event {

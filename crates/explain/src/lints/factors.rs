@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::record::EndRecord;
 use serde_json::Value;
 
 use super::{Lint, Study};
@@ -64,11 +63,6 @@ pub fn together(study: &Study) -> Vec<Lint> {
     confounded.map(lint).collect()
 }
 
-/// The active offload bits of both ends.
-fn active(sender: &EndRecord, receiver: &EndRecord) -> [BTreeMap<String, bool>; 2] {
-    [sender.offloads.active.clone(), receiver.offloads.active.clone()]
-}
-
 /// Offloads that a factor asks for and that are active alike at all of its levels.
 pub fn without_effect(study: &Study) -> Vec<Lint> {
     let all: Vec<Settings> = (0..study.cells.len()).map(|cell| settings(study, cell)).collect();
@@ -76,11 +70,10 @@ pub fn without_effect(study: &Study) -> Vec<Lint> {
     let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).filter(is_offload).collect();
     let varied: Vec<&String> =
         names.into_iter().filter(|name| division(&all, name).iter().any(|place| *place > 0)).collect();
-    let bits = study.runs.iter().flatten().map(|(_, view)| active(view.sender, view.receiver));
-    let mut distinct: Vec<[BTreeMap<String, bool>; 2]> = Vec::new();
-    for bits in bits {
-        if !distinct.contains(&bits) {
-            distinct.push(bits);
+    let mut distinct: Vec<&[BTreeMap<String, bool>; 2]> = Vec::new();
+    for run in study.runs.iter().flatten() {
+        if !distinct.contains(&&run.active) {
+            distinct.push(&run.active);
         }
     }
     let names: Vec<&str> = varied.iter().map(|name| name.as_str()).collect();

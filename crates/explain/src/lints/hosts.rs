@@ -25,7 +25,7 @@ pub fn governor(study: &Study) -> Vec<Lint> {
 }
 
 /// The greatest change of a CPU's frequency between the first and the last sample, as a share.
-fn change(end: &EndRecord) -> Option<f64> {
+pub fn change(end: &EndRecord) -> Option<f64> {
     let of = |first: &Sample, last: &Sample| {
         let pairs = first.frequencies.iter().filter_map(|before| {
             let after = last.frequencies.iter().find(|after| after.cpu == before.cpu)?;
@@ -38,8 +38,7 @@ fn change(end: &EndRecord) -> Option<f64> {
 
 /// Frequencies that changed within runs.
 pub fn frequency(study: &Study) -> Vec<Lint> {
-    let views = study.runs.iter().flatten().map(|(_, view)| view);
-    let changes: Vec<f64> = views.flat_map(|view| [change(view.sender), change(view.receiver)]).flatten().collect();
+    let changes: Vec<f64> = study.runs.iter().flatten().flat_map(|run| &run.frequency_changes).copied().collect();
     let changed = changes.iter().filter(|change| **change > CHANGED).count();
     if changed == 0 {
         return Vec::new();

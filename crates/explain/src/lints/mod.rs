@@ -5,11 +5,14 @@ mod hosts;
 mod order;
 mod runs;
 
-use metrics::RunView;
+use std::collections::BTreeMap;
+
+use metrics::{LineTrouble, RunView};
 use model::event::EndDescription;
 use model::study::Cell;
 use serde_json::{Value, json};
 
+use crate::cells::ExplainedCell;
 use crate::figures::RunFigures;
 
 /// A doubt about a result.
@@ -25,14 +28,43 @@ pub struct Lint {
     pub remedy: &'static str,
 }
 
+/// What the checks must know of a run beside its figures.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    /// Its number in the order of execution, from 1.
+    number: u64,
+    /// The active offload bits of sender and receiver.
+    active: [BTreeMap<String, bool>; 2],
+    /// How far a CPU's frequency changed at each end, as a share; of ends that tell it.
+    frequency_changes: Vec<f64>,
+    /// Whether something else took much of the CPUs' time.
+    is_disturbed: bool,
+    /// What the lab's delay lines did wrong.
+    line_trouble: Option<LineTrouble>,
+}
+
+impl RunFacts {
+    /// Those of a run.
+    pub fn of(number: u64, view: &RunView) -> RunFacts {
+        let ends = [view.sender, view.receiver];
+        RunFacts {
+            number,
+            active: ends.map(|end| end.offloads.active.clone()),
+            frequency_changes: ends.into_iter().filter_map(hosts::change).collect(),
+            is_disturbed: metrics::foreign_pct(view).is_some(),
+            line_trouble: metrics::line_trouble(view),
+        }
+    }
+}
+
 /// What the checks look at.
 pub struct Study<'a> {
     /// Its cells.
     pub cells: &'a [Cell],
-    /// The runs of each cell, with their numbers from 1 in the order of execution.
-    pub runs: &'a [Vec<(u64, RunView<'a>)>],
-    /// Their figures.
-    pub figures: &'a [Vec<RunFigures>],
+    /// The runs of each cell in the order of execution.
+    pub runs: &'a [Vec<RunFacts>],
+    /// The same with their figures.
+    pub explained: &'a [ExplainedCell],
     /// Both ends.
     pub ends: &'a [EndDescription],
     /// The seed of the execution.
@@ -61,6 +93,11 @@ pub fn lints(study: &Study) -> Vec<Lint> {
 }
 
 impl Study<'_> {
+    /// The figures of a cell's runs.
+    fn figures(&self, cell: usize) -> impl Iterator<Item = &RunFigures> {
+        self.explained[cell].runs.iter().map(|run| &run.figures)
+    }
+
     fn name(&self, cell: usize) -> String {
         crate::execution::name(&self.cells[cell])
     }

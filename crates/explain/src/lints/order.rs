@@ -17,15 +17,13 @@ const RUNS_MIN: usize = 8;
 pub fn drift(study: &Study) -> Vec<Lint> {
     let metric = "throughput_mbps";
     let mut points: Vec<(f64, f64)> = Vec::new();
-    for (runs, figures) in study.runs.iter().zip(study.figures) {
-        let values: Vec<f64> = figures.iter().filter_map(|run| run.get(metric)).collect();
+    for cell in 0..study.cells.len() {
+        let values: Vec<f64> = study.figures(cell).filter_map(|run| run.get(metric)).collect();
         let Some(median) = stats::median(&values).filter(|median| *median > 0.0) else { continue };
         if values.len() < 2 {
             continue;
         }
-        let of =
-            runs.iter().zip(figures).filter_map(|((number, _), run)| Some((*number as f64, run.get(metric)? / median)));
-        points.extend(of);
+        points.extend(study.figures(cell).filter_map(|run| Some((run.run as f64, run.get(metric)? / median))));
     }
     let Some(found) = (points.len() >= RUNS_MIN).then(|| trend(&points, study.seed)).flatten() else {
         return Vec::new();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use metrics::{LineTrouble, RunView};
+use metrics::LineTrouble;
 
-use super::{Lint, Study};
+use super::{Lint, RunFacts, Study};
 
 /// With fewer runs an interval does not say much.
 const RUNS_MIN: usize = 5;
@@ -44,11 +44,11 @@ fn counted(study: &Study, is_so: impl Fn(usize, usize) -> bool, lint: impl Fn(St
 /// The asked rate was not achieved.
 pub fn rate_missed(study: &Study) -> Vec<Lint> {
     let missed = |cell: usize, run: usize| {
-        study.figures[cell][run].get("rate_error_pct").is_some_and(|error| error.abs() > RATE_ERROR_PCT)
+        study.explained[cell].runs[run].figures.get("rate_error_pct").is_some_and(|error| error.abs() > RATE_ERROR_PCT)
     };
     let errors = |cell: &str| {
         let index = (0..study.cells.len()).find(|index| study.name(*index) == cell).unwrap_or(0);
-        let errors = study.figures[index].iter().filter_map(|run| run.get("rate_error_pct"));
+        let errors = study.figures(index).filter_map(|run| run.get("rate_error_pct"));
         errors.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0)
     };
     let lint = |count| Lint {
@@ -67,8 +67,7 @@ pub fn rate_missed(study: &Study) -> Vec<Lint> {
 
 /// Other programs took CPU time.
 pub fn foreign_load(study: &Study) -> Vec<Lint> {
-    let disturbed =
-        |cell: usize| study.runs[cell].iter().filter(|(_, view)| metrics::foreign_pct(view).is_some()).count();
+    let disturbed = |cell: usize| study.runs[cell].iter().filter(|run| run.is_disturbed).count();
     let cells: Vec<usize> = (0..study.cells.len()).filter(|cell| disturbed(*cell) > 0).collect();
     let count: usize = cells.iter().map(|cell| disturbed(*cell)).sum();
     let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
@@ -84,7 +83,7 @@ pub fn foreign_load(study: &Study) -> Vec<Lint> {
 /// Delay lines of the lab did not do what was asked of them.
 pub fn line_trouble(study: &Study) -> Vec<Lint> {
     let of_cell = |cell: usize| {
-        let of_run = |(number, view): &(u64, RunView)| Some((cell, *number, metrics::line_trouble(view)?));
+        let of_run = |run: &RunFacts| Some((cell, run.number, run.line_trouble.clone()?));
         study.runs[cell].iter().filter_map(of_run).collect::<Vec<_>>()
     };
     let mut kinds: BTreeMap<String, Vec<(usize, u64, LineTrouble)>> = BTreeMap::new();

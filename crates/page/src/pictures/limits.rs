@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use metrics::Metric;
 use model::conditions::Conditions;
-use model::event::Event;
 use model::study::Cell;
 use plotly::Scatter;
 use plotly::common::{DashType, Line, Mode};
@@ -100,15 +99,9 @@ pub(crate) fn caption(limits: &[Limit]) -> String {
 }
 
 /// The planned cells by their names; none where another program made the runs, whose packets are not known.
-fn planned<'a>(execution: &Execution<'a>) -> BTreeMap<String, &'a Cell> {
-    if execution.summary.is_imported {
-        return BTreeMap::new();
-    }
-    let plan = execution.events.iter().rev().find_map(|event| match event {
-        Event::Planned { plan } => Some(plan),
-        _ => None,
-    });
-    plan.into_iter().flat_map(|plan| &plan.cells).map(|cell| (cell.name(), cell)).collect()
+fn planned<'a>(execution: &'a Execution) -> BTreeMap<String, &'a Cell> {
+    let own = execution.summary.planned.iter().filter(|_| !execution.summary.is_imported);
+    own.map(|cell| (cell.name(), cell)).collect()
 }
 
 /// The packets of a cell's flow.

@@ -1,6 +1,5 @@
 //! What became of an execution's runs, where not all are in its figures.
 
-use model::event::Event;
 use model::units::counted;
 
 use crate::frame::Execution;
@@ -18,7 +17,7 @@ pub(super) fn runs_in_words(execution: &Execution) -> Option<String> {
     ];
     let lost: Vec<String> =
         lost.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    let ended = execution.events.iter().any(|event| matches!(event, Event::ExecutionEnded { .. }));
+    let ended = execution.summary.is_ended;
     let of = (!lost.is_empty()).then(|| format!("of {}: {}", counted(rows.len(), "planned run"), lost.join(", ")));
     let parts: Vec<String> = of.into_iter().chain((!ended).then(|| "it did not come to its end".to_owned())).collect();
     (!parts.is_empty()).then(|| parts.join("; "))

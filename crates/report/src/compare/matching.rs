@@ -7,7 +7,7 @@ use model::event::Event;
 use model::imported::NOT_SAID;
 
 use super::Unmatched;
-use super::settings::is_imported;
+use crate::Summary;
 use crate::frame::Execution;
 
 /// Cells that are named where a cell could be several.
@@ -31,7 +31,7 @@ pub(super) struct Matched {
 
 /// Matches all cells.
 pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
-    let with_settings = is_imported(old) || is_imported(new);
+    let with_settings = old.summary.is_imported || new.summary.is_imported;
     let (olds, news) = (known(old, with_settings), known(new, with_settings));
     let (of_old, of_new) = (agreeing(&olds, &news), agreeing(&news, &olds));
     let partner = |candidates: &[usize], back: &[Vec<usize>]| match candidates {
@@ -144,27 +144,20 @@ fn known(execution: &Execution, with_settings: bool) -> Vec<Known> {
     if !with_settings {
         return found;
     }
-    let Some(plan) = execution.events.iter().find_map(|event| match event {
-        Event::Planned { plan } => Some(plan),
-        _ => None,
-    }) else {
-        return found;
-    };
-    if !is_imported(execution) {
-        for (known, cell) in found.iter_mut().zip(&plan.cells) {
+    let Summary { runs, planned, is_imported, .. } = &execution.summary;
+    if !is_imported {
+        for (known, cell) in found.iter_mut().zip(planned) {
             known.extend(told_by_files(&cell.conditions));
         }
         return found;
     }
-    for event in execution.events {
-        if let Event::RunImported { run, imported } = event
-            && let Some(known) = plan.runs.get(*run as usize).and_then(|planned| found.get_mut(planned.cell))
-        {
-            let levels = imported.levels.iter().map(|(name, label)| (name.clone(), label.to_string()));
-            known.extend(levels);
-            known.insert("tool".to_owned(), imported.tool.clone());
-        }
-    }
+    execution.events.each(&|_| true, &mut |_, event| {
+        let Event::RunImported { run, imported } = event else { return };
+        let Ok(place) = runs.binary_search_by_key(run, |row| row.run) else { return };
+        let Some(known) = found.get_mut(runs[place].cell) else { return };
+        known.extend(imported.levels.iter().map(|(name, label)| (name.clone(), label.to_string())));
+        known.insert("tool".to_owned(), imported.tool.clone());
+    });
     found.iter_mut().for_each(|known| known.retain(|_, level| level != NOT_SAID));
     found
 }

@@ -9,7 +9,7 @@ use super::change::change;
 use super::hosts::host_differences;
 use super::kept::runs_in_words;
 use super::matching::matched;
-use super::settings::{is_imported, setting_differences};
+use super::settings::setting_differences;
 use super::{ComparedCell, Comparison, Unmatched};
 use crate::frame::Execution;
 use crate::rows::RunRow;
@@ -85,7 +85,7 @@ pub fn within(
     let rest = |cell: &CellSummary| -> Vec<(String, Label)> {
         cell.levels.iter().filter(|(factor, _)| !named(factor)).cloned().collect()
     };
-    let pairing = if is_imported(execution) { Pairing::Apart } else { Pairing::Blocks };
+    let pairing = if execution.summary.is_imported { Pairing::Apart } else { Pairing::Blocks };
     let mut comparison = empty((old_side.name(), new_side.name()), pairing, true, threshold_pct);
     comparison.run_remarks.extend(remark(&execution.name, execution));
     let (cells, rows) = (&execution.summary.cells, rows_by_cell(execution));

@@ -1,10 +1,10 @@
 //! What cells that are compared were set differently, beside their levels.
 
 use model::conditions::Conditions;
-use model::event::Event;
 use serde_json::json;
 
 use super::leaves::differences;
+use crate::Summary;
 use crate::frame::Execution;
 
 /// Cells that are named with a difference that not all have.
@@ -40,19 +40,9 @@ fn sentence(words: &str, cells: &[String], all: usize) -> String {
 }
 
 /// What each cell's runs do; absent where another program made them.
-fn conditions<'a>(execution: &Execution<'a>) -> Option<Vec<&'a Conditions>> {
-    if is_imported(execution) {
-        return None;
-    }
-    execution.events.iter().find_map(|event| match event {
-        Event::Planned { plan } => Some(plan.cells.iter().map(|cell| &cell.conditions).collect()),
-        _ => None,
-    })
-}
-
-/// Whether its runs are those of files of other programs.
-pub(super) fn is_imported(execution: &Execution) -> bool {
-    execution.events.iter().any(|event| matches!(event, Event::RunImported { .. }))
+fn conditions<'a>(execution: &'a Execution) -> Option<Vec<&'a Conditions>> {
+    let Summary { is_imported, planned, .. } = &execution.summary;
+    (!is_imported).then(|| planned.iter().map(|cell| &cell.conditions).collect())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::event::Event;
+use model::event::{Event, Events};
 use model::imported::ImportedInterval;
 use model::record::{CpuTicks, EndRecord, Role, Sample, TcpInfo, ThreadKind};
 
@@ -117,22 +117,20 @@ fn of_import(interval: &ImportedInterval) -> Stretch {
 }
 
 /// The stretches of each run that has a result, those of its last try, by run; `wanted` chooses runs.
-pub fn stretches(events: &[Event], wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, Vec<Stretch>> {
+pub fn stretches(events: Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, Vec<Stretch>> {
     let mut found = BTreeMap::new();
-    for event in events {
-        match event {
-            Event::RunEnded { run, sender, receiver, .. } if wanted(*run) => {
-                found.insert(*run, [of_end(sender), of_end(receiver)].concat());
-            }
-            Event::RunImported { run, imported } if wanted(*run) => {
-                found.insert(*run, imported.intervals.iter().map(of_import).collect());
-            }
-            Event::RunBegan { run, .. } => {
-                found.remove(run);
-            }
-            _ => {}
+    events.each(&wanted, &mut |_, event| match event {
+        Event::RunEnded { run, sender, receiver, .. } => {
+            found.insert(*run, [of_end(sender), of_end(receiver)].concat());
         }
-    }
+        Event::RunImported { run, imported } => {
+            found.insert(*run, imported.intervals.iter().map(of_import).collect());
+        }
+        Event::RunBegan { run, .. } => {
+            found.remove(run);
+        }
+        _ => {}
+    });
     found
 }
 

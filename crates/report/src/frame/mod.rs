@@ -8,11 +8,13 @@ mod markdown;
 mod parquet;
 mod runs;
 
-use model::event::Event;
+use metrics::RunView;
+use model::event::{Event, Events};
 use model::imported::NOT_SAID;
-use model::study::Label;
+use model::study::{Cell, Label};
 
-use crate::Summary;
+use crate::log::PlaceFacts;
+use crate::{RunRow, Summary};
 
 pub use delimited::csv;
 pub use intervals::intervals_table;
@@ -28,9 +30,26 @@ pub struct Execution<'a> {
     /// Its name: that of its folder.
     pub name: String,
     /// Its log.
-    pub events: &'a [Event],
+    pub events: Events<'a>,
     /// What the log tells.
     pub summary: Summary,
+}
+
+impl Execution<'_> {
+    /// Hands over the wanted ones of the runs with a result of our own, one at a time, each with its row and its cell. Of a run
+    /// that was tried again it is the last try.
+    pub fn each_run(&self, wanted: impl Fn(&RunRow) -> bool, take: &mut dyn FnMut(&RunRow, &Cell, &RunView)) {
+        let summary = &self.summary;
+        let row = |run: u32| summary.runs.binary_search_by_key(&run, |row| row.run).ok().map(|at| &summary.runs[at]);
+        let place = PlaceFacts::new(summary.shared_cpus, &summary.ends);
+        self.events.each(&|run| row(run).is_some_and(&wanted), &mut |at, event| {
+            let Event::RunEnded { run, sender, receiver, .. } = event else { return };
+            let Some(row) = row(*run).filter(|row| row.event == Some(at)) else { return };
+            let Some(cell) = summary.planned.get(row.cell) else { return };
+            let ceiling = summary.calibration.as_ref().and_then(|found| found.of_cell(row.cell)?.mbps());
+            take(row, cell, &place.view([sender, receiver], &cell.conditions, ceiling));
+        });
+    }
 }
 
 /// One entry of a table.
