@@ -4,6 +4,7 @@ use metrics::{RunView, parts};
 use model::conditions::Conditions;
 use model::record::{EndRecord, Sample, ThreadKind};
 
+use crate::contradiction::contradictions;
 use crate::in_force::of_offloads;
 
 /// The reasons, joined; absent where the run may be used.
@@ -12,6 +13,7 @@ pub(crate) fn reason(run: &RunView) -> Option<String> {
     reasons.extend(offloads(run.receiver));
     reasons.extend(parts(run).iter().filter_map(|part| segment_size(&part.sender, &part.conditions)));
     reasons.extend(nothing(run.sender, run.receiver));
+    reasons.extend(contradictions(run));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 

@@ -7,6 +7,7 @@ mod along;
 mod ceiling;
 mod checks;
 pub mod compare;
+mod contradiction;
 mod course;
 mod exclude;
 pub mod frame;

@@ -39,7 +39,7 @@ fn medians_follow_the_size_and_lines_have_letters() {
     let events = log(STUDY, 3, |cell, run| {
         let mut did = plain(cell, run);
         if common::is(cell, "transport", "TCP") {
-            did.received_mbps *= 2.0;
+            (did.sent_mbps, did.received_mbps) = (2.0 * did.sent_mbps, 2.0 * did.received_mbps);
         }
         ended(cell, &did)
     });
