@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use report::compare::{comparison_json, comparison_markdown, comparison_text, of_study};
-use report::frame::{self, Execution, Table};
+use report::frame::{self, Execution, RunRows, Table};
 use report::peers::netperf_keyval;
 use report::{Plots, Summary, TextOptions};
 
@@ -147,6 +147,10 @@ impl Look {
         }
         let text = match (rows, format) {
             (Some(rows), Format::Parquet) => return parquet(&table(rows, executions)),
+            (Some(Rows::Runs), Format::Csv) => {
+                let rows = RunRows::new(executions);
+                frame::csv_of(&rows.columns, rows.iter())
+            }
             (Some(rows), format) => flat(&table(rows, executions), format),
             (None, Format::Netperf) => frame::csv(&peers::netperf(executions, "netperf")?),
             (None, Format::NetperfKeyval) => netperf_keyval(&peers::netperf(executions, "netperf-keyval")?),

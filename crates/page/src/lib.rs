@@ -15,7 +15,7 @@ mod spreads;
 mod statements;
 
 use report::compare::of_study;
-use report::frame::{Execution, Table, csv, runs_table};
+use report::frame::{Execution, RunRows, Table, csv_of};
 
 pub use explained::explanation;
 use html::Html;
@@ -157,6 +157,9 @@ fn evenly(count: usize, most: usize) -> impl Iterator<Item = usize> {
 
 /// The rows of an execution's runs as a file, and how many there are where some were left out.
 fn runs_csv(execution: &Execution) -> (String, Option<usize>) {
-    let (table, all) = sampled(runs_table(std::slice::from_ref(execution)));
-    (csv(&table), all)
+    let rows = RunRows::new(std::slice::from_ref(execution));
+    let all = execution.summary.runs.len();
+    let mut chosen = evenly(all, ROWS).peekable();
+    let rows_chosen = rows.iter().enumerate().filter(|(place, _)| chosen.next_if_eq(place).is_some());
+    (csv_of(&rows.columns, rows_chosen.map(|(_, row)| row)), (all > ROWS).then_some(all))
 }

@@ -8,12 +8,17 @@ const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 /// The table with its header. An absent value is an empty field. Words that a spreadsheet would take for a formula get an
 /// apostrophe in front, which spreadsheets do not show.
 pub fn csv(table: &Table) -> String {
+    csv_of(&table.columns, &table.rows)
+}
+
+/// As [`csv`], of rows that are made one at a time.
+pub fn csv_of(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>) -> String {
     let mut text = String::new();
-    line(&mut text, table.columns.iter().map(|name| field(name)));
-    for row in &table.rows {
+    line(&mut text, columns.iter().map(|name| field(name)));
+    for row in rows {
         line(
             &mut text,
-            row.iter().map(|value| match value {
+            row.as_ref().iter().map(|value| match value {
                 Value::Absent => String::new(),
                 Value::Whole(number) => number.to_string(),
                 // With a point always, so that readers who guess a column's type from its first rows guess this one's.

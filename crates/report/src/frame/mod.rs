@@ -16,13 +16,13 @@ use model::study::{Cell, Label};
 use crate::log::PlaceFacts;
 use crate::{RunRow, Summary};
 
-pub use delimited::csv;
+pub use delimited::{csv, csv_of};
 pub use intervals::intervals_table;
 pub use intervals::{Stretch, stretches};
 pub use markdown::{escape as escape_markdown, markdown};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};
-pub use runs::runs_table;
+pub use runs::{RunRows, runs_table};
 
 /// An execution with what it is called.
 #[derive(Clone, Debug)]
