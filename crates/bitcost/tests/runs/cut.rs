@@ -81,7 +81,7 @@ pub fn resumes() {
         done.assert_code(0);
         assert!(done.stderr.contains("the log is cut short: line "), "{}", done.stderr);
         assert_eq!(runs_per_cell(&done.json()), runs);
-        assert_eq!(bench.log().incomplete, None);
+        assert_eq!(bench.log().end.incomplete, None);
     }
     bench.assert_nothing_left();
 }

@@ -17,6 +17,7 @@ pub fn refuses() {
     done.assert_code(0);
     another_study(&bench);
     nothing_is_missing(&bench);
+    changed(&bench);
     another_machine(&bench);
     in_use_is_said_first(&bench);
     no_log(&bench);
@@ -61,6 +62,25 @@ fn nothing_is_missing(bench: &Bench) {
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
 }
 
+/// What the log says is not what was written, or not what its study gives: nothing is started.
+fn changed(bench: &Bench) {
+    let folder = bench.execution();
+    let path = log_file(&folder);
+    let whole = fs::read_to_string(&path).unwrap();
+    let check = |text: String, says: &[&str]| {
+        fs::write(&path, text).unwrap();
+        refused(bench, &["--resume", folder.to_str().unwrap()], 2, says);
+    };
+    check(whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1), &[":2: the log is damaged", "checksum"]);
+    let planned = store::seal_again(&whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1));
+    check(planned, &["run 1 (`", "has duration_ms 301 and would have 300"]);
+    let plan = whole.lines().nth(1).unwrap();
+    check(store::seal_again(&format!("{whole}{plan}\n")), &["holds a second plan"]);
+    let unplaced: Vec<&str> = whole.lines().filter(|line| !line.contains("\"event\":\"prepared\"")).collect();
+    check(store::seal_again(&unplaced.join("\n")), &["does not describe their hosts"]);
+    fs::write(&path, whole).unwrap();
+}
+
 fn another_machine(bench: &Bench) {
     let folder = bench.execution();
     let path = log_file(&folder);
@@ -69,9 +89,15 @@ fn another_machine(bench: &Bench) {
     let mut prepared: Value = serde_json::from_str(line).unwrap();
     prepared["ends"][1]["host"]["kernel"] = "2.6.18".into();
     prepared["ends"][0]["host"]["device"]["mtu_bytes"] = 9000.into();
-    fs::write(&path, text.replace(line, &prepared.to_string())).unwrap();
+    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared)))).unwrap();
     let says = ["receiver: kernel: was 2.6.18, is ", "sender: MTU: was 9000, is 1500"];
     refused(bench, &["--resume", folder.to_str().unwrap()], 3, &says);
+}
+
+/// A line without its checksum.
+fn unsealed(mut event: Value) -> String {
+    event.as_object_mut().unwrap().remove("checksum");
+    event.to_string()
 }
 
 /// On a machine that would be refused too, which only the lab could tell.
@@ -81,7 +107,8 @@ fn in_use_is_said_first(bench: &Bench) {
     let mut cut = fs::read(&path).unwrap();
     cut.extend(b"{\"event\":");
     fs::write(&path, &cut).unwrap();
-    let held = store::Writer::resume(&bench.log()).unwrap();
+    let held = bench.log();
+    let held = store::Writer::resume(&held.folder, &held.end).unwrap();
     refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["is being written by another bitcost"]);
     drop(held);
     refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["not the machine", " has 9 bytes and no end"]);
@@ -105,9 +132,9 @@ pub fn repeats_what_measured_nothing() {
                 _ => {}
             }
         }
-        format!("{event}\n")
+        format!("{}\n", unsealed(event))
     });
-    fs::write(log_file(&folder), doctored.collect::<String>()).unwrap();
+    fs::write(log_file(&folder), store::seal_again(&doctored.collect::<String>())).unwrap();
     let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
     done.assert_code(1);
     let tried: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("run ")).collect();
