@@ -4,6 +4,7 @@ mod bench_peers;
 mod chaos_verb;
 mod confusion;
 mod cpu_check;
+mod damage;
 mod delay_line;
 mod probe_cost;
 mod ssh_pair;
@@ -30,6 +31,8 @@ enum Verb {
     DelayLine(delay_line::Arguments),
     /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are as before
     Chaos(chaos_verb::Arguments),
+    /// Damage logs in many ways, and see whether bitcost says so or gives other figures without a word
+    Damage(damage::Arguments),
     /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs root and openssh-server
     SshPair(ssh_pair::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq, labs of an ordinary user
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
         Verb::DelayLine(arguments) => delay_line::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
+        Verb::Damage(arguments) => damage::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),

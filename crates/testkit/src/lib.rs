@@ -4,6 +4,7 @@
 //! Each trial runs in a process of its own: the test program, started again, so that it has one
 //! thread when it makes its namespaces, and so that nothing of one trial reaches another.
 
+pub mod damage;
 pub mod gap;
 pub mod process;
 pub mod sshd;
