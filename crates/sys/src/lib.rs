@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod datagram;
 pub mod ethtool;
+pub mod files;
 pub mod icmp;
 pub mod namespace;
 pub mod netlink;
