@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::shown;
 use crate::knob::{Knob, Mismatch, Values, differences, mismatches};
 use crate::{HostError, knob_named};
 
@@ -108,6 +109,8 @@ pub fn take_back(change: &Change) -> Outcome {
 }
 
 fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
+    knob.check_subject(&change.subject)?;
+    check_size(change)?;
     let now = knob.observe(&change.subject)?;
     let changed = differences(&change.before, &now);
     outcome.foreign = changed.iter().filter(|difference| is_foreign(knob, change, difference)).cloned().collect();
@@ -122,6 +125,21 @@ fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> 
     outcome.wrong = differences(&change.before, &now);
     outcome.wrong.retain(|difference| !is_left(&difference.name));
     Ok(())
+}
+
+/// Most values of one knob, and most bytes of their names and texts, that are written back: netlink messages have attributes
+/// of at most 64 KiB.
+const VALUES_MOST: usize = 1024;
+const BYTES_MOST: usize = 32 << 10;
+
+fn check_size(change: &Change) -> Result<(), HostError> {
+    let bytes: usize = change.before.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if change.before.len() <= VALUES_MOST && bytes <= BYTES_MOST {
+        return Ok(());
+    }
+    let (knob, subject) = (&change.knob, shown(&change.subject));
+    let why = format!("its former values are {bytes} bytes; allowed: {BYTES_MOST}, in at most {VALUES_MOST} values");
+    Err(HostError::cannot(format!("restore {knob} of {subject}"), why))
 }
 
 /// Whether a value that is not as before is not as this change left it either.

@@ -11,11 +11,34 @@ pub fn devices() -> Vec<String> {
     links.into_iter().map(|link| link.name).collect()
 }
 
+/// The longest name of a device, in bytes (`IFNAMSIZ` without its end, netdevice(7)).
+const NAME_MOST: usize = 15;
+
+/// Refuses what the kernel takes for no name of a device (`dev_valid_name` in net/core/dev.c).
+pub fn check_name(device: &str) -> Result<(), HostError> {
+    let is_letter = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
+    if (1..=NAME_MOST).contains(&device.len()) && ![".", ".."].contains(&device) && device.chars().all(is_letter) {
+        return Ok(());
+    }
+    let why = format!("no device has such a name; allowed: 1 to {NAME_MOST} bytes without spaces, `/` and `:`");
+    Err(HostError::cannot(format!("use the device {}", shown(device)), why))
+}
+
+/// A name from elsewhere as an error shows it: quoted, and cut where it is long.
+pub fn shown(name: &str) -> String {
+    let mut start: String = name.chars().take(64).collect();
+    if start.len() < name.len() {
+        start.push('…');
+    }
+    format!("{start:?}")
+}
+
 /// The device of this name.
 ///
 /// # Errors
-/// `ENODEV`, with the names that are close.
+/// When there is none, `ENODEV`.
 pub fn link(device: &str) -> Result<Link, HostError> {
+    check_name(device)?;
     Ok(Rtnl::open()?.link(device)?)
 }
 

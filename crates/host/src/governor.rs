@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::HostError;
+use crate::device::shown;
 use crate::error::near;
 use crate::knob::{Knob, Scope, VALUE, Values, single};
 
@@ -14,8 +15,10 @@ pub struct Governor {
 }
 
 impl Governor {
-    fn file(&self, cpu: &str, name: &str) -> PathBuf {
-        PathBuf::from(self.root).join(cpu).join("cpufreq").join(name)
+    /// A file of a CPU, whose name becomes a part of the path and so must be a CPU's.
+    fn file(&self, cpu: &str, name: &str) -> Result<PathBuf, HostError> {
+        self.check_subject(cpu)?;
+        Ok(PathBuf::from(self.root).join(cpu).join("cpufreq").join(name))
     }
 }
 
@@ -28,6 +31,14 @@ impl Knob for Governor {
         "how a CPU chooses its frequency, where the machine lets it"
     }
 
+    fn check_subject(&self, cpu: &str) -> Result<(), HostError> {
+        let number = cpu.strip_prefix("cpu").filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+        match number.and_then(|digits| digits.parse::<u32>().ok()) {
+            Some(_) => Ok(()),
+            None => Err(HostError::cannot(format!("use the CPU {}", shown(cpu)), "allowed: names such as cpu0")),
+        }
+    }
+
     fn scope(&self, _cpu: &str) -> Scope {
         Scope::Machine
     }
@@ -35,13 +46,14 @@ impl Knob for Governor {
     fn subjects(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut cpus: Vec<String> = names.filter(|name| self.file(name, "scaling_governor").exists()).collect();
+        let has_governor = |name: &str| self.file(name, "scaling_governor").is_ok_and(|path| path.exists());
+        let mut cpus: Vec<String> = names.filter(|name| has_governor(name)).collect();
         cpus.sort_by_key(|name| (name.len(), name.clone()));
         cpus
     }
 
     fn observe(&self, cpu: &str) -> Result<Values, HostError> {
-        let text = fs::read_to_string(self.file(cpu, "scaling_governor")).map_err(|error| {
+        let text = fs::read_to_string(self.file(cpu, "scaling_governor")?).map_err(|error| {
             let why = format!("{error}; this machine does not let its frequency be governed");
             HostError::cannot(format!("read the governor of {cpu}"), why)
         })?;
@@ -50,7 +62,7 @@ impl Knob for Governor {
 
     fn plan(&self, cpu: &str, _now: &Values, wish: &Values) -> Result<Values, HostError> {
         let asked = wish.get(VALUE).map(String::as_str).unwrap_or_default();
-        let known = fs::read_to_string(self.file(cpu, "scaling_available_governors")).unwrap_or_default();
+        let known = fs::read_to_string(self.file(cpu, "scaling_available_governors")?).unwrap_or_default();
         let known: Vec<&str> = known.split_ascii_whitespace().collect();
         if !known.is_empty() && !known.contains(&asked) {
             let why = format!("it has: {}{}", known.join(", "), near(asked, known.iter().copied()));
@@ -61,7 +73,7 @@ impl Knob for Governor {
 
     fn write(&self, cpu: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
         let value = values.get(VALUE).map(String::as_str).unwrap_or_default();
-        fs::write(self.file(cpu, "scaling_governor"), value)
+        fs::write(self.file(cpu, "scaling_governor")?, value)
             .map_err(|error| HostError::cannot(format!("set the governor of {cpu} to {value}"), error))
     }
 }

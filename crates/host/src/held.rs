@@ -61,6 +61,7 @@ impl Held {
     /// # Errors
     /// What was asked and what is in force. The change that failed has been taken back.
     pub fn set(&mut self, knob: &'static dyn Knob, subject: &str, wish: &Values) -> Result<InForce, HostError> {
+        knob.check_subject(subject)?;
         let before = knob.observe(subject)?;
         let asked = knob.plan(subject, &before, wish)?;
         if mismatches(knob, &asked, &before).is_empty() {

@@ -34,6 +34,13 @@ pub trait Knob: Sync {
     /// What it changes.
     fn about(&self) -> &'static str;
 
+    /// Refuses what cannot be a subject of this knob. Subjects come from journals, from the controller and from the command
+    /// line, and some become parts of paths.
+    ///
+    /// # Errors
+    /// A sentence with what is allowed.
+    fn check_subject(&self, subject: &str) -> Result<(), HostError>;
+
     /// How far a change reaches.
     fn scope(&self, _subject: &str) -> Scope {
         Scope::Network

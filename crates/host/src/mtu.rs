@@ -5,7 +5,7 @@ use std::fs;
 use netlink::Rtnl;
 
 use crate::HostError;
-use crate::device::{devices, link};
+use crate::device::{check_name, devices, link};
 use crate::knob::{Knob, VALUE, Values, single};
 
 /// The least MTU with which a device keeps its IPv6 addresses (RFC 8200).
@@ -21,6 +21,10 @@ impl Knob for Mtu {
 
     fn about(&self) -> &'static str {
         "largest packet of a device, in bytes"
+    }
+
+    fn check_subject(&self, device: &str) -> Result<(), HostError> {
+        check_name(device)
     }
 
     fn subjects(&self) -> Vec<String> {

@@ -10,7 +10,7 @@ use netlink::Ethtool;
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;
-use crate::device::devices;
+use crate::device::{check_name, devices};
 use crate::error::near;
 use crate::knob::{FIXED, Knob, Values};
 
@@ -75,6 +75,10 @@ impl Knob for Offloads {
         "features of a device by the kernel's or ethtool's names, or as a set: on, off, tso-only, as-found"
     }
 
+    fn check_subject(&self, device: &str) -> Result<(), HostError> {
+        check_name(device)
+    }
+
     fn subjects(&self) -> Vec<String> {
         devices()
     }
@@ -119,6 +123,7 @@ impl Knob for Offloads {
 
 /// Every feature of `device`.
 pub fn features(device: &str) -> Result<FeatureState, HostError> {
+    check_name(device)?;
     let features = Ethtool::open()?.features(device)?.into_iter();
     let bits = features.map(|(name, feature)| {
         let bit = FeatureBit { changeable: feature.is_changeable(), wanted: feature.wanted, active: feature.active };

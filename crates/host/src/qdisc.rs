@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
-use crate::device::devices;
+use crate::device::{check_name, devices};
 use crate::error::near;
 use crate::knob::{Knob, Values};
 
@@ -32,6 +32,10 @@ impl Knob for RootQdisc {
 
     fn about(&self) -> &'static str {
         "queueing discipline at the root of a device, with its parameters"
+    }
+
+    fn check_subject(&self, device: &str) -> Result<(), HostError> {
+        check_name(device)
     }
 
     fn subjects(&self) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use crate::HostError;
+use crate::device::shown;
 use crate::error::near;
 use crate::knob::{Knob, Scope, VALUE, Values, single};
 
@@ -58,6 +59,10 @@ impl Knob for Sysctl {
         "kernel parameters under net., such as net.ipv4.tcp_rmem and net.core.rmem_max"
     }
 
+    fn check_subject(&self, name: &str) -> Result<(), HostError> {
+        path(name).map(drop)
+    }
+
     fn scope(&self, name: &str) -> Scope {
         if OF_MACHINE.contains(&name) { Scope::Machine } else { Scope::Network }
     }
@@ -93,7 +98,10 @@ fn words(text: &str) -> String {
 fn path(name: &str) -> Result<PathBuf, HostError> {
     let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
     if !name.starts_with("net.") || !name.split('.').all(is_part) {
-        return Err(HostError::cannot(format!("use the sysctl {name}"), "allowed: names such as net.ipv4.tcp_rmem"));
+        return Err(HostError::cannot(
+            format!("use the sysctl {}", shown(name)),
+            "allowed: names such as net.ipv4.tcp_rmem",
+        ));
     }
     Ok(PathBuf::from(ROOT).join(name.replace('.', "/")))
 }

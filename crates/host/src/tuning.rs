@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
-use crate::device::devices;
+use crate::device::{check_name, devices};
 use crate::error::near;
 use crate::knob::{Knob, Values};
 
@@ -33,12 +33,17 @@ impl Knob for Tuning {
         self.about
     }
 
+    fn check_subject(&self, device: &str) -> Result<(), HostError> {
+        check_name(device)
+    }
+
     fn subjects(&self) -> Vec<String> {
         let has_it = |device: &String| self.observe(device).is_ok_and(|values| !values.is_empty());
         devices().into_iter().filter(has_it).collect()
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
+        check_name(device)?;
         let found = Ethtool::open()?.tuning(&self.group, device)?.into_iter();
         let settable = found.filter(|(name, _)| !self.group.is_limit(name));
         Ok(settable.map(|(name, value)| (name.to_owned(), value.to_string())).collect())

@@ -28,6 +28,7 @@ fn main() {
         ("channels_are_set_and_restored", channels),
         ("coalescing_is_set_and_restored_where_a_driver_has_it", coalesce),
         ("a_governor_is_set_and_restored", governor),
+        ("a_subject_that_is_none_of_the_knob_s_is_refused", hostile_subjects),
         ("several_changes_come_back_in_reverse_order", reverse_order),
         ("a_foreign_change_is_left_and_reported", foreign_change),
         ("a_foreign_bit_is_left_and_the_others_come_back", foreign_bit),
@@ -332,6 +333,44 @@ fn governor() {
     assert!(said.contains("did you mean performance"), "{said}");
     let said = held().set(knob, "cpu7", &single("performance")).unwrap_err().to_string();
     assert!(said.contains("cpu7"), "{said}");
+}
+
+/// Names that would lead to other files or break a message, for every knob: set, and taken back as a journal says.
+fn hostile_subjects() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpufreq = folder.path().join("cpufreq");
+    fs::create_dir_all(&cpufreq).unwrap();
+    let victim = cpufreq.join("scaling_governor");
+    fs::write(&victim, "untouched").unwrap();
+    let (absolute, long) = (folder.path().to_str().unwrap(), "x".repeat(70_000));
+    let hostile =
+        ["", ".", "..", "../..", "cpu0/../..", "cpu", "cpu-1", "cpu0x", "cpu99999999999", "a/b", "a b", "a\n"];
+    let of_sysctl =
+        ["net.ipv4.../../kernel/panic", "net/../kernel/panic", "kernel.panic", "net.", "net.ipv4.tcp_sack\0"];
+    for subject in hostile.into_iter().chain(of_sysctl).chain([absolute, long.as_str()]) {
+        for knob in host::KNOBS.iter().filter(|knob| !is_a_subject(knob.name(), subject)) {
+            let shown: String = subject.chars().take(40).collect();
+            let said = held().set(*knob, subject, &single("1")).unwrap_err().to_string();
+            assert!(said.contains("allowed: ") && said.len() < 1000, "{} {shown}: {said}", knob.name());
+            let change = host::Change {
+                number: 1,
+                knob: knob.name().to_owned(),
+                subject: subject.to_owned(),
+                before: single("PWNED"),
+                asked: single("1"),
+                after: None,
+            };
+            let outcome = host::take_back(&change);
+            assert!(outcome.failed.is_some_and(|why| why.contains("allowed: ")), "{} {shown}", knob.name());
+        }
+    }
+    assert_eq!(fs::read_to_string(victim).unwrap(), "untouched");
+}
+
+/// Names that look like a device's are refused since there is no such device, not for their form.
+fn is_a_subject(knob: &str, subject: &str) -> bool {
+    let is_device_name = ["cpu", "cpu-1", "cpu0x", "cpu99999999999", "kernel.panic", "net."].contains(&subject);
+    is_device_name && !["governor", "sysctl"].contains(&knob)
 }
 
 fn reverse_order() {
