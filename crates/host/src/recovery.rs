@@ -1,6 +1,7 @@
 //! Journals that nobody holds any more: named, and taken back.
 
 use std::fs;
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sys::namespace::{Kind, enter, network_cookie};
 
 use crate::change::{Change, Outcome, take_back};
-use crate::journal::{Contents, Header, Line, OpenJournal, Refusal, all, boot, hold, path_here, read};
+use crate::journal::{Contents, Header, Line, OpenJournal, Refusal, all, boot, check_private, hold, read, read_at};
 use crate::knob::Scope;
 use crate::knob_named;
 
@@ -23,28 +24,47 @@ pub struct Found {
     pub contents: Contents,
 }
 
-/// Every journal of a folder.
-pub fn found(folder: &Path) -> Vec<Found> {
+/// Every journal of a folder, also one that cannot be read.
+///
+/// # Errors
+/// When others may write into the folder.
+pub fn found(folder: &Path) -> Result<Vec<Found>, String> {
+    check_private(folder)?;
     let look = |path: PathBuf| {
         let held = hold(&path, false);
-        let contents = fs::File::open(&path).and_then(|file| read(&file)).ok()?;
+        let contents = match &held {
+            Ok(file) => read(file),
+            Err(Refusal::Held) => read_at(&path),
+            Err(Refusal::Failed(why)) => Ok(Contents::unreadable(why.clone())),
+        };
+        // One that was held may be gone by now.
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let contents = match contents {
+            Err(error) if is_gone(&error) => return None,
+            Err(error) => Contents::unreadable(format!("it cannot be read: {error}")),
+            Ok(contents) => contents,
+        };
         Some(Found { path, is_held: matches!(held, Err(Refusal::Held)), contents })
     };
-    all(folder).into_iter().filter_map(look).collect()
+    Ok(all(folder).into_iter().filter_map(look).collect())
 }
 
-/// Why no run may begin on this host; `None` when it may: a journal that nobody holds has changes that were not taken
-/// back, of this network namespace or of the whole machine.
+/// Why no run may begin on this host; `None` when it may: a journal that nobody holds has changes that were not restored,
+/// of this network namespace or of the whole machine, or is damaged; or others may write into the folder of journals.
 ///
 /// A journal of another network namespace stops no run here: none of its settings is in force here.
 pub fn obstacle(folder: &Path) -> Option<String> {
-    let is_left = |found: &Found| !found.is_held && found.contents.is_left() && concerns_us(folder, found);
-    let Found { path, contents, .. } = found(folder).into_iter().find(is_left)?;
+    let is_left = |found: &Found| !found.is_held && found.contents.is_left() && concerns_us(found);
+    let found = match found(folder) {
+        Ok(found) => found,
+        Err(why) => return Some(why),
+    };
+    let Found { path, contents, .. } = found.into_iter().find(is_left)?;
     let path = path.display();
-    if contents.pending.is_empty() {
+    if contents.pending.is_empty() || contents.header.is_none() {
         let unread = contents.unread.join("; ");
         return Some(format!(
-            "an earlier run left {path}, which hides what it changed on this host ({unread}); put it back with the bitcost that wrote it (bitcost host restore), or remove that file once the host is as it should be"
+            "an earlier run left {path}, which hides what it changed on this host ({unread}); restore it with the bitcost that wrote it (bitcost host restore), or remove that file once the host is as it should be"
         ));
     }
     let since =
@@ -58,15 +78,16 @@ pub fn obstacle(folder: &Path) -> Option<String> {
     ))
 }
 
-fn concerns_us(folder: &Path, Found { path, contents, .. }: &Found) -> bool {
+fn concerns_us(Found { contents, .. }: &Found) -> bool {
     let of_machine = |change: &Change| scope(change) == Some(Scope::Machine);
-    let Some(header) = &contents.header else { return *path == path_here(folder) };
+    // Of a header that cannot be read it is not known what the journal concerns.
+    let Some(header) = &contents.header else { return true };
     header.boot != boot() || header.network == network_cookie().ok() || contents.pending.iter().any(of_machine)
 }
 
 /// Who holds the journal at `path`, in words.
 pub fn holder(path: &Path) -> String {
-    let header = fs::File::open(path).ok().and_then(|file| read(&file).ok()?.header);
+    let header = read_at(path).ok().and_then(|contents| contents.header);
     match header {
         Some(Header { agent_pid, since_s, .. }) => {
             format!("bitcost with process {agent_pid}, since {}", ago(since_s))
@@ -97,43 +118,51 @@ pub struct Recovered {
 }
 
 /// Takes back what every journal of a folder says that nobody holds.
-pub fn recover(folder: &Path) -> Vec<Recovered> {
-    all(folder).into_iter().map(recover_one).collect()
+///
+/// # Errors
+/// When others may write into the folder: nothing was done.
+pub fn recover(folder: &Path) -> Result<Vec<Recovered>, String> {
+    check_private(folder)?;
+    Ok(all(folder).into_iter().map(recover_one).collect())
 }
 
-/// Takes back what one journal says, unless somebody holds it.
+/// Takes back what one journal says, unless somebody holds it, and removes it once nothing is left to do. One that is
+/// damaged stays as it is: what its whole lines say is taken back where its header is whole.
 pub fn recover_one(path: PathBuf) -> Recovered {
     let mut recovered = Recovered { path: path.clone(), outcomes: Vec::new(), problems: Vec::new() };
-    let file = match hold(&path, false) {
-        Ok(file) => file,
-        Err(Refusal::Held) => {
-            recovered.problems.push(format!("held by {}: it puts the host back itself", holder(&path)));
-            return recovered;
-        }
-        Err(Refusal::Failed(why)) => {
-            recovered.problems.push(why);
-            return recovered;
-        }
-    };
-    let adopted = read(&file).and_then(|contents| Ok((OpenJournal::adopt(file, path, &contents)?, contents)));
-    match adopted {
-        Ok((journal, contents)) => {
-            recovered.problems.extend(contents.unread.iter().cloned());
-            match place_of(&recovered.path, contents.header.as_ref()) {
-                Ok(place) => recovered.outcomes = settle_at(journal, place, &contents),
-                Err(why) => recovered.problems.push(why),
-            }
-            if contents.hides_changes && recovered.path.exists() {
-                recovered.problems.push(KEPT.to_owned());
-            }
-        }
-        Err(error) => recovered.problems.push(format!("cannot be read: {error}")),
+    match try_to_recover(path, &mut recovered.problems) {
+        Ok(outcomes) => recovered.outcomes = outcomes,
+        Err(why) => recovered.problems.push(why),
     }
     recovered
 }
 
+fn try_to_recover(path: PathBuf, problems: &mut Vec<String>) -> Result<Vec<Outcome>, String> {
+    path.parent().map_or(Ok(()), check_private)?;
+    let file = hold(&path, false).map_err(|refusal| match refusal {
+        Refusal::Held => format!("held by {}: it restores the host itself", holder(&path)),
+        Refusal::Failed(why) => why,
+    })?;
+    let failed = |error: io::Error| format!("cannot be read: {error}");
+    let contents = read(&file).map_err(failed)?;
+    problems.extend(contents.unread.iter().cloned());
+    if !contents.hides_changes {
+        let place = place_of(contents.header.as_ref())?;
+        let journal = OpenJournal::adopt(file, path, &contents).map_err(failed)?;
+        return at(place, move |gone| settle(journal, gone));
+    }
+    problems.push(KEPT.to_owned());
+    match &contents.header {
+        None => Ok(Vec::new()),
+        Some(header) => {
+            let (place, pending) = (place_of(Some(header))?, contents.pending);
+            at(place, move |gone| pending.iter().rev().map(|change| take_back_or_gone(change, gone)).collect())
+        }
+    }
+}
+
 /// What to do about a journal that is kept, since it says more than this program can read.
-const KEPT: &str = "kept, since a line that cannot be read may name a change; put it back with the bitcost that wrote it, or remove the file once the host is as it should be";
+const KEPT: &str = "kept, since what cannot be read may name a change; restore it with the bitcost that wrote it, or remove the file once the host is as it should be";
 
 /// Where changes were made.
 enum Place {
@@ -145,12 +174,9 @@ enum Place {
     Nowhere,
 }
 
-fn place_of(path: &Path, header: Option<&Header>) -> Result<Place, String> {
-    let Some(header) = header else {
-        let is_here = path.parent().is_some_and(|folder| path == path_here(folder));
-        let unknown = "it does not say in which network namespace its changes were made; nothing was put back: run bitcost host restore there, or remove the file once that is as it should be";
-        return if is_here { Ok(Place::Here) } else { Err(unknown.to_owned()) };
-    };
+/// Without a header nothing was changed: it is written first.
+fn place_of(header: Option<&Header>) -> Result<Place, String> {
+    let Some(header) = header else { return Ok(Place::Here) };
     let is_this_boot = header.boot == boot();
     let is_here = header.network == network_cookie().ok();
     if (is_this_boot && is_here) || (!is_this_boot && header.is_first_network) {
@@ -165,19 +191,19 @@ fn place_of(path: &Path, header: Option<&Header>) -> Result<Place, String> {
     }
 }
 
-/// Takes back everything pending where it was changed.
-fn settle_at(journal: OpenJournal, place: Place, contents: &Contents) -> Vec<Outcome> {
-    let keep = contents.hides_changes;
+/// Does something where changes were made, told why nothing can be done about settings of a network that is gone.
+fn at<F>(place: Place, work: F) -> Result<Vec<Outcome>, String>
+where
+    F: FnOnce(Option<&str>) -> Vec<Outcome> + Send + 'static,
+{
     match place {
-        Place::Here => settle(journal, None, keep),
-        Place::Nowhere => settle(journal, Some("its network namespace is gone, and its settings with it"), keep),
+        Place::Here => Ok(work(None)),
+        Place::Nowhere => Ok(work(Some("its network namespace is gone, and its settings with it"))),
         // The thread ends in that namespace; this one stays where it is.
         Place::There(network) => {
-            let there = std::thread::spawn(move || match enter(network.as_fd(), Kind::Net) {
-                Ok(()) => settle(journal, None, keep),
-                Err(_) => Vec::new(),
-            });
-            there.join().unwrap_or_default()
+            let there = move || enter(network.as_fd(), Kind::Net).map(|()| work(None));
+            let outcomes = std::thread::spawn(there).join().unwrap_or(Err(io::ErrorKind::Other.into()));
+            outcomes.map_err(|error| format!("cannot enter its network namespace: {error}"))
         }
     }
 }
@@ -220,25 +246,28 @@ fn cookie_of(network: &fs::File) -> std::io::Result<u64> {
     std::thread::spawn(look).join().unwrap_or(Err(std::io::ErrorKind::Other.into()))
 }
 
-/// Takes back everything pending, the last change first; removes the journal when nothing is left to do, unless it is
-/// to be kept.
-pub fn settle(mut journal: OpenJournal, gone: Option<&str>, keep: bool) -> Vec<Outcome> {
+/// Takes back everything pending, the last change first; removes the journal when nothing is left to do.
+pub fn settle(mut journal: OpenJournal, gone: Option<&str>) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for change in journal.pending().iter().rev() {
-        let outcome = match gone {
-            Some(reason) if scope(change) == Some(Scope::Network) => is_gone(change, reason),
-            _ => take_back(change),
-        };
+        let outcome = take_back_or_gone(change, gone);
         if outcome.is_settled() {
             // A disk that is full keeps the journal as it was: taking back once more changes nothing.
             let _ = journal.append(&Line::Settled(change.number));
         }
         outcomes.push(outcome);
     }
-    if !keep && outcomes.iter().all(Outcome::is_settled) {
+    if outcomes.iter().all(Outcome::is_settled) {
         let _ = journal.remove();
     }
     outcomes
+}
+
+fn take_back_or_gone(change: &Change, gone: Option<&str>) -> Outcome {
+    match gone {
+        Some(reason) if scope(change) == Some(Scope::Network) => is_gone(change, reason),
+        _ => take_back(change),
+    }
 }
 
 fn scope(change: &Change) -> Option<Scope> {

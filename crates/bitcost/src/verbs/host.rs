@@ -27,8 +27,8 @@ pub enum Action {
 /// Does what the action says.
 pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
-        Action::Show { json: true } => output::line(&format!("{:#}", document())),
-        Action::Show { json: false } => output::print(&text()),
+        Action::Show { json: true } => output::line(&format!("{:#}", document()?)),
+        Action::Show { json: false } => output::print(&text()?),
         Action::Restore => restore(),
     }
 }
@@ -62,13 +62,13 @@ fn observed() -> impl Iterator<Item = (&'static dyn Knob, String, Option<host::V
     KNOBS.iter().flat_map(move |knob| of_knob(*knob))
 }
 
-fn document() -> Value {
+fn document() -> Result<Value, Failure> {
     let mut settings = serde_json::Map::new();
     for (knob, subject, values) in observed() {
         let of_knob = settings.entry(knob.name()).or_insert_with(|| json!({}));
         of_knob[subject] = json!(values);
     }
-    let journals = found(&journal::folder()).into_iter().map(|found| {
+    let journals = journals()?.into_iter().map(|found| {
         let Found { path, is_held, contents } = found;
         json!({
             "path": path,
@@ -78,10 +78,14 @@ fn document() -> Value {
             "unread": contents.unread,
         })
     });
-    json!({ "settings": settings, "journals": journals.collect::<Vec<_>>() })
+    Ok(json!({ "settings": settings, "journals": journals.collect::<Vec<_>>() }))
 }
 
-fn text() -> String {
+fn journals() -> Result<Vec<Found>, Failure> {
+    found(&journal::folder()).map_err(Failure::Environment)
+}
+
+fn text() -> Result<String, Failure> {
     let mut text = String::new();
     for (knob, subject, values) in observed() {
         let values = values.unwrap_or_default();
@@ -91,7 +95,7 @@ fn text() -> String {
             .collect();
         text += &format!("{:<10} {subject}: {}\n", knob.name(), shown.join(" "));
     }
-    for found in found(&journal::folder()) {
+    for found in journals()? {
         let state = if found.is_held { "held by a run" } else { "left by a run that was cut off" };
         text += &format!("journal {} ({state}):\n", found.path.display());
         for change in &found.contents.pending {
@@ -100,9 +104,9 @@ fn text() -> String {
         }
         found.contents.unread.iter().for_each(|unread| text += &format!("  {unread}\n"));
     }
-    let report = std::fs::read_to_string(host::keeper::report_path(&journal::folder())).unwrap_or_default();
+    let report = host::keeper::report(&journal::folder());
     report.lines().for_each(|line| text += &format!("reported by a keeper: {line}\n"));
-    text
+    Ok(text)
 }
 
 fn sentence(change: &host::Change, name: &str, asked: &str) -> String {
@@ -111,7 +115,7 @@ fn sentence(change: &host::Change, name: &str, asked: &str) -> String {
 }
 
 fn restore() -> Result<(), Failure> {
-    let recovered = recover(&journal::folder());
+    let recovered = recover(&journal::folder()).map_err(Failure::Environment)?;
     if recovered.is_empty() {
         return output::line("nothing to put back");
     }

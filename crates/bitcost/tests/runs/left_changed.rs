@@ -1,6 +1,7 @@
 //! What an earlier run left changed, and wishes that a host cannot fulfil: it is said what, and what to do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use host::journal::{Header, Line};
@@ -46,10 +47,10 @@ impl Host {
     fn write_journal(&self, header: &Header, changes: &[Change], behind: &str) -> PathBuf {
         let steps = changes.iter().cloned().map(Line::Made);
         let steps = std::iter::once(Line::Header(header.clone())).chain(steps);
-        let lines: String = steps.map(|step| serde_json::to_string(&step).unwrap() + "\n").collect();
+        let lines: Vec<u8> = steps.flat_map(|step| host::journal::line(&step).unwrap()).collect();
         let path = host::journal::path_here(&self.state());
         host::journal::ready(&self.state()).unwrap();
-        fs::write(&path, lines + behind).unwrap();
+        fs::write(&path, [&lines, behind.as_bytes()].concat()).unwrap();
         path
     }
 }
@@ -67,11 +68,12 @@ fn mtu() -> u32 {
     Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
 }
 
-/// What is whole is put back; a line that cannot be read is named, and the journal kept for who can read it.
-pub fn newer_journal() {
+/// What is whole is restored; a line that cannot be read is named, and the journal is kept as it is. Of a journal of another
+/// format nothing is restored.
+pub fn damaged_journal() {
     let host = Host::new();
-    let newer = Header { format: 99, bitcost: "9.9.0".to_owned(), ..Header::now(1) };
-    let path = host.write_journal(&newer, &[mtu_left_changed()], "{\"prophecy\":{\"number\":2}}\n");
+    let damaged = host.write_journal(&Header::now(1), &[mtu_left_changed()], "{\"prophecy\":{\"number\":2}}\n");
+    let before = fs::read(&damaged).unwrap();
     let refused = host.test(&[]);
     refused.assert_code(3);
     assert!(
@@ -81,11 +83,19 @@ pub fn newer_journal() {
     );
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(1);
-    for said in ["mtu_bytes of a0: as before", "line 3 cannot be read", "bitcost 9.9.0, which is newer", "kept, since"]
-    {
+    for said in ["mtu_bytes of a0: as before", "line 3 is damaged", "kept, since"] {
         assert!(restored.stdout.contains(said), "{said}: {}", restored.stdout);
     }
-    assert_eq!((mtu(), path.exists()), (3000, true));
+    assert_eq!((mtu(), fs::read(&damaged).unwrap()), (3000, before));
+    host.test(&[]).assert_code(3);
+    let newer = Header { format: 99, bitcost: "9.9.0".to_owned(), ..Header::now(1) };
+    let path = host.write_journal(&newer, &[mtu_left_changed()], "");
+    let restored = host.bitcost(&["host", "restore"]);
+    restored.assert_code(1);
+    for said in ["it has format 99 of bitcost 9.9.0", "kept, since"] {
+        assert!(restored.stdout.contains(said), "{said}: {}", restored.stdout);
+    }
+    assert_eq!((mtu(), path.exists()), (1400, true));
     let refused = host.test(&[]);
     refused.assert_code(3);
     assert!(
@@ -94,6 +104,26 @@ pub fn newer_journal() {
     );
     fs::remove_file(path).unwrap();
     host.test(&[]).assert_code(0);
+}
+
+/// Journals of a folder that others may write, and what is no journal, change nothing: neither for `restore` nor for `show`.
+pub fn hostile_journals() {
+    let host = Host::new();
+    let path = host.write_journal(&Header::now(1), &[mtu_left_changed()], "");
+    fs::set_permissions(host.state(), fs::Permissions::from_mode(0o777)).unwrap();
+    for words in [&["host", "restore"][..], &["host", "show"], &["host", "show", "--json"]] {
+        let refused = host.bitcost(words);
+        refused.assert_code(3);
+        assert!(refused.stderr.contains("others could write there"), "{refused:?}");
+    }
+    fs::set_permissions(host.state(), fs::Permissions::from_mode(0o700)).unwrap();
+    let elsewhere = host.0.path().join("elsewhere");
+    fs::rename(&path, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+    let refused = host.bitcost(&["host", "restore"]);
+    refused.assert_code(1);
+    assert!(refused.stdout.contains("it is a symbolic link"), "{refused:?}");
+    assert_eq!((mtu(), elsewhere.exists()), (1400, true));
 }
 
 /// A run that needs nothing of another network namespace is not stopped by what is left there; one is by what is left

@@ -1,7 +1,9 @@
-//! The journal: what was changed on a host and not put back yet, on disk, one JSON line for each step.
+//! The journal: what was changed on a host and not restored yet, on disk, one line for each step.
 //!
-//! It has a header, then changes as they were intended, made and settled. A line that is cut, or that only a newer
-//! bitcost can read, is named; the others count.
+//! A line is the CRC-32 of a JSON text (8 hexadecimal digits, ISO 3309 as in zlib), a space, and that text. The first line is
+//! the header; changes follow as they were intended, made and settled. A last line without an end was cut when its writer
+//! died, and counts for nothing. A journal with another line that is not as it was written is damaged: it is named and
+//! kept, whatever else it says.
 //!
 //! | file | it is |
 //! |---|---|
@@ -12,19 +14,22 @@ mod open;
 mod place;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 
 pub use open::{OpenJournal, Refusal, hold};
-pub use place::{all, folder, path_here, ready};
+pub use place::{all, check_private, folder, path_here, ready};
 
 /// Version of the format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The largest journal that is read, in bytes; one of a run with every setting has some hundred KiB.
+const BYTES_MOST: u64 = 16 << 20;
 
 /// The first line: who changes the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,14 +71,26 @@ pub struct Contents {
     pub header: Option<Header>,
     /// What is not settled, in the order in which it was changed.
     pub pending: Vec<Change>,
-    /// Lines that could not be read, in words.
+    /// What could not be read, in words.
     pub unread: Vec<String>,
-    /// Whether a whole line could not be read: settings may be changed of which nothing is known here. (A line that
+    /// Whether it is damaged, or of another format: settings may be changed of which nothing is known here. (A line that
     /// was cut was never answered, and so nothing was done after it.)
     pub hides_changes: bool,
 }
 
 impl Contents {
+    /// Of a journal of which nothing could be read, for this reason.
+    pub fn unreadable(why: String) -> Contents {
+        let mut contents = Contents::default();
+        contents.damaged(why);
+        contents
+    }
+
+    fn damaged(&mut self, why: String) {
+        self.unread.push(why);
+        self.hides_changes = true;
+    }
+
     /// Whether something may be left to put back.
     pub fn is_left(&self) -> bool {
         self.hides_changes || !self.pending.is_empty()
@@ -108,40 +125,98 @@ fn is_first_network() -> bool {
 }
 
 /// Reads what a journal says.
+///
+/// # Errors
+/// When it cannot be read, or is far too large.
 pub fn read(mut file: &File) -> io::Result<Contents> {
+    let length = file.metadata()?.len();
+    if length > BYTES_MOST {
+        return Err(io::Error::other(format!("it has {length} bytes; a journal has at most {BYTES_MOST}")));
+    }
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
-    file.read_to_end(&mut bytes)?;
-    Ok(parse(&String::from_utf8_lossy(&bytes)))
+    file.take(BYTES_MOST).read_to_end(&mut bytes)?;
+    Ok(parse(&bytes))
 }
 
-fn parse(text: &str) -> Contents {
+/// Reads what the journal at `path` says, without holding it.
+///
+/// # Errors
+/// As [`read`]; when it is no regular file.
+pub fn read_at(path: &Path) -> io::Result<Contents> {
+    read(&sys::files::open_regular(path, OpenOptions::new().read(true))?)
+}
+
+fn parse(bytes: &[u8]) -> Contents {
     let mut contents = Contents::default();
     let mut pending: BTreeMap<u32, Change> = BTreeMap::new();
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let number = index + 1;
-        match serde_json::from_str::<Line>(line) {
-            _ if !line.ends_with('\n') => {
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let (number, is_first) = (index + 1, index == 0);
+        match step(line) {
+            Ok(Line::Header(header)) if is_first => contents.header = Some(header),
+            Ok(Line::Intent(change) | Line::Made(change)) if !is_first => drop(pending.insert(change.number, change)),
+            Ok(Line::Settled(number)) if !is_first => drop(pending.remove(&number)),
+            Ok(_) => contents.damaged(format!("line {number} is damaged: the header and no other line is the first")),
+            Err(Unread::Cut) => {
                 contents.unread.push(format!("line {number} is cut short: nothing was done after it"));
             }
-            Ok(Line::Header(header)) => contents.header = Some(header),
-            Ok(Line::Intent(change) | Line::Made(change)) => drop(pending.insert(change.number, change)),
-            Ok(Line::Settled(number)) => drop(pending.remove(&number)),
-            Err(error) => {
-                contents.unread.push(format!("line {number} cannot be read: {error}"));
-                contents.hides_changes = true;
-            }
+            Err(Unread::Damaged(why)) => contents.damaged(format!("line {number} is damaged: {why}")),
         }
     }
-    if let Some(header) = contents.header.as_ref().filter(|header| header.format > FORMAT) {
-        contents.unread.push(format!("it was written by bitcost {}, which is newer than this one", header.bitcost));
+    if let Some(header) = contents.header.take_if(|header| header.format != FORMAT) {
+        let Header { format, bitcost, .. } = header;
+        contents
+            .damaged(format!("it has format {format} of bitcost {bitcost}, and this bitcost reads format {FORMAT}"));
+        pending.clear();
     }
     contents.pending = pending.into_values().collect();
     contents
 }
 
-fn line(step: &Line) -> io::Result<Vec<u8>> {
-    let mut bytes = serde_json::to_vec(step)?;
+/// Why a line says nothing.
+enum Unread {
+    /// Its writer died.
+    Cut,
+    /// It is not as it was written, in words.
+    Damaged(String),
+}
+
+/// The step of one line, which ends with a newline unless it is the last one.
+fn step(line: &[u8]) -> Result<Line, Unread> {
+    let Some(text) = line.strip_suffix(b"\n") else {
+        // A whole line with something else in place of its end was not cut.
+        return match line.split_last().map(|(_, text)| checked(text)) {
+            Some(Ok(_)) => Err(Unread::Damaged("its end was changed".to_owned())),
+            _ => Err(Unread::Cut),
+        };
+    };
+    let json = checked(text).map_err(|why| Unread::Damaged(why.to_owned()))?;
+    serde_json::from_slice(json).map_err(|error| Unread::Damaged(error.to_string()))
+}
+
+/// The JSON text of a line without its end, where its checksum is right.
+fn checked(text: &[u8]) -> Result<&[u8], &'static str> {
+    const NONE: &str = "it has no checksum, as those of bitcost before format 2";
+    let (digits, json) = text.split_at_checked(CHECKSUM_DIGITS).ok_or(NONE)?;
+    let json = json.strip_prefix(b" ").ok_or(NONE)?;
+    if digits == checksum(json).as_bytes() { Ok(json) } else { Err("its checksum is wrong") }
+}
+
+const CHECKSUM_DIGITS: usize = 8;
+
+fn checksum(json: &[u8]) -> String {
+    format!("{:08x}", crc32fast::hash(json))
+}
+
+/// A step as a line of a journal.
+///
+/// # Errors
+/// None that a step can cause.
+pub fn line(step: &Line) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_vec(step)?;
+    let mut bytes = checksum(&json).into_bytes();
+    bytes.push(b' ');
+    bytes.extend(json);
     bytes.push(b'\n');
     Ok(bytes)
 }
@@ -162,7 +237,7 @@ mod tests {
         let lines: Vec<Vec<u8>> = steps.iter().map(|step| line(step).expect("a line")).collect();
         let whole: Vec<u8> = lines.concat();
         for length in 0..=whole.len() {
-            let contents = parse(std::str::from_utf8(&whole[..length]).expect("ASCII"));
+            let contents = parse(&whole[..length]);
             let mut ends = lines.iter().scan(0, |end, line| {
                 *end += line.len();
                 Some(*end)
@@ -178,15 +253,26 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_version_wrote_is_named_and_the_rest_counts() {
-        let header = Header { format: FORMAT + 1, bitcost: "9.9".to_owned(), ..Header::now(1) };
-        let mut text = line(&Line::Header(header)).expect("a line");
-        text.extend(line(&Line::Intent(change(1))).expect("a line"));
-        text.extend(b"{\"prophecy\":{}}\n");
-        let contents = parse(std::str::from_utf8(&text).expect("ASCII"));
-        assert_eq!(contents.pending, [change(1)]);
-        assert!(contents.hides_changes);
-        assert!(contents.unread.iter().any(|line| line.starts_with("line 3 cannot be read")), "{:?}", contents.unread);
-        assert!(contents.unread.iter().any(|line| line.contains("bitcost 9.9")), "{:?}", contents.unread);
+    fn another_format_and_a_line_without_checksum_are_named() {
+        let header = Header { format: 99, bitcost: "9.9".to_owned(), ..Header::now(1) };
+        let newer = [Line::Header(header), Line::Intent(change(1))].map(|step| line(&step).expect("a line")).concat();
+        let contents = parse(&newer);
+        assert!(contents.hides_changes && contents.header.is_none() && contents.pending.is_empty());
+        assert!(contents.unread.iter().any(|line| line.contains("format 99 of bitcost 9.9")), "{:?}", contents.unread);
+        let header = line(&Line::Header(Header::now(1))).expect("a line");
+        let contents = parse(&[&header[..], b"{\"settled\":1}\n"].concat());
+        assert!(contents.hides_changes && contents.header.is_some());
+        assert!(contents.unread[0].starts_with("line 2 is damaged: it has no checksum"), "{:?}", contents.unread);
+    }
+
+    #[test]
+    fn every_changed_bit_is_found_unless_the_last_line_is_cut() {
+        let steps = [Line::Header(Header::now(1)), Line::Intent(change(1)), Line::Made(change(1))];
+        let whole = steps.map(|step| line(&step).expect("a line")).concat();
+        for bit in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(parse(&bytes).hides_changes, "bit {bit}");
+        }
     }
 }

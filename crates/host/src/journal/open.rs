@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use sys::files::open_regular;
+
 use super::{Contents, Header, Line, line};
 use crate::change::Change;
 
@@ -29,18 +31,20 @@ pub enum Refusal {
     Failed(String),
 }
 
-/// Opens a journal and holds it.
+/// Opens a journal, which must be a regular file and no link, and holds it.
 pub fn hold(path: &Path, create: bool) -> Result<File, Refusal> {
-    let options = OpenOptions::new().read(true).write(true).create(create).truncate(false).mode(OURS_ALONE).open(path);
     let failed = |error: io::Error| Refusal::Failed(format!("cannot open {}: {error}", path.display()));
-    let file = options.map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(create).truncate(false).mode(OURS_ALONE);
+    let file = open_regular(path, &mut options).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Refusal::Held),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
     // Whoever held it may have removed it before letting go.
-    let is_there = fs::metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|ours| ours.ino() == meta.ino()));
+    let is_there =
+        fs::symlink_metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|ours| ours.ino() == meta.ino()));
     if is_there { Ok(file) } else { Err(Refusal::Held) }
 }
 

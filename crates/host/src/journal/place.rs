@@ -26,11 +26,27 @@ pub fn folder() -> PathBuf {
 }
 
 /// Makes the folder if need be, and checks that nobody else may write there.
+///
+/// # Errors
+/// A sentence with what to do.
 pub fn ready(folder: &Path) -> Result<(), String> {
     let failed = |error: io::Error| format!("cannot use the state folder {}: {error}", folder.display());
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    let meta = fs::metadata(folder).map_err(failed)?;
-    if meta.uid() != sys::process::effective_uid() || meta.mode() & WRITABLE_BY_OTHERS != 0 {
+    check_private(folder)
+}
+
+/// Checks that nobody but its owner, the user or root, may write into the folder. One that is not there is fine.
+///
+/// # Errors
+/// A sentence with what to do.
+pub fn check_private(folder: &Path) -> Result<(), String> {
+    let meta = match fs::metadata(folder) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(format!("cannot use the state folder {}: {error}", folder.display())),
+    };
+    let is_trusted = [sys::process::effective_uid(), 0].contains(&meta.uid());
+    if !is_trusted || meta.mode() & WRITABLE_BY_OTHERS != 0 {
         return Err(format!(
             "the state folder {} belongs to user {} with mode {:o}: others could write there; make it yours alone (chmod 700), or name another in BITCOST_STATE_DIR",
             folder.display(),
@@ -66,5 +82,7 @@ mod tests {
         assert_eq!(ready(folder.path()), Ok(()));
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("changed");
         assert!(ready(folder.path()).expect_err("refused").contains("chmod 700"));
+        assert!(check_private(folder.path()).expect_err("refused").contains("chmod 700"));
+        assert_eq!(check_private(&folder.path().join("none")), Ok(()));
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::journal::Line;
 
 pub use handle::Keeper;
-pub use process::{main, report_path};
+pub use process::{main, report};
 
 /// The hidden verb with which the program must call [`main`].
 pub const KEEPER_VERB: &str = "host-keeper";

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use sys::files::open_regular;
+
 use super::{Answer, Opening, Word};
 use crate::change::Outcome;
 use crate::journal::{Header, Line, OpenJournal, Refusal, hold, path_here, read, ready};
@@ -16,6 +18,8 @@ use crate::recovery::{holder, obstacle, settle};
 const AGENT_ENDS: Duration = Duration::from_secs(2);
 /// How long a journal that is held is tried again.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
+/// How much of the report is read, in bytes.
+const REPORT_MOST: u64 = 1 << 20;
 /// What an agent has after its lease to say something: the two may have been stopped together, and gone on together.
 const LAST_CHANCE: Duration = Duration::from_millis(300);
 
@@ -46,7 +50,7 @@ fn keep() -> io::Result<()> {
         // Nothing may be put back while the agent still changes it.
         let _ = sys::process::wait_readable(&agent, AGENT_ENDS);
     }
-    report(&opening.folder, &settle(journal, None, false))
+    append_report(&opening.folder, &settle(journal, None))
 }
 
 /// Writes down what the agent says until nothing more can come, or its lease is lost: then it is killed.
@@ -78,17 +82,26 @@ fn take_down(journal: &mut OpenJournal, input: &mut Input, agent: &OwnedFd, leas
 }
 
 /// Where the keeper, to whom nobody listens any more, says what it left as it was.
-pub fn report_path(folder: &Path) -> PathBuf {
+fn report_path(folder: &Path) -> PathBuf {
     folder.join("left-as-found.log")
 }
 
-fn report(folder: &Path, outcomes: &[Outcome]) -> io::Result<()> {
+/// What keepers of this folder left as it was; empty where nothing was said.
+pub fn report(folder: &Path) -> String {
+    let mut text = String::new();
+    let file = open_regular(&report_path(folder), File::options().read(true));
+    // What cannot be read of it is not there: the journals tell what is left to do.
+    let _ = file.and_then(|file| file.take(REPORT_MOST).read_to_string(&mut text));
+    text
+}
+
+fn append_report(folder: &Path, outcomes: &[Outcome]) -> io::Result<()> {
     let unclean: Vec<String> =
         outcomes.iter().filter(|outcome| !outcome.is_clean()).map(|outcome| format!("{outcome}\n")).collect();
     if unclean.is_empty() {
         return Ok(());
     }
-    let mut file = File::options().create(true).append(true).open(report_path(folder))?;
+    let mut file = open_regular(&report_path(folder), File::options().create(true).append(true))?;
     file.write_all(unclean.concat().as_bytes())
 }
 
@@ -111,8 +124,8 @@ fn open(opening: &Opening) -> Result<OpenJournal, String> {
         Err(Refusal::Held) => return Err(format!("this host is held by {}; wait until it ends", holder(&path))),
         Err(Refusal::Failed(why)) => return Err(why),
     };
-    let failed = |error: io::Error| format!("cannot write {}: {error}", path.display());
-    if read(&file).is_ok_and(|contents| contents.is_left()) {
+    let failed = |error: io::Error| format!("cannot use {}: {error}", path.display());
+    if read(&file).map_err(failed)?.is_left() {
         return Err("an earlier run left settings of this host changed; put them back: bitcost host restore".to_owned());
     }
     OpenJournal::begin(file, path.clone(), &Header::now(opening.agent_pid)).map_err(failed)

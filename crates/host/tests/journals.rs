@@ -1,0 +1,200 @@
+//! Journals that are not as they were written, or not journals at all: recovered in a private network namespace.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use host::journal::{Header, Line, line, path_here, read_at};
+use host::recovery::{found, obstacle, recover};
+use host::{Change, Outcome, single};
+use netlink::{Rtnl, VethPair};
+
+/// Journals that are changed at random.
+const MUTANTS: u64 = 500;
+
+fn main() {
+    testkit::main(vec![
+        ("a_journal_changed_at_random_is_kept_unless_it_is_whole_and_settled", changed_at_random),
+        ("a_header_with_a_changed_bit_does_not_make_a_network_gone", changed_header),
+        ("what_is_no_regular_file_is_named_and_left", no_regular_file),
+        ("a_folder_that_others_may_write_is_refused_by_every_reader", shared_folder),
+    ]);
+}
+
+fn veth() {
+    let pair = VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 3000 };
+    Rtnl::open().unwrap().create_veth(&pair).unwrap();
+}
+
+fn set_mtu(bytes: u32) {
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.set_mtu(index, bytes).unwrap();
+}
+
+fn mtu() -> u32 {
+    Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
+}
+
+fn change(number: u32, knob: &str, subject: &str, [before, asked]: [&str; 2]) -> Change {
+    let (knob, subject) = (knob.to_owned(), subject.to_owned());
+    Change { number, knob, subject, before: single(before), asked: single(asked), after: None }
+}
+
+/// The lines of a journal that changed an MTU and a sysctl.
+fn lines(header: &Header) -> Vec<Vec<u8>> {
+    let mtu = change(1, "mtu_bytes", "a0", ["3000", "1400"]);
+    let sack = change(2, "sysctl", "net.ipv4.tcp_sack", ["1", "0"]);
+    let made = Change { after: Some(single("1400")), ..mtu.clone() };
+    let steps = [Line::Header(header.clone()), Line::Intent(mtu), Line::Made(made), Line::Intent(sack)];
+    steps.iter().map(|step| line(step).unwrap()).collect()
+}
+
+/// A small generator (xorshift); the seed is the number of the journal.
+fn random(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |most| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % most as u64) as usize
+    }
+}
+
+/// The journal, changed in one way; whether that was a bit alone.
+fn mutant(mut lines: Vec<Vec<u8>>, random: &mut impl FnMut(usize) -> usize) -> (Vec<u8>, bool) {
+    let (way, at, other) = (random(8), random(lines.len()), random(lines.len()));
+    match way {
+        0 => drop(lines.remove(at)),
+        1 => lines.insert(other, lines[at].clone()),
+        2 => lines.swap(at, other),
+        _ => {}
+    }
+    let mut bytes = lines.concat();
+    match way {
+        3 => bytes.truncate(random(bytes.len())),
+        4 => {
+            let byte = random(256) as u8;
+            bytes.insert(random(bytes.len()), byte);
+        }
+        5.. => {
+            let bit = random(bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        _ => {}
+    }
+    (bytes, way >= 5)
+}
+
+fn changed_at_random() {
+    veth();
+    let folder = tempfile::tempdir().unwrap();
+    let here = Header::now(1);
+    let headers = [
+        here.clone(),
+        Header { boot: "another".to_owned(), is_first_network: false, ..here.clone() },
+        Header { network: Some(u64::MAX), ..here },
+    ];
+    let path = folder.path().join("x.journal");
+    for seed in 0..MUTANTS {
+        let mut random = random(seed + 1);
+        let (bytes, is_bit) = mutant(lines(&headers[random(headers.len())]), &mut random);
+        fs::write(&path, &bytes).unwrap();
+        let contents = read_at(&path).unwrap();
+        let recovered = recover(folder.path()).unwrap().remove(0);
+        let is_settled = recovered.outcomes.iter().all(Outcome::is_settled);
+        if contents.hides_changes {
+            assert_eq!(fs::read(&path).ok().as_ref(), Some(&bytes), "journal {seed} is kept as it was");
+            assert!(!recovered.problems.is_empty(), "journal {seed} is named");
+        } else {
+            let is_elsewhere = recovered.problems.iter().any(|why| why.contains("its network namespace was not found"));
+            assert_eq!(path.exists(), is_elsewhere || !is_settled, "journal {seed}: {recovered:?}");
+        }
+        assert!(contents.hides_changes || !is_bit, "journal {seed}: the changed bit is found");
+    }
+}
+
+fn changed_header() {
+    veth();
+    set_mtu(1400);
+    let folder = tempfile::tempdir().unwrap();
+    let whole = lines(&Header::now(1)).concat();
+    for word in ["\"boot\":\"", "\"network\":"] {
+        let text = String::from_utf8(whole.clone()).unwrap();
+        let mut bytes = whole.clone();
+        bytes[text.find(word).unwrap() + word.len()] ^= 1;
+        let path = path_here(folder.path());
+        fs::write(&path, &bytes).unwrap();
+        let recovered = recover(folder.path()).unwrap().remove(0);
+        assert!(recovered.outcomes.is_empty(), "{recovered:?}");
+        let said = recovered.problems.join("\n");
+        assert!(said.contains("line 1 is damaged: its checksum is wrong") && said.contains("kept, since"), "{said}");
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        assert!(obstacle(folder.path()).is_some_and(|why| why.contains("hides what it changed")));
+    }
+    assert_eq!(mtu(), 1400);
+}
+
+/// A journal's name with something else behind it.
+fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>) {
+    let (path, target) = (folder.join(name), folder.join("target"));
+    // The last line has no end: a journal that is held would lose it.
+    let mut bytes = lines(&Header::now(1)).concat();
+    bytes.extend(b"half a line");
+    fs::write(&target, &bytes).unwrap();
+    make(&path);
+    (target, bytes)
+}
+
+/// Puts something at a path.
+type Make = Box<dyn Fn(&Path)>;
+
+fn no_regular_file() {
+    veth();
+    set_mtu(1400);
+    let fifo = |path: &Path| {
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    };
+    let makes: [(&str, Make); 4] = [
+        ("a symbolic link", Box::new(|path: &Path| symlink(path.with_file_name("target"), path).unwrap())),
+        ("a symbolic link", Box::new(|path: &Path| symlink("/dev/zero", path).unwrap())),
+        ("a FIFO", Box::new(fifo)),
+        ("a folder", Box::new(|path: &Path| fs::create_dir(path).unwrap())),
+    ];
+    for (what, make) in makes {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, bytes) = odd(folder.path(), "x.journal", make);
+        let recovered = recover(folder.path()).unwrap().remove(0);
+        assert!(recovered.outcomes.is_empty(), "{recovered:?}");
+        assert!(recovered.problems[0].contains(what), "{recovered:?}");
+        assert_eq!(fs::read(&target).unwrap(), bytes, "nothing behind it is cut");
+        assert!(fs::symlink_metadata(folder.path().join("x.journal")).is_ok());
+        let found = found(folder.path()).unwrap();
+        assert!(found[0].contents.unread[0].contains(what), "{found:?}");
+        assert!(obstacle(folder.path()).is_some_and(|why| why.contains(what)));
+    }
+    assert_eq!(mtu(), 1400);
+}
+
+fn shared_folder() {
+    veth();
+    set_mtu(1400);
+    let folder = tempfile::tempdir().unwrap();
+    let path = path_here(folder.path());
+    fs::write(&path, lines(&Header::now(1)).concat()).unwrap();
+    for mode in [0o777, 0o720, 0o702] {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        for said in [
+            recover(folder.path()).unwrap_err(),
+            found(folder.path()).unwrap_err(),
+            obstacle(folder.path()).unwrap(),
+            host::recovery::recover_one(path.clone()).problems.remove(0),
+        ] {
+            assert!(said.contains("others could write there"), "{said}");
+        }
+        assert_eq!((mtu(), path.exists()), (1400, true));
+    }
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(recover(folder.path()).unwrap()[0].problems.is_empty());
+    assert_eq!((mtu(), path.exists()), (3000, false));
+}
