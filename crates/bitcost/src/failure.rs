@@ -45,11 +45,10 @@ impl From<lab::LabError> for Failure {
 
 impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Failure {
-        use store::StoreError::{CannotRead, Damaged, NotAFile, NotAnEvent, NotAnExecution, TooNew};
+        use store::StoreError::{CannotRead, Damaged, NotAnEvent, NotAnExecution, TooNew};
         match error {
             CannotRead { .. }
             | Damaged { .. }
-            | NotAFile(_)
             | NotAnEvent { .. }
             | NotAnExecution { .. }
             | TooNew { .. } => Failure::Usage(error.to_string()),

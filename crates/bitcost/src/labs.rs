@@ -10,7 +10,7 @@ use model::study::LabSpec;
 use model::topology::{Ground, Lint, PRESETS, Preset, Topology, parse};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{files, output};
 
 /// A lab that was named.
 pub struct Named {
@@ -107,7 +107,7 @@ pub fn find(name: &str, change: Change) -> Result<Named, Failure> {
     if change.size.is_some() {
         return Err(Failure::Usage("--size is for the labs dumbbell and star".to_owned()));
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = files::text(Path::new(name)).map_err(|error| {
         Failure::Usage(format!("cannot read the lab {name}: {error}; `bitcost lab presets` lists the embedded ones"))
     })?;
     let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());

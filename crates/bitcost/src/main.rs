@@ -2,6 +2,7 @@
 
 mod calibration;
 mod failure;
+mod files;
 mod format;
 mod hosts;
 mod identity;

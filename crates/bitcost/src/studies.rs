@@ -7,6 +7,7 @@ use model::near::did_you_mean;
 use model::study::Study;
 
 use crate::failure::Failure;
+use crate::files;
 
 /// Name and text of every embedded study.
 pub const EMBEDDED: &[(&str, &str)] = &[
@@ -35,7 +36,7 @@ pub fn find(name: &str) -> Result<Study, Failure> {
             "unknown study `{name}`{hint}; allowed: {allowed}, or the path of a .toml file"
         )));
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
+    let text = files::text(Path::new(name)).map_err(|error| {
         Failure::Usage(format!("cannot read the study {name}: {error}; `bitcost studies` lists the embedded ones"))
     })?;
     parse(name, &text)

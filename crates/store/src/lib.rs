@@ -56,9 +56,6 @@ pub enum StoreError {
         /// What to do, after a semicolon; empty where nothing is known.
         advice: String,
     },
-    /// The log's name is that of something else.
-    #[error("{0} is not a regular file; an execution's folder holds its log as one")]
-    NotAFile(PathBuf),
     /// A whole line cannot be verified.
     #[error(
         "{path}:{line}: the log is damaged: this line {what}. It, or a line before it, was changed, removed, moved or added after the log was written. Restore the log from a copy; or add --damaged to `show`, `explain`, `compare` or `report`, which leaves out what cannot be verified"

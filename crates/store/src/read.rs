@@ -1,7 +1,7 @@
 //! Reading a log back, line by line, whole or cut short; each line is verified before it is used.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -92,21 +92,26 @@ pub fn read(folder: &Path) -> Result<Log, StoreError> {
     Ok(Log { folder: file.folder, events, end })
 }
 
+/// Opens a log for reading: a regular file, since whoever sent the folder may have put a link, a FIFO or a device there.
+fn open_regular(path: &Path) -> std::io::Result<File> {
+    sys::files::open_regular(path, OpenOptions::new().read(true))
+}
+
 impl LogFile {
     /// Finds the log in `folder`; the log itself can be named too.
     ///
     /// # Errors
     /// When there is none.
     pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
-        let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && folder.is_file();
+        let is_no_folder = || folder.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
+        let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && is_no_folder();
         let folder = if named_log { folder.parent().unwrap_or(Path::new(".")) } else { folder };
         let path = folder.join(LOG_NAME);
-        let data = std::fs::metadata(&path)
-            .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path: path.clone(), error }))?;
-        if !data.is_file() {
-            return Err(StoreError::NotAFile(path));
-        }
-        Ok(LogFile { folder: folder.to_owned(), length: data.len(), damaged, left_out: BTreeSet::new() })
+        let length = open_regular(&path)
+            .and_then(|file| file.metadata())
+            .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path: path.clone(), error }))?
+            .len();
+        Ok(LogFile { folder: folder.to_owned(), length, damaged, left_out: BTreeSet::new() })
     }
 
     /// The execution's folder.
@@ -120,7 +125,7 @@ impl LogFile {
     }
 
     fn start(&self) -> Result<std::io::Take<File>, StoreError> {
-        let file = File::open(self.path()).map_err(|error| self.cannot_read(error))?;
+        let file = open_regular(&self.path()).map_err(|error| self.cannot_read(error))?;
         Ok(file.take(self.length))
     }
 

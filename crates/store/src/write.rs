@@ -50,7 +50,7 @@ impl Writer {
     pub fn resume(folder: &Path, end: &End) -> Result<Writer, StoreError> {
         let path = folder.join(LOG_NAME);
         let fail = |error| StoreError::CannotWrite { path: path.clone(), error };
-        let file = OpenOptions::new().append(true).open(&path).map_err(fail)?;
+        let file = sys::files::open_regular(&path, OpenOptions::new().append(true)).map_err(fail)?;
         let whole_bytes = end.incomplete.as_ref().map(|_| end.whole_bytes);
         let chain = if end.lines == 0 { Some(Chain::default()) } else { end.chain.clone() };
         let writer = Writer { folder: folder.to_owned(), file, whole_bytes, chain };

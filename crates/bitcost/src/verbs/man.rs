@@ -1,13 +1,13 @@
 //! `bitcost man`: the manual, from the definitions of the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use model::near::did_you_mean;
 
 use crate::failure::Failure;
-use crate::{Cli, output};
+use crate::{Cli, files, output};
 
 /// Which page.
 #[derive(clap::Args)]
@@ -24,10 +24,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let command = Cli::command();
     if let Some(folder) = &arguments.out {
-        let write = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
-        return write.map_err(|error| {
-            Failure::Environment(format!("cannot write the manual into {}: {error}", folder.display()))
-        });
+        return write_all(command, folder);
     }
     let page = match &arguments.verb {
         Some(verb) => page_of(command, verb)?,
@@ -37,6 +34,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rendered = Man::new(page).render(&mut text).map_err(|error| error.to_string());
     let text = rendered.and_then(|()| String::from_utf8(text).map_err(|error| error.to_string()));
     output::print(&text.map_err(|error| Failure::Environment(format!("cannot write the manual: {error}")))?)
+}
+
+/// Writes the pages of a command and of every verb below it.
+fn write_all(command: Command, folder: &Path) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::Environment(format!("cannot write the manual into {}: {error}", folder.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let mut left = vec![command];
+    while let Some(command) = left.pop() {
+        left.extend(command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned());
+        let (page, mut text) = (Man::new(command), Vec::new());
+        page.render(&mut text).map_err(cannot)?;
+        files::write(&folder.join(page.get_filename()), &text, "--out FOLDER")?;
+    }
+    Ok(())
 }
 
 /// The command of one verb, under its whole name.

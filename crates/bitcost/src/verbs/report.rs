@@ -9,7 +9,7 @@ use report::compare::THRESHOLD_PCT;
 use super::judging::threshold;
 use crate::failure::Failure;
 use crate::opened::{self, Opened, Reading};
-use crate::output;
+use crate::{files, output};
 
 /// Which executions, and where to.
 #[derive(clap::Args)]
@@ -40,9 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return output::print(&html);
     }
-    std::fs::write(&path, html).map_err(|error| {
-        Failure::Environment(format!("cannot write {}: {error}; choose another place with --out FILE", path.display()))
-    })?;
+    files::write(&path, html.as_bytes(), "--out FILE")?;
     output::line(&path.display().to_string())
 }
 
