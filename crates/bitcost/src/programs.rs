@@ -4,11 +4,13 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use model::event::ProgramUsed;
 use model::plan::Plan;
+use sys::files::open_regular_target;
 
 use crate::failure::Failure;
 use crate::identity;
@@ -26,24 +28,32 @@ struct Program {
     /// As the run names it.
     asked: String,
     file: File,
-    /// What it says of itself: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
+    /// What it says of itself once it was started: `bitcost 0.1.0 x86_64 11632144-5f0c…`; empty before.
     line: String,
     identity: String,
 }
 
 impl Programs {
-    /// Those that the runs of a plan name.
+    /// Those that the runs of a plan name: opened and read, and not started.
     ///
     /// # Errors
-    /// Usage, when one cannot be read or is no bitcost.
-    pub fn of(plan: &Plan) -> Result<Programs, Failure> {
+    /// Usage, when one cannot be read or is no file.
+    pub fn open(plan: &Plan) -> Result<Programs, Failure> {
         let mut others: Vec<Program> = Vec::new();
         for asked in plan.cells.iter().filter_map(|cell| cell.conditions.program.as_ref()) {
             if others.iter().all(|known| known.asked != *asked) {
-                others.push(Program::open(asked).map_err(|why| Failure::Usage(format!("the program {asked}: {why}")))?);
+                others.push(Program::open(asked).map_err(|why| cannot(asked, &why))?);
             }
         }
         Ok(Programs { others, own: OnceLock::new() })
+    }
+
+    /// Starts each, to be told which bitcost it is.
+    ///
+    /// # Errors
+    /// Usage, when one cannot be started or is no bitcost.
+    pub fn identify(&mut self) -> Result<(), Failure> {
+        self.others.iter_mut().try_for_each(|program| program.identify().map_err(|why| cannot(&program.asked, &why)))
     }
 
     /// The names of those that are not this one.
@@ -109,14 +119,20 @@ impl Programs {
     }
 }
 
+fn cannot(asked: &str, why: &str) -> Failure {
+    Failure::Usage(format!("the program {asked}: {why}"))
+}
+
 impl Program {
     fn open(asked: &str) -> Result<Program, String> {
-        let mut file = File::open(asked).map_err(|error| format!("cannot read it: {error}"))?;
-        if !file.metadata().is_ok_and(|facts| facts.is_file()) {
-            return Err("it is no file; allowed: another bitcost".to_owned());
-        }
+        let opened = open_regular_target(Path::new(asked));
+        let mut file = opened.map_err(|error| format!("cannot read it: {error}; allowed: another bitcost"))?;
         let identity = identity::of(&mut file)?;
-        let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        Ok(Program { asked: asked.to_owned(), file, line: String::new(), identity })
+    }
+
+    fn identify(&mut self) -> Result<(), String> {
+        let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         command.args(["agent", "--identify"]).stdin(Stdio::null()).stderr(Stdio::null());
         let output = command.output().map_err(|error| format!("cannot start it: {error}; allowed: another bitcost"))?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -127,7 +143,8 @@ impl Program {
                     .to_owned(),
             );
         }
-        Ok(Program { asked: asked.to_owned(), file, line, identity })
+        self.line = line;
+        Ok(())
     }
 }
 
@@ -139,9 +156,9 @@ pub fn same(before: &[ProgramUsed], now: &[ProgramUsed]) -> Result<(), Failure> 
     for was in before {
         let is = now.iter().find(|program| program.asked == was.asked);
         if is.is_none_or(|is| is.identity != was.identity) {
-            let now = is.map_or("not there".to_owned(), |is| format!("{} {}", is.version, is.identity));
+            let now = is.map_or("not there".to_owned(), |is| format!("one of size and hash {}", is.identity));
             return Err(Failure::Environment(format!(
-                "the program {} is not the one of this execution: was bitcost {} {}, is {now}; put that one back, or start anew",
+                "the program {} is not the one of this execution: was bitcost {} of size and hash {}, is {now}; restore that one, or start anew",
                 was.path, was.version, was.identity
             )));
         }

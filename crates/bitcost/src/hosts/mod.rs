@@ -137,12 +137,35 @@ impl Named {
     /// The hosts of an execution that goes on.
     ///
     /// # Errors
-    /// Usage, when the log names what is no host.
+    /// Usage, when the log names what is no host, or what the command line would refuse.
     pub fn from_log(spec: NamedHosts) -> Result<Named, Failure> {
+        if let Some(program) = &spec.remote_program {
+            way::parse_program(program)
+                .map_err(|why| Failure::Usage(format!("the log names --remote-program {program:?}: {why}")))?;
+        }
+        if let Some(file) = spec.ssh_config.as_ref().filter(|file| !file.starts_with('/')) {
+            return Err(Failure::Usage(format!("the log names --ssh-config {file:?}; allowed: a path from the root")));
+        }
         let host = |named: &NamedHost| {
             Host::parse(&named.place).map_err(|why| Failure::Usage(format!("the log names {}: {why}", named.place)))
         };
         Ok(Named { hosts: [host(&spec.sender)?, host(&spec.receiver)?], spec })
+    }
+
+    /// Whether the sender (0) or the receiver (1) is this machine.
+    pub fn is_local(&self, end: usize) -> bool {
+        self.hosts[end] == Host::Local
+    }
+
+    /// What is started to play the ends there, a sentence.
+    pub fn started(&self) -> String {
+        let mut text = format!("agents at {}", self.phrase());
+        if self.hosts.iter().any(|host| *host != Host::Local) {
+            let program = self.spec.remote_program.as_deref().unwrap_or("bitcost, or a copy of this one");
+            let config = self.spec.ssh_config.as_deref().unwrap_or("your own");
+            text += &format!("; by ssh with the configuration {config}; as the program there {program}");
+        }
+        if self.spec.sudo { text + "; by sudo" } else { text }
     }
 
     fn host(&self, role: Role) -> &Host {

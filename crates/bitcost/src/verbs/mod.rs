@@ -17,6 +17,7 @@ mod ping;
 mod plan;
 mod repeats;
 pub mod report;
+mod resuming;
 mod run;
 mod show;
 mod studies;

@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = Plan::new(&study, seed, lengths);
-    Programs::of(&plan)?;
+    Programs::open(&plan)?;
     let place = arguments.place.asked()?;
     place.say_lints(&study, &plan);
     let calibration = match place {

@@ -20,13 +20,14 @@ use store::{Damaged, LogFile, Writer};
 use super::judging::Judging;
 use super::logged::Logged;
 use super::where_to::{self, Where};
-use super::{against, explain};
+use super::{against, explain, resuming};
 use crate::calibration::{self, Asked};
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::labs::Backend;
 use crate::opened::{Opened, report_cut};
-use crate::{output, programs, studies};
+use crate::programs::{self, Programs};
+use crate::{output, studies};
 
 /// How long, and in which order.
 #[derive(clap::Args)]
@@ -71,6 +72,10 @@ pub struct Arguments {
     /// Go on with the execution in this folder: run what is missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
+    /// With --resume: go on also where the folder, its log, or a program or ssh configuration that it names belongs to another
+    /// user; what the log names is started with your rights
+    #[arg(long, requires = "resume")]
+    trust: bool,
     /// Do not measure before the first run what the lab's path carries
     #[arg(long)]
     no_calibration: bool,
@@ -212,7 +217,7 @@ fn begin(arguments: &Arguments, stop: &AtomicBool) -> Result<(PathBuf, Ending), 
         arguments.backend.apply_to(&mut study.lab)?;
     }
     place.say_lints(&study, &plan);
-    let mut prepared = place.prepare(&study, &plan, stop)?;
+    let mut prepared = place.prepare(&study, &plan, Programs::open(&plan)?, stop)?;
     tell(&place, &prepared.notes);
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let writer = Writer::create(&arguments.out, &format!("{stamp}-{}", study.name), plan.runs.len())?;
@@ -279,9 +284,11 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<(Pa
     {
         study.lab = (**lab).clone();
     }
-    let writer = Writer::resume(&logged.folder, &logged.end)?;
     let place = arguments.place.again(before)?;
-    let mut prepared = place.prepare(&study, &plan, stop)?;
+    resuming::allow(&logged.folder, &place, &plan, arguments.trust)?;
+    let writer = Writer::resume(&logged.folder, &logged.end)?;
+    let programs = resuming::check(before, &place, &plan)?;
+    let mut prepared = place.prepare(&study, &plan, programs, stop)?;
     if let Some(Event::Prepared { ends: before, hosts, programs: played, .. }) = before {
         same_machines(before, &prepared.ends, hosts.is_some())?;
         programs::same(played, &prepared.programs)?;
@@ -318,7 +325,7 @@ fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {
 }
 
 /// Of hosts that were named the names must be the same, too: like machines are not the same ones.
-fn same_machines(before: &[EndDescription], now: &[EndDescription], are_named: bool) -> Result<(), Failure> {
+pub fn same_machines(before: &[EndDescription], now: &[EndDescription], are_named: bool) -> Result<(), Failure> {
     let mut differences = Vec::new();
     for (was, is) in before.iter().zip(now) {
         let (name, end) = (is.role.name(), is.host.differences(&was.host));

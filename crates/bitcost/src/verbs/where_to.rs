@@ -61,12 +61,19 @@ pub enum Where {
 }
 
 impl Where {
-    /// Starts the agents, and checks that every cell is possible there.
+    /// Starts the agents, and checks that every cell is possible there. The programs are those that the plan names.
     ///
     /// # Errors
     /// When there is no such place, or a cell does not fit it.
-    pub fn prepare<'a>(&self, study: &Study, plan: &Plan, stop: &'a AtomicBool) -> Result<Prepared<'a>, Failure> {
-        let programs = Arc::new(Programs::of(plan)?);
+    pub fn prepare<'a>(
+        &self,
+        study: &Study,
+        plan: &Plan,
+        mut programs: Programs,
+        stop: &'a AtomicBool,
+    ) -> Result<Prepared<'a>, Failure> {
+        programs.identify()?;
+        let programs = Arc::new(programs);
         let mut prepared = self.agents(study, plan, &programs, stop)?;
         prepared.try_programs(&programs)?;
         Ok(prepared)

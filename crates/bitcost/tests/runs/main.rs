@@ -24,6 +24,7 @@ mod parts;
 mod result;
 mod resume;
 mod ssh;
+mod trust;
 
 use testkit::Place::{Host, PrivateNetwork};
 
@@ -32,6 +33,7 @@ fn main() {
     if words.first().is_some_and(|verb| verb == host::WITHOUT_USER_NAMESPACES) {
         host::become_without_user_namespaces(&words[1..]);
     }
+    trust::leave_mark(&words);
     testkit::main_in(vec![
         ("one_command_gives_the_table_and_leaves_the_machine_as_it_was", Host, result::as_whoever_tests),
         ("an_ordinary_user_has_the_same", Host, result::as_an_ordinary_user),
@@ -103,6 +105,9 @@ fn main() {
         ("a_journal_of_another_boot_is_told", PrivateNetwork, left_changed::other_boot),
         ("resuming_refuses_what_is_not_the_same", Host, resume::refuses),
         ("resuming_repeats_what_measured_nothing", Host, resume::repeats_what_measured_nothing),
+        ("a_plan_starts_no_program", Host, trust::plan_starts_nothing),
+        ("what_a_log_names_is_checked_before_it_is_started", Host, trust::checked_before_anything_is_started),
+        ("what_another_user_wrote_is_not_started_unless_trusted", Host, trust::of_another_user),
         ("a_log_cut_anywhere_is_shown", Host, cut::shown),
         ("a_cut_log_resumes", Host, cut::resumes),
         ("without_user_namespaces_the_reason_and_the_remedy_are_said", Host, host::no_user_namespaces),
