@@ -1,10 +1,11 @@
 //! Labs that stand, by name: each listens at a socket in the abstract namespace (unix(7)), which is gone with its
 //! process, whichever way that ends. Users do not see each other's labs.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::topology::Topology;
 use serde::{Deserialize, Serialize};
@@ -41,8 +42,13 @@ enum Question {
 const WORD_LIMIT: Duration = Duration::from_secs(2);
 /// How long a lab may take to go.
 const DOWN_LIMIT: Duration = Duration::from_secs(10);
-/// Most labs of one base name.
-const NAMES_MAX: u32 = 10_000;
+/// How long sockets are asked again that have no room for a visitor.
+const BUSY_LIMIT: Duration = Duration::from_secs(1);
+const BUSY_POLL: Duration = Duration::from_millis(5);
+/// Most labs of one base name that are numbered; further ones have a random name behind it.
+const NUMBERS_MAX: u32 = 1000;
+/// Random names that are tried.
+const RANDOM_NAMES: u32 = 16;
 
 fn address(name: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("{}{name}", prefix()))
@@ -70,12 +76,16 @@ pub enum Wish {
 }
 
 impl Claim {
-    /// Takes the name `asked`; without one `base`, or with a number behind it where that is taken.
+    /// Takes the name `asked`; without one `base`, or with a number or letters behind it where that is taken.
     pub fn take(asked: Option<&str>, base: &str) -> Result<Claim, LabError> {
-        let numbered = |number: u32| if number == 1 { base.to_owned() } else { format!("{base}-{number}") };
-        let names: Vec<String> = match asked {
-            Some(name) => vec![name.to_owned()],
-            None => (1..NAMES_MAX).map(numbered).collect(),
+        let names: Box<dyn Iterator<Item = String>> = match asked {
+            Some(name) => Box::new(std::iter::once(name.to_owned())),
+            None => {
+                let numbered = (2..NUMBERS_MAX).map(|number| format!("{base}-{number}"));
+                // Others may have taken every name that could be foreseen.
+                let random = (0..RANDOM_NAMES).map(|_| format!("{base}-{:08x}", random()));
+                Box::new(std::iter::once(base.to_owned()).chain(numbered).chain(random))
+            }
         };
         for name in names {
             match address(&name).and_then(|address| UnixListener::bind_addr(&address)) {
@@ -85,11 +95,13 @@ impl Claim {
             }
         }
         let name = asked.unwrap_or(base);
-        Err(LabError::Build {
-            happened: format!(
+        let happened = match holder(name) {
+            Holder::Stranger(who) => format!("the name {name} is taken by {who}; take another name: --name NAME"),
+            Holder::Own | Holder::Nobody => format!(
                 "a lab named {name} stands already; take another name, or take it down: bitcost lab down {name}"
             ),
-        })
+        };
+        Err(LabError::Build { happened })
     }
 
     /// Waits for a visitor, at most so long, and answers. A visitor who asks the lab to go is told by the end of the
@@ -133,23 +145,82 @@ fn hear<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> io::Result<T> {
     Ok(serde_json::from_str(&line)?)
 }
 
-/// A connection to the lab of this name, if it is this user's.
-fn connect(name: &str) -> io::Result<UnixStream> {
-    let stream = UnixStream::connect_addr(&address(name)?)?;
-    match sys::socket::peer_uid(&stream)? == effective_uid() {
-        true => Ok(stream),
-        false => Err(io::ErrorKind::PermissionDenied.into()),
+/// 32 bits that others cannot foresee: the keys of a hasher are random.
+fn random() -> u32 {
+    RandomState::new().hash_one(0u32) as u32
+}
+
+/// Who has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// No socket has it.
+    Nobody,
+    /// A process of this user.
+    Own,
+    /// Another user's process, in words.
+    Stranger(String),
+}
+
+/// Who has this name among this user's labs.
+pub fn holder(name: &str) -> Holder {
+    match visit(name, Instant::now() + BUSY_LIMIT) {
+        Ok((_, uid)) if uid == effective_uid() => Holder::Own,
+        Ok((_, uid)) => Holder::Stranger(format!("a process of user {uid}")),
+        // Of a socket that nobody listens at the kernel does not tell the user.
+        Err(_) if listed().is_ok_and(|names| names.iter().any(|taken| taken == name)) => {
+            Holder::Stranger("a socket that is no lab of yours".to_owned())
+        }
+        Err(_) => Holder::Nobody,
     }
 }
 
-/// The names of this user's labs that stand, in order.
-pub fn names() -> io::Result<Vec<String>> {
-    let table = std::fs::read_to_string("/proc/net/unix")?;
+/// A connection to whatever has this name, and whose process that is. One without room for a visitor is asked again until
+/// the deadline.
+fn visit(name: &str, deadline: Instant) -> io::Result<(UnixStream, u32)> {
+    let name = format!("{}{name}", prefix());
+    loop {
+        match sys::socket::connect_abstract(&name) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
+                std::thread::sleep(BUSY_POLL);
+            }
+            connected => {
+                let stream = connected?;
+                let uid = sys::socket::peer_uid(&stream)?;
+                return Ok((stream, uid));
+            }
+        }
+    }
+}
+
+/// A connection to the lab of this name, if it is this user's.
+fn connect(name: &str) -> io::Result<UnixStream> {
+    match visit(name, Instant::now() + BUSY_LIMIT)? {
+        (stream, uid) if uid == effective_uid() => Ok(stream),
+        _ => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+/// Every name under this user's number that a socket has, in order; any user's process can take one.
+fn listed() -> io::Result<Vec<String>> {
+    let table = std::fs::read("/proc/net/unix")?;
+    // Names of others may be any bytes.
+    let table = String::from_utf8_lossy(&table);
     let start = format!("@{}", prefix());
     let paths = table.lines().filter_map(|line| line.split_whitespace().nth(7));
     let mut names: Vec<String> = paths.filter_map(|path| path.strip_prefix(&start)).map(str::to_owned).collect();
     names.sort();
     names.dedup();
+    Ok(names)
+}
+
+/// The names of this user's labs that stand, in order.
+///
+/// # Errors
+/// When the table of sockets cannot be read.
+pub fn names() -> io::Result<Vec<String>> {
+    let mut names = listed()?;
+    let deadline = Instant::now() + BUSY_LIMIT;
+    names.retain(|name| visit(name, deadline).is_ok_and(|(_, uid)| uid == effective_uid()));
     Ok(names)
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::net::Ipv6Addr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
 
 /// An option whose value is a C `int`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,4 +304,18 @@ pub fn shutdown(socket: impl AsFd) -> io::Result<()> {
 /// The kernel's.
 pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
     Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
+}
+
+/// A connection to a stream socket of the abstract namespace (unix(7)); connecting does not wait.
+///
+/// # Errors
+/// The kernel's: `WouldBlock` where as many wait for the listener already as it allows.
+pub fn connect_abstract(name: &str) -> io::Result<UnixStream> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }

@@ -23,6 +23,7 @@ mod one_run;
 mod parts;
 mod result;
 mod resume;
+mod squatted;
 mod ssh;
 mod trust;
 
@@ -34,6 +35,7 @@ fn main() {
         host::become_without_user_namespaces(&words[1..]);
     }
     trust::leave_mark(&words);
+    squatted::take_names(&words);
     testkit::main_in(vec![
         ("one_command_gives_the_table_and_leaves_the_machine_as_it_was", Host, result::as_whoever_tests),
         ("an_ordinary_user_has_the_same", Host, result::as_an_ordinary_user),
@@ -86,6 +88,7 @@ fn main() {
         ("an_ordinary_user_visits_a_lab_too", Host, labs::visited_by_an_ordinary_user),
         ("a_killed_lab_leaves_nothing_of_what_ran_in_it", Host, labs::killed),
         ("many_labs_stand_beside_each_other", Host, labs::many),
+        ("names_of_labs_that_another_user_took_are_told_apart", PrivateNetwork, squatted::by_another_user),
         ("a_shaped_lab_keeps_its_rate", Host, labs::shaped),
         ("tcp_gets_the_room_that_was_asked_for", Host, labs::sized),
         ("a_delay_line_is_recorded_with_what_it_dropped", Host, delay::recorded),

@@ -6,7 +6,7 @@ mod ls;
 mod presets;
 mod up;
 
-use lab::registry::{self, Description};
+use lab::registry::{self, Description, Holder};
 use model::near::did_you_mean;
 
 use crate::failure::Failure;
@@ -58,6 +58,9 @@ fn standing(asked: Option<&str>) -> Result<Description, Failure> {
         }
     };
     registry::describe(name).ok_or_else(|| {
+        if let Holder::Stranger(who) = registry::holder(name) {
+            return Failure::Usage(format!("no lab `{name}` of yours stands: the name is taken by {who}"));
+        }
         let hint = did_you_mean(name, names.iter().map(String::as_str));
         let all = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         Failure::Usage(format!("no lab `{name}` stands{hint}; there are: {all}"))
