@@ -35,14 +35,16 @@ pub fn ready(folder: &Path) -> Result<(), String> {
     check_private(folder)
 }
 
-/// Checks that nobody but its owner, the user or root, may write into the folder. One that is not there is fine.
+/// Checks that nobody but its owner, the user or root, may write into the folder. One that is not there, or that this
+/// user cannot reach, holds no journal of this user's and is fine.
 ///
 /// # Errors
 /// A sentence with what to do.
 pub fn check_private(folder: &Path) -> Result<(), String> {
+    use io::ErrorKind::{NotFound, PermissionDenied};
     let meta = match fs::metadata(folder) {
         Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => return Ok(()),
         Err(error) => return Err(format!("cannot use the state folder {}: {error}", folder.display())),
     };
     let is_trusted = [sys::process::effective_uid(), 0].contains(&meta.uid());
