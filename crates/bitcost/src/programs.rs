@@ -4,7 +4,8 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -75,6 +76,19 @@ impl Programs {
             Some(asked) => format!("/proc/{pid}/fd/{}", self.find(asked)?.file.as_raw_fd()),
             None => format!("/proc/{pid}/exe"),
         })
+    }
+
+    /// A program as sudo is told it: its own path, which a rule of sudoers(5) can name, where that is still the file that is
+    /// to be started; else the file as this process has it.
+    ///
+    /// # Errors
+    /// When the program is not known.
+    pub fn path_for_sudo(&self, asked: Option<&str>) -> Result<PathBuf, String> {
+        // sudo's own /proc/self would be sudo.
+        let held = PathBuf::from(self.path(asked, &std::process::id().to_string())?);
+        let named = std::fs::read_link(&held).unwrap_or_default();
+        let file = |path: &Path| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
+        Ok(if named.is_absolute() && file(&named).is_some() && file(&named) == file(&held) { named } else { held })
     }
 
     /// What a program says of itself.

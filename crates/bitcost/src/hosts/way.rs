@@ -15,6 +15,10 @@ use crate::programs::Programs;
 /// Seconds that ssh may take to connect.
 const CONNECT_S: u32 = 5;
 
+/// What a user's configuration may have ssh do beside running a program, and an agent has no use for (ssh_config(5)). What
+/// is on the command line goes before what is in the configuration.
+const NOTHING_ELSE: &[&str] = &["ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes", "PermitLocalCommand=no"];
+
 /// How long a host that was lost is tried again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -52,10 +56,9 @@ impl Named {
         let sudo = self.spec.sudo;
         let command = move |program: Option<&str>| {
             let mut command = match sudo {
-                // sudo's own /proc/self would be sudo.
                 true => {
                     let mut command = Command::new("sudo");
-                    command.args(["-n", &programs.path(program, &std::process::id().to_string())?]);
+                    command.arg("-n").arg(programs.path_for_sudo(program)?);
                     command
                 }
                 false => Command::new(programs.path(program, "self")?),
@@ -82,6 +85,7 @@ impl Named {
         let command = move |_: Option<&str>| {
             let mut command = Command::new("ssh");
             command.args(["-T", "-o", "BatchMode=yes", "-o", &timeout]);
+            command.args(NOTHING_ELSE.iter().flat_map(|option| ["-o", option]));
             if let Some(file) = &ssh {
                 command.args(["-F", file]);
             }

@@ -15,8 +15,10 @@ if [ "$1" = -G ]; then
     case "$2" in nameless) echo "hostname no-such-name.invalid" ;; *) echo "user me"; echo "hostname 127.0.0.1" ;; esac
     exit 0
 fi
-host=$6
-[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $host -- $8" ] || { echo "told: $*" >&2; exit 99; }
+host=${14}
+no="-o ForwardAgent=no -o ForwardX11=no -o ClearAllForwardings=yes -o PermitLocalCommand=no"
+[ "$*" = "-T -o BatchMode=yes -o ConnectTimeout=5 $no $host -- ${16}" ] || { echo "told: $*" >&2; exit 99; }
+set -- 1 2 3 4 5 6 7 "${16}"
 case "$host" in
     me@web) exec sh -c "$8" ;;
     unknown) echo "ssh: Could not resolve hostname unknown" >&2; exit 255 ;;
@@ -59,6 +61,18 @@ impl Hosts {
         done.assert_code(0);
         done.json()
     }
+}
+
+/// A rule of sudoers can name what sudo is told to start: the program's own path.
+pub fn by_sudo() {
+    let hosts = Hosts::new();
+    let told = hosts.0.path().join("told");
+    hosts.0.write("sudo", &format!("#!/bin/sh\necho \"$*\" >>{}\nshift\nexec \"$@\"\n", told.display()));
+    fs::set_permissions(hosts.0.path().join("sudo"), fs::Permissions::from_mode(0o755)).unwrap();
+    hosts.test(&["tcp", "--receiver", "local", "--sudo"]).assert_code(0);
+    let wanted = format!("-n {} agent", program().canonicalize().unwrap().display());
+    let told = fs::read_to_string(told).unwrap();
+    assert_eq!(told.lines().collect::<Vec<_>>(), [wanted.as_str(); 2]);
 }
 
 /// Place and interface of each end, and bytes that the receiver took.

@@ -73,6 +73,7 @@ fn main() {
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
         ("both_ends_may_be_this_machine", PrivateNetwork, hosts::local),
+        ("sudo_is_told_the_path_that_a_rule_can_name", PrivateNetwork, hosts::by_sudo),
         ("ssh_carries_the_agent_of_either_end", PrivateNetwork, hosts::by_ssh),
         ("a_host_without_bitcost_gets_a_copy", PrivateNetwork, hosts::copied),
         ("what_is_wrong_with_a_host_is_said_with_what_to_do", PrivateNetwork, hosts::wrong),
