@@ -122,3 +122,66 @@ fn pages_of_the_manual_are_not_written_through_links() {
     refused(&bitcost(&out), 3, &["bitcost-run.1: it is a symbolic link"]);
     assert_eq!((fs::read_to_string(&precious).unwrap().as_str(), names(&pages)), ("precious", all));
 }
+
+/// A study of factors with as many levels each.
+fn study(factors: usize, levels: usize) -> String {
+    let levels: Vec<String> = (0..levels).map(|level| format!("{{ label = {level} }}")).collect();
+    let factor = |number: usize| format!("[[factor]]\nname = \"f{number}\"\nlevels = [{}]\n", levels.join(", "));
+    let factors: String = (0..factors).map(factor).collect();
+    format!("title = \"t\"\nquestion = \"q\"\n{factors}[run]\nblocks = 1\n")
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_expanded() {
+    let place = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        fs::write(place.path().join(name), text).unwrap();
+        place.path().join(name).to_str().unwrap().to_owned()
+    };
+    let large = write("large.toml", &study(10, 20));
+    let says = ["10240000000000 combinations of levels", "allowed: at most 200000"];
+    for verb in ["plan", "run"] {
+        refused(&bitcost(&[verb, &large]), 2, &says);
+    }
+    let endless = write("endless.toml", &study(30, 20));
+    refused(&bitcost(&["plan", &endless]), 2, &["at least 18446744073709551615 combinations"]);
+    let long = write("long.toml", &study(2, 101));
+    refused(&bitcost(&["plan", &long, "--blocks", "1000"]), 2, &["10201000 runs", "allowed: at most 10000000"]);
+    let hosts: Vec<String> = (0..200_000).map(|host| format!("\"h{host}\"")).collect();
+    let lab = write("lab.toml", &format!("hosts = [\n{}\n]\n", hosts.join(",\n")));
+    refused(&bitcost(&["lab", "up", &lab]), 2, &["200000 nodes and 0 links", "allowed: at most 1000 of each"]);
+    let hosts: Vec<String> =
+        (0..200_000).map(|host| format!("{{\"opts\": {{\"hostname\": \"h{host}\", \"nodeNum\": {host}}}}}")).collect();
+    let edited = format!("{{\"version\": \"2\", \"hosts\": [{}], \"links\": [], \"switches\": []}}", hosts.join(","));
+    refused(&bitcost(&["lab", "up", &write("lab.mn", &edited)]), 2, &["hosts: 200000 entries", "allowed: at most"]);
+}
+
+#[test]
+fn a_name_in_an_error_stays_in_its_line() {
+    let place = tempfile::tempdir().unwrap();
+    let hostile = "h1\\nbitcost: all is well\\u001b[2J";
+    let files = [
+        (
+            "a.mn",
+            format!(
+                "{{\"version\": \"2\", \"hosts\": [{{\"opts\": {{\"hostname\": \"{hostile}\", \"nodeNum\": 1, \"ip\": \"x\"}}}}]}}"
+            ),
+        ),
+        ("b.mn", format!("{{\"version\": \"2\", \"switches\": [{{\"opts\": {{\"hostname\": \"{hostile}\"}}}}]}}")),
+        ("c.toml", format!("hosts = [\"{hostile}\"]\n")),
+        ("d.toml", format!("hosts = [\"h1\"]\n[[link]]\nends = [\"h1\", \"{hostile}\"]\n")),
+        ("e.toml", format!("hosts = [\"h1\", \"h2\"]\ngro_off = [\"{hostile}\"]\n")),
+        (
+            "f.toml",
+            format!("hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\ndevices = [\"{hostile}\", \"x\"]\n"),
+        ),
+    ];
+    for (name, text) in files {
+        let path = place.path().join(name);
+        fs::write(&path, text).unwrap();
+        let output = bitcost(&["lab", "up", path.to_str().unwrap()]);
+        refused(&output, 2, &["h1\\nbitcost: all is well"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.lines().count() == 1 && !said.contains('\u{1b}'), "{name}: {said:?}");
+    }
+}

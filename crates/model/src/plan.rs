@@ -27,7 +27,26 @@ impl From<Length> for Lengths {
     }
 }
 
+/// Most runs of a plan: its list of runs alone has some hundred MB in the log then.
+const RUNS_MOST: u64 = 10_000_000;
+
 impl Lengths {
+    /// Whether a plan of this length is small enough to be made.
+    ///
+    /// # Errors
+    /// A sentence with the number of runs and the limit.
+    pub fn check(self, study: &Study) -> Result<(), String> {
+        let cells = study.cells().len() as u64;
+        let blocks = self.blocks.unwrap_or(study.blocks);
+        let runs = cells.saturating_mul(blocks.into());
+        if runs <= RUNS_MOST {
+            return Ok(());
+        }
+        Err(format!(
+            "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS_MOST}; ask for fewer blocks with --blocks"
+        ))
+    }
+
     fn apply(self, conditions: &mut Conditions) {
         conditions.duration_ms = self.duration_ms.unwrap_or(conditions.duration_ms);
         let Some(percent) = self.counts_pct else { return };

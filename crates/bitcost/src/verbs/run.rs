@@ -105,7 +105,16 @@ fn parse_window(text: &str) -> Result<Duration, String> {
 
 impl Order {
     /// What the command line changes of the study's lengths.
+    ///
+    /// # Errors
+    /// Usage, when the study has no such form, or that makes more runs than a plan can have.
     pub fn lengths(&self, study: &Study) -> Result<Lengths, Failure> {
+        let lengths = self.asked(study)?;
+        lengths.check(study).map_err(Failure::Usage)?;
+        Ok(lengths)
+    }
+
+    fn asked(&self, study: &Study) -> Result<Lengths, Failure> {
         let named = [
             (self.like_the_document, study.like_the_document, "lengths of a document ([run] like_the_document)"),
             (self.ci, study.ci, "short form ([run] ci)"),

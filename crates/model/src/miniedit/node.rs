@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use serde_json::Value;
 
 use super::{FileCommand, Object, Reader, list, options, parse_network, text, word};
-use crate::topology::{Address, Node, NodeKind};
+use crate::topology::{Address, Node, NodeKind, is_node_name};
 
 /// The prefix of a host's address that names none, whatever the network's is: that of Mininet's `setIP`.
 const PREFIX_LENGTH: u8 = 8;
@@ -104,6 +104,11 @@ impl Reader {
         let name = name.ok_or_else(|| format!("{at}: it has neither a hostname nor a number"))?;
         match self.topology.node(&name) {
             Some(_) => Err(format!("{at}: the name `{}` is used twice", name.escape_debug())),
+            // What follows names the node in its sentences.
+            None if !is_node_name(&name) => Err(format!(
+                "{at}: `{}` is no name of a node; allowed: letters, digits, - _ and .",
+                name.escape_debug()
+            )),
             None => Ok(name),
         }
     }

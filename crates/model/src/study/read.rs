@@ -94,7 +94,28 @@ pub fn workload(top: &Section, without: Option<&str>) -> Result<Conditions, Stud
 const SETTINGS_FACTOR: &str = "settings";
 const AS_GIVEN: &str = "as given";
 
+/// Most combinations of levels: an import with as many runs, each of a file of its own, is still read.
+const CELLS_MOST: u64 = 200_000;
+
+/// Refuses too many combinations of levels before any of them is made.
+fn check_count(top: &Section) -> Result<(), StudyError> {
+    let mut cells: u64 = 1;
+    for section in top.sections("factor")? {
+        let levels = section.value("levels")?.and_then(Value::as_array).map_or(1, |array| array.len().max(1));
+        cells = cells.saturating_mul(levels as u64);
+    }
+    if cells <= CELLS_MOST {
+        return Ok(());
+    }
+    let at_least = if cells == u64::MAX { "at least " } else { "" };
+    let message = format!(
+        "the factors have {at_least}{cells} combinations of levels; allowed: at most {CELLS_MOST}; vary less in one study"
+    );
+    Err(top.error_at("factor", message))
+}
+
 fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> {
+    check_count(top)?;
     let mut factors: Vec<Factor> = Vec::new();
     for section in top.sections("factor")? {
         section.only(&["name", "levels"])?;

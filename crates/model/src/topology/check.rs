@@ -42,16 +42,30 @@ fn problem<T>(at: At, message: impl Into<String>) -> Result<T, Problem> {
     Err(Problem { at, message: message.into() })
 }
 
+/// Whether a node may have this name: letters, digits and `-_.`, a letter or digit first.
+pub fn is_node_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// Refuses more nodes or links than a machine builds in seconds.
+///
+/// # Errors
+/// A sentence with the numbers and the limit.
+pub fn check_count(nodes: usize, links: usize) -> Result<(), String> {
+    if nodes <= MOST && links <= MOST {
+        return Ok(());
+    }
+    Err(format!("{nodes} nodes and {links} links; allowed: at most {MOST} of each"))
+}
+
 impl Topology {
     /// Checks what the kernel would not say clearly, or not at all.
     ///
     /// # Errors
     /// The first problem.
     pub fn check(&self) -> Result<(), Problem> {
-        if self.nodes.len() > MOST || self.links.len() > MOST {
-            let (nodes, links) = (self.nodes.len(), self.links.len());
-            return problem(At::Whole, format!("{nodes} nodes and {links} links; allowed: at most {MOST} of each"));
-        }
+        check_count(self.nodes.len(), self.links.len()).map_err(|message| Problem { at: At::Whole, message })?;
         if self.nodes.is_empty() {
             return problem(At::Whole, "the lab has no nodes; name at least one, such as hosts = [\"h1\"]");
         }
@@ -66,9 +80,8 @@ impl Topology {
         let mut seen = BTreeSet::new();
         for Node { name, .. } in &self.nodes {
             let at = || At::Node(name.clone());
-            let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-            if !is_name {
+            if !is_node_name(name) {
+                let name = name.escape_debug();
                 return problem(at(), format!("`{name}` is no name of a node; allowed: letters, digits, - _ and ."));
             }
             if !seen.insert(name) {
@@ -102,7 +115,10 @@ impl Topology {
             let names = self.nodes.iter().map(|node| node.name.as_str());
             let hint = did_you_mean(node, names.clone());
             let all: Vec<&str> = names.collect();
-            return problem(at.clone(), format!("unknown node `{node}`{hint}; there are: {}", all.join(", ")));
+            return problem(
+                at.clone(),
+                format!("unknown node `{}`{hint}; there are: {}", node.escape_debug(), all.join(", ")),
+            );
         }
         let is_name = !device.is_empty()
             && device.len() <= DEVICE_NAME_MAX_BYTES
@@ -111,6 +127,7 @@ impl Topology {
             return Ok(());
         }
         let why = format!("letters, digits, - _ and ., at most {DEVICE_NAME_MAX_BYTES} of them");
+        let device = device.escape_debug();
         problem(at.clone(), format!("`{device}` is no name of a device; allowed: {why}"))
     }
 

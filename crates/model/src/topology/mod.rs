@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::shaping::{DelayBackend, Shaping};
 
-pub use check::{At, Problem};
+pub use check::{At, Problem, is_node_name};
 pub use lint::{Ground, Lint};
 pub use path::Path;
 pub use presets::{PRESETS, Preset, Size};

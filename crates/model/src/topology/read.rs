@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use toml_edit::{Document, Value};
+use toml_edit::{Document, Item, Value};
 
+use super::check::check_count;
 use super::fill::{Addressing, everything};
 use super::presets::Preset;
 use super::{Address, At, End, Link, Napi, Node, NodeKind, Problem, Route, Topology, quantity};
@@ -102,6 +103,7 @@ fn preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
 
 impl Draft {
     fn read(&mut self, section: &Section) -> Result<(), StudyError> {
+        check_size(section)?;
         let kinds = [
             ("hosts", NodeKind::Host),
             ("switches", NodeKind::Switch),
@@ -193,7 +195,9 @@ impl Draft {
         };
         let link = Link { ends: [end(0), end(1)], mtu_bytes: mtu.unwrap_or(MTU_BYTES) };
         if let Some(taken) = link.ends.iter().find(|end| self.topology.end(&end.device).is_some()) {
-            return Err(section.error_at("devices", format!("the device name `{}` is used twice", taken.device)));
+            return Err(
+                section.error_at("devices", format!("the device name `{}` is used twice", taken.device.escape_debug()))
+            );
         }
         self.lines.insert(At::Link(index), section.source.line(section.span.clone()));
         self.topology.links.push(link);
@@ -210,7 +214,10 @@ impl Draft {
         let mut ends = self.topology.links.iter_mut().flat_map(|link| &mut link.ends);
         ends.find(|end| end.device == device).ok_or_else(|| {
             let hint = did_you_mean(device, names.iter().map(String::as_str));
-            section.error_at(device, format!("unknown device `{device}`{hint}; there are: {}", names.join(", ")))
+            section.error_at(
+                device,
+                format!("unknown device `{}`{hint}; there are: {}", device.escape_debug(), names.join(", ")),
+            )
         })
     }
 
@@ -249,7 +256,7 @@ impl Draft {
             let names: Vec<String> = self.topology.nodes.iter().map(|node| node.name.clone()).collect();
             let Some(node) = self.topology.nodes.iter_mut().find(|node| node.name == name) else {
                 let hint = did_you_mean(name, names.iter().map(String::as_str));
-                return Err(section.error_at(name, format!("unknown node `{name}`{hint}")));
+                return Err(section.error_at(name, format!("unknown node `{}`{hint}", name.escape_debug())));
             };
             node.routes = routes;
             self.addressing.routed.insert(name.to_owned());
@@ -274,6 +281,17 @@ impl Draft {
             None => Err(section.error(message)),
         }
     }
+}
+
+/// Refuses a description of too many nodes or links before any of them is looked at.
+fn check_size(section: &Section) -> Result<(), StudyError> {
+    let length = |key: &str| match section.table.get(key) {
+        Some(Item::Value(Value::Array(list))) => list.len(),
+        Some(Item::ArrayOfTables(tables)) => tables.len(),
+        _ => 0,
+    };
+    let nodes = ["hosts", "switches", "routers", "wires"].map(length).into_iter().fold(0, usize::saturating_add);
+    check_count(nodes, length("link")).map_err(|message| section.error(message))
 }
 
 /// The names of a list, each with its line.
