@@ -16,6 +16,9 @@ use sys::files::open_regular_target;
 use crate::failure::Failure;
 use crate::identity;
 
+/// Bits of a file's mode by which somebody may execute it (inode(7)).
+const EXECUTABLE: u32 = 0o111;
+
 /// Those that runs name, and this one.
 #[derive(Default)]
 pub struct Programs {
@@ -141,6 +144,9 @@ impl Program {
     fn open(asked: &str) -> Result<Program, String> {
         let opened = open_regular_target(Path::new(asked));
         let mut file = opened.map_err(|error| format!("cannot read it: {error}; allowed: another bitcost"))?;
+        if file.metadata().is_ok_and(|facts| facts.mode() & EXECUTABLE == 0) {
+            return Err("it is not executable; allowed: another bitcost".to_owned());
+        }
         let identity = identity::of(&mut file)?;
         Ok(Program { asked: asked.to_owned(), file, line: String::new(), identity })
     }

@@ -496,8 +496,13 @@ fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
     let example = commands.split("`bitcost run not-all-mbits --against ").nth(1).unwrap().split('`').next().unwrap();
     assert!(printed(&["plan", "not-all-mbits", "--against", example]).contains("60 runs: 12 cells in 5 blocks"));
     let folder = tempfile::tempdir().unwrap();
-    for (against, says) in [("/etc/passwd", "allowed: another bitcost"), ("/bin/true", "not older than that option")] {
-        let (code, stdout, stderr) = bitcost(folder.path(), &["plan", "not-all-mbits", "--against", against]);
+    for (verb, against, says) in [
+        ("plan", "/etc/passwd", "it is not executable; allowed: another bitcost"),
+        ("run", "/etc/passwd", "it is not executable; allowed: another bitcost"),
+        // To tell this it must be started, which a plan does not.
+        ("run", "/bin/true", "not older than that option"),
+    ] {
+        let (code, stdout, stderr) = bitcost(folder.path(), &[verb, "not-all-mbits", "--against", against]);
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
         assert!(stderr.contains(against) && stderr.contains(says), "{stderr}");
     }
