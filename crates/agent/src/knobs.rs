@@ -1,9 +1,10 @@
 //! The host's settings for one run: applied before it, read back, taken back after it.
 
-use host::{Flavour, Held, Knob, Offloads, SET, Scope, Stress, Stressed, VALUE, Values, is_on};
+use host::{Flavour, Held, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, VALUE, Values, is_on};
 use model::conditions::{self, Conditions};
 use model::knobs::{KnobWish, STRESS};
 use model::record::{InForce, OffloadsInForce, Role};
+use model::shared_sysctls;
 
 use crate::keeping::Keeping;
 
@@ -103,9 +104,13 @@ fn wishes(device: &str, role: Role, conditions: &Conditions) -> Result<Vec<Wish>
 }
 
 /// What a wish is of: what it names, or every CPU for a governor, or the interface.
+///
+/// # Errors
+/// A kernel parameter that no run may set, whoever asks; or a governor where there is none.
 fn subjects(knob: &dyn Knob, device: &str, wish: &KnobWish) -> Result<Vec<String>, String> {
     if let Some(subject) = &wish.subject {
-        return Ok(vec![subject.clone()]);
+        let refused = if knob.name() == Sysctl.name() { shared_sysctls::refusal(subject) } else { None };
+        return refused.map_or_else(|| Ok(vec![subject.clone()]), Err);
     }
     if knob.name() != "governor" {
         return Ok(vec![device.to_owned()]);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::near::did_you_mean;
 use crate::record::Role;
+use crate::shared_sysctls;
 use crate::units;
 
 /// The word that asks for nothing.
@@ -232,6 +233,7 @@ fn parse_sysctl(text: &str) -> Result<Vec<Parsed>, String> {
         if !name.starts_with("net.") || value.is_empty() {
             return Err(format!("`{}` is no name under net. with a value", pair.trim()));
         }
+        shared_sysctls::refusal(&name).map_or(Ok(()), Err)?;
         found.push((Some(name), single(value.join(" "))));
     }
     Ok(found)
@@ -443,6 +445,7 @@ mod tests {
             (&QDISC, "", "nothing is asked"),
             (&SYSCTL, "kernel.panic=1", "under net."),
             (&SYSCTL, "net.ipv4.tcp_sack", "no `=`"),
+            (&SYSCTL, "sender: net/ipv4/ip_forward=1", "set it yourself before the run"),
             (&STRESS, "2 50%", "names no flavour"),
             (&STRESS, "cpu 0%", "1% to 100%"),
             (&STRESS, "cpu on 3-1", "no list of CPUs"),

@@ -25,6 +25,7 @@ pub mod probes;
 pub mod record;
 pub mod settings;
 pub mod shaping;
+pub mod shared_sysctls;
 pub mod sizes;
 pub mod study;
 pub mod tcp_buffers;

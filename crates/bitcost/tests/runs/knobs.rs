@@ -79,6 +79,8 @@ pub fn not_applied() {
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),
         (&["--sysctl", "net.ipv4.tcp_rmem=few"], 1, "net.ipv4.tcp_rmem to \"few\""),
+        (&["--sysctl", "net.ipv4.ip_forward=1"], 2, "changes `forwarding`"),
+        (&["--sysctl", "receiver: net.ipv6.conf.lo.disable_ipv6=1"], 2, "set it yourself before the run"),
         (&["--default-congestion", "nonesuch"], 1, "no such module"),
         (&["--sysctl", "net.core.rmem_max=99999"], 1, "one value for the whole machine, not of the lab"),
         (&["--coalesce", "rx_usecs 5"], 1, "the interrupt coalescing of h"),
