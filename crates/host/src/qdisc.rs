@@ -127,30 +127,59 @@ impl Knob for RootQdisc {
 /// The qdisc at the root; a device that is down may have none.
 fn root(rtnl: &mut Rtnl, index: u32) -> Result<Qdisc, HostError> {
     let found = rtnl.qdiscs(index)?.into_iter().find(|qdisc| qdisc.parent == ROOT);
-    let none = Qdisc { kind: "noop".to_owned(), handle: 0, parent: ROOT, options: Vec::new() };
+    let none = Qdisc { kind: "noop".to_owned(), handle: 0, parent: ROOT, options: Vec::new(), extras: Vec::new() };
     Ok(found.unwrap_or(none))
 }
 
 fn check_can_be_put_back(device: &str, now: &Values, asked: &str) -> Result<(), HostError> {
     let mut rtnl = Rtnl::open()?;
     let index = rtnl.link(device)?.index;
-    let refuse = |what: &str| {
-        let why = format!(
-            "{what} stands there, which could not be put back; remove it first (tc qdisc del dev {device} root)"
-        );
-        Err(HostError::cannot(asked, why))
-    };
-    let is_ours_to_lose =
-        |qdisc: &Qdisc| qdisc.handle != 0 && qdisc.parent != ROOT && !INGRESS.contains(&qdisc.kind.as_str());
-    if let Some(child) = rtnl.qdiscs(index)?.into_iter().find(is_ours_to_lose) {
-        return refuse(&format!("a tree with {} {:x}:", child.kind, child.handle >> 16));
+    let (qdiscs, filters) = (rtnl.qdiscs(index)?, rtnl.root_filters(index)?);
+    match what_would_be_lost(now, &qdiscs, filters, default_kind().as_deref()) {
+        None => Ok(()),
+        Some(what) => {
+            let why = format!(
+                "{what} stands there, which could not be put back; remove it first (tc qdisc del dev {device} root)"
+            );
+            Err(HostError::cannot(asked, why))
+        }
     }
+}
+
+/// What of the qdiscs of a device would not come back with its root qdisc.
+fn what_would_be_lost(now: &Values, qdiscs: &[Qdisc], filters: usize, default_kind: Option<&str>) -> Option<String> {
     let kind = now.get("kind").map(String::as_str).unwrap_or_default();
     let is_default = now.get("handle").is_some_and(|handle| handle == "0:");
-    if !is_default && (kind == "htb" || discipline(kind).is_none()) {
-        return refuse(&format!("a qdisc {kind}"));
+    let is_below = |qdisc: &&Qdisc| qdisc.parent != ROOT && !INGRESS.contains(&qdisc.kind.as_str());
+    if let Some(child) = qdiscs.iter().filter(is_below).find(|qdisc| qdisc.handle != 0) {
+        return Some(format!("a tree with {} {:x}:", child.kind, child.handle >> 16));
     }
-    Ok(())
+    if filters > 0 {
+        return Some(format!("a qdisc {kind} with filters"));
+    }
+    let root = qdiscs.iter().find(|qdisc| qdisc.parent == ROOT);
+    if let Some(extra) = root.and_then(|root| root.extras.first()) {
+        return Some(format!("a qdisc {kind} with {extra}"));
+    }
+    if !is_default && (kind == "htb" || discipline(kind).is_none()) {
+        return Some(format!("a qdisc {kind}"));
+    }
+    // The kernel makes its default anew, of the kind that is the default by then.
+    let of_kernel =
+        qdiscs.iter().filter(|qdisc| qdisc.parent == ROOT || is_below(qdisc)).filter(|qdisc| qdisc.handle == 0);
+    let mut kinds = of_kernel.map(|qdisc| qdisc.kind.as_str()).filter(|kind| !WITHOUT_CHOICE.contains(kind));
+    let other = default_kind.and_then(|default| kinds.find(|kind| *kind != default).map(|kind| (kind, default)));
+    other.filter(|_| is_default).map(|(kind, default)| {
+        format!("a qdisc {kind} of a time when it was the kernel's default, which is {default} now,")
+    })
+}
+
+/// Kinds that the kernel takes whatever its default is: of a device without a queue, that is down, with several queues.
+const WITHOUT_CHOICE: [&str; 3] = ["noqueue", "noop", "mq"];
+
+/// The kind that the kernel gives to new queues; `None` where this network namespace does not show it.
+fn default_kind() -> Option<String> {
+    Some(std::fs::read_to_string("/proc/sys/net/core/default_qdisc").ok()?.trim().to_owned())
 }
 
 /// The parameters among these values; an error names one that this kind does not have.
@@ -213,4 +242,45 @@ fn hex(bytes: &[u8]) -> String {
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes().chunks(2);
     digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn qdisc(kind: &str, handle: u32, parent: u32, extras: Vec<&'static str>) -> Qdisc {
+        Qdisc { kind: kind.to_owned(), handle: handle << 16, parent, options: Vec::new(), extras }
+    }
+
+    #[test]
+    fn what_could_not_be_put_back_is_not_replaced() {
+        let root = |kind: &str, handle: u32| qdisc(kind, handle, ROOT, Vec::new());
+        let child = |kind: &str, handle: u32| qdisc(kind, handle, 0x7_0001, Vec::new());
+        let stab = qdisc("tbf", 7, ROOT, vec!["a size table (stab)"]);
+        let rows: &[(&[Qdisc], usize, Option<&str>)] = &[
+            (&[root("fq_codel", 0)], 0, None),
+            (&[root("fq_codel", 0)], 1, Some("a qdisc fq_codel with filters")),
+            (&[root("fq_codel", 8)], 2, Some("a qdisc fq_codel with filters")),
+            (&[root("fq_codel", 8)], 0, None),
+            (&[root("mq", 0), child("fq_codel", 0), child("fq_codel", 0)], 0, None),
+            (&[root("mq", 0), child("fq_codel", 0), child("tbf", 9)], 0, Some("a tree with tbf 9:")),
+            (&[root("mq", 0), child("pfifo_fast", 0)], 0, Some("the kernel's default, which is fq_codel now")),
+            (&[root("pfifo_fast", 0)], 0, Some("a qdisc pfifo_fast of a time")),
+            (&[root("noqueue", 0)], 0, None),
+            (&[root("noqueue", 0), qdisc("clsact", 0xffff, 0xffff_fff1, Vec::new())], 0, None),
+            (&[root("prio", 7)], 0, Some("a qdisc prio")),
+            (&[stab], 0, Some("a size table")),
+        ];
+        for (qdiscs, filters, wanted) in rows {
+            let handle = format!("{:x}:", qdiscs[0].handle >> 16);
+            let now = Values::from([("kind".to_owned(), qdiscs[0].kind.clone()), ("handle".to_owned(), handle)]);
+            let lost = what_would_be_lost(&now, qdiscs, *filters, Some("fq_codel"));
+            match wanted {
+                None => assert_eq!(lost, None, "{qdiscs:?}"),
+                Some(wanted) => {
+                    assert!(lost.as_ref().is_some_and(|lost| lost.contains(wanted)), "{qdiscs:?}: {lost:?}")
+                }
+            }
+        }
+    }
 }

@@ -18,8 +18,14 @@ pub use statistics::Statistics;
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;
 const RTM_GETQDISC: u16 = 38;
+const RTM_NEWTFILTER: u16 = 44;
+const RTM_GETTFILTER: u16 = 46;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
+const TCA_RATE: u16 = 5;
+const TCA_STAB: u16 = 8;
+const TCA_INGRESS_BLOCK: u16 = 13;
+const TCA_EGRESS_BLOCK: u16 = 14;
 
 /// The parent of the qdisc at the root of a link.
 pub const ROOT: u32 = 0xffff_ffff;
@@ -35,7 +41,17 @@ pub struct Qdisc {
     pub parent: u32,
     /// Its parameters as the kernel lists them; empty when it has none.
     pub options: Vec<u8>,
+    /// What it has beside its parameters, in tc's words: a size table, an estimator, a shared block of filters.
+    pub extras: Vec<&'static str>,
 }
+
+/// What a qdisc may have beside its parameters (tc-stab(8), tc(8)).
+const EXTRAS: [(u16, &str); 4] = [
+    (TCA_STAB, "a size table (stab)"),
+    (TCA_RATE, "a rate estimator"),
+    (TCA_INGRESS_BLOCK, "a shared block of filters (ingress_block)"),
+    (TCA_EGRESS_BLOCK, "a shared block of filters (egress_block)"),
+];
 
 impl Rtnl {
     /// The qdiscs of a link, as the kernel lists them.
@@ -44,6 +60,16 @@ impl Rtnl {
         let answer = self.list_of(index, message, |link| format!("list the qdiscs of {link}"))?;
         let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
         Ok(answer.iter().filter(of_link).filter_map(read_qdisc).collect())
+    }
+
+    /// How many filters the root qdisc of a link has; none where the kernel has no filters.
+    pub fn root_filters(&mut self, index: u32) -> Result<usize, Error> {
+        let message = Message::new(RTM_GETTFILTER, 0, &traffic_header(index, 0, 0));
+        match self.list_of(index, message, |link| format!("list the filters of {link}")) {
+            Ok(answer) => Ok(answer.iter().filter(|reply| reply.kind == RTM_NEWTFILTER).count()),
+            Err(error) if error.is_unsupported() => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 
     /// Puts a qdisc with these options at the root of a link, in one step.
@@ -111,5 +137,10 @@ fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
         handle: u32_at(&reply.payload, 8)?,
         parent: u32_at(&reply.payload, 12)?,
         options: attribute(attributes, TCA_OPTIONS).map(<[u8]>::to_vec).unwrap_or_default(),
+        extras: EXTRAS
+            .iter()
+            .filter(|(kind, _)| attribute(attributes, *kind).is_some())
+            .map(|(_, what)| *what)
+            .collect(),
     })
 }
