@@ -14,6 +14,8 @@ const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_CAPPED: u16 = 0x100;
 const NLM_F_ACK_TLVS: u16 = 0x200;
 const NLM_F_DUMP: u16 = 0x300;
+/// Makes a request that creates put its object beside others of its kind.
+pub(crate) const NLM_F_APPEND: u16 = 0x800;
 /// Makes a request that creates fail when the object exists.
 pub(crate) const NLM_F_EXCL: u16 = 0x200;
 /// Makes a request take the place of an object that exists.

@@ -1,4 +1,4 @@
-//! Blocking netlink verbs: links, addresses, qdiscs, ethtool features and tuning, NAPI instances.
+//! Blocking netlink verbs: links, addresses, routes, qdiscs, ethtool features and tuning, NAPI instances, TCP metrics.
 //!
 //! Each verb sends one request and waits for its whole answer. The types are the kernel's, not the
 //! program's. A connection stays in the network namespace in which it was opened.
@@ -10,14 +10,18 @@ mod generic;
 mod message;
 mod netdev;
 mod qdisc;
+mod records;
 mod route;
 mod rtnl;
+mod tcp_metrics;
 mod tuning;
 
 pub use error::Error;
 pub use ethtool::{Ethtool, Feature, Features, SetReply};
 pub use netdev::{Napi, Netdev};
 pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, Statistics, discipline};
+pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
 pub use rtnl::{IFF_UP, Link, Netns, Rtnl, VethPair};
+pub use tcp_metrics::{PeerMetrics, TcpMetrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::message::{Message, Reply, attribute, u32_at};
 use crate::rtnl::{AF_INET, AF_INET6, Rtnl};
 
-const RTM_NEWROUTE: u16 = 24;
-const RTM_GETROUTE: u16 = 26;
-const RTA_DST: u16 = 1;
-const RTA_OIF: u16 = 4;
-const RTA_GATEWAY: u16 = 5;
-const RTA_PREFSRC: u16 = 7;
+pub(crate) const RTM_NEWROUTE: u16 = 24;
+pub(crate) const RTM_GETROUTE: u16 = 26;
+pub(crate) const RTA_DST: u16 = 1;
+pub(crate) const RTA_OIF: u16 = 4;
+pub(crate) const RTA_GATEWAY: u16 = 5;
+pub(crate) const RTA_PREFSRC: u16 = 7;
 /// The table that every lookup uses, who made the route, how far it goes, and that it is for one receiver.
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;

@@ -12,23 +12,25 @@ use crate::message::{Message, Reply, attribute, attributes, text, u32_at};
 const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_GETLINK: u16 = 18;
-const RTM_NEWADDR: u16 = 20;
-const RTM_GETADDR: u16 = 22;
+pub(crate) const RTM_NEWADDR: u16 = 20;
+pub(crate) const RTM_GETADDR: u16 = 22;
 
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
+const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_PID: u16 = 19;
 const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_MAX_MTU: u16 = 51;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
-const IFA_ADDRESS: u16 = 1;
-const IFA_LOCAL: u16 = 2;
+pub(crate) const IFA_ADDRESS: u16 = 1;
+pub(crate) const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
 /// The scope of addresses that are valid on their link alone (rtnetlink.h).
 const RT_SCOPE_LINK: u8 = 253;
@@ -83,6 +85,10 @@ pub struct Link {
     pub kind: Option<String>,
     /// Its hardware address; empty when it has none.
     pub address: Vec<u8>,
+    /// The number of the link of this namespace that it stands on (a macvlan, a VLAN, a tunnel) or is paired with (a veth).
+    pub lower: Option<u32>,
+    /// The number of the bridge or bond that it is a port of.
+    pub master: Option<u32>,
 }
 
 impl Link {
@@ -200,6 +206,12 @@ impl Rtnl {
         self.request_of(index, message, |link| format!("set {link} {state}")).map(drop)
     }
 
+    /// Sets the flags of a link that are in `change` to what they are in `flags` (netdevice(7)).
+    pub fn set_flags(&mut self, index: u32, flags: u32, change: u32) -> Result<(), Error> {
+        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, flags, change));
+        self.request_of(index, message, |link| format!("set the flags {change:#x} of {link} to {flags:#x}")).map(drop)
+    }
+
     /// Sets the MTU of a link, in bytes. `EINVAL` when the device cannot have it.
     pub fn set_mtu(&mut self, index: u32, mtu_bytes: u32) -> Result<(), Error> {
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MTU, mtu_bytes);
@@ -294,14 +306,20 @@ fn read_link(reply: &Reply) -> Option<Link> {
         flags: u32_at(&reply.payload, 8)?,
         kind: None,
         address: Vec::new(),
+        lower: None,
+        master: None,
     };
-    for (kind, value) in attributes(reply.payload.get(16..)?) {
+    let all = reply.payload.get(16..)?;
+    for (kind, value) in attributes(all) {
         match kind {
             IFLA_IFNAME => link.name = text(value),
             IFLA_MTU => link.mtu_bytes = u32_at(value, 0)?,
             // A driver without a limit says 0.
             IFLA_MAX_MTU => link.mtu_max_bytes = u32_at(value, 0).filter(|most| *most > 0),
             IFLA_ADDRESS => link.address = value.to_vec(),
+            // The number of a link in another namespace says nothing here.
+            IFLA_LINK => link.lower = u32_at(value, 0).filter(|_| attribute(all, IFLA_LINK_NETNSID).is_none()),
+            IFLA_MASTER => link.master = u32_at(value, 0),
             IFLA_LINKINFO => link.kind = attribute(value, IFLA_INFO_KIND).map(text),
             _ => {}
         }

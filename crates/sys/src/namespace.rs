@@ -137,6 +137,28 @@ impl PrivateSysfs {
         Ok(Self { root })
     }
 
+    /// As [`PrivateSysfs::mount`], from a mount table that a thread makes for it: so `CAP_SYS_ADMIN` over the caller's user
+    /// namespace is enough.
+    pub fn mount_in_own_table() -> io::Result<Self> {
+        let mounted = std::thread::spawn(|| unshare(&[Kind::Mount]).and_then(|()| Self::mount()));
+        mounted.join().unwrap_or(Err(io::ErrorKind::Other.into()))
+    }
+
+    /// The sysfs at `/sys`, which shows the network namespace in which it was mounted.
+    pub fn of_machine() -> io::Result<Self> {
+        Ok(Self { root: fs::File::open("/sys")?.into() })
+    }
+
+    /// The names in the folder at `path`, relative to the root of sysfs, in order.
+    pub fn names(&self, path: &Path) -> io::Result<Vec<String>> {
+        let folder = self.open(path, rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY)?;
+        let entries = rustix::fs::Dir::new(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names: Vec<String> = entries.collect::<io::Result<_>>()?;
+        names.retain(|name| name != "." && name != "..");
+        names.sort();
+        Ok(names)
+    }
+
     /// Reads the file at `path`, relative to the root of sysfs, without surrounding white space.
     pub fn read(&self, path: &Path) -> io::Result<String> {
         let file = self.open(path, rustix::fs::OFlags::RDONLY)?;
