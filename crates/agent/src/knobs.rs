@@ -1,6 +1,6 @@
 //! The host's settings for one run: applied before it, read back, taken back after it.
 
-use host::{Flavour, Held, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, VALUE, Values, is_on};
+use host::{Flavour, Held, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, VALUE, Values, Watch, is_on};
 use model::conditions::{self, Conditions};
 use model::knobs::{KnobWish, STRESS};
 use model::record::{InForce, OffloadsInForce, Role};
@@ -13,6 +13,8 @@ pub struct Knobs {
     held: Held,
     stress: Vec<Stressed>,
     in_force: Vec<InForce>,
+    /// What the kernel may change along; absent where nothing is set.
+    watch: Option<Watch>,
     /// Offloads as asked and as read back.
     pub offloads: OffloadsInForce,
 }
@@ -24,14 +26,21 @@ impl Knobs {
     /// Sets what the run asks of this end and reads it back.
     ///
     /// # Errors
-    /// A sentence with what was asked and what is in force. The host is as before then.
+    /// A sentence with what was asked and what is in force. The host is as before then, or the sentence tells what is not.
     pub fn apply(device: &str, role: Role, conditions: &Conditions, keeping: &Keeping) -> Result<Knobs, String> {
-        let say = |error: host::HostError| error.to_string();
         host::check_device(device).map_err(say)?;
         let offloads = offloads_of(device, Values::new())?;
         let wishes = wishes(device, role, conditions)?;
         let held = Held::new(keeping.journal(!wishes.is_empty())?);
-        let mut knobs = Knobs { held, stress: Vec::new(), in_force: Vec::new(), offloads };
+        let watch = if wishes.is_empty() { None } else { Some(Watch::begin(device).map_err(say)?) };
+        let mut knobs = Knobs { held, stress: Vec::new(), in_force: Vec::new(), watch, offloads };
+        match knobs.set(device, wishes, keeping).and_then(|()| knobs.start_stress(role, conditions)) {
+            Ok(()) => Ok(knobs),
+            Err(reason) => Err([vec![reason], knobs.restore()].concat().join("; ")),
+        }
+    }
+
+    fn set(&mut self, device: &str, wishes: Vec<Wish>, keeping: &Keeping) -> Result<(), String> {
         for (knob, subject, wish) in wishes {
             if knob.scope(&subject) == Scope::Machine && keeping.is_lab() {
                 return Err(format!(
@@ -39,22 +48,30 @@ impl Knobs {
                     knob.name()
                 ));
             }
-            let in_force = knobs.held.set(knob, &subject, &wish).map_err(say)?;
+            let in_force = self.held.set(knob, &subject, &wish).map_err(say)?;
             if knob.name() == Offloads.name() {
-                knobs.offloads = offloads_of(device, in_force.asked)?;
+                self.offloads = offloads_of(device, in_force.asked)?;
             } else {
-                knobs.in_force.extend(entries(knob, &subject, &in_force));
+                self.in_force.extend(entries(knob, &subject, &in_force));
             }
         }
+        self.held.check().map_err(say)?;
+        if let Some(watch) = &mut self.watch {
+            watch.applied();
+        }
+        Ok(())
+    }
+
+    fn start_stress(&mut self, role: Role, conditions: &Conditions) -> Result<(), String> {
         for wish in conditions.knobs.iter().filter(|wish| wish.knob == STRESS.knob && wish.is_of(role)) {
             let stress = stress(wish)?;
             let started = stress.start().map_err(say)?;
             let actual = Some(stress_text(&stress, &started.cpus));
             let asked = if stress.cpus.is_empty() { actual.clone() } else { Some(stress_text(&stress, &stress.cpus)) };
-            knobs.in_force.push(InForce { name: "stress".to_owned(), asked, actual });
-            knobs.stress.push(started);
+            self.in_force.push(InForce { name: "stress".to_owned(), asked, actual });
+            self.stress.push(started);
         }
-        Ok(knobs)
+        Ok(())
     }
 
     /// Ends the stress, takes everything back, and tells what was in force.
@@ -70,11 +87,31 @@ impl Knobs {
             let actual = Some(format!("{mean_percent:.1}"));
             self.in_force.push(InForce { name: "stress_load_percent".to_owned(), asked: None, actual });
         }
-        let outcomes = self.held.restore();
-        let wrong: Vec<String> =
-            outcomes.iter().filter(|outcome| !outcome.is_clean()).map(ToString::to_string).collect();
+        let wrong = self.restore();
         if wrong.is_empty() { Ok(std::mem::take(&mut self.in_force)) } else { Err(wrong.join("; ")) }
     }
+
+    /// Takes every setting back, then what went along with them; tells what is not as before, a sentence for each.
+    fn restore(&mut self) -> Vec<String> {
+        let mut watch = self.watch.take();
+        if let Some(watch) = &mut watch {
+            watch.release();
+        }
+        let outcomes = self.held.restore();
+        let unclean = outcomes.iter().filter(|outcome| !outcome.is_clean()).map(ToString::to_string);
+        unclean.chain(watch.map(Watch::settle).unwrap_or_default()).collect()
+    }
+}
+
+impl Drop for Knobs {
+    fn drop(&mut self) {
+        // Nobody hears of it any more: the run was ended from outside.
+        self.restore();
+    }
+}
+
+fn say(error: host::HostError) -> String {
+    error.to_string()
 }
 
 /// What is asked of this end, in the order of the knobs.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::shown;
 use crate::knob::{Knob, Mismatch, Values, differences, mismatches};
-use crate::{HostError, knob_named};
+use crate::{HostError, knob_named, snapshot};
 
 /// What is about to be changed, as it is written down before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,12 @@ pub struct Change {
     /// Every value after; `None` until they were read.
     #[serde(default)]
     pub after: Option<Values>,
+    /// Values of other things that the kernel changes along with it, before ([`crate::snapshot`]).
+    #[serde(default)]
+    pub along: Values,
+    /// The same after; `None` until they were read.
+    #[serde(default)]
+    pub along_after: Option<Values>,
 }
 
 /// What came of taking a change back.
@@ -87,6 +93,7 @@ pub fn make(knob: &'static dyn Knob, change: &mut Change) -> Result<(), HostErro
     let now = knob.observe(&change.subject)?;
     let mismatches = mismatches(knob, &change.asked, &now);
     change.after = Some(now);
+    change.along_after = Some(snapshot::now(&change.along));
     if mismatches.is_empty() {
         return Ok(());
     }
@@ -102,7 +109,11 @@ pub fn take_back(change: &Change) -> Outcome {
     };
     match try_to_take_back(knob, change, &mut outcome) {
         Ok(()) => {}
-        Err(HostError::Netlink(error)) if error.is_no_device() => outcome.gone = Some(error.to_string()),
+        Err(HostError::Netlink(error)) if error.is_no_device() => {
+            // What went along is gone with it, or was put back.
+            outcome.foreign.clear();
+            outcome.gone = Some(error.to_string());
+        }
         Err(error) => outcome.failed = Some(error.to_string()),
     }
     outcome
@@ -111,11 +122,39 @@ pub fn take_back(change: &Change) -> Outcome {
 fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
     knob.check_subject(&change.subject)?;
     check_size(change)?;
+    let along = along_of_ours(change, outcome);
+    take_back_own(knob, change, outcome)?;
+    let left = snapshot::put_back(&along);
+    // What somebody else gave the setting itself may not let the former values be.
+    if outcome.foreign.is_empty() {
+        outcome.wrong.extend(left)
+    } else {
+        outcome.foreign.extend(left)
+    }
+    Ok(())
+}
+
+/// What went along, but for what somebody else changed since; that is noted.
+fn along_of_ours(change: &Change, outcome: &mut Outcome) -> Values {
+    let mut ours = change.along.clone();
+    let Some(after) = &change.along_after else { return ours };
+    for changed in differences(&change.along, &snapshot::now(&change.along)) {
+        if after.get(&changed.name) != changed.actual.as_ref() {
+            ours.remove(&changed.name);
+            outcome.foreign.push(changed);
+        }
+    }
+    ours
+}
+
+fn take_back_own(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
     let now = knob.observe(&change.subject)?;
     let changed = differences(&change.before, &now);
-    outcome.foreign = changed.iter().filter(|difference| is_foreign(knob, change, difference)).cloned().collect();
-    let is_left = |name: &str| outcome.foreign.iter().any(|foreign| foreign.name == name);
-    if changed.len() == outcome.foreign.len() || (knob.is_whole() && !outcome.foreign.is_empty()) {
+    let foreign: Vec<Mismatch> =
+        changed.iter().filter(|difference| is_foreign(knob, change, difference)).cloned().collect();
+    let is_left = |name: &str| foreign.iter().any(|foreign| foreign.name == name);
+    if changed.len() == foreign.len() || (knob.is_whole() && !foreign.is_empty()) {
+        outcome.foreign.extend(foreign);
         return Ok(());
     }
     let former = change.before.iter().filter(|(name, _)| !is_left(name));
@@ -124,6 +163,7 @@ fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> 
     let now = knob.observe(&change.subject)?;
     outcome.wrong = differences(&change.before, &now);
     outcome.wrong.retain(|difference| !is_left(&difference.name));
+    outcome.foreign.extend(foreign);
     Ok(())
 }
 
@@ -171,7 +211,8 @@ mod tests {
 
     fn change(knob: &dyn Knob, before: &[(&str, &str)], asked: &[(&str, &str)]) -> Change {
         let (knob, subject) = (knob.name().to_owned(), "a0".to_owned());
-        Change { number: 1, knob, subject, before: values(before), asked: values(asked), after: None }
+        let (before, asked) = (values(before), values(asked));
+        Change { number: 1, knob, subject, before, asked, after: None, along: Values::new(), along_after: None }
     }
 
     #[test]

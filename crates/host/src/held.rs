@@ -1,8 +1,8 @@
 //! The changes of one run: each written down, made and read again; taken back in reverse order.
 
-use crate::HostError;
 use crate::change::{Change, Outcome, make, take_back};
 use crate::knob::{Knob, Values, mismatches};
+use crate::{HostError, knob_named};
 
 /// Where changes are written down before they are made.
 pub trait Journal: Send {
@@ -67,9 +67,18 @@ impl Held {
         if mismatches(knob, &asked, &before).is_empty() {
             return Ok(InForce { asked, actual: before });
         }
+        let along = knob.along(subject)?;
         self.count += 1;
-        let (number, knob_name) = (self.count, knob.name().to_owned());
-        let mut change = Change { number, knob: knob_name, subject: subject.to_owned(), before, asked, after: None };
+        let mut change = Change {
+            number: self.count,
+            knob: knob.name().to_owned(),
+            subject: subject.to_owned(),
+            before,
+            asked,
+            after: None,
+            along,
+            along_after: None,
+        };
         self.journal.intend(&change)?;
         let made = make(knob, &mut change);
         let noted = if change.after.is_some() { self.journal.made(&change) } else { Ok(()) };
@@ -80,6 +89,21 @@ impl Held {
             return Err(error);
         }
         Ok(in_force)
+    }
+
+    /// Checks that no later change undid an earlier one.
+    ///
+    /// # Errors
+    /// The first setting that is not in force any more, with what was asked and what is in force.
+    pub fn check(&self) -> Result<(), HostError> {
+        for Change { knob, subject, asked, .. } in &self.changes {
+            let Some(knob) = knob_named(knob) else { continue };
+            let mismatches = mismatches(knob, asked, &knob.observe(subject)?);
+            if !mismatches.is_empty() {
+                return Err(HostError::NotApplied { knob: knob.name(), subject: subject.clone(), mismatches });
+            }
+        }
+        Ok(())
     }
 
     /// Takes back every change, the last one first.

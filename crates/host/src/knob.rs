@@ -55,6 +55,12 @@ pub trait Knob: Sync {
     /// What to ask for so that a wish comes true, in the names and words of [`Knob::observe`].
     fn plan(&self, subject: &str, now: &Values, wish: &Values) -> Result<Values, HostError>;
 
+    /// The present values of other things that the kernel changes along with this setting, by the names of
+    /// [`crate::snapshot`]. They are restored with it.
+    fn along(&self, _subject: &str) -> Result<Values, HostError> {
+        Ok(Values::new())
+    }
+
     /// Asks for values. Success is no proof that they are in force.
     fn write(&self, subject: &str, now: &Values, values: &Values) -> Result<(), HostError>;
 

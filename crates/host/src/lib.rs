@@ -14,6 +14,7 @@
 //! | keeper | the process that holds the journal and outlives its agent |
 //! | recovery | journals that nobody holds any more |
 //! | channels and coalesce (tuning), governor, mtu, offload, qdisc, sysctl | the knobs |
+//! | snapshot | what the kernel may change along with a setting |
 //! | stress | threads that keep CPUs busy; no knob, since nothing is left of them |
 //! | describe | the facts of a device |
 
@@ -30,6 +31,7 @@ mod mtu;
 mod offload;
 mod qdisc;
 pub mod recovery;
+pub mod snapshot;
 mod stress;
 mod sysctl;
 mod tuning;
@@ -45,6 +47,7 @@ pub use knob::{Knob, Mismatch, Scope, VALUE, Values, single};
 pub use mtu::Mtu;
 pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};
 pub use qdisc::RootQdisc;
+pub use snapshot::Watch;
 pub use stress::{Flavour, Stress, Stressed, Worked};
 pub use sysctl::Sysctl;
 pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};

@@ -7,6 +7,7 @@ use netlink::Rtnl;
 use crate::HostError;
 use crate::device::{check_name, devices, link};
 use crate::knob::{Knob, VALUE, Values, single};
+use crate::snapshot;
 
 /// The least MTU with which a device keeps its IPv6 addresses (RFC 8200).
 const IPV6_LEAST: u32 = 1280;
@@ -33,6 +34,10 @@ impl Knob for Mtu {
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
         Ok(single(link(device)?.mtu_bytes.to_string()))
+    }
+
+    fn along(&self, device: &str) -> Result<Values, HostError> {
+        snapshot::along_with_mtu(device)
     }
 
     fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {

@@ -10,12 +10,17 @@ use crate::HostError;
 use crate::device::shown;
 use crate::error::near;
 use crate::knob::{Knob, Scope, VALUE, Values, single};
+use crate::snapshot;
 
 /// The knob.
 pub struct Sysctl;
 
 /// Where parameters are files.
 const ROOT: &str = "/proc/sys";
+
+/// The congestion control of sockets that choose none. The kernel lets every user choose what is written here
+/// (`tcp_set_default_congestion_control` in net/ipv4/tcp_cong.c).
+const DEFAULT_CONGESTION: &str = "net.ipv4.tcp_congestion_control";
 
 /// Parameters that are one value for all network namespaces of a machine.
 const OF_MACHINE: &[&str] = &[
@@ -75,6 +80,10 @@ impl Knob for Sysctl {
     fn observe(&self, name: &str) -> Result<Values, HostError> {
         let text = fs::read_to_string(path(name)?).map_err(|error| unreadable(name, &error))?;
         Ok(single(words(&text)))
+    }
+
+    fn along(&self, name: &str) -> Result<Values, HostError> {
+        Ok(if name == DEFAULT_CONGESTION { snapshot::allowed_congestion_controls() } else { Values::new() })
     }
 
     fn plan(&self, _name: &str, _now: &Values, wish: &Values) -> Result<Values, HostError> {

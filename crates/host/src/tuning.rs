@@ -8,21 +8,31 @@ use crate::HostError;
 use crate::device::{check_name, devices};
 use crate::error::near;
 use crate::knob::{Knob, Values};
+use crate::snapshot;
 
 /// A knob of numbers that ethtool reads and sets together.
 pub struct Tuning {
     name: &'static str,
     about: &'static str,
     group: netlink::TuningGroup,
+    along: fn(&str) -> Result<Values, HostError>,
 }
 
 /// The knob "channels".
-pub const CHANNEL_COUNTS: Tuning =
-    Tuning { name: "channels", about: "queues of a device, where its driver has them", group: CHANNELS };
+pub const CHANNEL_COUNTS: Tuning = Tuning {
+    name: "channels",
+    about: "queues of a device, where its driver has them",
+    group: CHANNELS,
+    along: snapshot::along_with_channels,
+};
 
 /// The knob "coalesce".
-pub const INTERRUPT_COALESCING: Tuning =
-    Tuning { name: "coalesce", about: "when a device interrupts, where its driver lets it", group: COALESCE };
+pub const INTERRUPT_COALESCING: Tuning = Tuning {
+    name: "coalesce",
+    about: "when a device interrupts, where its driver lets it",
+    group: COALESCE,
+    along: |_| Ok(Values::new()),
+};
 
 impl Knob for Tuning {
     fn name(&self) -> &'static str {
@@ -47,6 +57,10 @@ impl Knob for Tuning {
         let found = Ethtool::open()?.tuning(&self.group, device)?.into_iter();
         let settable = found.filter(|(name, _)| !self.group.is_limit(name));
         Ok(settable.map(|(name, value)| (name.to_owned(), value.to_string())).collect())
+    }
+
+    fn along(&self, device: &str) -> Result<Values, HostError> {
+        (self.along)(device)
     }
 
     fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {

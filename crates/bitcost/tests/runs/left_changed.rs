@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use host::journal::{Header, Line};
-use host::{Change, single};
+use host::{Change, Values, single};
 use netlink::{Rtnl, VethPair};
 
 use crate::bench::{Bench, Done, PATIENCE, program};
@@ -61,7 +61,8 @@ fn mtu_left_changed() -> Change {
     let index = rtnl.link("a0").unwrap().index;
     rtnl.set_mtu(index, 1400).unwrap();
     let (knob, subject) = ("mtu_bytes".to_owned(), "a0".to_owned());
-    Change { number: 1, knob, subject, before: single("3000"), asked: single("1400"), after: Some(single("1400")) }
+    let (before, asked, after) = (single("3000"), single("1400"), Some(single("1400")));
+    Change { number: 1, knob, subject, before, asked, after, along: Values::new(), along_after: None }
 }
 
 fn mtu() -> u32 {

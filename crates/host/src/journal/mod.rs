@@ -228,7 +228,8 @@ mod tests {
 
     pub(super) fn change(number: u32) -> Change {
         let (knob, subject) = ("mtu_bytes".to_owned(), "a0".to_owned());
-        Change { number, knob, subject, before: single("1500"), asked: single("1400"), after: None }
+        let (before, asked) = (single("1500"), single("1400"));
+        Change { number, knob, subject, before, asked, after: None, along: Default::default(), along_after: None }
     }
 
     #[test]

@@ -1,0 +1,49 @@
+//! The addresses of the links, with what they were given.
+
+use netlink::{AddressRecord, Link, Rtnl};
+
+use super::{Records, Snapshot, name, unknown};
+use crate::HostError;
+use crate::knob::Values;
+
+/// The first word of the facts' names.
+pub const WORD: &str = "address";
+
+/// Every address of these links, but those that the kernel makes for a while.
+pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
+    for record in Rtnl::open()?.address_records()? {
+        if let Some(link) = links.iter().find(|link| link.index == record.link).filter(|_| !record.is_temporary()) {
+            let fact = fact_name(link, &record);
+            snapshot.facts.insert(fact.clone(), value(&record));
+            snapshot.records.addresses.insert(fact, record);
+        }
+    }
+    Ok(())
+}
+
+fn fact_name(link: &Link, record: &AddressRecord) -> String {
+    name(WORD, &link.name, &format!("{}/{}", record.address, record.prefix_length))
+}
+
+fn value(record: &AddressRecord) -> String {
+    let life = if record.is_forever { "forever" } else { "for a while" };
+    let others: String = record.others.iter().map(|other| format!(" {other}")).collect();
+    format!("scope {} flags {:#x} {life}{others}", record.scope, record.flags)
+}
+
+/// The present values.
+pub fn now(names: &[&str]) -> Values {
+    let listed = Rtnl::open().and_then(|mut rtnl| Ok((rtnl.links()?, rtnl.address_records()?)));
+    let (links, records) = listed.unwrap_or_default();
+    let fact = |record: &AddressRecord| {
+        let link = links.iter().find(|link| link.index == record.link)?;
+        Some((fact_name(link, record), value(record)))
+    };
+    records.iter().filter_map(fact).filter(|(name, _)| names.contains(&name.as_str())).collect()
+}
+
+/// Gives an address back.
+pub fn put_back(name: &str, _value: &str, records: &Records) -> Result<(), HostError> {
+    let record = records.addresses.get(name).ok_or_else(|| unknown(name))?;
+    Ok(Rtnl::open()?.add_address_again(record)?)
+}
