@@ -122,7 +122,7 @@ pub fn take_back(change: &Change) -> Outcome {
 fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
     knob.check_subject(&change.subject)?;
     check_size(change)?;
-    let along = along_of_ours(change, outcome);
+    let along = along_of_ours(knob, change, outcome)?;
     take_back_own(knob, change, outcome)?;
     let left = snapshot::put_back(&along);
     // What somebody else gave the setting itself may not let the former values be.
@@ -135,16 +135,22 @@ fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> 
 }
 
 /// What went along, but for what somebody else changed since; that is noted.
-fn along_of_ours(change: &Change, outcome: &mut Outcome) -> Values {
+///
+/// Where the setting is as before already, whoever restored it was killed in the middle: then what went along may be
+/// neither as before nor as it was while the setting was in force.
+fn along_of_ours(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<Values, HostError> {
     let mut ours = change.along.clone();
-    let Some(after) = &change.along_after else { return ours };
+    let Some(after) = change.along_after.as_ref().filter(|_| !ours.is_empty()) else { return Ok(ours) };
+    if differences(&change.before, &knob.observe(&change.subject)?).is_empty() {
+        return Ok(ours);
+    }
     for changed in differences(&change.along, &snapshot::now(&change.along)) {
         if after.get(&changed.name) != changed.actual.as_ref() {
             ours.remove(&changed.name);
             outcome.foreign.push(changed);
         }
     }
-    ours
+    Ok(ours)
 }
 
 fn take_back_own(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {

@@ -14,6 +14,7 @@ fn main() {
     testkit::main(vec![
         ("an_mtu_takes_links_ipv6_and_routes_along_and_all_come_back", mtu),
         ("an_mtu_comes_back_where_its_maker_was_killed_in_the_middle", mtu_of_the_dead),
+        ("what_went_along_comes_back_where_its_restorer_was_killed_in_the_middle", half_restored),
         ("a_bridge_follows_its_port_and_comes_back", bridge),
         ("a_route_that_could_not_be_told_from_another_is_not_changed", twins),
         ("a_locked_route_and_one_of_ipv4_stay_as_they_are", locked),
@@ -108,7 +109,8 @@ impl Journal for Noted {
         Ok(())
     }
 
-    fn made(&mut self, _change: &Change) -> Result<(), HostError> {
+    fn made(&mut self, change: &Change) -> Result<(), HostError> {
+        self.0.lock().unwrap().push(change.clone());
         Ok(())
     }
 
@@ -132,6 +134,22 @@ fn mtu_of_the_dead() {
     assert_as(&before, "restored");
     // Once more changes nothing.
     assert!(take_back(&change).is_clean());
+    assert_as(&before, "restored");
+}
+
+fn half_restored() {
+    outside(HOST);
+    let before = seen();
+    let noted = Noted::default();
+    let mut held = Held::new(Box::new(noted.clone()));
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    std::mem::forget(held);
+    let change = noted.0.lock().unwrap()[1].clone();
+    assert!(change.along_after.is_some());
+    // The interface has its MTU again, and the kernel raised that of the routes; nothing else was done.
+    outside("ip link set a0 mtu 3000");
+    let outcome = take_back(&change);
+    assert!(outcome.is_clean(), "{outcome}");
     assert_as(&before, "restored");
 }
 
@@ -237,7 +255,7 @@ fn channels() {
     let mut held = Held::new(Box::new(noted.clone()));
     held.set(&CHANNEL_COUNTS, "a0", &one).unwrap();
     std::mem::forget(held);
-    let change = noted.0.lock().unwrap().pop().unwrap();
+    let change = Change { along_after: None, ..noted.0.lock().unwrap().pop().unwrap() };
     assert!(take_back(&change).is_clean());
     assert_eq!(maps(), before);
 }
