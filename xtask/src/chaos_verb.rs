@@ -18,6 +18,9 @@ pub struct Arguments {
     /// The bitcost to kill; else it is built as users build it
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// Play whole runs on hosts with unusual settings instead, and kill nobody
+    #[arg(long)]
+    whole: bool,
     /// Print a line for each death
     #[arg(long, short)]
     verbose: bool,
@@ -34,6 +37,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     };
     // From here on nothing of the machine can be reached.
     testkit::enter_private_network().map_err(anyhow::Error::msg)?;
+    if arguments.whole {
+        let wrong = chaos::whole_runs(&program, LIMIT, &mut |line| println!("{line}")).map_err(anyhow::Error::msg)?;
+        let count = chaos::whole_run_count();
+        println!("{} of {count} whole runs as they should be", count - wrong.len());
+        return Ok(wrong.is_empty());
+    }
     let began = Instant::now();
     let plan = chaos::Plan { kills: arguments.kills, seed: arguments.seed, limit: LIMIT, stops: true };
     let mut count = 0;

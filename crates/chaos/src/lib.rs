@@ -14,6 +14,7 @@
 //! | random | deaths at random times, and processes that are stopped |
 //! | verdict | whether everything is as before, and by whose doing |
 //! | tally | what came of all deaths |
+//! | whole | runs without any death, on hosts with unusual settings |
 
 mod random;
 mod scene;
@@ -21,6 +22,7 @@ mod step;
 mod tally;
 mod trace;
 mod verdict;
+mod whole;
 mod world;
 
 use std::path::Path;
@@ -30,6 +32,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
 pub use tally::Tally;
+pub use whole::{count as whole_run_count, whole_runs};
 
 use crate::step::Who;
 use crate::world::World;

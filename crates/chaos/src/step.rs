@@ -115,6 +115,9 @@ impl Names {
         if let Some(name) = file.strip_prefix("/proc/sys/") {
             return Some(format!("sets {}", name.replace('/', ".")));
         }
+        if let Some((_, map)) = file.split_once("/queues/") {
+            return Some(format!("sets {}", map.replace('/', " ")));
+        }
         let text = String::from_utf8_lossy(&call.bytes()).into_owned();
         if is_journal(&file) {
             let words = words(&text)?;
@@ -170,6 +173,8 @@ fn netlink(call: &Call) -> Option<String> {
     let what = match protocol(call)? {
         ROUTE => match kind {
             16 | 19 => "the link",
+            20 => "the address",
+            24 => "the route",
             36 => "the qdisc",
             37 => "away the qdisc",
             40 => "the class of the qdisc",

@@ -59,16 +59,31 @@ const ASKED: &[&str] = &[
     "--sysctl",
     "net.ipv4.tcp_sack=0, net.ipv4.tcp_rmem=4096 65536 524288",
     "--channels",
-    "rx 2, tx 2",
+    "rx 1, tx 1",
 ];
 /// How many changes of each host that makes.
 pub const CHANGES: usize = 6;
-/// A device with settings that no default explains, one of them a feature that is wanted and not active.
-const DEVICE: &str = r#"
+/// A device that is up, with an address and two queues.
+const PLAIN: &str = r#"
 ip link set lo up
 ip address add ADDRESS/24 dev DEV
-ethtool -L DEV rx 1 tx 1
 ip link set DEV mtu 3000 up
+"#;
+/// A device with settings that no default explains, one of them a feature that is wanted and not active, and with what the
+/// kernel changes along with an MTU or a number of queues.
+const DEVICE: &str = r#"
+ethtool -L DEV rx 2 tx 2
+if ip link add link DEV name mDEV mtu 3000 type macvlan mode bridge; then
+    ip link set mDEV up
+    echo 2500 >/proc/sys/net/ipv6/conf/mDEV/mtu
+fi
+ip -6 address add fd66::ADDRESS/64 dev DEV nodad
+ip -6 route add fd67::/64 dev DEV mtu 2000
+echo 1300 >/proc/sys/net/ipv6/conf/DEV/mtu
+echo 1 >/sys/class/net/DEV/queues/rx-0/rps_cpus
+echo 1 >/sys/class/net/DEV/queues/rx-1/rps_cpus
+echo 64 >/sys/class/net/DEV/queues/rx-1/rps_flow_cnt
+echo 1 >/sys/class/net/DEV/queues/tx-1/xps_cpus
 tc qdisc replace dev DEV root handle 7: tbf rate 2gbit burst 256k limit 8m
 ethtool -K DEV gro on >/dev/null
 ethtool -K DEV tx-tcp-mangleid-segmentation off >/dev/null
@@ -78,14 +93,32 @@ echo reno >/proc/sys/net/ipv4/tcp_congestion_control
 "#;
 /// Everything that a run could change here, and more, as other programs tell it.
 const SEEN: &str = r#"
-ethtool -k DEV
-ethtool -l DEV 2>/dev/null || true
-ip -d -o link show dev DEV
-tc qdisc show dev DEV
+if command -v ethtool >/dev/null; then
+    ethtool -k DEV
+    ethtool -l DEV 2>/dev/null || true
+fi
+ip -d -o link | sed -E 's/[a-z_]+_timer +[0-9.]+//g'
+ip -o address | sed 's/ tentative//'
+ip route
+ip -6 route
+tc qdisc show dev DEV | sed -E 's/direct_packets_stat [0-9]+//'
 tc class show dev DEV
+tc filter show dev DEV
+cd /sys/class/net/DEV/queues
+grep -sH . */rps_cpus */rps_flow_cnt */xps_cpus */xps_rxqs || true
 cd /proc/sys/net
-grep -sH . ipv4/tcp_* core/* || true
+grep -sH . ipv4/tcp_* ipv4/ip_forward core/* ipv4/conf/*/* ipv6/conf/*/* || true
 "#;
+/// Waits until every link passes packets and has the address that the kernel gives it.
+const SETTLED: &str = r#"
+for i in $(seq 100); do
+    ip -o link | grep -q "NO-CARRIER" || break
+    sleep 0.05
+done
+sleep 0.2
+"#;
+/// Before a script: `/sys` shows the devices of the host.
+const OWN_SYS: &str = "mount -t sysfs sysfs /sys\n";
 /// Plays ssh: a command goes to the other network namespace. Where the gate is up it waits there to be followed.
 const SSH: &str = r#"#!/bin/sh
 if [ "$1" = -G ]; then echo "hostname ADDRESS"; exit 0; fi
@@ -114,8 +147,13 @@ pub struct World {
 }
 
 impl World {
-    /// Makes the hosts in the caller's network namespace and in a new one.
+    /// Makes the hosts in the caller's network namespace and in a new one, with settings that no default explains.
     pub fn new(program: &Path, limit: Duration) -> Result<World, String> {
+        World::with(program, limit, DEVICE)
+    }
+
+    /// Makes the hosts in the caller's network namespace and in a new one, and runs a script at each.
+    pub fn with(program: &Path, limit: Duration, script: &str) -> Result<World, String> {
         let make = || -> io::Result<World> {
             let far = std::thread::spawn(|| unshare(&[Kind::Net]).and_then(|()| current(Kind::Net)));
             let far = far.join().unwrap_or(Err(io::ErrorKind::Other.into()))?;
@@ -132,8 +170,11 @@ impl World {
         );
         world.shell(Place::Near, &pair)?;
         for place in [Place::Near, Place::Far] {
-            world.shell(place, DEVICE)?;
+            world.shell(place, PLAIN)?;
+            world.shell(place, script)?;
         }
+        world.shell(Place::Far, SETTLED)?;
+        world.shell(Place::Near, SETTLED)?;
         world.before = [world.seen(Place::Near)?, world.seen(Place::Far)?];
         Ok(world)
     }
@@ -172,15 +213,20 @@ impl World {
         self.path(if place == Place::Near { "near" } else { "far" })
     }
 
+    /// A shell at a host, whose `/sys` shows the host's devices.
+    fn script(&self, place: Place, script: &str) -> Command {
+        let script = script.replace("DEV", place.device()).replace("ADDRESS", place.address());
+        self.command(place, &["unshare", "--mount", "sh", "-ec", &format!("{OWN_SYS}{script}")])
+    }
+
     /// What a shell prints at a host; the error is what it says went wrong.
     fn shell(&self, place: Place, script: &str) -> Result<String, String> {
-        let script = script.replace("DEV", place.device()).replace("ADDRESS", place.address());
-        let output = self.command(place, &["sh", "-ec", &script]).output().map_err(|error| format!("sh: {error}"))?;
+        let output = self.script(place, script).output().map_err(|error| format!("sh: {error}"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(format!("{said}; ethtool, ip, tc, grep and nsenter are needed, and a veth with tbf and htb"))
+        Err(format!("{said}; ethtool, ip, tc, grep, nsenter and unshare are needed, and a veth with tbf and htb"))
     }
 
     /// The settings of a host as other programs tell them.
@@ -207,14 +253,25 @@ impl World {
 
     /// Starts a run that changes both hosts, its sender at the near one.
     pub fn start(&self) -> Result<Child, String> {
+        self.start_asking(ASKED)
+    }
+
+    /// Starts a run that asks for these settings, its sender at the near host.
+    pub fn start_asking(&self, asked: &[&str]) -> Result<Child, String> {
         let program = self.program.to_string_lossy();
         let run = ["test", "tcp", "-t", "300ms", "-O", "50ms", "-b", "20M", "--receiver", "ssh:far"];
         let there = ["--receiver-address", Place::Far.address(), "--remote-program", &program];
         let said = || File::create(self.path("said")).map(Stdio::from);
-        let mut command = self.command(Place::Near, &[&[&*program], &run[..], &there, ASKED].concat());
+        let mut command = self.command(Place::Near, &[&[&*program], &run[..], &there, asked].concat());
         let path = format!("{}:{}", self.folder.path().display(), std::env::var("PATH").unwrap_or_default());
         let started = said().and_then(|said| command.env("PATH", path).stdout(Stdio::null()).stderr(said).spawn());
         started.map_err(|error| format!("cannot start {program}: {error}"))
+    }
+
+    /// Starts a script at the near host that goes on beside a run.
+    pub fn start_script(&self, script: &str) -> Result<Child, String> {
+        let mut command = self.script(Place::Near, script);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(|error| format!("sh: {error}"))
     }
 
     /// What the run said on standard error.

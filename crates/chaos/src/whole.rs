@@ -1,0 +1,226 @@
+//! Whole runs that nobody disturbs, on hosts with unusual settings: afterwards everything is as before, or the run says what
+//! is not, or it was refused before anything changed.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::verdict::wait_until_gone;
+use crate::world::{Place, World};
+
+/// What is to come of a run.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    /// It succeeds.
+    Done,
+    /// It ends with this exit code and says this.
+    Says(i32, &'static str),
+}
+
+/// A host, what is asked of it, and what is to come of it.
+struct Scene {
+    name: &'static str,
+    /// Run at both hosts before.
+    host: &'static str,
+    asked: &'static [&'static str],
+    wanted: Wanted,
+}
+
+use Wanted::{Done, Says};
+
+const MACVLAN: &str = "ip link add link DEV name mDEV mtu 3000 type macvlan mode bridge; ip link set mDEV up";
+const CONF_MTU: &str = "echo 1300 >/proc/sys/net/ipv6/conf/DEV/mtu";
+const ROUTE: &str = "ip -6 route add fd67::/64 dev DEV mtu 2000";
+const STATIC: &str = "ip -6 address add fd66::ADDRESS/64 dev DEV nodad";
+const MAPS: &str = "cd /sys/class/net/DEV/queues
+echo 1 >rx-0/rps_cpus; echo 1 >rx-1/rps_cpus; echo 64 >rx-1/rps_flow_cnt; echo 1 >tx-1/xps_cpus";
+const FORWARDING: &str = "echo 1 >/proc/sys/net/ipv4/conf/DEV/forwarding
+echo 0 >/proc/sys/net/ipv4/conf/all/accept_redirects";
+const EVERYTHING: &str = "ip link add link DEV name mDEV mtu 3000 type macvlan mode bridge; ip link set mDEV up
+ip -6 address add fd66::ADDRESS/64 dev DEV nodad
+ip -6 route add fd67::/64 dev DEV mtu 2000
+ip -6 route add fd68::/64 via fd66::9 dev DEV mtu 2600 metric 7
+ip route add 10.67.0.0/16 dev DEV mtu 1700
+echo 1300 >/proc/sys/net/ipv6/conf/DEV/mtu
+echo 2500 >/proc/sys/net/ipv6/conf/mDEV/mtu
+echo 1 >/proc/sys/net/ipv4/conf/DEV/forwarding
+cd /sys/class/net/DEV/queues
+echo 1 >rx-1/rps_cpus; echo 64 >rx-1/rps_flow_cnt; echo 1 >tx-1/xps_cpus";
+const BEFORE: &str = "set it yourself before the run";
+const LOST: &str = "could not be put back";
+
+const fn scene(name: &'static str, host: &'static str, asked: &'static [&'static str], wanted: Wanted) -> Scene {
+    Scene { name, host, asked, wanted }
+}
+
+/// Every scene.
+const SCENES: &[Scene] = &[
+    scene("macvlan, MTU lowered", MACVLAN, &["--device-mtu", "1400"], Done),
+    scene("macvlan, MTU raised", MACVLAN, &["--device-mtu", "9000"], Done),
+    scene("macvlan, offloads off", MACVLAN, &["--offloads", "off"], Done),
+    scene("IPv6 MTU of the interface, MTU lowered", CONF_MTU, &["--device-mtu", "1400"], Done),
+    scene("IPv6 MTU of the interface, MTU raised", CONF_MTU, &["--device-mtu", "9000"], Done),
+    scene("IPv6 route with an MTU, MTU lowered", ROUTE, &["--device-mtu", "1400"], Done),
+    scene("IPv6 route with an MTU, MTU between", ROUTE, &["--device-mtu", "2500"], Done),
+    scene("static IPv6 address, MTU lowered", STATIC, &["--device-mtu", "1400"], Done),
+    scene(
+        "static IPv6 address, MTU under 1280",
+        STATIC,
+        &["--device-mtu", "1000"],
+        Says(1, "removes its IPv6 addresses"),
+    ),
+    scene("everything, MTU lowered", EVERYTHING, &["--device-mtu", "1400"], Done),
+    scene("queue maps, fewer channels", MAPS, &["--channels", "rx 1, tx 1"], Done),
+    scene("everything, MTU and channels", EVERYTHING, &["--device-mtu", "1400", "--channels", "rx 1, tx 1"], Done),
+    scene(
+        "everything, all settings",
+        EVERYTHING,
+        &[
+            "--device-mtu",
+            "1400",
+            "--channels",
+            "rx 1, tx 1",
+            "--offloads",
+            "off",
+            "--qdisc",
+            "tbf rate 1G",
+            "--sysctl",
+            "net.ipv4.tcp_sack=0",
+        ],
+        Done,
+    ),
+    scene(
+        "forwarding of one interface, ip_forward",
+        FORWARDING,
+        &["--sysctl", "net.ipv4.ip_forward=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "forwarding of one interface, IPv6",
+        FORWARDING,
+        &["--sysctl", "net.ipv6.conf.all.forwarding=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "static IPv6 address, disable_ipv6",
+        STATIC,
+        &["--sysctl", "net.ipv6.conf.c0.disable_ipv6=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "static IPv6 address, addr_gen_mode",
+        STATIC,
+        &["--sysctl", "net.ipv6.conf.c0.addr_gen_mode=1"],
+        Says(2, BEFORE),
+    ),
+    scene("nothing, defaults of IPv4", "", &["--sysctl", "net.ipv4.conf.default.rp_filter=1"], Says(2, BEFORE)),
+    scene("redirects, a parameter of all", FORWARDING, &["--sysctl", "net.ipv4.conf.all.rp_filter=1"], Done),
+    scene(
+        "IPv6 MTU, a parameter of the interface",
+        CONF_MTU,
+        &["--sysctl", "sender: net.ipv6.conf.c0.hop_limit=9"],
+        Done,
+    ),
+    scene(
+        "nothing, a parameter that the MTU undoes",
+        "",
+        &["--device-mtu", "1400", "--sysctl", "sender: net.ipv6.conf.c0.mtu=1350"],
+        Says(1, "net.ipv6.conf.c0.mtu did not take: value asked 1350, in force 1400"),
+    ),
+    scene(
+        "root qdisc with filters",
+        "tc qdisc replace dev DEV root handle 7: htb default 1; tc filter add dev DEV parent 7: protocol ip u32 match u32 0 0",
+        &["--qdisc", "pfifo limit 50"],
+        Says(1, LOST),
+    ),
+    scene(
+        "root qdisc with a size table",
+        "tc qdisc replace dev DEV root handle 7: stab overhead 4 tbf rate 1gbit burst 64k limit 1m",
+        &["--qdisc", "pfifo limit 50"],
+        Says(1, LOST),
+    ),
+    scene(
+        "filters of what comes in",
+        "tc qdisc add dev DEV clsact; tc filter add dev DEV ingress protocol ip u32 match u32 0xdeadbeef 0xffffffff at 16",
+        &["--qdisc", "pfifo limit 50"],
+        Done,
+    ),
+    scene(
+        "a port of a bridge above",
+        "ip link add bDEV type bridge; ip link add link DEV name mDEV type macvlan; ip link set mDEV master bDEV up; ip link set bDEV up",
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        "somebody adds an address meanwhile",
+        "",
+        &["--device-mtu", "1400"],
+        Says(1, "address c0 10.66.0.77/24 was changed by somebody else during the run"),
+    ),
+];
+
+/// What somebody else does in the last scene, once the settings are in force.
+const MEANWHILE: &str = "until ip link show DEV | grep -q 'mtu 1400'; do sleep 0.01; done
+sleep 0.2; ip address add 10.66.0.77/24 dev DEV; sleep 2; ip address del 10.66.0.77/24 dev DEV";
+
+/// Plays every scene with `program` (bitcost), each on hosts of its own in network namespaces of their own; `say` hears a line
+/// for each. Tells what was not as it should be.
+///
+/// # Errors
+/// When the hosts cannot be made.
+pub fn whole_runs(program: &Path, limit: Duration, say: &mut dyn FnMut(&str)) -> Result<Vec<String>, String> {
+    let mut wrong = Vec::new();
+    for scene in SCENES {
+        let played = std::thread::scope(|scope| {
+            // Its network namespace goes with the thread.
+            scope
+                .spawn(|| in_own_network(|| scene.play(program, limit)))
+                .join()
+                .unwrap_or(Err("it panicked".to_owned()))
+        })?;
+        let line = format!("{}: {}", scene.name, if played.is_empty() { "as it should be" } else { &played });
+        say(&line);
+        if !played.is_empty() {
+            wrong.push(line);
+        }
+    }
+    Ok(wrong)
+}
+
+/// How many scenes there are.
+pub fn count() -> usize {
+    SCENES.len()
+}
+
+fn in_own_network<T>(play: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let entered = sys::namespace::unshare(&[sys::namespace::Kind::Net]);
+    entered.map_err(|error| format!("cannot make a network namespace: {error}"))?;
+    play()
+}
+
+impl Scene {
+    /// What was not as it should be; empty where all was.
+    fn play(&self, program: &Path, limit: Duration) -> Result<String, String> {
+        let world = World::with(program, limit, self.host).map_err(|error| format!("{}: {error}", self.name))?;
+        let is_disturbed = self.name.ends_with("meanwhile");
+        let mut beside = if is_disturbed { Some(world.start_script(MEANWHILE)?) } else { None };
+        let status = world.start_asking(self.asked)?.wait().map_err(|error| format!("wait for a run: {error}"))?;
+        if let Some(beside) = &mut beside {
+            let _ = beside.wait();
+        }
+        wait_until_gone(&world, Instant::now(), None)?;
+        let mut wrong = Vec::new();
+        for place in [Place::Near, Place::Far] {
+            wrong.extend(world.differences(place)?.into_iter().map(|line| format!("{place} {line}")));
+            wrong.extend(world.journals(place).into_iter().map(|path| format!("{} is left", path.display())));
+        }
+        let (code, said) = (status.code(), world.said());
+        let is_as_wanted = match self.wanted {
+            Done => code == Some(0),
+            Says(wanted, words) => code == Some(wanted) && said.contains(words),
+        };
+        if !is_as_wanted {
+            wrong.push(format!("wanted {:?}, exit code {code:?}: {said}", self.wanted));
+        }
+        Ok(wrong.join("; "))
+    }
+}
