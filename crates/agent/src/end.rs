@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use model::conditions::Workload;
 use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
+use netlink::PeerMetrics;
 use probe::{Between, Socket};
 use traffic::{Control, Flow, Phase, Sent};
-use wire::{FromAgent, Part, Prepare, SentCounts};
+use wire::{Addresses, FromAgent, Part, Prepare, SentCounts};
 
+use crate::cached_metrics;
 use crate::keeping::Keeping;
 use crate::knobs::Knobs;
 use crate::meeting::{self, Flows};
@@ -147,7 +149,11 @@ impl End {
         let expected = meeting::expect(&self.prepare)?;
         self.outbox.send(&FromAgent::Listening { addresses: meeting::addresses(&expected) });
         let peers = crew.told_addresses(NEXT_WORD)?;
-        let (flows, in_force) = meeting::meet(&self.prepare, expected, &peers)?;
+        let cached = self.keeping.metrics().begin();
+        let (flows, mut in_force) = meeting::meet(&self.prepare, expected, &peers)?;
+        if let Some(in_force) = in_force.first_mut() {
+            in_force.extend(self.cached_metrics(cached.as_deref(), &flows, &peers));
+        }
         flows.iter().flatten().try_for_each(|flow| self.brake.hold(flow.as_ref()))?;
         self.outbox.send(&FromAgent::Ready);
         let start = crew.start(NEXT_WORD)?;
@@ -160,6 +166,17 @@ impl End {
         let sampler = Sampler::open(probes, &self.prepare.device, &crew.threads(), sockets, &self.between);
         let watched = crew.watch(start, &self.prepare, sampler, &self.outbox)?;
         Ok(EndRecord { self_cost, ..self.finish(crew, watched, in_force, knobs)? })
+    }
+
+    /// What TCP connections began with; absent where there is none.
+    fn cached_metrics(&self, found: Option<&[PeerMetrics]>, flows: &[Flows], told: &Addresses) -> Option<InForce> {
+        let is_tcp = |part: &&wire::Part| !part.conditions.workload.is_datagram();
+        self.prepare.parts.iter().find(is_tcp)?;
+        let parts = self.prepare.parts.iter().zip(flows).filter(|(part, _)| is_tcp(part));
+        let handles = parts.flat_map(|(_, flows)| flows).filter_map(|flow| flow.handle().ok());
+        let told = told.iter().flatten().map(|address| address.ip().to_canonical());
+        let peers = handles.filter_map(cached_metrics::peer_of).chain(told).collect();
+        Some(self.keeping.metrics().met(found, &peers))
     }
 
     /// Second handles of the flows' sockets, of each part. Workloads that make a connection for each transaction have

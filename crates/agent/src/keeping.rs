@@ -8,6 +8,8 @@ use host::recovery::obstacle;
 use host::{Journal, Keeper, NoJournal};
 use wire::Lease;
 
+use crate::cached_metrics::CachedMetrics;
+
 /// How long a keeper hears nothing of the controller before it takes this process for stuck: a little longer than this
 /// process itself, which then puts the host back in good order.
 const KEEPERS_LEASE: Duration = Lease::LENGTH.saturating_add(Duration::from_millis(200));
@@ -18,22 +20,28 @@ pub struct Keeping {
     /// The folder of journals; absent in a lab.
     folder: Option<PathBuf>,
     keeper: Arc<Mutex<Option<Keeper>>>,
+    metrics: CachedMetrics,
 }
 
 impl Keeping {
     /// For a host that is gone with its processes.
     pub fn lab() -> Keeping {
-        Keeping { folder: None, keeper: Arc::default() }
+        Keeping { folder: None, keeper: Arc::default(), metrics: CachedMetrics::default() }
     }
 
     /// For a host that stays: what is changed is written down in this folder.
     pub fn journal_in(folder: PathBuf) -> Keeping {
-        Keeping { folder: Some(folder), keeper: Arc::default() }
+        Keeping { folder: Some(folder), keeper: Arc::default(), metrics: CachedMetrics::default() }
     }
 
     /// Whether this is a host of a lab.
     pub fn is_lab(&self) -> bool {
         self.folder.is_none()
+    }
+
+    /// What the kernel remembers of connections.
+    pub fn metrics(&self) -> &CachedMetrics {
+        &self.metrics
     }
 
     /// Where the changes of one run are written down. A keeper, who holds the host, is started for the first run that

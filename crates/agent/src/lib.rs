@@ -4,6 +4,7 @@
 //! other end, or of where it runs. When its controller falls silent or goes away it stops the
 //! traffic, restores the host and ends.
 
+mod cached_metrics;
 mod crowd;
 mod describe;
 mod end;
@@ -71,6 +72,7 @@ pub fn serve(
 ) -> Result<(), AgentError> {
     let (outbox, writer) = Outbox::new(output);
     let served = serve_to_end(input, outbox, keeping, between);
+    keeping.metrics().clear();
     writer.finish();
     served
 }

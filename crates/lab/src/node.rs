@@ -16,10 +16,13 @@ const PING_GROUPS: (&str, &str) = ("net/ipv4/ping_group_range", "0\t0");
 /// Addresses of IPv6 that devices give themselves work at once: nobody else is there to have them (RFC 4862, 5.4).
 const NO_DUPLICATES: (&str, &str) = ("net/ipv6/conf/default/accept_dad", "0");
 
+/// No TCP connection begins with what the kernel remembers of an earlier one (ip-sysctl.rst, `ip tcp_metrics`).
+const NO_METRICS: (&str, &str) = ("net/ipv4/tcp_no_metrics_save", "1");
+
 /// Prepares the calling process's network namespace, which has no devices yet.
 pub(crate) fn prepare() -> Result<(), LabError> {
-    let (name, value) = NO_DUPLICATES;
-    if fs::exists(path(name)).unwrap_or(false) { write(name, value) } else { Ok(()) }
+    let is_there = |(name, _): &(&str, &str)| fs::exists(path(name)).unwrap_or(false);
+    [NO_DUPLICATES, NO_METRICS].into_iter().filter(is_there).try_for_each(|(name, value)| write(name, value))
 }
 
 /// Joins the ports of the node `name` by the bridge `bridge`, in whose network namespace the caller is.

@@ -47,6 +47,12 @@ impl Role {
     }
 }
 
+/// The name of the entry of [`InForce`] that tells what TCP connections began with: what the kernel remembered of earlier
+/// ones to the peer (`ip tcp_metrics`). Its value is absent where the kernel does not tell.
+pub const CACHED_METRICS: &str = "tcp_metrics";
+/// The value of that entry where nothing was remembered.
+pub const NO_CACHED_METRICS: &str = "none";
+
 /// A setting as it was asked for and as it was read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InForce {

@@ -1,7 +1,7 @@
 //! What was asked of the ends of a run and is not in force.
 
 use metrics::{PartRun, RunView, parts};
-use model::record::{EndRecord, InForce, OffloadsInForce};
+use model::record::{CACHED_METRICS, EndRecord, InForce, NO_CACHED_METRICS, OffloadsInForce};
 
 /// Each setting that was asked of an end and is not in force there, in any part:
 /// `receiver: receive_buffer_bytes asked 4194304, in force 212992`. Of a part beside the first the part is named, too.
@@ -23,6 +23,22 @@ pub(crate) fn unread_segments(run: &RunView) -> Vec<String> {
         let sentence = |asked| format!("sender: user data per segment asked {asked} bytes, could not be read back");
         asked.map(sentence).into_iter().collect()
     })
+}
+
+/// A sentence for each end whose TCP connections began with what the kernel remembered of earlier ones to the peer.
+pub(crate) fn cached_metrics(run: &RunView) -> Vec<String> {
+    let of_end = |end: &EndRecord| {
+        let entry = end.in_force.iter().find(|entry| entry.name == CACHED_METRICS)?;
+        let name = end.role.name();
+        match entry.actual.as_deref() {
+            Some(NO_CACHED_METRICS) => None,
+            Some(_) => Some(format!(
+                "{name}: TCP began with what the kernel had cached of earlier connections to the peer ({CACHED_METRICS} in the record); to begin without: ip tcp_metrics delete ADDRESS"
+            )),
+            None => Some(format!("{name}: it could not be read what the kernel had cached of earlier TCP connections")),
+        }
+    };
+    [run.sender, run.receiver].into_iter().filter_map(of_end).collect()
 }
 
 /// What is to be said of each part, those beside the first with their names.

@@ -7,6 +7,7 @@ mod against;
 mod agents;
 mod bench;
 mod broken_off;
+mod cached_metrics;
 mod calibration;
 mod counters;
 mod cut;
@@ -72,6 +73,7 @@ fn main() {
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
+        ("what_the_kernel_cached_of_earlier_connections_is_told_and_left", PrivateNetwork, cached_metrics::told),
         ("both_ends_may_be_this_machine", PrivateNetwork, hosts::local),
         ("sudo_is_told_the_path_that_a_rule_can_name", PrivateNetwork, hosts::by_sudo),
         ("ssh_carries_the_agent_of_either_end", PrivateNetwork, hosts::by_ssh),

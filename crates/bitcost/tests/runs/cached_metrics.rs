@@ -1,0 +1,57 @@
+//! What the kernel has cached of former TCP connections to the peer: a run over loopback tells of it and leaves it.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::path::Path;
+
+use crate::bench::{Bench, Done, PATIENCE, program};
+
+/// One short run of both ends on this host.
+fn test(bench: &Bench, words: &[&str]) -> Done {
+    let state = format!("BITCOST_STATE_DIR={}", bench.path().join("state").display());
+    let program = program();
+    let run = ["test", "tcp", "--receiver", "local", "-t", "200ms", "-O", "50ms"];
+    let words = [&[state.as_str(), program.to_str().unwrap()], &run[..], words].concat();
+    let done = bench.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
+    done.assert_code(0);
+    done
+}
+
+/// What the kernel has cached of somebody's TCP connections to the peer is told, and stays.
+pub fn told() {
+    let bench = Bench::new();
+    let actual = |bench: &Bench, words: &[&str]| {
+        let document = test(bench, words).json();
+        ["sender", "receiver"].map(|end| {
+            let rows = document[end]["in_force"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["name"] == "tcp_metrics").unwrap();
+            row["actual"].as_str().unwrap().to_owned()
+        })
+    };
+    assert_eq!(actual(&bench, &["--json"]), ["none", "none"]);
+    converse();
+    let cached = || {
+        let all = netlink::TcpMetrics::open().unwrap().map(|mut metrics| metrics.all().unwrap()).unwrap_or_default();
+        all.into_iter().any(|entry| entry.address == IpAddr::from([127, 0, 0, 1]))
+    };
+    if !cached() {
+        testkit::ignore("this kernel remembers nothing of connections over loopback");
+    }
+    let told = actual(&bench, &["--json"]);
+    assert!(told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")), "{told:?}");
+    let done = test(&bench, &[]);
+    assert!(done.stdout.contains("note: sender: TCP began with what the kernel had cached"), "{done:?}");
+    assert!(cached(), "it is not ours to remove");
+}
+
+/// A connection over loopback with replies, and both its ends closed.
+fn converse() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut other, _) = listener.accept().unwrap();
+    for _ in 0..20 {
+        one.write_all(&[1; 500]).unwrap();
+        other.read_exact(&mut [0; 500]).unwrap();
+    }
+    drop((one, other));
+}
