@@ -9,7 +9,7 @@ use crate::device::{check_name, devices, link};
 use crate::knob::{Knob, VALUE, Values, single};
 use crate::snapshot;
 
-/// The least MTU with which a device keeps its IPv6 addresses (RFC 8200).
+/// The least MTU with which a device keeps its IPv6 addresses and parameters (RFC 8200).
 const IPV6_LEAST: u32 = 1280;
 
 /// The knob.
@@ -48,7 +48,7 @@ impl Knob for Mtu {
         }
         if asked < IPV6_LEAST && before >= IPV6_LEAST && has_ipv6(device) {
             return Err(refuse(format!(
-                "under {IPV6_LEAST} the kernel removes its IPv6 addresses, which would not come back; allowed: {IPV6_LEAST} and more"
+                "under {IPV6_LEAST} the kernel removes its IPv6 addresses and parameters, which would not come back; allowed: {IPV6_LEAST} and more"
             )));
         }
         Ok(single(asked.to_string()))
@@ -66,8 +66,7 @@ fn number(device: &str, values: &Values) -> Result<u32, HostError> {
     text.parse().map_err(|_| HostError::cannot(format!("set the MTU of {device} to \"{text}\""), "it is no number"))
 }
 
-/// Whether the device has an IPv6 address (kernel doc: proc, /proc/net/if_inet6).
+/// Whether the device has parameters of IPv6 (kernel doc: ip-sysctl, `net.ipv6.conf`), and maybe addresses.
 fn has_ipv6(device: &str) -> bool {
-    let table = fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
-    table.lines().any(|line| line.split_ascii_whitespace().last() == Some(device))
+    fs::exists(format!("/proc/sys/net/ipv6/conf/{device}")).unwrap_or(false)
 }
