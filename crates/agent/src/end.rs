@@ -8,13 +8,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use model::conditions::Workload;
-use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role};
+use model::record::{EndRecord, FlowRecord, InForce, PartRecord, Role, implausible};
 use netlink::PeerMetrics;
 use probe::{Between, Socket};
 use traffic::{Control, Flow, Phase, Sent};
 use wire::{Addresses, FromAgent, Part, Prepare, SentCounts};
 
 use crate::cached_metrics;
+use crate::crowd::named;
 use crate::keeping::Keeping;
 use crate::knobs::Knobs;
 use crate::meeting::{self, Flows};
@@ -223,6 +224,7 @@ impl End {
         if parts.is_empty() {
             return Err("a run without any part".into());
         }
+        self.check_counts(&parts, &sent)?;
         let first = parts.remove(0);
         Ok(EndRecord {
             role: first.role,
@@ -242,6 +244,19 @@ impl End {
             samples: watched.samples,
             idle: None,
         })
+    }
+
+    /// A run in which what came cannot be what was sent has no figures.
+    fn check_counts(&self, parts: &[PartRecord], sent: &SentCounts) -> Result<(), String> {
+        let is_received = |part: &Part| part.role == Role::Receiver && part.conditions.workload == Workload::UdpStream;
+        for ((part, record), sent) in self.prepare.parts.iter().zip(parts).zip(sent) {
+            for (index, (flow, sent)) in record.flows.iter().zip(sent).enumerate().filter(|_| is_received(part)) {
+                if let Some(reason) = implausible(*sent, &flow.counts, flow.sequence.as_ref()) {
+                    return Err(named(index, record.flows.len(), reason));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Waits until the kernel has let go of the datagrams that this end sent: a queue that paces or delays still holds some,

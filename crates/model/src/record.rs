@@ -4,6 +4,7 @@
 
 mod counts;
 mod flow;
+mod plausible;
 mod sample;
 mod times;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::counts::{Arrivals, Counts, PhaseCounts, Sequence};
 pub use self::flow::{FlowRecord, PartRecord, SocketSizes};
+pub use self::plausible::{LATE_PCT, implausible};
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
 pub use crate::tcp_info::TcpInfo;

@@ -1,8 +1,8 @@
 //! Why a run with a result has no place in its cell.
 
-use metrics::{RunView, parts};
-use model::conditions::Conditions;
-use model::record::{EndRecord, Sample, ThreadKind};
+use metrics::{PartRun, RunView, parts};
+use model::conditions::{Conditions, Workload};
+use model::record::{EndRecord, FlowRecord, Sample, ThreadKind, implausible};
 
 use crate::contradiction::contradictions;
 use crate::in_force::of_offloads;
@@ -12,6 +12,7 @@ pub(crate) fn reason(run: &RunView) -> Option<String> {
     let mut reasons = offloads(run.sender);
     reasons.extend(offloads(run.receiver));
     reasons.extend(parts(run).iter().filter_map(|part| segment_size(&part.sender, &part.conditions)));
+    reasons.extend(parts(run).iter().flat_map(counts));
     reasons.extend(nothing(run.sender, run.receiver));
     reasons.extend(contradictions(run));
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -49,6 +50,19 @@ fn had_no_cpu(end: &EndRecord) -> bool {
 
 fn offloads(end: &EndRecord) -> Vec<String> {
     of_offloads(&end.offloads).map(|sentence| format!("{} {sentence}", end.role.name())).collect()
+}
+
+/// What came and cannot be what was sent. An agent gives such a run up; this is of the logs of others.
+fn counts(part: &PartRun) -> Option<String> {
+    let all = |end: &EndRecord| FlowRecord { counts: end.counts, sequence: end.sequence, ..FlowRecord::default() };
+    let of_flow = |(sender, receiver): (&FlowRecord, &FlowRecord)| {
+        let sent = [sender.counts.measured.messages, sender.counts.total().messages];
+        implausible(sent, &receiver.counts, receiver.sequence.as_ref())
+    };
+    let mut flows = part.sender.flows.iter().zip(&part.receiver.flows);
+    (part.conditions.workload == Workload::UdpStream)
+        .then(|| of_flow((&all(&part.sender), &all(&part.receiver))).or_else(|| flows.find_map(of_flow)))
+        .flatten()
 }
 
 fn segment_size(sender: &EndRecord, conditions: &Conditions) -> Option<String> {

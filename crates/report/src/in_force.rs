@@ -41,6 +41,15 @@ pub(crate) fn cached_metrics(run: &RunView) -> Vec<String> {
     [run.sender, run.receiver].into_iter().filter_map(of_end).collect()
 }
 
+/// A sentence for each part to which datagrams came that are not of the run.
+pub(crate) fn foreign_datagrams(run: &RunView) -> Vec<String> {
+    of_parts(run, |part| {
+        let came = part.receiver.sequence.is_some_and(|sequence| sequence.foreign > 0);
+        let sentence = "datagrams that are not of the run came from the sender's address and port; they were ignored";
+        came.then(|| format!("receiver: {sentence}")).into_iter().collect()
+    })
+}
+
 /// What is to be said of each part, those beside the first with their names.
 fn of_parts(run: &RunView, of: impl Fn(&PartRun) -> Vec<String>) -> Vec<String> {
     let named = |(index, part): (usize, &PartRun)| {

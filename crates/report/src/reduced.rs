@@ -8,7 +8,7 @@ use model::study::Label;
 
 use crate::course::Course;
 use crate::exclude;
-use crate::in_force::{cached_metrics, not_in_force, unread_segments};
+use crate::in_force::{cached_metrics, foreign_datagrams, not_in_force, unread_segments};
 use crate::rows;
 
 /// A run of our own that has a result.
@@ -50,7 +50,7 @@ impl Reduced {
             disturbances,
             line_trouble: metrics::line_trouble(view).map(|trouble| trouble.kind()),
             cell_notes: marks.map(cell_note).collect(),
-            notes: [not_in_force(view), unread_segments(view), cached_metrics(view)].concat(),
+            notes: [not_in_force(view), unread_segments(view), foreign_datagrams(view), cached_metrics(view)].concat(),
             course: each_second.then(|| Box::new(Course::of(levels, run, view))),
         }
     }

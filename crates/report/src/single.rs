@@ -8,7 +8,7 @@ use model::modes;
 use model::record::{EndRecord, FlowRecord, Role};
 use serde_json::{Map, Value, json};
 
-use crate::in_force::{cached_metrics, not_in_force, of_end};
+use crate::in_force::{cached_metrics, foreign_datagrams, not_in_force, of_end};
 use crate::number;
 
 /// The metrics that the text shows, where the run has them.
@@ -167,7 +167,7 @@ pub fn single_text(run: &RunView) -> String {
     for setting in not_in_force(run) {
         let _ = writeln!(text, "not in force: {setting}");
     }
-    for caveat in cached_metrics(run) {
+    for caveat in cached_metrics(run).into_iter().chain(foreign_datagrams(run)) {
         let _ = writeln!(text, "note: {caveat}");
     }
     text

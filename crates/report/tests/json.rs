@@ -4,6 +4,7 @@ mod common;
 
 use common::{Made, STUDY, ended, is, json, log, plain, summary};
 use model::event::{Event, FailureKind};
+use model::record::{Arrivals, Sequence};
 use report::ReportError;
 use serde_json::json;
 
@@ -87,6 +88,35 @@ fn runs_whose_conditions_were_not_in_force_are_left_out() {
     let runs: Vec<_> = document["cells"].as_array().unwrap().iter().map(|cell| cell["runs"].as_u64()).collect();
     assert_eq!(runs, [Some(3), Some(1), Some(2), Some(3)]);
     assert_eq!(document["incomplete_runs"], json!([]));
+}
+
+#[test]
+fn runs_whose_counts_cannot_be_of_the_run_alone_are_left_out() {
+    let events = log(STUDY, 3, |cell, run| {
+        let Made::Ended(sender, mut receiver) = ended(cell, &plain(cell, run)) else { unreachable!() };
+        let measured_sent = sender.counts.measured.messages;
+        match (run.block, cell.name().as_str()) {
+            (0, "8192 · UDP") => receiver.counts.measured.messages = measured_sent + 1,
+            (1, "8192 · UDP") => {
+                let late = measured_sent / 50;
+                let measured = Some(Arrivals { late, ..Arrivals::default() });
+                receiver.sequence = Some(Sequence { measured_sent, late, measured, ..Sequence::default() });
+            }
+            (2, "8192 · UDP") => {
+                let measured = Some(Arrivals { reordered: measured_sent / 2, ..Arrivals::default() });
+                receiver.sequence = Some(Sequence { measured_sent, measured, foreign: 3, ..Sequence::default() });
+            }
+            _ => {}
+        }
+        Made::Ended(sender, receiver)
+    });
+    let document = json(&events);
+    let mut reasons: Vec<(u64, &str)> = document["excluded"].as_array().unwrap().iter().map(reason).collect();
+    reasons.sort_unstable();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[0].1.starts_with("the receiver counted ") && reasons[1].1.starts_with("2.0 % of the datagrams"));
+    let is_said = |note: &serde_json::Value| note.to_string().contains("datagrams that are not of the run came");
+    assert!(document["notes"].as_array().unwrap().iter().any(is_said), "{}", document["notes"]);
 }
 
 fn reason(entry: &serde_json::Value) -> (u64, &str) {

@@ -9,7 +9,7 @@ use sys::clock::realtime_ns;
 
 use crate::control::Phase;
 use crate::latency::Recorder;
-use crate::sequence::{HEADER_BYTES, parse};
+use crate::sequence::{HEADER_BYTES, Tag};
 
 const STAMP: std::ops::Range<usize> = HEADER_BYTES..STAMPED_BYTES as usize;
 
@@ -23,6 +23,7 @@ pub fn stamp(message: &mut [u8]) {
 
 /// What the datagrams of one flow told so far.
 pub struct Delays {
+    tag: Tag,
     differences: Recorder,
     /// Interarrival jitter, in ns.
     jitter_ns: f64,
@@ -31,16 +32,16 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// None yet; nothing where there is no memory for them.
-    pub fn new() -> Option<Delays> {
-        Some(Delays { differences: Recorder::new()?, jitter_ns: 0.0, last: None })
+    /// None yet, of the datagrams with this tag; nothing where there is no memory for them.
+    pub fn new(tag: Tag) -> Option<Delays> {
+        Some(Delays { tag, differences: Recorder::new()?, jitter_ns: 0.0, last: None })
     }
 
     /// Takes note of a datagram that came at `at_ns`, by the receiver's clock. Only those of the window count, and a
     /// last, shorter message has no time.
     #[inline]
     pub fn note(&mut self, datagram: &[u8], at_ns: u64) {
-        let Some((Phase::Measured, number)) = parse(datagram) else { return };
+        let Some((Phase::Measured, number)) = self.tag.parse(datagram) else { return };
         let Some(Ok(sent)) = datagram.get(STAMP).map(<[u8; 8]>::try_from) else { return };
         let delay_ns = i128::from(at_ns) - i128::from(u64::from_be_bytes(sent));
         if let Some((last_number, last_delay_ns)) = self.last {
@@ -63,25 +64,27 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sequence::header;
+    fn tag() -> Tag {
+        Tag::of(&[3; 16])
+    }
 
     fn message(phase: Phase, number: u64, sent_ns: u64) -> [u8; 24] {
         let mut message = [0; 24];
-        message[..HEADER_BYTES].copy_from_slice(&header(phase, number));
+        message[..HEADER_BYTES].copy_from_slice(&tag().header(phase, number));
         message[STAMP].copy_from_slice(&sent_ns.to_be_bytes());
         message
     }
 
     #[test]
     fn differences_are_between_datagrams_that_follow_each_other() {
-        let mut delays = Delays::new().expect("memory");
+        let mut delays = Delays::new(tag()).expect("memory");
         // The receiver's clock is far ahead; delays beyond that: 10, 14, 12, 20 (number 4 after a gap).
         let clock_ns = 1_000_000;
         delays.note(&message(Phase::Warmup, 0, 0), clock_ns + 99);
         for (number, delay_ns) in [(1, 10), (2, 14), (3, 12), (5, 20)] {
             delays.note(&message(Phase::Measured, number, 100 * number), clock_ns + 100 * number + delay_ns);
         }
-        delays.note(&header(Phase::Measured, 6), clock_ns);
+        delays.note(&tag().header(Phase::Measured, 6), clock_ns);
         let found = delays.variation();
         assert_eq!((found.differences.count(), found.differences.sum_ns, found.differences.max_ns), (2, 6, 4));
         let jitter = [4.0, 2.0, 8.0].into_iter().fold(0.0, |jitter: f64, d: f64| jitter + (d - jitter) / 16.0);

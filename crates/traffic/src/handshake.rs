@@ -4,6 +4,9 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
 /// Length of a token.
 pub const TOKEN_BYTES: usize = 16;
 
@@ -16,6 +19,11 @@ const HELLO_BYTES: usize = 8 + TOKEN_BYTES;
 /// First byte of a header that carries a token instead of a message.
 pub const HELLO_MARK: u8 = 0xBF;
 
+/// True for the begin of a datagram that carries a token.
+pub fn is_greeting(datagram: &[u8]) -> bool {
+    datagram.starts_with(&hello(&Token::default())[..HELLO_BYTES - TOKEN_BYTES])
+}
+
 fn hello(token: &Token) -> [u8; HELLO_BYTES] {
     let mut datagram = [0; HELLO_BYTES];
     datagram[0] = HELLO_MARK;
@@ -23,7 +31,8 @@ fn hello(token: &Token) -> [u8; HELLO_BYTES] {
     datagram
 }
 
-/// Waits for the sender's token, connects the socket to where it came from, and answers with it.
+/// Waits for the sender's token, connects the socket to where it came from, drops what came until then, and answers with
+/// the token: the sender sends nothing but its token before that answer.
 pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<SocketAddr> {
     let deadline = Instant::now() + patience;
     let wanted = hello(token);
@@ -33,12 +42,25 @@ pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::
         match socket.recv_from(&mut datagram) {
             Ok((length, peer)) if datagram[..length] == wanted => {
                 socket.connect(peer)?;
+                drop_queued(socket, deadline)?;
                 socket.send(&wanted)?;
                 return Ok(peer);
             }
             Ok(_) => {}
             Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Takes out of the socket what is queued, from whomever it came: connecting drops none of it.
+fn drop_queued(socket: &UdpSocket, deadline: Instant) -> io::Result<()> {
+    loop {
+        time_left(deadline)?;
+        match recv(socket, &mut [0; 1][..], RecvFlags::DONTWAIT) {
+            Ok(_) | Err(Errno::INTR | Errno::CONNREFUSED) => {}
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -8,7 +8,8 @@ use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::flow::Sent;
-use crate::sequence::{Arrival, HEADER_BYTES, Tracker, parse};
+use crate::handshake::is_greeting;
+use crate::sequence::{Arrival, HEADER_BYTES, Tag, Tracker};
 
 /// A receiver looks this often whether the flow is over while nothing comes.
 pub const QUIET: Duration = Duration::from_millis(100);
@@ -18,22 +19,27 @@ pub struct Intake {
     /// Bytes of a whole message.
     size: usize,
     delay: Duration,
+    tag: Tag,
     tracker: Tracker,
     /// Different datagrams of the warm-up and of the measured window.
     unique: [u64; 2],
     /// What did not come in order and in time, of both.
     arrivals: [Arrivals; 2],
+    /// Datagrams of others.
+    foreign: u64,
 }
 
 impl Intake {
-    /// Of a run that begins.
-    pub fn of(conditions: &Conditions) -> Intake {
+    /// Of a run that begins; its datagrams are told from those of others by the tag.
+    pub fn of(conditions: &Conditions, tag: Tag) -> Intake {
         Intake {
             size: conditions.message_size_bytes as usize,
             delay: Duration::from_micros(conditions.receiver_delay_us.into()),
+            tag,
             tracker: Tracker::default(),
             unique: [0; 2],
             arrivals: [Arrivals::default(); 2],
+            foreign: 0,
         }
     }
 
@@ -73,12 +79,15 @@ impl Intake {
     #[inline]
     fn note(&mut self, control: &Control, datagram: &[u8]) -> Option<Phase> {
         if !self.is_numbered() {
-            // A greeting that came twice is longer.
-            let phase = (datagram.len() <= self.size).then(|| control.phase())?;
+            let is_of_run = datagram.len() <= self.size && datagram == self.tag.short(datagram.len());
+            let phase = is_of_run.then(|| control.phase())?;
             self.unique[0] += 1;
             return Some(phase);
         }
-        let (phase, number) = parse(datagram)?;
+        let Some((phase, number)) = self.tag.parse(datagram) else {
+            self.note_foreign(datagram);
+            return None;
+        };
         let place = usize::from(phase == Phase::Measured);
         let arrivals = &mut self.arrivals[place];
         match self.tracker.note(number) {
@@ -98,6 +107,13 @@ impl Intake {
         }
         self.unique[place] += 1;
         Some(phase)
+    }
+
+    /// Counts what is not of the run. A greeting is: the sender repeats it until it is answered. A last message without
+    /// room for a header may be.
+    #[cold]
+    fn note_foreign(&mut self, datagram: &[u8]) {
+        self.foreign += u64::from(datagram.len() >= HEADER_BYTES && !is_greeting(datagram));
     }
 
     /// Different datagrams that came.
@@ -158,6 +174,7 @@ impl Intake {
             duplicated: all.duplicated,
             late: all.late,
             measured: Some(self.arrivals[1]),
+            foreign: self.foreign,
         })
     }
 }
@@ -165,34 +182,38 @@ impl Intake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sequence::header;
+    use crate::handshake::TOKEN_BYTES;
+
+    fn tag() -> Tag {
+        Tag::of(&[3; TOKEN_BYTES])
+    }
 
     fn message(phase: Phase, number: u64) -> [u8; 64] {
         let mut message = [0; 64];
-        message[..HEADER_BYTES].copy_from_slice(&header(phase, number));
+        message[..HEADER_BYTES].copy_from_slice(&tag().header(phase, number));
         message
     }
 
     #[test]
     fn what_does_not_come_in_order_and_in_time_is_counted_by_its_phase() {
         let conditions = Conditions { message_size_bytes: 64, ..Conditions::default() };
-        let (mut intake, control) = (Intake::of(&conditions), Control::default());
+        let (mut intake, control) = (Intake::of(&conditions, tag()), Control::default());
         let mut take = |phase, number| intake.take(&control, &message(phase, number));
         // In the warm-up 1 comes after 2, in the window 4 is lost, 6 comes twice, and 7 after 8.
         [0, 2, 1].into_iter().for_each(|number| take(Phase::Warmup, number));
         control.enter(Phase::Measured);
         [3, 5, 6, 6, 8, 7].into_iter().for_each(|number| take(Phase::Measured, number));
-        take(Phase::Measured, 70_000);
-        // More than 65 536 numbers late, whether it came before or not.
+        take(Phase::Measured, 270_000);
+        // More than 262 144 numbers late, whether it came before or not.
         take(Phase::Measured, 4);
         control.enter(Phase::Cooldown);
-        take(Phase::Measured, 70_001);
-        take(Phase::Cooldown, 70_002);
-        let sequence = intake.sequence(Sent { measured: 69_999, total: 70_003 }).expect("numbered");
+        take(Phase::Measured, 270_001);
+        take(Phase::Cooldown, 270_002);
+        let sequence = intake.sequence(Sent { measured: 269_999, total: 270_003 }).expect("numbered");
         let measured = Arrivals { reordered: 1, duplicated: 1, late: 1, after_window: 1 };
         assert_eq!(sequence.measured, Some(measured));
         assert_eq!((sequence.reordered, sequence.duplicated, sequence.late), (2, 1, 1));
-        assert_eq!((sequence.measured_lost, sequence.total_lost), (69_999 - 7, 70_003 - 11));
+        assert_eq!((sequence.measured_lost, sequence.total_lost), (269_999 - 7, 270_003 - 11));
         assert_eq!((control.counts().measured.messages, control.counts().outside.messages), (7, 4));
     }
 }

@@ -19,7 +19,7 @@ use crate::lengths::Lengths;
 use crate::loops::receive_flags;
 use crate::low_water::LowWater;
 use crate::ring::Ring;
-use crate::sequence::{HEADER_BYTES, header};
+use crate::sequence::{HEADER_BYTES, Tag};
 use crate::transactions::{Asker, Exchange, transaction_bytes};
 use crate::udp_stream::Extras;
 use crate::{tcp_rr, tcp_stream, udp_rr, udp_stream};
@@ -30,7 +30,7 @@ const MESSAGES: u64 = 10_000;
 /// Larger messages cost the loop no more: it does not touch what it sends.
 const SIZE_MAX: u32 = 4096;
 
-/// One length needs no order.
+/// One length needs no order, and no stranger is there.
 const NO_TOKEN: Token = [0; TOKEN_BYTES];
 
 /// Moves one batch of messages.
@@ -87,7 +87,7 @@ fn batch(conditions: &Conditions, role: Role) -> Option<Batch> {
         (Workload::UdpStream, Role::Receiver) => Some(udp_receiver(conditions)),
         (Workload::TcpRr, Role::Sender) => Some(tcp_asker(conditions)),
         (Workload::TcpRr, Role::Receiver) => Some(tcp_answerer(conditions)),
-        (Workload::UdpRr, role) => Some(udp_rr::without_kernel(conditions, role, MESSAGES)),
+        (Workload::UdpRr, role) => Some(udp_rr::without_kernel(conditions, NO_TOKEN, role, MESSAGES)),
         (Workload::TcpCrr | Workload::TcpConnect, _) => None,
     }
 }
@@ -124,7 +124,8 @@ fn tcp_receiver(conditions: &Conditions) -> Batch {
 fn udp_sender(conditions: &Conditions) -> Batch {
     let mut ring = Ring::of_sender(conditions.message_size_bytes, conditions.buffers);
     let lengths = Lengths::of(conditions, &NO_TOKEN);
-    let mut extras = Extras { stamps: conditions.delay_variation, times: tcp_stream::recorder(conditions) };
+    let mut extras =
+        Extras { tag: Tag::of(&NO_TOKEN), stamps: conditions.delay_variation, times: tcp_stream::recorder(conditions) };
     let nothing = Nothing::echo(usize::MAX);
     Box::new(move |control| {
         let _ = udp_stream::send_all(&nothing, control, &mut ring, &lengths, &mut None, &mut extras);
@@ -134,8 +135,11 @@ fn udp_sender(conditions: &Conditions) -> Batch {
 fn udp_receiver(conditions: &Conditions) -> Batch {
     let size = conditions.message_size_bytes as usize;
     let mut ring = Ring::of_receiver(conditions.receive_bytes(), conditions.buffers);
-    let mut intake = Intake::of(&Conditions { receiver_delay_us: 0, ..conditions.clone() });
-    let nothing = Nothing::give(size, MESSAGES, header(Phase::Measured, 0), next_number);
+    let tag = Tag::of(&NO_TOKEN);
+    let mut intake = Intake::of(&Conditions { receiver_delay_us: 0, ..conditions.clone() }, tag);
+    let (first, next): (Front, fn(Front) -> Front) =
+        if size < HEADER_BYTES { ([0; HEADER_BYTES], same) } else { (tag.header(Phase::Measured, 0), next_number) };
+    let nothing = Nothing::give(size, MESSAGES, first, next);
     let flags = receive_flags(conditions);
     Box::new(move |control| {
         let _ = udp_stream::receive_all(&nothing, control, &mut ring, flags, &mut intake);

@@ -75,7 +75,7 @@ pub fn connect(
     let stream = meet(conditions, peer, token, patience)?;
     let mut in_force = in_force(&stream, conditions, true);
     in_force.extend(pacing::by_kernel(&stream, conditions)?);
-    modes::ready(Role::Sender, conditions, stream, in_force, |stream| {
+    modes::ready(Role::Sender, conditions, &token, stream, in_force, |stream| {
         if conditions.shares_threads() {
             return Box::new(shared::TcpSender::new(stream, conditions));
         }
@@ -179,7 +179,7 @@ impl Pending for Waiting {
                 .map_err(TrafficError::system(format!("SO_RCVLOWAT of {bytes} bytes")))?;
         }
         let in_force = in_force(&stream, &conditions, false);
-        modes::ready(Role::Receiver, &conditions, stream, in_force, |stream| {
+        modes::ready(Role::Receiver, &conditions, &token, stream, in_force, |stream| {
             if conditions.shares_threads() {
                 return Box::new(shared::TcpReceiver::new(stream, &conditions));
             }

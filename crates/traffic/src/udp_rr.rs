@@ -4,7 +4,8 @@
 //! repeats the number of its request, so that an answer that comes late is not taken for that of a later
 //! request: a number of 56 bits where request and response both have room for it (8 bytes). In smaller
 //! ones the first byte carries a number from 0 to 63 beside the phase: an answer is mistaken only when it
-//! comes exactly 64, 128, … requests late.
+//! comes exactly 64, 128, … requests late. Bytes of the run's token stand in the header beside the number, and
+//! behind the first byte of smaller ones as far as both have room.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -22,7 +23,7 @@ use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::loops::receive_flags;
 use crate::options;
-use crate::sequence::{HEADER_BYTES, header, parse};
+use crate::sequence::{HEADER_BYTES, Tag};
 use crate::transactions::{Answer, Asker, mark, phase_of, transaction_bytes};
 use crate::udp_stream;
 
@@ -34,39 +35,43 @@ const SPINS: u32 = 256;
 const SHORT_NUMBERS: u64 = 64;
 
 /// How requests and responses are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Numbering {
-    Long,
-    Short,
+    Long(Tag),
+    /// With so many bytes of the token behind the first byte.
+    Short(Tag, usize),
 }
 
 impl Numbering {
-    fn of(conditions: &Conditions) -> Numbering {
-        let room = conditions.request_size_bytes.min(conditions.response_size_bytes) as usize;
-        if room >= HEADER_BYTES { Numbering::Long } else { Numbering::Short }
+    fn of(conditions: &Conditions, token: &Token) -> Numbering {
+        let (room, tag) = (conditions.request_size_bytes.min(conditions.response_size_bytes) as usize, Tag::of(token));
+        if room >= HEADER_BYTES { Numbering::Long(tag) } else { Numbering::Short(tag, room.saturating_sub(1)) }
     }
 
     fn bytes(self) -> usize {
         match self {
-            Numbering::Long => HEADER_BYTES,
-            Numbering::Short => 1,
+            Numbering::Long(_) => HEADER_BYTES,
+            Numbering::Short(_, more) => 1 + more,
         }
     }
 
     fn write(self, request: &mut [u8], phase: Phase, number: u64) {
         match self {
-            Numbering::Long => request[..HEADER_BYTES].copy_from_slice(&header(phase, number)),
-            Numbering::Short => request[0] = mark(phase) | ((number % SHORT_NUMBERS) as u8) << 1,
+            Numbering::Long(tag) => request[..HEADER_BYTES].copy_from_slice(&tag.header(phase, number)),
+            Numbering::Short(tag, more) => {
+                request[0] = mark(phase) | ((number % SHORT_NUMBERS) as u8) << 1;
+                request[1..=more].copy_from_slice(tag.short(more));
+            }
         }
     }
 
     /// The phase and the number of a request; nothing for what is none.
     fn read(self, request: &[u8]) -> Option<(Phase, u64)> {
         match self {
-            Numbering::Long => parse(request),
-            Numbering::Short => {
+            Numbering::Long(tag) => tag.parse(request),
+            Numbering::Short(tag, more) => {
                 let first = *request.first().filter(|first| **first < 0x80)?;
-                Some((phase_of(first), u64::from(first >> 1)))
+                (request.get(1..=more)? == tag.short(more)).then(|| (phase_of(first), u64::from(first >> 1)))
             }
         }
     }
@@ -74,8 +79,8 @@ impl Numbering {
     /// False for a request that came before, as far as its number tells.
     fn is_new(self, number: u64, last: Option<u64>) -> bool {
         match self {
-            Numbering::Long => last.is_none_or(|last| number > last),
-            Numbering::Short => last != Some(number),
+            Numbering::Long(_) => last.is_none_or(|last| number > last),
+            Numbering::Short(..) => last != Some(number),
         }
     }
 }
@@ -112,7 +117,7 @@ pub fn connect(
         request: vec![0x5A; conditions.request_size_bytes as usize],
         // Room for one byte more shows a datagram that is too long.
         response: vec![0; response_bytes + 1],
-        numbering: Numbering::of(conditions),
+        numbering: Numbering::of(conditions, &token),
         number: 0,
         flags: receive_flags(conditions),
         timeout,
@@ -134,7 +139,7 @@ impl Pending for Waiting {
             socket,
             request: vec![0; conditions.request_size_bytes as usize + 1],
             response: vec![0x5A; conditions.response_size_bytes as usize],
-            numbering: Numbering::of(&conditions),
+            numbering: Numbering::of(&conditions, &token),
             last: None,
             flags: receive_flags(&conditions),
             delay: Duration::from_micros(conditions.receiver_delay_us.into()),
@@ -307,9 +312,9 @@ impl<S: Calls> Server<S> {
 }
 
 /// One end with nothing in the kernel's place, for `messages` transactions.
-pub fn without_kernel(conditions: &Conditions, role: Role, messages: u64) -> Box<dyn FnOnce(&Control)> {
+pub fn without_kernel(conditions: &Conditions, token: Token, role: Role, messages: u64) -> Box<dyn FnOnce(&Control)> {
     let (request, response) = (conditions.request_size_bytes as usize, conditions.response_size_bytes as usize);
-    let (numbering, flags) = (Numbering::of(conditions), receive_flags(conditions));
+    let (numbering, flags) = (Numbering::of(conditions, &token), receive_flags(conditions));
     if role == Role::Sender {
         let mut client = Client {
             socket: Nothing::echo(response),
@@ -330,8 +335,11 @@ pub fn without_kernel(conditions: &Conditions, role: Role, messages: u64) -> Box
     let mut first = [0; HEADER_BYTES];
     numbering.write(&mut first, Phase::Measured, 0);
     let next = match numbering {
-        Numbering::Long => |front: [u8; HEADER_BYTES]| (u64::from_be_bytes(front) + 1).to_be_bytes(),
-        Numbering::Short => |front: [u8; HEADER_BYTES]| front.map(|byte| (byte + 2) & 0x7F),
+        Numbering::Long(_) => |front: [u8; HEADER_BYTES]| (u64::from_be_bytes(front) + 1).to_be_bytes(),
+        Numbering::Short(..) => |mut front: [u8; HEADER_BYTES]| {
+            front[0] = (front[0] + 2) & 0x7F;
+            front
+        },
     };
     let mut server = Server {
         socket: Nothing::give(request, messages, first, next),
@@ -356,7 +364,9 @@ mod tests {
     #[test]
     fn a_request_tells_its_phase_and_number() {
         let mut request = [0; 8];
-        for (numbering, wanted) in [(Numbering::Long, 1_000_000), (Numbering::Short, 1_000_000 % 64)] {
+        let tag = Tag::of(&[7; 16]);
+        let short = [Numbering::Short(tag, 0), Numbering::Short(tag, 6)].map(|short| (short, 1_000_000 % 64));
+        for (numbering, wanted) in short.into_iter().chain([(Numbering::Long(tag), 1_000_000)]) {
             numbering.write(&mut request, Phase::Measured, 1_000_000);
             assert_eq!(numbering.read(&request), Some((Phase::Measured, wanted)));
             numbering.write(&mut request, Phase::Warmup, 1_000_000);
@@ -366,8 +376,21 @@ mod tests {
     }
 
     #[test]
+    fn a_request_of_another_run_is_none() {
+        let (tag, other) = (Tag::of(&[7; 16]), Tag::of(&[8; 16]));
+        let pairs =
+            [(Numbering::Long(tag), Numbering::Long(other)), (Numbering::Short(tag, 1), Numbering::Short(other, 1))];
+        for (numbering, foreign) in pairs {
+            let mut request = [0; 8];
+            foreign.write(&mut request, Phase::Measured, 5);
+            assert_eq!(numbering.read(&request), None, "{numbering:?}");
+        }
+    }
+
+    #[test]
     fn a_repeated_request_is_told_from_a_new_one() {
-        assert!(Numbering::Long.is_new(5, Some(4)) && !Numbering::Long.is_new(3, Some(4)));
-        assert!(Numbering::Short.is_new(0, Some(63)) && !Numbering::Short.is_new(4, Some(4)));
+        let (long, short) = (Numbering::Long(Tag::of(&[7; 16])), Numbering::Short(Tag::of(&[7; 16]), 0));
+        assert!(long.is_new(5, Some(4)) && !long.is_new(3, Some(4)));
+        assert!(short.is_new(0, Some(63)) && !short.is_new(4, Some(4)));
     }
 }

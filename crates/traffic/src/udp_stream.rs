@@ -27,7 +27,7 @@ use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
 use crate::ring::Ring;
-use crate::sequence::{HEADER_BYTES, header};
+use crate::sequence::Tag;
 use crate::shared;
 use crate::tcp_stream::recorder;
 
@@ -73,16 +73,17 @@ pub fn connect(
     let mut in_force = options::in_force(&socket, conditions, false);
     in_force.extend(pacing::by_kernel(&socket, conditions)?);
     in_force.extend(conditions.delay_variation.then(|| stamped("true")));
-    modes::ready(Role::Sender, conditions, socket, in_force, |socket| {
+    let tag = Tag::of(&token);
+    modes::ready(Role::Sender, conditions, &token, socket, in_force, |socket| {
         if conditions.shares_threads() {
-            return Box::new(shared::UdpSender::new(socket, conditions));
+            return Box::new(shared::UdpSender::new(socket, conditions, tag));
         }
         Box::new(Sender {
             socket,
             ring: Ring::of_sender(conditions.message_size_bytes, conditions.buffers),
             lengths: Lengths::of(conditions, &token),
             pacer: Pacer::of(conditions),
-            extras: Extras { stamps: conditions.delay_variation, times: recorder(conditions) },
+            extras: Extras { tag, stamps: conditions.delay_variation, times: recorder(conditions) },
         })
     })
 }
@@ -117,16 +118,17 @@ impl Pending for Waiting {
         if conditions.delay_variation {
             in_force.push(ask_for_timestamps(&socket)?);
         }
-        modes::ready(Role::Receiver, &conditions, socket, in_force, |socket| {
+        let tag = Tag::of(&token);
+        modes::ready(Role::Receiver, &conditions, &token, socket, in_force, |socket| {
             if conditions.shares_threads() {
-                return Box::new(shared::UdpReceiver::new(socket, &conditions));
+                return Box::new(shared::UdpReceiver::new(socket, &conditions, tag));
             }
             Box::new(Receiver {
-                delays: if conditions.delay_variation { Delays::new() } else { None },
+                delays: if conditions.delay_variation { Delays::new(tag) } else { None },
                 socket,
                 ring: Ring::of_receiver(conditions.receive_bytes(), conditions.buffers),
                 flags: receive_flags(&conditions),
-                intake: Intake::of(&conditions),
+                intake: Intake::of(&conditions, tag),
             })
         })
     }
@@ -165,11 +167,13 @@ struct Sender {
     extras: Extras,
 }
 
-/// What a sender does beside sending, where the run asks for it.
+/// What a sender does beside sending.
 pub struct Extras {
-    /// Writes the time into each message.
+    /// What each message begins with.
+    pub tag: Tag,
+    /// Writes the time into each message, where the run asks for it.
     pub stamps: bool,
-    /// Records how long each send call takes.
+    /// Records how long each send call takes, where the run asks for it.
     pub times: Option<Recorder>,
 }
 
@@ -192,9 +196,7 @@ pub fn send_all(
             pacer.wait(control);
         }
         let message = ring.next(length);
-        if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
-            *front = header(phase, number);
-        }
+        extras.tag.write(message, phase, number);
         if extras.stamps {
             delay::stamp(message);
         }

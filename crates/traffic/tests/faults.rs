@@ -1,4 +1,5 @@
-//! Datagrams that are lost, doubled and put out of order on the way, as planted: each is counted exactly.
+//! Datagrams that are lost, doubled, put out of order and joined by those of another run on the way, as planted: each is
+//! counted exactly.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -25,17 +26,26 @@ struct Planted {
     dropped_measured: u64,
     doubled: u64,
     swapped: u64,
+    foreign: u64,
+}
+
+/// A message far ahead, with other bytes of a token.
+fn of_another_run(mut message: Vec<u8>) -> Vec<u8> {
+    message[2] ^= 0xff;
+    message[3] ^= 0x80;
+    message
 }
 
 /// The number and the mark of the window of a message; nothing for a greeting.
 fn numbered(datagram: &[u8]) -> Option<(u64, bool)> {
     let header: [u8; 8] = datagram.get(..8)?.try_into().ok()?;
-    let number = u64::from_be_bytes(header) & 0x00ff_ffff_ffff_ffff;
+    let number = u64::from_be_bytes(header) & 0xff_ffff_ffff;
     (header[0] & 0xfe == 0xb0).then_some((number, header[0] & 1 == 1))
 }
 
 /// Carries datagrams between the ends. Each 50th from 7 is lost, each 100th from 13 comes twice, each 100th
-/// from 40 comes after the one that follows it, and number 500 once more after number 600.
+/// from 40 comes after the one that follows it, and number 500 once more after number 600. Behind each 100th from 70 comes
+/// one of another run.
 fn relay(receiver: SocketAddr, control: Arc<Control>, over: Arc<AtomicBool>) -> (SocketAddr, Arc<Mutex<Planted>>) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds");
     socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
@@ -76,6 +86,11 @@ fn relay(receiver: SocketAddr, control: Arc<Control>, over: Arc<AtomicBool>) -> 
                 40 => {
                     planted.swapped += 1;
                     held.insert(number + 1, datagram.to_vec());
+                }
+                70 => {
+                    planted.foreign += 1;
+                    pass(datagram);
+                    pass(&of_another_run(datagram.to_vec()));
                 }
                 _ => pass(datagram),
             }
@@ -126,6 +141,7 @@ fn counted_exactly(receive_mode: Mode) {
     assert_eq!((sent.total().messages, sent.total().bytes), (MESSAGES, MESSAGES * SIZE));
     assert_eq!((sequence.total_lost, sequence.measured_lost), (planted.dropped, planted.dropped_measured));
     assert_eq!((sequence.duplicated, sequence.reordered), (planted.doubled, planted.swapped));
+    assert_eq!((sequence.foreign, planted.foreign), (10, 10));
     let received = controls[1].counts();
     let whole = MESSAGES - planted.dropped;
     assert_eq!((received.total().messages, received.total().bytes), (whole, whole * SIZE));

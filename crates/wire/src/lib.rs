@@ -13,4 +13,4 @@ pub use lease::Lease;
 pub use message::{Addresses, FromAgent, Part, Prepare, Route, SentCounts, Start, ToAgent, Token};
 
 /// Version of the protocol; raised with every change that the other side must know of.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;

@@ -114,6 +114,9 @@ pub struct Sequence {
     /// Those of the measured window alone; absent in logs of versions that did not count them.
     #[serde(default)]
     pub measured: Option<Arrivals>,
+    /// Datagrams that came from the sender's address and port and were not of the run; they are in no other count.
+    #[serde(default)]
+    pub foreign: u64,
 }
 
 /// Datagrams of the measured window that did not come in order and in time.
@@ -154,6 +157,7 @@ impl Sequence {
             duplicated: self.duplicated + other.duplicated,
             late: self.late + other.late,
             measured: self.measured.zip(other.measured).map(|(a, b)| a.plus(&b)),
+            foreign: self.foreign + other.foreign,
         }
     }
 }

@@ -28,9 +28,11 @@ use sys::datagram::Wait;
 
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::handshake::Token;
 use crate::intake::Intake;
 use crate::options::tcp_info;
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 use crate::tcp_stream::end_in_good_order;
 use taking::Taking;
 
@@ -65,11 +67,11 @@ struct Row {
     end: Role,
     /// What it asks of the kernel, for errors.
     asks: &'static str,
-    /// Makes the socket and the memory ready.
+    /// Makes the socket and the memory ready; datagrams begin with the tag.
     prepare: Prepare,
 }
 
-type Prepare = fn(BorrowedFd<'_>, &Conditions) -> io::Result<Box<dyn Fast>>;
+type Prepare = fn(BorrowedFd<'_>, &Conditions, Tag) -> io::Result<Box<dyn Fast>>;
 
 /// Every mode but `plain`. What they are called and which workload has them stands in [`MODES`].
 const FAST: &[Row] = &[
@@ -103,6 +105,7 @@ const FAST: &[Row] = &[
 pub fn ready<S: Into<Wire>>(
     end: Role,
     conditions: &Conditions,
+    token: &Token,
     socket: S,
     mut in_force: Vec<InForce>,
     plain: impl FnOnce(S) -> Box<dyn Flow>,
@@ -111,7 +114,8 @@ pub fn ready<S: Into<Wire>>(
         Role::Sender => conditions.send_mode,
         Role::Receiver => conditions.receive_mode,
     };
-    let flow = if mode == Mode::Plain { plain(socket) } else { fast(end, mode, conditions, socket.into())? };
+    let flow =
+        if mode == Mode::Plain { plain(socket) } else { fast(end, mode, conditions, Tag::of(token), socket.into())? };
     in_force.push(InForce {
         name: setting(end).to_owned(),
         asked: Some(mode.name().to_owned()),
@@ -120,7 +124,7 @@ pub fn ready<S: Into<Wire>>(
     Ok(Ready { in_force, flow })
 }
 
-fn fast(end: Role, mode: Mode, conditions: &Conditions, wire: Wire) -> Result<Box<dyn Flow>, TrafficError> {
+fn fast(end: Role, mode: Mode, conditions: &Conditions, tag: Tag, wire: Wire) -> Result<Box<dyn Flow>, TrafficError> {
     let row = FAST.iter().find(|row| (row.end, row.mode) == (end, mode)).ok_or_else(|| {
         TrafficError::Peer(format!(
             "no {} `{}` in this version; use the same bitcost on both hosts",
@@ -129,7 +133,7 @@ fn fast(end: Role, mode: Mode, conditions: &Conditions, wire: Wire) -> Result<Bo
         ))
     })?;
     let refused = |error| row.refused(conditions, error);
-    let fast = (row.prepare)(wire.as_fd(), conditions).map_err(refused)?;
+    let fast = (row.prepare)(wire.as_fd(), conditions, tag).map_err(refused)?;
     let pacer = if end == Role::Sender { Pacer::of(conditions) } else { None };
     Ok(Box::new(FastFlow { wire, row, conditions: conditions.clone(), pacer, fast }))
 }

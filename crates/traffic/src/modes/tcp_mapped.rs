@@ -14,6 +14,7 @@ use super::taking::Taking;
 use super::{Fast, errno, receive_room};
 use crate::control::Control;
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 /// How long a wait lasts before the next look whether the run is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -34,7 +35,7 @@ struct Tally {
 }
 
 /// Maps the socket.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     let page = rustix::param::page_size();
     let room = receive_room(conditions).next_multiple_of(page);
     Ok(Box::new(Receiver {

@@ -12,6 +12,7 @@ use super::{Fast, hold};
 use crate::control::Control;
 use crate::loops::{Amount, send_messages};
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 struct Sender {
     file: File,
@@ -20,7 +21,7 @@ struct Sender {
 }
 
 /// Makes the file.
-pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     let size = conditions.message_size_bytes as usize;
     let mut file = File::from(memfd_create("bitcost message", MemfdFlags::CLOEXEC)?);
     file.write_all(&vec![0x5A; size])?;

@@ -18,6 +18,7 @@ use super::{Fast, hold, receive_room};
 use crate::control::Control;
 use crate::loops::{Amount, send_messages};
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 /// The two ends of a pipe.
 struct Pipe {
@@ -52,7 +53,7 @@ struct Sender {
 }
 
 /// Fills the pipe with a message.
-pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     let size = conditions.message_size_bytes as usize;
     let pages = Pipe::new(size)?;
     let way = Pipe::new(size)?;
@@ -97,7 +98,7 @@ struct Receiver {
 }
 
 /// Opens the pipe and `/dev/null`.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     let room = receive_room(conditions);
     let flags = match conditions.waiting {
         Waiting::Block => SpliceFlags::empty(),

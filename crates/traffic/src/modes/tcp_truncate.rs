@@ -12,6 +12,7 @@ use super::{Fast, receive_room};
 use crate::control::Control;
 use crate::loops::receive_flags;
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 struct Receiver {
     /// Never written to.
@@ -21,7 +22,7 @@ struct Receiver {
 }
 
 /// Receives without a copy.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     Ok(Box::new(Receiver {
         room: vec![0; receive_room(conditions)],
         flags: receive_flags(conditions) | RecvFlags::TRUNC,

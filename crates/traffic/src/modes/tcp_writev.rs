@@ -11,6 +11,7 @@ use super::Fast;
 use crate::control::Control;
 use crate::loops::{Amount, Handed, send_batches};
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 /// Most messages of one call, and most bytes, so that a call of large messages does not outlast a phase.
 const MESSAGES: usize = 64;
@@ -22,7 +23,7 @@ struct Sender {
 }
 
 /// Sends lists of messages.
-pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     Ok(Box::new(Sender { message, amount: Amount::of(conditions) }))
 }

@@ -20,6 +20,7 @@ use super::{Fast, hold};
 use crate::control::Control;
 use crate::loops::{Amount, send_messages};
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 /// `MSG_ZEROCOPY` (linux/socket.h).
 const ZEROCOPY: SendFlags = SendFlags::from_bits_retain(0x400_0000);
@@ -92,7 +93,7 @@ struct Sender {
 }
 
 /// Asks for `MSG_ZEROCOPY`.
-pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
     socket::set_int(socket, SO_ZEROCOPY, 1)?;
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     Ok(Box::new(Sender { message, amount: Amount::of(conditions), book: RefCell::default() }))

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::intake::Intake;
 use crate::loops::{Amount, Handed, send_batches};
 use crate::pacing::Pacer;
-use crate::sequence::{HEADER_BYTES, header};
+use crate::sequence::Tag;
 
 /// Most datagrams of one call.
 const LIST: usize = 64;
@@ -21,24 +21,23 @@ const LIST: usize = 64;
 struct Sender {
     list: List,
     size: usize,
+    tag: Tag,
     amount: Amount,
 }
 
 /// Sends lists.
-pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
     let size = conditions.message_size_bytes as usize;
-    Ok(Box::new(Sender { list: List::new(LIST, size, 0x5A), size, amount: Amount::of(conditions) }))
+    Ok(Box::new(Sender { list: List::new(LIST, size, 0x5A), size, tag, amount: Amount::of(conditions) }))
 }
 
 impl Fast for Sender {
     fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { list, size, amount } = self;
+        let Sender { list, size, tag, amount } = self;
         let mut number = 0;
         send_batches(control, *size, LIST as u64, *amount, pacer, |phase, count, length| {
             for (index, number) in (0..count as usize).zip(number..) {
-                if let Some(front) = list.datagram_mut(index).first_chunk_mut::<HEADER_BYTES>() {
-                    *front = header(phase, number);
-                }
+                tag.write(list.datagram_mut(index), phase, number);
             }
             let sent = if length == *size {
                 list.send(socket, count as usize).map_err(errno)?
@@ -58,9 +57,9 @@ struct Receiver {
 }
 
 /// Takes lists.
-pub fn receiver(_socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(_socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
     let list = List::new(LIST, conditions.receive_bytes() as usize, 0);
-    Ok(Box::new(Receiver { list, wait: wait(conditions), intake: Intake::of(conditions) }))
+    Ok(Box::new(Receiver { list, wait: wait(conditions), intake: Intake::of(conditions, tag) }))
 }
 
 impl Fast for Receiver {

@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::intake::Intake;
 use crate::loops::{Amount, Handed, send_batches};
 use crate::pacing::Pacer;
-use crate::sequence::{HEADER_BYTES, header};
+use crate::sequence::Tag;
 
 /// Most datagrams of one call: 128 since Linux 6.9, 64 before (`UDP_MAX_SEGMENTS`).
 const SEGMENTS_MAX: usize = 128;
@@ -28,11 +28,12 @@ struct Sender {
     messages: Vec<u8>,
     size: usize,
     most: usize,
+    tag: Tag,
     amount: Amount,
 }
 
 /// Has the kernel cut what one call hands over.
-pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
     let size = conditions.message_size_bytes as usize;
     let is_ipv6 = getsockname(socket)?.address_family() == AddressFamily::INET6;
     let mtu = socket::get_int(socket, if is_ipv6 { IPV6_MTU } else { IP_MTU })?;
@@ -41,19 +42,17 @@ pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box
     }
     socket::set_int(socket, UDP_SEGMENT, size as i32)?;
     let most = (IpVersion::V4.udp_payload_max() as usize / size).clamp(1, SEGMENTS_MAX);
-    Ok(Box::new(Sender { messages: vec![0x5A; most * size], size, most, amount: Amount::of(conditions) }))
+    Ok(Box::new(Sender { messages: vec![0x5A; most * size], size, most, tag, amount: Amount::of(conditions) }))
 }
 
 impl Fast for Sender {
     fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { messages, size, most, amount } = self;
+        let Sender { messages, size, most, tag, amount } = self;
         let mut number = 0;
         send_batches(control, *size, *most as u64, *amount, pacer, |phase, count, length| {
             let mut count = count as usize;
             for (message, number) in messages.chunks_exact_mut(*size).take(count).zip(number..) {
-                if let Some(front) = message.first_chunk_mut::<HEADER_BYTES>() {
-                    *front = header(phase, number);
-                }
+                tag.write(message, phase, number);
             }
             // Only a single message is shorter than the rest.
             let bytes = |count: usize| if count == 1 { length } else { count * *size };
@@ -79,10 +78,10 @@ struct Receiver {
 }
 
 /// Takes the datagrams that the kernel joined.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
     socket::set_int(socket, UDP_GRO, 1)?;
     let buffer = vec![0; (IpVersion::V6.udp_payload_max() as usize).next_power_of_two()];
-    Ok(Box::new(Receiver { buffer, wait: wait(conditions), intake: Intake::of(conditions) }))
+    Ok(Box::new(Receiver { buffer, wait: wait(conditions), intake: Intake::of(conditions, tag) }))
 }
 
 impl Fast for Receiver {

@@ -14,6 +14,7 @@ use super::{Fast, errno, wait};
 use crate::control::Control;
 use crate::intake::{Intake, QUIET};
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 /// Memory of a flow's buffers, and of all flows' together, in bytes; how many buffers there are at least and at most.
 const MEMORY: usize = 4 << 20;
@@ -39,7 +40,7 @@ enum Kept {
 }
 
 /// Makes the ring and its buffers.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
     let is_datagram = conditions.workload.is_datagram();
     let room = conditions.receive_bytes() as usize;
     let is_free = !is_datagram && !matches!(conditions.receive_size_bytes, ReceiveSize::Bytes(_));
@@ -50,7 +51,7 @@ pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<B
         ring: ReceiveRing::new(socket, count as u16, room)?,
         wait: wait(conditions),
         kept: if is_datagram {
-            Kept::Datagrams(Intake::of(conditions))
+            Kept::Datagrams(Intake::of(conditions, tag))
         } else {
             Kept::Stream(Taking::of(conditions, socket))
         },

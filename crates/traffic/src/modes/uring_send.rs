@@ -17,7 +17,7 @@ use super::{Fast, errno};
 use crate::control::{Control, Phase};
 use crate::loops::{Amount, Handed, is_passing, send_batches};
 use crate::pacing::Pacer;
-use crate::sequence::{HEADER_BYTES, header};
+use crate::sequence::Tag;
 
 /// Most messages of one chain, and most bytes, so that a call of large messages does not outlast a phase.
 const MESSAGES: usize = 64;
@@ -31,42 +31,39 @@ struct Sender {
     how: How,
     size: usize,
     most: usize,
-    /// True where each message begins with its number.
-    is_numbered: bool,
+    /// What each message begins with; absent for a stream.
+    tag: Option<Tag>,
     amount: Amount,
 }
 
 /// Sends chains of `IORING_OP_SEND`.
-pub fn copying(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
-    sender(socket, conditions, How::Copying)
+pub fn copying(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+    sender(socket, conditions, tag, How::Copying)
 }
 
 /// Sends chains of `IORING_OP_SEND_ZC`.
-pub fn zerocopy(socket: BorrowedFd<'_>, conditions: &Conditions) -> io::Result<Box<dyn Fast>> {
-    sender(socket, conditions, How::ZeroCopy)
+pub fn zerocopy(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+    sender(socket, conditions, tag, How::ZeroCopy)
 }
 
-fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, how: How) -> io::Result<Box<dyn Fast>> {
+fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag, how: How) -> io::Result<Box<dyn Fast>> {
     let size = conditions.message_size_bytes as usize;
     let most = (BYTES / size).clamp(1, MESSAGES);
     let is_datagram = conditions.workload.is_datagram();
     let slots = if is_datagram { most } else { 1 };
     let ring = SendRing::new(socket, how, MESSAGES as u32, slots, size, 0x5A)?;
-    let is_numbered = is_datagram && size >= HEADER_BYTES;
-    Ok(Box::new(Sender { ring, how, size, most, is_numbered, amount: Amount::of(conditions) }))
+    Ok(Box::new(Sender { ring, how, size, most, tag: is_datagram.then_some(tag), amount: Amount::of(conditions) }))
 }
 
 impl Fast for Sender {
     fn run(&mut self, _socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { ring, size, most, is_numbered, amount, .. } = self;
+        let Sender { ring, size, most, tag, amount, .. } = self;
         let mut number = 0;
         send_batches(control, *size, *most as u64, *amount, pacer, |phase, count, length| {
             let count = count as usize;
-            if *is_numbered {
+            if let Some(tag) = tag {
                 for (slot, number) in (0..count).zip(number..) {
-                    if let Some(front) = ring.message_mut(slot).first_chunk_mut::<HEADER_BYTES>() {
-                        *front = header(phase, number);
-                    }
+                    tag.write(ring.message_mut(slot), phase, number);
                 }
             }
             let handed = send_chain(ring, control, phase, count, length)?;

@@ -12,19 +12,20 @@ use crate::control::{Control, Phase};
 use crate::flow::{Outcome, Sent, TrafficError};
 use crate::intake::Intake;
 use crate::loops::{Supply, is_passing};
-use crate::sequence::{HEADER_BYTES, header};
+use crate::sequence::Tag;
 
 /// The sending end.
 pub struct Sender {
     socket: UdpSocket,
     supply: Supply,
+    tag: Tag,
     number: u64,
 }
 
 impl Sender {
     /// Over a socket that is connected to the receiver.
-    pub fn new(socket: UdpSocket, conditions: &Conditions) -> Sender {
-        Sender { socket, supply: Supply::of(conditions), number: 0 }
+    pub fn new(socket: UdpSocket, conditions: &Conditions, tag: Tag) -> Sender {
+        Sender { socket, supply: Supply::of(conditions), tag, number: 0 }
     }
 }
 
@@ -44,9 +45,7 @@ impl Shared for Sender {
     fn turn(&mut self, control: &Control, buffer: &mut [u8], calls: u32) -> Result<Next, TrafficError> {
         for _ in 0..calls {
             let Some((phase, length)) = self.supply.next(control) else { return Ok(Next::End) };
-            if let Some(front) = buffer[..self.supply.size()].first_chunk_mut::<HEADER_BYTES>() {
-                *front = header(phase, self.number);
-            }
+            self.tag.write(&mut buffer[..self.supply.size()], phase, self.number);
             match send(&self.socket, &buffer[..length], SendFlags::DONTWAIT) {
                 Ok(bytes) => {
                     control.count_message(phase, bytes);
@@ -85,9 +84,10 @@ pub struct Receiver {
 
 impl Receiver {
     /// Over a socket that is connected to the sender.
-    pub fn new(socket: UdpSocket, conditions: &Conditions) -> Receiver {
+    pub fn new(socket: UdpSocket, conditions: &Conditions, tag: Tag) -> Receiver {
         let room = conditions.receive_bytes() as usize;
-        Receiver { socket, room, intake: Intake::of(conditions), silence: Silence::default(), is_quiet: false }
+        let intake = Intake::of(conditions, tag);
+        Receiver { socket, room, intake, silence: Silence::default(), is_quiet: false }
     }
 }
 

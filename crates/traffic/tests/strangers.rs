@@ -1,0 +1,131 @@
+//! Who else sends to the port that a receiver waits at: its run begins all the same, and counts its own messages alone.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use model::conditions::{Conditions, Workload};
+use model::modes::Mode;
+use traffic::{Control, Pending, Phase, Ready, Sent};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+const OTHER: [u8; 16] = *b"those of another";
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const MESSAGES: u64 = 500;
+
+/// A message as a sender with this token writes it, by the description in METHOD.md.
+fn message(token: [u8; 16], measured: bool, number: u64, size: usize) -> Vec<u8> {
+    let mut message = vec![0x5A; size];
+    match message.first_chunk_mut::<8>() {
+        Some(front) => {
+            *front = number.to_be_bytes();
+            front[..3].copy_from_slice(&[0xB0 | u8::from(measured), token[0], token[1]]);
+        }
+        None => message.copy_from_slice(&token[2..2 + size]),
+    }
+    message
+}
+
+/// Waits until a socket has this much in its queue, so that what is sent next stands behind it.
+fn await_queued(address: SocketAddr) {
+    let queued = || {
+        let table = std::fs::read_to_string("/proc/net/udp").expect("the kernel's table");
+        let port = format!(":{:04X}", address.port());
+        table
+            .lines()
+            .filter_map(|line| {
+                let mut columns = line.split_whitespace().skip(1);
+                let is_here = columns.next()?.ends_with(&port);
+                let (_, received) = columns.nth(2)?.split_once(':')?;
+                Some(is_here && u64::from_str_radix(received, 16).ok()? > 0)
+            })
+            .any(|is_queued| is_queued)
+    };
+    while !queued() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Both ends, with what a stranger sends to the receiver after the sender's greeting and before the receiver reads it.
+fn meet(conditions: &Conditions, foreign: &[Vec<u8>]) -> [Ready; 2] {
+    let pending: Box<dyn Pending> = traffic::listen(conditions, HERE, TOKEN).expect("listens");
+    let (address, asked) = (pending.address(), conditions.clone());
+    let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+    await_queued(address);
+    let stranger = UdpSocket::bind((HERE, 0)).expect("binds");
+    for datagram in foreign {
+        stranger.send_to(datagram, address).expect("sends");
+    }
+    let receiver = pending.accept(PATIENCE).expect("the sender comes");
+    [sender.join().expect("no panic").expect("the receiver answers"), receiver]
+}
+
+/// The receiver of a run of a hundred messages in each phase takes exactly these.
+fn takes_its_own_alone(conditions: &Conditions, foreign: &[Vec<u8>]) {
+    let [mut sender, mut receiver] = meet(conditions, foreign).map(|ready| ready.flow);
+    let controls: [Arc<Control>; 2] = Default::default();
+    let control = controls[1].clone();
+    let receiving = thread::spawn(move || receiver.run(&control).map(|()| receiver).expect("it ends well"));
+    controls.iter().for_each(|control| control.enter(Phase::Measured));
+    sender.run(&controls[0]).expect("it ends well");
+    let [sent, total] = [controls[0].counts().measured, controls[0].counts().total()].map(|counts| counts.messages);
+    controls[1].expect_messages(total);
+    let receiver = receiving.join().expect("no panic");
+    let received = controls[1].counts().total();
+    let sequence = receiver.outcome(Sent { measured: sent, total }).sequence;
+    assert_eq!((total, received.messages), (MESSAGES, MESSAGES), "{conditions:?}: {sequence:?}");
+    if let Some(sequence) = sequence {
+        assert_eq!((sequence.total_lost, sequence.late, sequence.reordered), (0, 0, 0), "{sequence:?}");
+        assert_eq!((sequence.duplicated, sequence.foreign), (0, 0), "{sequence:?}");
+    }
+}
+
+fn datagrams(size: u32) -> Conditions {
+    Conditions {
+        workload: Workload::UdpStream,
+        message_size_bytes: size,
+        stop_messages: Some(MESSAGES),
+        // Slow enough that no socket overflows, also on a busy machine.
+        message_rate: Some(2000),
+        ..Conditions::default()
+    }
+}
+
+/// Numbers far ahead and numbers of the window, of a stranger who knows the run's token and of one who does not.
+fn forged(size: usize) -> Vec<Vec<u8>> {
+    let of = |token| {
+        let ahead = (0..20).map(move |number| message(token, false, (1 << 39) + number, size));
+        ahead.chain((0..20).map(move |number| message(token, true, number, size)))
+    };
+    of(TOKEN).chain(of(OTHER)).chain([vec![0; size], Vec::new()]).collect()
+}
+
+#[test]
+fn datagrams_that_came_before_the_answer_are_not_of_the_run() {
+    for size in [64, 8, 7, 1] {
+        takes_its_own_alone(&datagrams(size), &forged(size as usize));
+    }
+}
+
+#[test]
+fn nor_are_they_where_many_are_taken_at_once() {
+    for receive_mode in [Mode::Recvmmsg, Mode::Gro] {
+        takes_its_own_alone(&Conditions { receive_mode, ..datagrams(64) }, &forged(64));
+    }
+}
+
+#[test]
+fn a_server_answers_requests_of_its_run_alone() {
+    for size in [64, 8, 4, 1] {
+        let conditions = Conditions {
+            workload: Workload::UdpRr,
+            request_size_bytes: size,
+            response_size_bytes: size,
+            stop_transactions: Some(MESSAGES),
+            ..Conditions::default()
+        };
+        takes_its_own_alone(&conditions, &forged(size as usize));
+    }
+}
