@@ -22,6 +22,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 use sys::socket::{self, TCP_MAXSEG};
 
+use crate::aside::Aside;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Pending, Ready, TrafficError};
 use crate::handshake::Token;
@@ -30,10 +31,6 @@ use crate::local;
 use crate::loops::receive_flags;
 use crate::options;
 use crate::tcp_stream;
-
-/// Connections that may wait to be accepted: more than the one that a client opens at a time, so that
-/// a stranger's do not keep it out.
-const BACKLOG: i32 = 128;
 
 /// A spinning server looks once in so many calls whether the client is done.
 const SPINS: u32 = 1024;
@@ -54,7 +51,7 @@ pub fn listen(
     token: Token,
     serve: fn(Acceptor, &Conditions) -> Box<dyn Flow>,
 ) -> Result<Box<dyn Pending>, TrafficError> {
-    let (listener, address) = tcp_stream::bind(conditions, address, BACKLOG)?;
+    let (listener, address) = tcp_stream::bind(conditions, address)?;
     Ok(Box::new(Entrance { listener, address, conditions: conditions.clone(), token, serve }))
 }
 
@@ -209,6 +206,24 @@ impl Acceptor {
             }
         }
         Ok(None)
+    }
+
+    /// As [`Acceptor::accept`]. While connections are set aside it waits for those, too, and gives no connection where one
+    /// of them may have its request.
+    pub fn accept_beside(&self, aside: &Aside, control: &Control) -> Result<Option<Option<OwnedFd>>, TrafficError> {
+        if aside.is_empty() {
+            return Ok(self.accept(control)?.map(Some));
+        }
+        aside
+            .wait([self.listener.as_fd(), self.first.as_fd()])
+            .map_err(TrafficError::system("wait for a connection or a request"))?;
+        control.count_wait();
+        let is_waiting = sys::process::wait_readable(&self.listener, Duration::ZERO);
+        if is_waiting.map_err(TrafficError::system("look for a connection"))? {
+            return Ok(self.accept(control)?.map(Some));
+        }
+        let is_over = control.phase() == Phase::Abort || self.client_is_done();
+        Ok(if is_over { None } else { Some(None) })
     }
 
     fn client_is_done(&self) -> bool {

@@ -4,11 +4,13 @@
 //! allocation. They count in memory of their own, which another thread reads. When to begin, when the
 //! measured window starts and when to stop is told through [`Control`].
 
+mod aside;
 mod calls;
 mod congestion;
 mod connections;
 mod control;
 mod delay;
+mod entrance;
 mod flow;
 mod handshake;
 mod intake;

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use model::conditions::Conditions;
 
+use crate::aside::{Aside, Begun};
 use crate::connections::{self, Acceptor, Opener};
-use crate::control::Control;
+use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::tcp_stream;
-use crate::transactions::{Answer, Asker, Exchange, transaction_bytes};
+use crate::transactions::{Answer, Asker, Exchange, Request, phase_of, transaction_bytes};
 
 /// Opens the server's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
@@ -25,6 +26,7 @@ pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<
         Box::new(Server {
             acceptor,
             exchange: Exchange::of(conditions),
+            aside: Aside::default(),
             bytes: transaction_bytes(conditions),
             delay: Duration::from_micros(conditions.receiver_delay_us.into()),
         })
@@ -78,8 +80,33 @@ impl Flow for Client {
 struct Server {
     acceptor: Acceptor,
     exchange: Exchange,
+    aside: Aside,
     bytes: u64,
     delay: Duration,
+}
+
+impl Server {
+    /// Answers a connection's request, or sets the connection aside where that has not come. Once there is such a
+    /// connection, no other is waited for either.
+    fn serve(&mut self, socket: OwnedFd, control: &Control) {
+        match self.exchange.take_soon(&socket, !self.aside.is_empty(), control) {
+            Ok(Request::Whole(calls)) => {
+                self.respond(&socket, phase_of(self.exchange.request()[0]), calls, control);
+            }
+            Ok(Request::Begun(length, calls)) => {
+                self.aside.keep(Begun { socket, request: self.exchange.request().to_vec(), length, calls });
+            }
+            // A connection that ended without a request; the client notices when it was one of its own.
+            Ok(Request::End) | Err(_) => control.count_failed(control.phase()),
+        }
+    }
+
+    fn respond(&self, socket: &OwnedFd, phase: Phase, received: u64, control: &Control) {
+        match self.exchange.respond(socket, self.delay, control) {
+            Ok(Some(sent)) => control.count_transaction(phase, received + sent, self.bytes),
+            Ok(None) | Err(_) => control.count_failed(control.phase()),
+        }
+    }
 }
 
 impl Flow for Server {
@@ -88,11 +115,13 @@ impl Flow for Server {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        while let Some(socket) = self.acceptor.accept(control)? {
-            match self.exchange.answer(&socket, self.delay, control) {
-                Ok(Some((phase, calls))) => control.count_transaction(phase, calls, self.bytes),
-                // A connection that ended without a request; the client notices when it was one of its own.
-                Ok(None) | Err(_) => control.count_failed(control.phase()),
+        loop {
+            while let Some(begun) = self.aside.whole() {
+                self.respond(&begun.socket, phase_of(begun.request[0]), begun.calls, control);
+            }
+            let Some(socket) = self.acceptor.accept_beside(&self.aside, control)? else { break };
+            if let Some(socket) = socket {
+                self.serve(socket, control);
             }
         }
         self.acceptor.end()

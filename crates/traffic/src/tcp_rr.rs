@@ -28,7 +28,7 @@ struct Waiting {
 
 /// Opens the server's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let (listener, address) = tcp_stream::bind(conditions, address, 1)?;
+    let (listener, address) = tcp_stream::bind(conditions, address)?;
     Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use model::conditions::{Conditions, TCP_TIMESTAMPS};
@@ -15,6 +15,7 @@ use sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
 use crate::calls::Calls;
 use crate::congestion;
 use crate::control::{Control, Phase};
+use crate::entrance::{BACKLOG, accept_with_token};
 use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
 use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
 use crate::latency::{Recorder, timed};
@@ -37,17 +38,17 @@ struct Waiting {
 
 /// Opens the receiver's socket.
 pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let (listener, address) = bind(conditions, address, 1)?;
+    let (listener, address) = bind(conditions, address)?;
     Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
 }
 
 /// A listening socket with the run's options, and its address.
-pub fn bind(conditions: &Conditions, address: IpAddr, backlog: i32) -> Result<(TcpListener, SocketAddr), TrafficError> {
+pub fn bind(conditions: &Conditions, address: IpAddr) -> Result<(TcpListener, SocketAddr), TrafficError> {
     let asked = format!("listen on TCP {address}");
     let address = local::receiver_address(address, conditions);
     let socket = open(&address, conditions)?;
     local::bind_receiver(&socket, address, conditions)?;
-    rustix::net::listen(&socket, backlog).map_err(TrafficError::errno(asked))?;
+    rustix::net::listen(&socket, BACKLOG).map_err(TrafficError::errno(asked))?;
     let listener = TcpListener::from(socket);
     let address = listener.local_addr().map_err(TrafficError::system("the TCP socket's own address"))?;
     Ok((listener, address))
@@ -207,26 +208,6 @@ pub fn accept_sender(
     })?;
     options::set_accepted(&stream, conditions.priority)?;
     Ok(stream)
-}
-
-/// Takes connections until one shows the token; others are closed.
-fn accept_with_token(listener: &TcpListener, token: &Token, patience: Duration) -> io::Result<TcpStream> {
-    let deadline = Instant::now() + patience;
-    loop {
-        sockopt::set_socket_timeout(listener.as_fd(), sockopt::Timeout::Recv, Some(time_left(deadline)?))?;
-        let mut stream = match listener.accept() {
-            Ok((stream, _)) => stream,
-            Err(error) if is_timeout(&error) => continue,
-            Err(error) => return Err(error),
-        };
-        let mut shown = [0; TOKEN_BYTES];
-        stream.set_read_timeout(Some(time_left(deadline)?.min(Duration::from_secs(1))))?;
-        if stream.read_exact(&mut shown).is_ok() && shown == *token {
-            stream.write_all(token)?;
-            stream.set_read_timeout(None)?;
-            return Ok(stream);
-        }
-    }
 }
 
 struct Sender {

@@ -1,6 +1,9 @@
 //! What every workload shares in which the sender asks and the receiver answers: one transaction after
 //! the other, each counted at both ends by the phase that the sender was in when it asked.
 
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
 use model::conditions::Conditions;
 use model::record::Latency;
 use rustix::io::Errno;
@@ -10,6 +13,7 @@ use sys::clock::monotonic_ns;
 use crate::calls::Calls;
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
+use crate::intake::QUIET;
 use crate::latency::Recorder;
 use crate::schedule::Schedule;
 
@@ -162,6 +166,19 @@ pub fn send_whole(calls: &impl Calls, bytes: &[u8], control: &Control) -> Result
     Ok(Some(made))
 }
 
+/// What came of a request within a while.
+pub enum Request {
+    /// All of it; it took so many calls.
+    Whole(u64),
+    /// So many bytes in so many calls.
+    Begun(usize, u64),
+    /// The asking end closed, or the run was stopped.
+    End,
+}
+
+/// A spinning receiver reads the clock once in so many calls that bring nothing.
+const SPINS: u32 = 1024;
+
 /// The buffers of one end of a TCP transaction.
 pub struct Exchange {
     request: Vec<u8>,
@@ -193,21 +210,66 @@ impl Exchange {
         }
     }
 
+    /// Takes a request, and waits for its next bytes no longer than [`QUIET`], or not at all where `at_once`.
+    ///
+    /// # Errors
+    /// What the call answers.
+    pub fn take_soon(&mut self, socket: impl AsFd, at_once: bool, control: &Control) -> Result<Request, Errno> {
+        let flags = if at_once { RecvFlags::DONTWAIT } else { self.flags };
+        let (mut done, mut made, mut in_vain, mut since) = (0, 0, 0_u32, None);
+        while done < self.request.len() {
+            match rustix::net::recv(&socket, &mut self.request[done..], flags) {
+                Ok((0, _)) => return Ok(Request::End),
+                Ok((length, _)) => {
+                    done += length;
+                    made += 1;
+                }
+                Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => return Ok(Request::End),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    control.count_empty();
+                    in_vain += 1;
+                    // A call that sleeps has waited for as long.
+                    let has_waited = at_once || self.flags.is_empty();
+                    let mut is_over = || since.get_or_insert_with(Instant::now).elapsed() >= QUIET;
+                    if has_waited || in_vain.is_multiple_of(SPINS) && is_over() {
+                        return Ok(Request::Begun(done, made));
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Request::Whole(made))
+    }
+
+    /// What was taken last.
+    pub fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// Sends the response; says in how many calls, or nothing where the run was stopped.
+    ///
+    /// # Errors
+    /// What the call answers.
+    pub fn respond(&self, calls: &impl Calls, delay: Duration, control: &Control) -> Result<Option<u64>, Errno> {
+        if !delay.is_zero() {
+            control.sleep(delay);
+        }
+        send_whole(calls, &self.response, control)
+    }
+
     /// Takes a request and sends the response; says which phase it belongs to and how many calls it took.
     /// Nothing where the asking end closed, or the run was stopped.
     pub fn answer(
         &mut self,
         calls: &impl Calls,
-        delay: std::time::Duration,
+        delay: Duration,
         control: &Control,
     ) -> Result<Option<(Phase, u64)>, Errno> {
         let Received::Whole(received) = receive_whole(calls, &mut self.request, self.flags, control)? else {
             return Ok(None);
         };
-        if !delay.is_zero() {
-            control.sleep(delay);
-        }
-        let sent = send_whole(calls, &self.response, control)?;
+        let sent = self.respond(calls, delay, control)?;
         Ok(sent.map(|sent| (phase_of(self.request[0]), received + sent)))
     }
 }

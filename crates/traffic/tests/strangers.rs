@@ -1,11 +1,13 @@
 //! Who else sends to the port that a receiver waits at: its run begins all the same, and counts its own messages alone.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use model::conditions::{Conditions, Workload};
+use model::conditions::{Conditions, Waiting, Workload};
 use model::modes::Mode;
 use traffic::{Control, Pending, Phase, Ready, Sent};
 
@@ -127,5 +129,100 @@ fn a_server_answers_requests_of_its_run_alone() {
             ..Conditions::default()
         };
         takes_its_own_alone(&conditions, &forged(size as usize));
+    }
+}
+
+/// Connections that say nothing, connections that say something else, and three that say the run's token but for its end, a byte
+/// at a time. They go on until this is dropped.
+struct Crowd {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Crowd {
+    fn at(address: SocketAddr) -> Crowd {
+        let over: Arc<AtomicBool> = Arc::default();
+        let open = move || TcpStream::connect_timeout(&address, PATIENCE).ok();
+        let silent: Vec<TcpStream> = (0..40).filter_map(|_| open()).collect();
+        let slow: Vec<TcpStream> = (0..3).filter_map(|_| open()).collect();
+        let wrong: Vec<TcpStream> = (0..20).filter_map(|_| open()).collect();
+        wrong.iter().for_each(|mut stream| drop(stream.write_all(&OTHER)));
+        slow.iter().for_each(|mut stream| drop(stream.write_all(&TOKEN[..1])));
+        let told = over.clone();
+        let dribble = thread::spawn(move || {
+            let _kept = (silent, wrong);
+            for byte in &TOKEN[1..15] {
+                for _ in 0..90 {
+                    thread::sleep(Duration::from_millis(10));
+                    if told.load(Relaxed) {
+                        return;
+                    }
+                }
+                slow.iter().for_each(|mut stream| drop(stream.write_all(&[*byte])));
+            }
+        });
+        Crowd { over, threads: vec![dribble] }
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+#[test]
+fn connections_of_strangers_do_not_keep_the_sender_out() {
+    for workload in [Workload::TcpStream, Workload::TcpRr, Workload::TcpCrr, Workload::TcpConnect] {
+        let conditions = Conditions { workload, stop_messages: Some(MESSAGES), ..Conditions::default() };
+        let pending = traffic::listen(&conditions, HERE, TOKEN).expect("listens");
+        let address = pending.address();
+        let crowd = Crowd::at(address);
+        let asked = conditions.clone();
+        let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+        let mut receiver = pending.accept(PATIENCE).expect("the sender comes").flow;
+        let mut sender = sender.join().expect("no panic").expect("the receiver answers").flow;
+        let controls: [Arc<Control>; 2] = Default::default();
+        controls.iter().for_each(|control| control.enter(Phase::Measured));
+        let control = controls[1].clone();
+        let receiving = thread::spawn(move || receiver.run(&control).expect("it ends well"));
+        sender.run(&controls[0]).expect("it ends well");
+        receiving.join().expect("no panic");
+        drop(crowd);
+        let [sent, received] = [&controls[0], &controls[1]].map(|control| control.counts().total());
+        assert_eq!((sent.messages, workload), (MESSAGES, workload));
+        if workload != Workload::TcpConnect {
+            assert_eq!(sent.bytes, received.bytes, "{workload:?}");
+        }
+    }
+}
+
+#[test]
+fn silent_connections_of_the_senders_own_host_do_not_stop_a_server() {
+    for waiting in [Waiting::Block, Waiting::Spin] {
+        let conditions = Conditions {
+            workload: Workload::TcpCrr,
+            waiting,
+            request_size_bytes: 2,
+            stop_transactions: Some(MESSAGES),
+            ..Conditions::default()
+        };
+        let pending = traffic::listen(&conditions, HERE, TOKEN).expect("listens");
+        let (address, asked) = (pending.address(), conditions.clone());
+        let client = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+        let mut server = pending.accept(PATIENCE).expect("the client comes").flow;
+        let mut client = client.join().expect("no panic").expect("the server answers").flow;
+        // More than are kept aside; the last say half of a request.
+        let silent: Vec<TcpStream> = (0..100).filter_map(|_| TcpStream::connect(address).ok()).collect();
+        silent.iter().skip(90).for_each(|mut stream| drop(stream.write_all(&[1])));
+        let controls: [Arc<Control>; 2] = Default::default();
+        let control = controls[1].clone();
+        let serving = thread::spawn(move || server.run(&control).expect("it ends well"));
+        client.run(&controls[0]).expect("it ends well");
+        serving.join().expect("no panic");
+        let counts = [&controls[0], &controls[1]].map(|control| control.counts().total().messages);
+        assert_eq!(counts, [MESSAGES; 2], "{waiting:?}");
+        drop(silent);
     }
 }
