@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use model::conditions::Conditions;
+use model::units::counted;
 use traffic::{Ready, TrafficError};
 use wire::Token;
 
@@ -31,13 +32,14 @@ pub fn allow_files(flows: u32) -> Result<(), String> {
 
 fn enough_files(flows: u32, limit: Option<u64>) -> Result<(), String> {
     let needed = FILES_BESIDE + FILES * u64::from(flows);
-    match limit.filter(|limit| *limit < needed) {
-        Some(limit) => Err(format!(
-            "{flows} flows need {needed} open files at each end, and this host allows {limit}; raise its hard limit (ulimit -Hn, LimitNOFILE= of systemd), or ask for at most {} flows",
-            limit.saturating_sub(FILES_BESIDE) / FILES
-        )),
-        None => Ok(()),
-    }
+    let Some(limit) = limit.filter(|limit| *limit < needed) else { return Ok(()) };
+    let most = limit.saturating_sub(FILES_BESIDE) / FILES;
+    let fewer =
+        if most == 0 { String::new() } else { format!(", or ask for at most {}", counted(most as usize, "flow")) };
+    let flows = counted(flows as usize, "flow");
+    Err(format!(
+        "a run of {flows} needs {needed} open files at each end, and this host allows {limit}; raise its hard limit to {needed} or more (ulimit -Hn, LimitNOFILE= of systemd){fewer}"
+    ))
 }
 
 /// Says which of several flows an error is of.
@@ -94,6 +96,8 @@ mod tests {
         let reason = enough_files(1000, Some(1024)).expect_err("too few");
         assert!(reason.contains("allows 1024") && reason.contains("at most 120 flows"), "{reason}");
         assert_eq!(enough_files(120, Some(1024)), Ok(()));
+        let reason = enough_files(1, Some(64)).expect_err("too few");
+        assert!(reason.starts_with("a run of 1 flow needs 72 open files") && !reason.contains("ask for"), "{reason}");
     }
 
     #[test]

@@ -66,6 +66,8 @@ impl Brake {
 /// A run at this end. Dropping it stops the traffic and waits until the host is restored.
 pub struct Run {
     notes: Sender<Note>,
+    /// What it was told: each word comes once, so that none piles up.
+    told: Vec<std::mem::Discriminant<Command>>,
     brake: Brake,
     thread: Option<JoinHandle<()>>,
 }
@@ -77,11 +79,24 @@ impl Run {
         let brake = Brake::new(&prepare);
         let end = End { prepare, notes, out: out.clone(), brake: brake.clone(), outbox, keeping, between };
         let thread = std::thread::spawn(move || end.play());
-        Run { notes: out, brake, thread: Some(thread) }
+        Run { notes: out, told: Vec::new(), brake, thread: Some(thread) }
     }
 
     /// Passes on what the controller says.
-    pub fn tell(&self, command: Command) {
+    ///
+    /// # Errors
+    /// A sentence where it says the same word twice.
+    pub fn tell(&mut self, command: Command) -> Result<(), String> {
+        let word = std::mem::discriminant(&command);
+        if self.told.contains(&word) {
+            return Err("the controller said the same word of a run twice".to_owned());
+        }
+        self.told.push(word);
+        self.pass(command);
+        Ok(())
+    }
+
+    fn pass(&self, command: Command) {
         // A run that has ended hears nothing, and has reported why.
         let _ = self.notes.send(Note::Command(command));
     }
@@ -91,7 +106,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         self.brake.stopped.store(true, Ordering::Relaxed);
         self.brake.pull();
-        self.tell(Command::Stop);
+        self.pass(Command::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

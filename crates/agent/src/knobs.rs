@@ -2,7 +2,7 @@
 
 use host::{Flavour, Held, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, VALUE, Values, Watch, is_on};
 use model::conditions::{self, Conditions};
-use model::knobs::{KnobWish, STRESS};
+use model::knobs::{KnobWish, STRESS, WORKERS_MAX};
 use model::record::{InForce, OffloadsInForce, Role};
 use model::shared_sysctls;
 
@@ -195,10 +195,14 @@ fn stress(wish: &KnobWish) -> Result<Stress, String> {
     let number = |name: &str| text(name).parse::<u32>().map_err(|error| format!("stress: {name}: {error}"));
     let flavour = Flavour::NAMES.iter().find(|(name, _)| *name == text("flavour")).map(|(_, flavour)| *flavour);
     let cpus = text("cpus").split(',').filter(|part| !part.is_empty()).map(str::parse);
+    let within = |name: &str, most: u32| match number(name)? {
+        value if (1..=most).contains(&value) => Ok(value),
+        value => Err(format!("stress: {name} is {value}; allowed: 1 to {most}")),
+    };
     Ok(Stress {
-        workers: number("workers")?,
+        workers: within("workers", WORKERS_MAX)?,
         flavour: flavour.ok_or_else(|| format!("stress: unknown flavour \"{}\"", text("flavour")))?,
-        load_percent: number("load_percent")?,
+        load_percent: within("load_percent", 100)?,
         cpus: cpus.collect::<Result<_, _>>().map_err(|error| format!("stress: cpus: {error}"))?,
     })
 }

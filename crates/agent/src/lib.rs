@@ -11,6 +11,7 @@ mod end;
 mod idle;
 mod keeping;
 mod knobs;
+mod limits;
 mod meeting;
 mod outbox;
 mod sampler;
@@ -34,6 +35,9 @@ pub use probe::{Between, Node};
 
 /// Version of this program, as the other side is told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Messages of the controller that may wait to be answered; more wait in the pipe.
+const WAITING_MAX: usize = 64;
 
 /// How often the keeper is looked after.
 const LOOK: Duration = Duration::from_millis(500);
@@ -109,7 +113,7 @@ fn serve_to_end(
 
 /// Whole messages as they come; the channel ends with the input.
 fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, String>> {
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
     std::thread::spawn(move || {
         let mut decoder = Decoder::default();
         let mut bytes = [0; 16 << 10];
@@ -145,7 +149,7 @@ fn answer(
                 return Err(AgentError::OtherVersion { controller: protocol });
             }
         }
-        ToAgent::Describe { device } => match describe::host(&device) {
+        ToAgent::Describe { device } => match limits::device(&device).and_then(|()| describe::host(&device)) {
             Ok(host) => outbox.send(&FromAgent::Host(Box::new(host))),
             Err(reason) => outbox.send(&FromAgent::Failed { reason }),
         },
@@ -153,15 +157,22 @@ fn answer(
             Ok(route) => outbox.send(&FromAgent::Route(route)),
             Err(reason) => outbox.send(&FromAgent::Failed { reason }),
         },
-        ToAgent::AddressesOf { device } => match describe::addresses(&device) {
+        ToAgent::AddressesOf { device } => match limits::device(&device).and_then(|()| describe::addresses(&device)) {
             Ok(addresses) => outbox.send(&FromAgent::AddressesOf { addresses }),
             Err(reason) => outbox.send(&FromAgent::Failed { reason }),
         },
         ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
-        ToAgent::Idle { length_ms } => idle::measure(Duration::from_millis(length_ms.into()), outbox.clone()),
+        ToAgent::Idle { length_ms } => {
+            if let Err(reason) = idle::measure(length_ms, outbox.clone()) {
+                outbox.send(&FromAgent::Failed { reason });
+            }
+        }
         ToAgent::Prepare(prepare) => {
             *run = None;
-            *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.clone()));
+            match limits::check(&prepare) {
+                Ok(()) => *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.clone())),
+                Err(reason) => outbox.send(&FromAgent::Failed { reason }),
+            }
         }
         ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
         ToAgent::Meet { addresses } => tell(run, outbox, Command::Meet(addresses)),
@@ -175,9 +186,12 @@ fn answer(
     Ok(())
 }
 
-fn tell(run: &Option<Run>, outbox: &Outbox, command: Command) {
-    match run {
+fn tell(run: &mut Option<Run>, outbox: &Outbox, command: Command) {
+    let told = match run {
         Some(run) => run.tell(command),
-        None => outbox.send(&FromAgent::Failed { reason: "no run is prepared at this end".to_owned() }),
+        None => Err("no run is prepared at this end".to_owned()),
+    };
+    if let Err(reason) = told {
+        outbox.send(&FromAgent::Failed { reason });
     }
 }

@@ -1,7 +1,7 @@
 //! The agent's way out: whole messages, from any of its threads.
 
 use std::io::Write;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::time::Duration;
 
 use wire::{FromAgent, encode};
@@ -9,10 +9,13 @@ use wire::{FromAgent, encode};
 /// How long the last messages may take to be written.
 const LAST: Duration = Duration::from_secs(1);
 
+/// Messages that may wait to be written. More are dropped: a controller that leaves so many unread has given the agent up.
+const WAITING_MAX: usize = 1024;
+
 /// Where messages to the controller go. Nobody waits here, whatever becomes of the connection.
 #[derive(Clone)]
 pub struct Outbox {
-    frames: Sender<Vec<u8>>,
+    frames: SyncSender<Vec<u8>>,
 }
 
 /// The thread that writes them.
@@ -24,7 +27,7 @@ pub struct Writer {
 impl Outbox {
     /// Messages written to `output` in their order, until every clone is dropped.
     pub fn new(mut output: impl Write + Send + 'static) -> (Outbox, Writer) {
-        let (frames, to_write) = mpsc::channel::<Vec<u8>>();
+        let (frames, to_write) = mpsc::sync_channel::<Vec<u8>>(WAITING_MAX);
         let (end, done) = mpsc::channel();
         std::thread::spawn(move || {
             let _end: Sender<()> = end;
@@ -42,7 +45,14 @@ impl Outbox {
     pub fn send(&self, message: &FromAgent) {
         let frame = encode(message).or_else(|error| encode(&FromAgent::Failed { reason: error.to_string() }));
         if let Ok(frame) = frame {
-            let _ = self.frames.send(frame);
+            let _ = self.frames.try_send(frame);
+        }
+    }
+
+    /// Sends a message that the controller can do without; not where it is too long for a frame.
+    pub fn offer(&self, message: &FromAgent) {
+        if let Ok(frame) = encode(message) {
+            let _ = self.frames.try_send(frame);
         }
     }
 }

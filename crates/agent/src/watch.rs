@@ -332,7 +332,7 @@ impl<'a> Crew<'a> {
 }
 
 fn tell(outbox: &Outbox, sample: Sample) {
-    outbox.send(&FromAgent::Progress(Box::new(sample)));
+    outbox.offer(&FromAgent::Progress(Box::new(sample)));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ impl Link {
         way: &mut Way,
         program: Option<&str>,
         generation: u32,
-        inbox: Sender<Incoming>,
+        inbox: SyncSender<Incoming>,
     ) -> Result<Link, String> {
         let mut command = (way.command)(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -122,7 +122,7 @@ impl Link {
 struct Talk {
     role: Role,
     generation: u32,
-    inbox: Sender<Incoming>,
+    inbox: SyncSender<Incoming>,
     opening: Option<Opening>,
     program: Option<String>,
 }

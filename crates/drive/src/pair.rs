@@ -6,7 +6,7 @@ mod recover;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use model::event::EndDescription;
@@ -24,6 +24,9 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// How often a stop by the user is looked for.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Messages of both agents that may wait in either of two queues; more wait in the agents' pipes.
+const WAITING_MAX: usize = 256;
 
 /// Why waiting ended without what was waited for.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ pub struct Pair {
     inbox: Receiver<Incoming>,
     /// What came and was not looked at yet.
     backlog: VecDeque<Incoming>,
-    outbox: Sender<Incoming>,
+    outbox: SyncSender<Incoming>,
     generation: u32,
     /// Whose agents play both ends; absent: this program's.
     program: Option<String>,
@@ -53,6 +56,11 @@ pub struct Pair {
     epoch: Instant,
     /// Of both hosts, in the present block.
     pub idle: Option<[IdleBaseline; 2]>,
+}
+
+/// The agent to blame, and what did not come.
+fn in_vain(role: Role, what: &str) -> WaitError {
+    WaitError::Failed(format!("the agent of the {} hangs: waited in vain for {what}", role.name()))
 }
 
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -67,7 +75,7 @@ fn slot(role: Role) -> usize {
 impl Pair {
     /// Starts both.
     pub fn open(ends: Ends, stop: &AtomicBool) -> Result<Pair, DriveError> {
-        let (outbox, inbox) = mpsc::channel();
+        let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
         let now = Instant::now();
         let (links, backlog) = ([None, None], VecDeque::new());
         let mut pair = Pair {
@@ -211,6 +219,10 @@ impl Pair {
                 }
                 Err(reason) => return Err(self.died(from, &reason)),
             }
+            // What says much and never what is waited for does not keep anybody waiting.
+            if Instant::now() > deadline {
+                return Err(in_vain(role, what));
+            }
         }
     }
 
@@ -228,7 +240,9 @@ impl Pair {
             }
             self.renew();
             // What came while nobody listened is no silence.
-            while let Ok(incoming) = self.inbox.try_recv() {
+            while self.backlog.len() < WAITING_MAX
+                && let Ok(incoming) = self.inbox.try_recv()
+            {
                 self.take_in(incoming);
             }
             if let Some(lost) = self.silent() {
@@ -241,10 +255,7 @@ impl Pair {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(WaitError::Failed(format!(
-                    "the agent of the {} hangs: waited in vain for {what}",
-                    role.name()
-                )));
+                return Err(in_vain(role, what));
             }
             if let Ok(incoming) = self.inbox.recv_timeout(left.min(LOOK)) {
                 self.take_in(incoming);

@@ -1,5 +1,6 @@
 //! The conditions of one run: what traffic, packaged how, for how long.
 
+mod bounds;
 mod check;
 
 use std::time::Duration;

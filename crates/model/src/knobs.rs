@@ -180,7 +180,7 @@ pub const STRESS: Syntax = Syntax {
 pub const STRESS_FLAVOURS: [&str; 3] = ["cpu", "memory", "syscall"];
 
 /// Most workers of one wish.
-const WORKERS_MAX: u32 = 1024;
+pub const WORKERS_MAX: u32 = 1024;
 
 fn single(value: impl Into<String>) -> BTreeMap<String, String> {
     BTreeMap::from([("value".to_owned(), value.into())])

@@ -687,6 +687,16 @@ impl Kind {
         }
     }
 
+    /// The numbers that are allowed, in the units of the conditions; all where the values are no numbers.
+    pub(crate) fn range(&self) -> std::ops::RangeInclusive<u64> {
+        match self {
+            Kind::Bytes(low, high, _) | Kind::Whole(low, high) | Kind::Rate(low, high) | Kind::Time(low, high) => {
+                *low..=*high
+            }
+            _ => 0..=u64::MAX,
+        }
+    }
+
     /// Why a text is not possible, where there is more to say than what is allowed.
     fn why_not(&self, text: &str) -> Option<String> {
         match self {

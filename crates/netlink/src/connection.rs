@@ -68,8 +68,8 @@ impl Connection {
 
     fn exchange(&mut self, asked: &str, message: Message, flags: u16) -> Result<(Vec<Reply>, bool), Error> {
         self.sequence = self.sequence.wrapping_add(1);
-        let bytes = message.finish(self.sequence, NLM_F_REQUEST | flags);
         let failed = |source| Error::Socket { asked: asked.to_owned(), source };
+        let bytes = message.finish(self.sequence, NLM_F_REQUEST | flags).map_err(failed)?;
         self.socket.send(&bytes).map_err(failed)?;
         let mut answer = Vec::new();
         let mut interrupted = false;

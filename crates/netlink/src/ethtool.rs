@@ -163,7 +163,7 @@ mod tests {
         let message = message.nested(BITSET_BITS, |all| {
             bits.iter().fold(all, |all, (name, on)| add_bit(all, (&(*name).to_owned(), on)))
         });
-        replies(&message.finish(0, 0))[0].payload.clone()
+        replies(&message.finish(0, 0).unwrap())[0].payload.clone()
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Netlink messages as bytes: building requests, walking answers.
 
+use std::io;
+
 /// Length of `struct nlmsghdr`, in bytes.
 pub(crate) const HEADER_BYTES: usize = 16;
 const NESTED: u16 = 0x8000;
@@ -9,6 +11,8 @@ const TYPE_MASK: u16 = 0x3fff;
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     bytes: Vec<u8>,
+    /// Whether an attribute was longer than its length field can say.
+    is_too_long: bool,
 }
 
 impl Message {
@@ -18,7 +22,7 @@ impl Message {
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
         bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
         bytes.extend_from_slice(fixed);
-        let mut message = Self { bytes };
+        let mut message = Self { bytes, is_too_long: false };
         message.align();
         message
     }
@@ -58,23 +62,28 @@ impl Message {
         let start = self.bytes.len();
         self.push(kind | NESTED, &[]);
         let mut message = fill(self);
-        let length = u16_length(message.bytes.len() - start);
+        let length = message.length(message.bytes.len() - start);
         message.bytes[start..start + 2].copy_from_slice(&length.to_ne_bytes());
         message
     }
 
     /// The bytes to send, with this sequence number and these flags added.
-    pub(crate) fn finish(mut self, sequence: u32, more_flags: u16) -> Vec<u8> {
-        let length = u32::try_from(self.bytes.len()).expect("a request is far below 4 GiB");
+    ///
+    /// # Errors
+    /// Where a value was too long for an attribute: at most 65 531 bytes are.
+    pub(crate) fn finish(mut self, sequence: u32, more_flags: u16) -> io::Result<Vec<u8>> {
+        let length = u32::try_from(self.bytes.len()).ok().filter(|_| !self.is_too_long);
+        let length =
+            length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a value is over 64 KiB long"))?;
         self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());
         let flags = u16_at(&self.bytes, 6).unwrap_or(0) | more_flags;
         self.bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
         self.bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
-        self.bytes
+        Ok(self.bytes)
     }
 
     fn push(&mut self, kind: u16, value: &[u8]) {
-        let length = u16_length(value.len() + 4);
+        let length = self.length(value.len() + 4);
         self.bytes.extend_from_slice(&length.to_ne_bytes());
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
         self.bytes.extend_from_slice(value);
@@ -84,10 +93,14 @@ impl Message {
     fn align(&mut self) {
         self.bytes.resize(aligned(self.bytes.len()), 0);
     }
-}
 
-fn u16_length(length: usize) -> u16 {
-    u16::try_from(length).expect("an attribute that this program builds is far below 64 KiB")
+    /// An attribute's length field; one that cannot be said makes the whole message void.
+    fn length(&mut self, length: usize) -> u16 {
+        u16::try_from(length).unwrap_or_else(|_| {
+            self.is_too_long = true;
+            u16::MAX
+        })
+    }
 }
 
 /// Netlink's alignment: the next multiple of four.
@@ -173,7 +186,8 @@ mod tests {
         let bytes = Message::new(16, 1, &[7; 4])
             .attribute_text(3, "h1-eth0")
             .nested(18, |m| m.attribute_text(1, "veth").attribute_u32(2, 1500))
-            .finish(9, 4);
+            .finish(9, 4)
+            .unwrap();
         let all = replies(&bytes);
         assert_eq!(all.len(), 1);
         assert_eq!((all[0].kind, all[0].flags, all[0].sequence), (16, 5, 9));
@@ -185,9 +199,19 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_too_long_is_an_error() {
+        let message = |length: usize| Message::new(16, 1, &[]).nested(2, |m| m.attribute(3, &vec![0; length]));
+        assert!(message(65_527).finish(1, 0).is_ok());
+        for length in [65_528, 65_532, 1 << 20] {
+            let error = message(length).finish(1, 0).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{length}");
+        }
+    }
+
+    #[test]
     fn cut_or_absurd_answers_end_the_walk() {
         assert!(replies(&[1, 2, 3]).is_empty());
-        let mut bytes = Message::new(16, 0, &[]).attribute_u32(1, 5).finish(1, 0);
+        let mut bytes = Message::new(16, 0, &[]).attribute_u32(1, 5).finish(1, 0).unwrap();
         bytes[0] = 0;
         assert!(replies(&bytes).is_empty());
         assert_eq!(attributes(&[3, 0, 1, 0]).count(), 0);

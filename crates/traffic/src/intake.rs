@@ -109,11 +109,10 @@ impl Intake {
         Some(phase)
     }
 
-    /// Counts what is not of the run. A greeting is: the sender repeats it until it is answered. A last message without
-    /// room for a header may be.
+    /// Counts what is not of the run. A greeting is: the sender repeats it until it is answered.
     #[cold]
     fn note_foreign(&mut self, datagram: &[u8]) {
-        self.foreign += u64::from(datagram.len() >= HEADER_BYTES && !is_greeting(datagram));
+        self.foreign += u64::from(!is_greeting(datagram));
     }
 
     /// Different datagrams that came.

@@ -3,8 +3,14 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest frame that is taken, in bytes: an hour of samples of a large host.
-pub const FRAME_BYTES_MAX: usize = 256 << 20;
+/// The longest frame that is taken, in bytes, but for an agent's record.
+pub const FRAME_BYTES_MAX: usize = 1 << 20;
+
+/// The longest frame with an agent's record ([`crate::FromAgent::Done`]), in bytes: an hour of samples of a large host.
+pub const RECORD_BYTES_MAX: usize = 256 << 20;
+
+/// How the text of such a frame begins.
+const RECORD: &[u8] = br#"{"from_agent":"done","#;
 
 /// The longest first frame that is taken, in bytes: a greeting is short, and what is longer is another program's words.
 const GREETING_BYTES_MAX: usize = 64 << 10;
@@ -15,8 +21,8 @@ const SHOWN_BYTES: usize = 60;
 /// Why bytes are not a message. The stream cannot be used any further.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than [`FRAME_BYTES_MAX`].
-    #[error("a frame of {0} bytes; at most {FRAME_BYTES_MAX} are taken")]
+    /// Longer than [`FRAME_BYTES_MAX`], or a record that is longer than [`RECORD_BYTES_MAX`].
+    #[error("a frame of {0} bytes; at most {FRAME_BYTES_MAX} are taken, and of the record of a run {RECORD_BYTES_MAX}")]
     TooLong(usize),
     /// The first bytes are no greeting.
     #[error(
@@ -36,11 +42,16 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;
-    if length > FRAME_BYTES_MAX {
+    if length > longest(&frame[4..]) {
         return Err(FrameError::TooLong(length));
     }
     frame[..4].copy_from_slice(&(length as u32).to_be_bytes());
     Ok(frame)
+}
+
+/// The longest frame whose text begins so.
+fn longest(text: &[u8]) -> usize {
+    if text.starts_with(RECORD) { RECORD_BYTES_MAX } else { FRAME_BYTES_MAX }
 }
 
 /// Gathers bytes until they are messages.
@@ -68,7 +79,9 @@ impl Decoder {
             let shown = &self.bytes[..self.bytes.len().min(SHOWN_BYTES)];
             return Err(FrameError::Foreign(String::from_utf8_lossy(shown).into_owned()));
         }
-        if length > FRAME_BYTES_MAX {
+        let begun = &self.bytes[4..];
+        // What it is cannot be told before it has begun.
+        if length > RECORD_BYTES_MAX || begun.len() >= RECORD.len() && length > longest(begun) {
             return Err(FrameError::TooLong(length));
         }
         let Some(text) = self.bytes.get(4..4 + length) else { return Ok(None) };
@@ -102,6 +115,30 @@ mod tests {
             }
             prop_assert_eq!(out, messages);
         }
+    }
+
+    #[test]
+    fn only_a_record_may_be_long() {
+        let greeted = || {
+            let mut decoder = Decoder::default();
+            decoder.push(&encode(&vec!["hello"]).expect("encodes"));
+            assert_eq!(decoder.take::<Vec<String>>().expect("decodes"), Some(vec!["hello".to_owned()]));
+            decoder
+        };
+        let head = |length: usize| (length as u32).to_be_bytes();
+        let long = "a".repeat(FRAME_BYTES_MAX);
+        assert!(matches!(encode(&vec![&long]), Err(FrameError::TooLong(_))));
+        let mut decoder = greeted();
+        decoder.push(&head(FRAME_BYTES_MAX + 1));
+        decoder.push(br#"{"from_agent":"stopped"}"#);
+        assert!(matches!(decoder.take::<serde_json::Value>(), Err(FrameError::TooLong(_))));
+        let record = serde_json::json!({ "from_agent": "done", "long": long });
+        let mut decoder = greeted();
+        decoder.push(&encode(&record).expect("encodes"));
+        assert_eq!(decoder.take::<serde_json::Value>().expect("decodes"), Some(record));
+        let mut decoder = greeted();
+        decoder.push(&head(RECORD_BYTES_MAX + 1));
+        assert!(matches!(decoder.take::<serde_json::Value>(), Err(FrameError::TooLong(_))));
     }
 
     #[test]

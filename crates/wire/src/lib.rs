@@ -8,7 +8,7 @@ mod frame;
 mod lease;
 mod message;
 
-pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, encode};
+pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, RECORD_BYTES_MAX, encode};
 pub use lease::Lease;
 pub use message::{Addresses, FromAgent, Part, Prepare, Route, SentCounts, Start, ToAgent, Token};
 

@@ -110,7 +110,7 @@ impl Conditions {
     }
 
     /// Sizes that differ, and the program's buffers.
-    fn check_sizes(&self) -> Result<(), String> {
+    pub(super) fn check_sizes(&self) -> Result<(), String> {
         self.buffers.check(self.message_size_bytes.max(self.receive_bytes()))?;
         let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
         if self.buffers != Buffers::default()

@@ -112,7 +112,7 @@ mod tests {
     fn reply(fill: impl FnOnce(Message) -> Message) -> Reply {
         let header = traffic_header(7, 0x8001_0000, super::super::ROOT);
         let message = fill(Message::new(RTM_NEWQDISC, 0, &header).attribute_text(TCA_KIND, "tbf"));
-        replies(&message.finish(0, 0)).remove(0)
+        replies(&message.finish(0, 0).unwrap()).remove(0)
     }
 
     fn basic(bytes: u64, packets: u32) -> Vec<u8> {

@@ -1,0 +1,242 @@
+//! Frames that no controller of ours sends, to a real agent: it answers with an error or ends with one, and its host is as
+//! before.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use model::buffers::Buffers;
+use model::conditions::Conditions;
+use model::knobs;
+use model::record::Role;
+use netlink::{Rtnl, VethPair};
+use testkit::process::{Family, eventually};
+use wire::{Decoder, FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, ToAgent, encode};
+
+/// How long an answer may take on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a sign of life is asked for.
+const ASK: Duration = Duration::from_millis(200);
+
+/// More memory than any of this may take, in KiB.
+const MEMORY_MAX_KIB: u64 = 200 << 10;
+
+fn main() {
+    testkit::main(vec![
+        ("a_frame_that_asks_for_too_much_is_refused", refused),
+        ("many_measurements_of_the_idle_host_start_one_thread", idle),
+        ("a_frame_that_is_too_long_ends_the_agent_with_a_sentence", too_long),
+        ("words_that_come_again_and_again_take_no_memory", again),
+        ("few_open_files_are_said_in_a_sentence", few_files),
+    ]);
+}
+
+/// An agent at a veth of this network.
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<FromAgent>,
+    family: Family,
+    mtu_bytes: u32,
+}
+
+fn mtu() -> u32 {
+    Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
+}
+
+impl Agent {
+    fn start(wrap: &[&str]) -> Agent {
+        if Rtnl::open().unwrap().link("a0").is_err() {
+            let pair = VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 3000 };
+            Rtnl::open().unwrap().create_veth(&pair).unwrap();
+        }
+        let words: Vec<&str> =
+            wrap.iter().copied().chain([env!("CARGO_BIN_EXE_bitcost"), "agent", "--in-lab"]).collect();
+        let mut command = Command::new(words[0]);
+        let family = Family::new();
+        family.adopt(&mut command);
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (tell, output) = channel();
+        let mut pipe = child.stdout.take().unwrap();
+        std::thread::spawn(move || {
+            let (mut decoder, mut bytes) = (Decoder::default(), vec![0; 1 << 16]);
+            while let Ok(length @ 1..) = pipe.read(&mut bytes) {
+                decoder.push(&bytes[..length]);
+                while let Ok(Some(message)) = decoder.take() {
+                    let _ = tell.send(message);
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let mut agent = Agent { child, input, output, family, mtu_bytes: mtu() };
+        agent.send(&ToAgent::Hello { protocol: PROTOCOL, version: "test".to_owned() });
+        agent.until("hello", |message| matches!(message, FromAgent::Hello { .. }));
+        agent
+    }
+
+    fn send(&mut self, message: &ToAgent) {
+        self.write(&encode(message).unwrap());
+    }
+
+    /// An agent that has ended hears nothing.
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(bytes);
+        }
+    }
+
+    fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
+        loop {
+            let message = self.output.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{what}: {error}"));
+            if wanted(&message) {
+                return message;
+            }
+        }
+    }
+
+    fn refusal(&mut self, message: &ToAgent) -> String {
+        self.send(message);
+        match self.until("a refusal", |message| matches!(message, FromAgent::Failed { .. })) {
+            FromAgent::Failed { reason } => reason,
+            _ => String::new(),
+        }
+    }
+
+    /// Asks until it answers: of many answers that nobody has read yet some are dropped.
+    fn assert_alive(&mut self, what: &str) {
+        for _ in 0..PATIENCE.as_millis() / ASK.as_millis() {
+            self.send(&ToAgent::Renew);
+            loop {
+                match self.output.recv_timeout(ASK) {
+                    Ok(FromAgent::Alive) => return,
+                    Ok(_) => {}
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => panic!("{what}: it has ended"),
+                }
+            }
+        }
+        panic!("{what}: no sign of life");
+    }
+
+    /// A line of its status, as a number.
+    fn status(&self, name: &str) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+        line.trim_start_matches(':').split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// How it ended, when nothing more is said to it.
+    fn end(mut self, what: &str) -> Output {
+        self.input = None;
+        let mtu_bytes = self.mtu_bytes;
+        let family = self.family;
+        let output = self.child.wait_with_output().unwrap();
+        eventually(PATIENCE, &format!("{what}: no process is left"), || family.members().is_empty().then_some(()));
+        assert_eq!(mtu(), mtu_bytes, "{what}: the host is as before");
+        output
+    }
+}
+
+fn prepare(conditions: Conditions) -> Prepare {
+    let part = Part { role: Role::Receiver, conditions, listen_on: Some([127, 0, 0, 1].into()) };
+    Prepare { run: 0, device: "a0".to_owned(), cpus: Vec::new(), token: [7; 16], parts: vec![part] }
+}
+
+fn asking(change: impl FnOnce(&mut Conditions)) -> ToAgent {
+    // What was set before the refusal would have to be reverted.
+    let mut conditions = Conditions::default();
+    conditions.ask(&knobs::MTU, "1400");
+    change(&mut conditions);
+    ToAgent::Prepare(Box::new(prepare(conditions)))
+}
+
+fn refused() {
+    let long = || "x".repeat(70_000);
+    let stress = |c: &mut Conditions| {
+        c.ask(&knobs::STRESS, "1 cpu");
+        for wish in c.knobs.iter_mut().filter(|wish| wish.knob == "stress") {
+            wish.values.insert("workers".to_owned(), u32::MAX.to_string());
+        }
+    };
+    let device = |wish: &mut Conditions| wish.places.receiver.device = Some(long());
+    let parts = |count: usize| {
+        let prepare = prepare(Conditions::default());
+        ToAgent::Prepare(Box::new(Prepare { parts: vec![prepare.parts[0].clone(); count], ..prepare }))
+    };
+    let mut agent = Agent::start(&[]);
+    let frames: Vec<(ToAgent, &str)> = vec![
+        (ToAgent::Describe { device: long() }, "at most 15"),
+        (ToAgent::AddressesOf { device: long() }, "at most 15"),
+        (ToAgent::Describe { device: String::new() }, "no interface is named"),
+        (ToAgent::Idle { length_ms: u32::MAX }, "at most 3600000 ms"),
+        (asking(|c| c.flows = u32::MAX), "flows is 4294967295; allowed: a whole number from 1 to 1000"),
+        (asking(|c| c.flows = 0), "flows is 0"),
+        (asking(|c| c.threads = Some(0)), "threads is 0"),
+        (asking(|c| c.buffers = Buffers { ring: u32::MAX, ..Buffers::default() }), "ring_buffers is 4294967295"),
+        (asking(|c| c.message_size_bytes = u32::MAX), "message_size_bytes is 4294967295"),
+        (asking(|c| c.warmup_ms = u32::MAX), "warmup_s is 4294967295"),
+        (asking(stress), "workers is 4294967295; allowed: 1 to 1024"),
+        (asking(device), "at most 15"),
+        (asking(|c| c.places.receiver.cpus = vec![0; 10_000]), "a list of 10000 CPUs"),
+        (parts(65), "65 workloads at the same time"),
+    ];
+    for (frame, wanted) in &frames {
+        let reason = agent.refusal(frame);
+        assert!(reason.contains(wanted), "{wanted}: {reason}");
+        assert_eq!(mtu(), agent.mtu_bytes, "{reason}");
+    }
+    agent.assert_alive("after all of them");
+    assert!(agent.status("VmHWM") < MEMORY_MAX_KIB, "{} KiB", agent.status("VmHWM"));
+    let output = agent.end("refused");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+fn idle() {
+    let mut agent = Agent::start(&[]);
+    let frame = encode(&ToAgent::Idle { length_ms: 3_600_000 }).unwrap();
+    for _ in 0..400 {
+        agent.write(&frame.repeat(100));
+    }
+    agent.assert_alive("after 40 000 of them");
+    assert!(agent.status("Threads") < 10, "{} threads", agent.status("Threads"));
+    let output = agent.end("idle");
+    assert!(output.status.success(), "{output:?}");
+}
+
+fn too_long() {
+    let mut agent = Agent::start(&[]);
+    agent.write(&(FRAME_BYTES_MAX as u32 + 1).to_be_bytes());
+    agent.write(br#"{"to_agent":"meet","addresses":[["127.0.0.1:1","127.0.0.1:2"]]}"#);
+    let output = agent.end("too long");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("a frame of 1048577 bytes; at most 1048576"), "{output:?}");
+    assert!(matches!(output.status.code(), Some(1..=3)), "{output:?}");
+}
+
+fn again() {
+    let mut agent = Agent::start(&[]);
+    agent.send(&asking(|_| {}));
+    agent.until("listening", |message| matches!(message, FromAgent::Listening { .. }));
+    let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
+    let meet = encode(&ToAgent::Meet { addresses: vec![vec![somewhere; 50_000]] }).unwrap();
+    for _ in 0..300 {
+        agent.write(&meet);
+    }
+    let said = |message: &FromAgent| matches!(message, FromAgent::Failed { reason } if reason.contains("twice"));
+    agent.until("a refusal", said);
+    agent.assert_alive("after 300 of them");
+    assert!(agent.status("VmHWM") < MEMORY_MAX_KIB, "{} KiB", agent.status("VmHWM"));
+    let output = agent.end("again");
+    assert!(output.status.success(), "{output:?}");
+}
+
+fn few_files() {
+    let mut agent = Agent::start(&["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"]);
+    let reason = agent.refusal(&asking(|_| {}));
+    assert!(reason.starts_with("a run of 1 flow needs 72 open files at each end"), "{reason}");
+    assert!(reason.contains("allows 64; raise its hard limit") && !reason.contains("ask for at most"), "{reason}");
+    agent.end("few files");
+}
