@@ -11,7 +11,7 @@ use model::conditions::Conditions;
 use model::event::Event;
 use model::place::IpVersion;
 use model::record::{EndRecord, Role};
-use wire::{FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token};
+use wire::{Addresses, FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token};
 
 use crate::pair::{Pair, WaitError};
 use crate::{DriveError, Sink, Way};
@@ -122,6 +122,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions], stop: &AtomicBool) -
         _ => None,
     })?;
     for (host, addresses) in HOSTS.into_iter().zip(addresses) {
+        check_addresses(pair.way(host), host, parts, &addresses).map_err(RunError::Failed)?;
         pair.send(host.other(), &ToAgent::Meet { addresses });
     }
     from_both(pair, patience, "its end to be ready", stop, |message| {
@@ -141,6 +142,31 @@ fn address(receiver: &Way, part: &Conditions) -> Result<IpAddr, String> {
         let have: Vec<String> = receiver.addresses.iter().map(IpAddr::to_string).collect();
         format!("the host at {} has no address of IPv{version}; it has: {}", receiver.place, have.join(", "))
     })
+}
+
+/// Checks that a host listens where it was told to, once for each flow: nobody is sent elsewhere by its word.
+fn check_addresses(way: &Way, host: Role, parts: &[Conditions], told: &Addresses) -> Result<(), String> {
+    let refused = |what: String| Err(format!("the agent of the {} at {} says that {what}", host.name(), way.place));
+    if told.len() != parts.len() {
+        return refused(format!("it listens for {} workloads; there are {}", told.len(), parts.len()));
+    }
+    for (part, told) in parts.iter().zip(told) {
+        let receives = part.direction.role_of(host) == Role::Receiver;
+        let flows = if receives { part.flows as usize } else { 0 };
+        if told.len() != flows {
+            return refused(format!("it listens at {} addresses; there are {flows} flows to it", told.len()));
+        }
+        if !receives {
+            continue;
+        }
+        let asked = address(way, part)?;
+        if let Some(other) = told.iter().find(|told| told.ip() != asked || told.port() == 0) {
+            return refused(format!(
+                "it listens at {other}, and the address of this path is {asked}: nothing is sent there; see that both hosts run the same bitcost"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The same answer of both hosts, in their order.

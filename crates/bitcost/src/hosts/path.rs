@@ -38,6 +38,11 @@ struct Path {
     others: Vec<IpAddr>,
 }
 
+/// False for addresses of no host and of many.
+fn is_of_one_host(address: IpAddr) -> bool {
+    !address.is_unspecified() && !address.is_multicast() && address != IpAddr::V4(Ipv4Addr::BROADCAST)
+}
+
 impl Named {
     /// Starts the agents, and finds the interface of each end towards the other by their kernels' routes.
     ///
@@ -132,6 +137,12 @@ impl Named {
         };
         let there = session.route(Role::Sender, to).map_err(|error| self.no_way(error.into()))?;
         let back = session.route(Role::Receiver, there.source)?;
+        if !is_of_one_host(to) || !is_of_one_host(there.source) || back.is_local != there.is_local {
+            return Err(Failure::Environment(format!(
+                "the hosts' addresses for the data, {} of the sender and {to} of the receiver, are not of two ends of one path; name the receiver's address: --receiver-address ADDR",
+                there.source
+            )));
+        }
         if !session.route(Role::Receiver, to)?.is_local {
             return Err(Failure::Environment(format!(
                 "the receiver at {} has no address {to}, its own on the way to the sender is {}; name the one for the data: --receiver-address ADDR",
@@ -143,9 +154,11 @@ impl Named {
             found = session.addresses(Role::Receiver, &back.device)?;
         }
         let mut others = Vec::new();
-        for other in found.into_iter().filter(|other| *other != to) {
-            // Cells that ask for the other version of IP go the same way, or not at all.
-            if session.route(Role::Sender, other).is_ok_and(|route| route.device == there.device) {
+        for other in found.into_iter().filter(|other| *other != to && is_of_one_host(*other)) {
+            // Cells that ask for the other version of IP go the same way, or not at all, and never to the sender itself by the
+            // receiver's word.
+            let is_same = |route: Route| route.device == there.device && route.is_local == there.is_local;
+            if session.route(Role::Sender, other).is_ok_and(is_same) {
                 others.push(other);
             }
         }
