@@ -2,17 +2,18 @@
 //! before.
 
 use std::io::{Read, Write};
+use std::net::UdpSocket;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use model::buffers::Buffers;
-use model::conditions::Conditions;
+use model::conditions::{Conditions, Offloads, Workload};
 use model::knobs;
 use model::record::Role;
 use netlink::{Rtnl, VethPair};
 use testkit::process::{Family, eventually};
-use wire::{Decoder, FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, ToAgent, encode};
+use wire::{Decoder, FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode};
 
 /// How long an answer may take on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,6 +30,7 @@ fn main() {
         ("many_measurements_of_the_idle_host_start_one_thread", idle),
         ("a_frame_that_is_too_long_ends_the_agent_with_a_sentence", too_long),
         ("words_that_come_again_and_again_take_no_memory", again),
+        ("a_receiver_that_counted_more_than_was_sent_gives_the_run_up", more_than_sent),
         ("few_open_files_are_said_in_a_sentence", few_files),
     ]);
 }
@@ -231,6 +233,40 @@ fn again() {
     assert!(agent.status("VmHWM") < MEMORY_MAX_KIB, "{} KiB", agent.status("VmHWM"));
     let output = agent.end("again");
     assert!(output.status.success(), "{output:?}");
+}
+
+/// The test is the sender: it sends 20 messages without numbers and says that it sent 10.
+fn more_than_sent() {
+    let mut agent = Agent::start(&[]);
+    let workload = Workload::UdpStream;
+    let conditions =
+        Conditions { workload, message_size_bytes: 4, offloads: Offloads::AsFound, ..Conditions::default() };
+    agent.send(&ToAgent::Prepare(Box::new(prepare(conditions))));
+    let heard = agent.until("listening", |message| matches!(message, FromAgent::Listening { .. }));
+    let FromAgent::Listening { addresses } = heard else { return };
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(addresses[0][0]).unwrap();
+    let hello = [&[0xBF, 0, 0, 0, 0, 0, 0, 0][..], &[7; 16]].concat();
+    agent.send(&ToAgent::Meet { addresses: vec![Vec::new()] });
+    socket.send(&hello).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!(socket.recv(&mut [0; 64]).unwrap(), hello.len());
+    agent.until("ready", |message| *message == FromAgent::Ready);
+    for _ in 0..20 {
+        socket.send(&[7; 4]).unwrap();
+    }
+    agent.send(&ToAgent::Clock);
+    let heard = agent.until("clock", |message| matches!(message, FromAgent::Clock { .. }));
+    let FromAgent::Clock { now_ns } = heard else { return };
+    let at = |ms: u64| now_ns + ms * 1_000_000;
+    let [begin_ns, window_begin_ns, window_end_ns, stop_ns] = [10, 20, 1500, 1510].map(at);
+    agent.send(&ToAgent::Start(Start { begin_ns, window_begin_ns, window_end_ns, stop_ns }));
+    let has_all = |message: &FromAgent| matches!(message, FromAgent::Progress(sample) if sample.counts.messages == 20);
+    agent.until("all messages", has_all);
+    agent.until("the window's end", |message| matches!(message, FromAgent::Sent { .. }));
+    let reason = agent.refusal(&ToAgent::Finish { sent: vec![vec![[10, 10]]] });
+    assert!(reason.starts_with("the receiver counted 20 datagrams and the sender sent 10"), "{reason}");
+    agent.end("more than sent");
 }
 
 fn few_files() {
