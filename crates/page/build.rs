@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use flate2::{Compression, write::GzEncoder};
 
+// cargo reads what a build script prints.
+#[allow(clippy::disallowed_macros)]
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let sources = plotly::Plot::offline_js_sources();

@@ -15,7 +15,7 @@ pub enum Failure {
     Environment(String),
     /// The user stopped it: 130, as a shell reports SIGINT.
     Interrupted,
-    /// A program that ran in a lab ended with this code, and has said itself what happened.
+    /// A program that ran in a lab, or the parser of the command line, has said what happened and ends with this code.
     Program(u8),
     /// Nobody reads what is printed any more: 141, as a shell reports SIGPIPE; nothing is said.
     OutputClosed,

@@ -16,9 +16,12 @@ mod programs;
 mod studies;
 mod verbs;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use crate::failure::Failure;
 
 /// What a Mbit/s costs, and what limits it.
 #[derive(Parser)]
@@ -39,8 +42,18 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == host::KEEPER_VERB) {
         return verbs::host::keeper();
     }
-    match verbs::run(Cli::parse().verb) {
+    match Cli::try_parse().map_or_else(|words| explained(&words), |cli| verbs::run(cli.verb)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Prints the help or version that was asked for, or what is wrong with the command line.
+fn explained(words: &clap::Error) -> Result<(), Failure> {
+    let printed = words.print().and_then(|()| std::io::stdout().flush());
+    match u8::try_from(words.exit_code()) {
+        Ok(0) => printed.map_err(|error| output::unwritten(&error)),
+        // Standard error that cannot be written changes nothing of what is wrong.
+        code => Err(Failure::Program(code.unwrap_or(2))),
     }
 }

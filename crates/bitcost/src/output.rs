@@ -1,9 +1,11 @@
 //! Standard output, whose reader may leave early, as `head` does; and standard error.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use model::harmless;
+
+pub use live::say;
 
 use crate::failure::Failure;
 
@@ -18,10 +20,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes bytes as they are.
 fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    output.write_all(bytes).and_then(|()| output.flush()).map_err(|error| match error.kind() {
+    output.write_all(bytes).and_then(|()| output.flush()).map_err(|error| unwritten(&error))
+}
+
+/// What it means that standard output cannot be written.
+pub fn unwritten(error: &io::Error) -> Failure {
+    match error.kind() {
         ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::Environment(format!("cannot write to standard output: {error}")),
-    })
+    }
 }
 
 /// Prints a result in whatever form: a text as [`print()`] does, other bytes as they are.
@@ -33,11 +40,6 @@ pub fn form(result: &[u8]) -> Result<(), Failure> {
         Ok(text) => print(text),
         Err(_) => bytes(result),
     }
-}
-
-/// Says a line on standard error. On a terminal nothing in it can steer the terminal but colours.
-pub fn say(line: &str) {
-    if std::io::stderr().is_terminal() { eprintln!("{}", harmless(line)) } else { eprintln!("{line}") }
 }
 
 /// Prints a line.

@@ -1,5 +1,8 @@
 //! Deaths at named steps and at random times: the short form of `cargo xtask chaos`.
 
+// What a test prints is read by its harness.
+#![allow(clippy::disallowed_macros)]
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,7 +123,9 @@ impl Lines {
             let ended =
                 line.run_watched(|report| sheet.lock().unwrap_or_else(PoisonError::into_inner).write(&devices, report));
             if let Err(error) = ended {
-                eprintln!("the delay line of {} and {} has ended: {error}", devices[0], devices[1]);
+                let what = format!("the delay line of {} and {} has ended: {error}\n", devices[0], devices[1]);
+                // Nobody may be left to read it.
+                let _ = io::stderr().write_all(what.as_bytes());
             }
         };
         thread::Builder::new().name("delay-line".to_owned()).spawn(work).map_err(failed)?;

@@ -62,7 +62,8 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            println!("{error}");
+            // The holder reads it, unless it has ended.
+            let _ = writeln!(std::io::stdout(), "{error}");
             ExitCode::FAILURE
         }
     }

@@ -1,8 +1,10 @@
 //! The live view: what happens while it happens, told from the events alone.
 //!
 //! On a terminal it is one line that moves; elsewhere a plain line per run. Everything goes to
-//! standard error, so that standard output holds the result and nothing else.
+//! standard error, so that standard output holds the result and nothing else. Where standard error cannot be written,
+//! nothing is shown and the execution goes on.
 
+mod say;
 mod seconds;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use model::plan::Plan;
 use model::record::{EndRecord, Role, Sample};
 use model::units::{counted, show_duration};
 
+pub use say::say;
 pub use seconds::Seconds;
 
 /// The view of one execution.
@@ -73,7 +76,7 @@ impl View {
             show_duration(self.left)
         );
         self.plan = Some(plan.clone());
-        eprintln!("{line}");
+        say(&line);
         if self.terminal {
             self.bar = ProgressBar::new(plan.runs.len() as u64);
             let style = ProgressStyle::with_template("{bar:24} {msg}").unwrap_or(ProgressStyle::default_bar());
@@ -122,7 +125,7 @@ impl View {
 
     /// A line that stays, also where there is a terminal.
     fn always(&self, line: &str) {
-        if self.terminal { self.bar.println(harmless(line)) } else { eprintln!("{line}") }
+        if self.terminal { self.bar.println(harmless(line)) } else { say(line) }
     }
 
     fn count_off(&mut self, run: u32) {
@@ -136,7 +139,7 @@ impl View {
     /// A plain line where there is no terminal.
     fn line(&self, text: &str) {
         if !self.terminal {
-            eprintln!("{text}");
+            say(text);
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Verdicts over recorded noise: how often one setting is called the same, and how often a planted change is found.
 
+// What a test prints is read by its harness.
+#![allow(clippy::disallowed_macros)]
+
 mod common;
 
 use common::{Did, Made, STUDY, ended, is, log, plain, summary};

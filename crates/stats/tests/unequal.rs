@@ -1,5 +1,8 @@
 //! How often the interval of a change misses it, where sides differ in counts and in spread.
 
+// What a test prints is read by its harness.
+#![allow(clippy::disallowed_macros)]
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use stats::{Scale, change};

@@ -160,6 +160,7 @@ impl List {
 const _: () = assert!(size_of::<Control>() >= 24);
 
 #[cfg(test)]
+#[allow(clippy::disallowed_macros)]
 mod tests {
     use std::net::UdpSocket;
 

@@ -158,6 +158,7 @@ impl Drop for Mapping {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_macros)]
 mod tests {
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};

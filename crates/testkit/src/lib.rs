@@ -4,6 +4,9 @@
 //! Each trial runs in a process of its own: the test program, started again, so that it has one
 //! thread when it makes its namespaces, and so that nothing of one trial reaches another.
 
+// What a test prints is read by its harness.
+#![allow(clippy::disallowed_macros)]
+
 pub mod damage;
 pub mod gap;
 pub mod process;

@@ -44,13 +44,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         wait: arguments.wait,
         data_bytes: arguments.size.into(),
     };
+    let mut printed = Ok(());
     let tell = |Answer { sequence, rtt_us }| {
         if !arguments.json {
-            println!("{} bytes from {}: seq={sequence} time={:.3} ms", asked.data_bytes, asked.to, rtt_us / 1000.0);
+            let (bytes, to, ms) = (asked.data_bytes, asked.to, rtt_us / 1000.0);
+            printed = output::line(&format!("{bytes} bytes from {to}: seq={sequence} time={ms:.3} ms"));
         }
-        Ok(())
+        printed.as_ref().map(drop).map_err(|_| std::io::Error::other("standard output cannot be written"))
     };
     let pings = traffic::ping::ping(&asked, || !stop.load(Ordering::Relaxed), tell);
+    printed?;
     let pings = pings.map_err(|error| cannot(asked.to, &error))?;
     if arguments.json {
         let mut document = serde_json::json!(pings);

@@ -157,18 +157,20 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let opened = Opened::open(&folder)?;
     let execution = opened.execution()?;
     let threshold = arguments.judging.threshold;
-    output::form(&match arguments.look.is_html() {
+    let printed = output::form(&match arguments.look.is_html() {
         true => arguments.look.render(std::slice::from_ref(&opened), threshold)?,
         false => arguments.look.render_read(std::slice::from_ref(&execution), threshold)?,
-    })?;
+    });
     explain::say(&execution, &folder);
     output::say(&format!("log: {}", folder.join(store::LOG_NAME).display()));
     output::say(&format!("again: bitcost show {}", output::shell_word(&folder)));
+    if ending == Ending::Interrupted {
+        say_how_to_go_on(&folder);
+    }
+    // Where standard output cannot be written, the lines above still name the log, which is whole.
+    printed?;
     match ending {
-        Ending::Interrupted => {
-            say_how_to_go_on(&folder);
-            Err(Failure::Interrupted)
-        }
+        Ending::Interrupted => Err(Failure::Interrupted),
         Ending::Complete => {
             check(&execution.summary)?;
             let compared = of_study(&execution, arguments.judging.threshold);

@@ -20,6 +20,7 @@ mod labs;
 mod left_changed;
 mod limiters;
 mod many;
+mod nobody_reads;
 mod one_run;
 mod parts;
 mod result;
@@ -71,6 +72,9 @@ fn main() {
         ("a_run_is_printed_in_the_form_that_was_asked_for", Host, forms::of_a_run),
         ("repeated_runs_are_rows", Host, forms::of_repeats),
         ("a_reader_who_leaves_ends_the_run", Host, one_run::closed_output),
+        ("no_verb_panics_where_its_output_cannot_be_written", Host, nobody_reads::every_verb),
+        ("an_execution_that_nobody_watches_is_whole", Host, nobody_reads::execution),
+        ("a_lab_stands_where_its_errors_cannot_be_written", Host, nobody_reads::lab),
         ("settings_of_the_agents_are_in_force", Host, one_run::settings_of_the_agents),
         ("traffic_threads_have_the_seats_that_were_asked_for", Host, one_run::seats),
         ("what_the_kernel_cached_of_earlier_connections_is_told_and_left", PrivateNetwork, cached_metrics::told),

@@ -16,9 +16,11 @@ pub struct Arguments {
 /// Takes them down, and returns when they are gone.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names = if arguments.all { super::names()? } else { vec![super::standing(arguments.name.as_deref())?.name] };
+    let mut told = Ok(());
     for name in names {
         lab::registry::take_down(&name)?;
-        output::line(&format!("{name} is down"))?;
+        // The others go down where nobody reads, too.
+        told = told.and(output::line(&format!("{name} is down")));
     }
-    Ok(())
+    told
 }
