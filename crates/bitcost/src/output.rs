@@ -3,18 +3,19 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use model::harmless;
+use model::{harmless_coloured, harmless_page};
 
 pub use live::say;
 
 use crate::failure::Failure;
 
-/// Prints a text. On a terminal nothing in it can steer the terminal but colours: labels and names may come from others' files.
+/// Prints a text. On a terminal nothing in it can steer, colour or reorder what is shown: labels and names may come from others'
+/// files.
 ///
 /// # Errors
 /// [`Failure::OutputClosed`] when nobody reads any more; environment, when it cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { bytes(harmless(text).as_bytes()) } else { bytes(text.as_bytes()) }
+    if std::io::stdout().is_terminal() { bytes(harmless_page(text).as_bytes()) } else { bytes(text.as_bytes()) }
 }
 
 /// Writes bytes as they are.
@@ -31,14 +32,14 @@ pub fn unwritten(error: &io::Error) -> Failure {
     }
 }
 
-/// Prints a result in whatever form: a text as [`print()`] does, other bytes as they are.
+/// Prints a result in whatever form: a text as [`print()`] does, though with the colours of reports, other bytes as they are.
 ///
 /// # Errors
 /// As [`print()`].
 pub fn form(result: &[u8]) -> Result<(), Failure> {
     match std::str::from_utf8(result) {
-        Ok(text) => print(text),
-        Err(_) => bytes(result),
+        Ok(text) if std::io::stdout().is_terminal() => bytes(harmless_coloured(text).as_bytes()),
+        _ => bytes(result),
     }
 }
 

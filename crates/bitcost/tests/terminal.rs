@@ -6,8 +6,11 @@ use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// A title that would name the terminal's window, and clear it.
-const STEERS: &str = r"\u001b]0;mine\u0007\u001b[2J";
+/// A title that would name the terminal's window, clear it, conceal and colour what follows, and write it from right to left.
+const STEERS: &str = r"\u001b]0;mine\u0007\u001b[2J\u001b[8m\u001b[5m\u001b[1;31m\u202e\u2066\u200b";
+/// What must not reach a terminal of it, nor a page or table, whoever reads that.
+const FOREIGN: [&str; 9] =
+    ["\u{1b}]", "\u{1b}[2J", "\u{7}", "\u{1b}[8m", "\u{1b}[5m", "\u{1b}[1;31m", "\u{202e}", "\u{2066}", "\u{200b}"];
 
 /// What a terminal is sent by bitcost: by its standard output and standard error together.
 fn on_a_terminal(words: &[&str]) -> String {
@@ -17,6 +20,7 @@ fn on_a_terminal(words: &[&str]) -> String {
     let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("letters");
     let open = || OpenOptions::new().read(true).write(true).open(&name).expect("its other side");
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.env("TERM", "xterm").env_remove("NO_COLOR");
     command.args(words).stdin(Stdio::null()).stdout(open()).stderr(open());
     let mut child = command.spawn().expect("started");
     // The other side must be held by the program alone, so that its end ends the reading.
@@ -51,12 +55,30 @@ fn nothing_of_others_files_steers_a_terminal_in_any_form() {
     let (_place, folder) = imported();
     let file = |form: &'static str| vec!["show", &folder, "--format", form];
     let forms = ["text", "md", "csv", "json"].map(file);
-    for words in forms.into_iter().chain([vec!["explain", &folder], vec!["compare", &folder, "\u{1b}[2J\u{7}"]]) {
+    let report = vec!["report", &folder, "--out", "-"];
+    let others = [vec!["explain", &folder], vec!["compare", &folder, "\u{1b}[2J\u{7}\u{1b}[8m\u{202e}"], report];
+    for words in forms.into_iter().chain(others) {
         let sent = on_a_terminal(&words);
         assert!(sent.len() > 20, "{words:?}: {sent}");
-        for steers in ["\u{1b}]", "\u{1b}[2J", "\u{7}"] {
+        for steers in FOREIGN {
             assert!(!sent.contains(steers), "{words:?}: {sent:?}");
         }
     }
-    assert!(on_a_terminal(&["show", &folder]).contains('\u{fffd}'), "the title itself is there");
+    let shown = on_a_terminal(&["show", &folder]);
+    assert!(shown.contains('\u{fffd}'), "the title itself is there");
+    assert!(shown.contains("\u{1b}[1m"), "headings are bold: {shown}");
+}
+
+#[test]
+fn what_is_made_for_other_programs_has_no_foreign_letters_either() {
+    let (_place, folder) = imported();
+    let forms = ["md", "csv"].map(|form| vec!["show", &folder, "--format", form]);
+    for words in forms.into_iter().chain([vec!["report", &folder, "--out", "-"]]) {
+        let output = Command::new(env!("CARGO_BIN_EXE_bitcost")).args(&words).output().expect("started");
+        let text = String::from_utf8(output.stdout).expect("letters");
+        assert!(text.contains("mine"), "{words:?}");
+        for foreign in FOREIGN {
+            assert!(!text.contains(foreign), "{words:?}: {foreign:?}");
+        }
+    }
 }

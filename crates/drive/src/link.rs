@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use model::harmless;
 use model::record::Role;
 use wire::{Decoder, FromAgent, ToAgent, encode};
 
@@ -112,7 +113,7 @@ impl Link {
     /// How the process ended, in words.
     fn told(&self, status: ExitStatus, deadline: Instant) -> String {
         match &self.said {
-            Some(said) => (said.explain)(status.code(), said.text(deadline).trim()),
+            Some(said) => (said.explain)(status.code(), harmless(said.text(deadline).trim()).as_str()),
             None => format!("it ended with {status}"),
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use model::conditions::Conditions;
 use model::event::{Event, FORMAT, FailureKind};
+use model::harmless;
 use model::imported::{ImportedRun, NOT_SAID};
 use model::plan::{Plan, PlannedRun};
 use model::study::{Cell, Label};
@@ -65,7 +66,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         }
         events.push(match found.error {
             Some(reason) => {
-                let reason = format!("{}: {}: {reason}", found.run.file, found.run.tool);
+                let reason = format!("{}: {}: {}", found.run.file, found.run.tool, harmless(&reason));
                 Event::RunFailed { run: index, kind: FailureKind::Failed, reason }
             }
             None => {

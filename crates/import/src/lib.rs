@@ -12,6 +12,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
+use model::harmless;
 use model::imported::ImportedRun;
 use model::study::Label;
 
@@ -61,7 +62,11 @@ impl Found {
     }
 
     fn level(&mut self, factor: &str, label: Label) {
-        self.levels.insert(factor.to_owned(), label);
+        let label = match label {
+            Label::Text(words) => Label::Text(harmless(&words)),
+            number => number,
+        };
+        self.levels.insert(harmless(factor), label);
     }
 
     /// A number such as `1e999` says nothing, and JSON has no word for it: what it is of stays absent.
@@ -80,7 +85,7 @@ impl Found {
     }
 
     fn fact(&mut self, name: &str, words: impl ToString) {
-        self.run.facts.insert(name.to_owned(), words.to_string());
+        self.run.facts.insert(harmless(name), harmless(&words.to_string()));
     }
 }
 

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use model::event::Event;
-use model::harmless;
 use model::plan::Plan;
 use model::record::{EndRecord, Role, Sample};
 use model::units::{counted, show_duration};
+use model::{harmless, harmless_page};
 
 pub use say::say;
 pub use seconds::Seconds;
@@ -45,7 +45,7 @@ impl View {
             Event::RunEnded { run, sender, receiver, .. } => self.run_ended(*run, sender, receiver),
             Event::RunFailed { run, reason, .. } => self.run_failed(*run, reason),
             Event::Reconnecting { role, reason } => {
-                self.always(&format!("the {} is out of reach, tried again: {reason}", role.name()));
+                self.always(&format!("the {} is out of reach, tried again: {}", role.name(), harmless(reason)));
             }
             Event::ExecutionEnded { .. } => self.bar.finish_and_clear(),
             _ => {}
@@ -89,8 +89,7 @@ impl View {
     fn title(&self, run: u32) -> String {
         let Some(plan) = &self.plan else { return format!("run {}", run + 1) };
         let cell = plan.runs.get(run as usize).and_then(|planned| plan.cells.get(planned.cell));
-        let name = cell
-            .map_or_else(String::new, |cell| format!(" · {}", harmless(&cell.name()).replace(char::is_control, " ")));
+        let name = cell.map_or_else(String::new, |cell| format!(" · {}", cell.name().replace(char::is_control, " ")));
         format!("run {} of {}{name}", run + 1, plan.runs.len())
     }
 
@@ -120,12 +119,12 @@ impl View {
     fn run_failed(&mut self, run: u32, reason: &str) {
         self.count_off(run);
         self.bar.inc(1);
-        self.always(&format!("{} · no result: {reason}", self.title(run)));
+        self.always(&format!("{} · no result: {}", self.title(run), harmless(reason)));
     }
 
     /// A line that stays, also where there is a terminal.
     fn always(&self, line: &str) {
-        if self.terminal { self.bar.println(harmless(line)) } else { say(line) }
+        if self.terminal { self.bar.println(harmless_page(line)) } else { say(line) }
     }
 
     fn count_off(&mut self, run: u32) {

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use model::harmless;
+use model::harmless_page;
 
 /// Writes a line to standard error. On a terminal nothing in it can steer the terminal.
 ///
@@ -10,6 +10,6 @@ use model::harmless;
 /// is said of it.
 pub fn say(line: &str) {
     let mut errors = std::io::stderr().lock();
-    let text = if errors.is_terminal() { harmless(line) } else { line.to_owned() };
+    let text = if errors.is_terminal() { harmless_page(line) } else { line.to_owned() };
     let _ = errors.write_all(format!("{text}\n").as_bytes());
 }

@@ -34,4 +34,4 @@ pub mod threads;
 pub mod topology;
 pub mod units;
 
-pub use harmless::harmless;
+pub use harmless::{harmless, harmless_coloured, harmless_page, shown};

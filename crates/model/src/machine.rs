@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::harmless;
+
 /// A network interface as it stood when it was described.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceDescription {
@@ -63,7 +65,7 @@ impl HostDescription {
         let mut found = Vec::new();
         let mut compare = |what: &str, before: String, now: String| {
             if before != now {
-                found.push(format!("{what}: was {before}, is {now}"));
+                found.push(format!("{what}: was {}, is {}", harmless(&before), harmless(&now)));
             }
         };
         let list = |numbers: &[u32]| format!("{numbers:?}");
@@ -93,14 +95,19 @@ fn compare_maps<T: PartialEq + std::fmt::Display>(
     now: &BTreeMap<String, T>,
     found: &mut Vec<String>,
 ) {
-    let show = |value: Option<&T>| value.map_or("absent".to_owned(), T::to_string);
+    let show = |value: Option<&T>| value.map_or("absent".to_owned(), |value| harmless(&value.to_string()));
     let mut names: Vec<&String> = before.keys().chain(now.keys()).collect();
     names.sort();
     names.dedup();
     // Older logs have a feature without a name: a bit that their kernel did not name.
     for name in names.into_iter().filter(|name| !name.is_empty()) {
         if before.get(name) != now.get(name) {
-            found.push(format!("{what} {name}: was {}, is {}", show(before.get(name)), show(now.get(name))));
+            found.push(format!(
+                "{what} {}: was {}, is {}",
+                harmless(name),
+                show(before.get(name)),
+                show(now.get(name))
+            ));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The hosts with their settings, what differed between the ends first.
 
 use model::event::EndDescription;
+use model::harmless;
 use model::machine::HostDescription;
 use report::Lines;
 use report::frame::Execution;
@@ -20,7 +21,7 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
     let mut header = vec!["host".to_owned()];
     header.extend(ends.iter().map(|end| format!("{} ({})", end.role.name(), end.place)));
     let fact = |(name, of): &Fact| {
-        let row = std::iter::once((*name).to_owned()).chain(ends.iter().map(|end| of(&end.host)));
+        let row = std::iter::once((*name).to_owned()).chain(ends.iter().map(|end| harmless(&of(&end.host))));
         (false, row.collect())
     };
     let rows = FACTS.iter().map(fact).collect();
@@ -91,8 +92,8 @@ fn settings(ends: &[EndDescription]) -> Lines {
         }
     };
     let row = |name: &String| {
-        let values = ends.iter().map(|end| value(end, name).unwrap_or_else(|| "absent".to_owned()));
-        (false, std::iter::once(name.clone()).chain(values).collect())
+        let values = ends.iter().map(|end| value(end, name).map_or("absent".to_owned(), |value| harmless(&value)));
+        (false, std::iter::once(harmless(name)).chain(values).collect())
     };
     let header = std::iter::once("setting".to_owned()).chain(ends.iter().map(|end| end.role.name().to_owned()));
     Lines { header: header.collect(), rows: names.iter().map(row).collect() }

@@ -1,5 +1,7 @@
 //! HTML as it grows. Words are escaped unless they are said to be HTML.
 
+use model::shown;
+
 /// The text of a page.
 #[derive(Default)]
 pub(crate) struct Html(String);
@@ -53,9 +55,7 @@ pub(crate) fn escape(words: &str) -> String {
             '>' => text.push_str("&gt;"),
             '"' => text.push_str("&quot;"),
             '\'' => text.push_str("&#39;"),
-            '\n' | '\t' => text.push(letter),
-            letter if letter.is_control() => text.push('\u{fffd}'),
-            letter => text.push(letter),
+            letter => text.extend(shown(letter)),
         }
     }
     text

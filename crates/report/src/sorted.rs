@@ -2,6 +2,7 @@
 
 use metrics::{METRICS, Method, Metric};
 use model::event::FailureKind;
+use model::harmless;
 use model::plan::{Plan, PlannedRun};
 use model::study::Cell;
 
@@ -137,7 +138,8 @@ impl Runs {
             FailureKind::Lost => ("lost", Status::Lost),
             FailureKind::Interrupted => ("interrupted", Status::Interrupted),
         };
-        self.row(planned, status).reason = Some(reason.to_owned());
+        let reason = harmless(reason);
+        self.row(planned, status).reason = Some(reason.clone());
         self.exclude(planned, cell, format!("{word}: {reason}"));
         if kind == FailureKind::Interrupted {
             self.incomplete.push(planned.index);
@@ -146,7 +148,7 @@ impl Runs {
 
     fn imported(&mut self, planned: &PlannedRun, imported: Imported) {
         self.cells[planned.cell].add(planned.block, &imported.figures);
-        imported.notes.into_iter().for_each(|note| self.notes.add((None, note)));
+        imported.notes.into_iter().for_each(|note| self.notes.add((None, harmless(&note))));
         self.row(planned, Status::Used).figures = imported.figures;
     }
 

@@ -1,6 +1,7 @@
 //! A summary as plain text: the paper's table, one block per metric, and what must be known to read it.
 
 use metrics::{Better, Metric, metric};
+use model::harmless_page;
 use model::units::counted;
 
 use crate::checks;
@@ -44,7 +45,7 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
     }
     for course in &summary.courses {
         page.blank();
-        page.text.push_str(&course.text());
+        page.text.push_str(&harmless_page(&course.text()));
     }
     let why = summary.why.paragraphs();
     if !why.is_empty() {
@@ -163,7 +164,7 @@ pub(crate) fn heading(words: &str, options: TextOptions) -> String {
 pub(crate) fn paragraph(mark: &str, words: &str, width: usize) -> String {
     let indent = mark.chars().count();
     let (mut text, mut line, mut used) = (String::new(), mark.to_owned(), indent);
-    for word in words.split_whitespace() {
+    for word in harmless_page(words).split_whitespace() {
         let length = word.chars().count();
         if used > indent && used + 1 + length > width {
             text += &format!("{}\n", line.trim_end());
@@ -188,7 +189,7 @@ struct Page {
 
 impl Page {
     fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
+        self.text.push_str(&harmless_page(line.trim_end()));
         self.text.push('\n');
     }
 

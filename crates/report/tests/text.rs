@@ -108,6 +108,20 @@ fn name(run: &report::ExcludedRun) -> String {
 }
 
 #[test]
+fn a_reason_of_megabytes_is_cut_and_does_not_colour_what_follows() {
+    let long: &str = format!("\u{1b}[31m\u{202e}no{}", " reason".repeat(1 << 20)).leak();
+    let events = log(STUDY, 1, |cell, planned| match planned.index {
+        0 => Made::Failed(FailureKind::Failed, long),
+        _ => ended(cell, &plain(cell, planned)),
+    });
+    let options = report::TextOptions { colour: true, ..report::TextOptions::default() };
+    let text = report::text(&summary(&events), options);
+    assert!(text.contains('…') && text.len() < 16 << 10, "{}", text.len());
+    assert!(!text.contains("\u{1b}[31m") && !text.contains('\u{202e}'), "{text}");
+    assert!(text.contains("\u{1b}[1m"), "our own headings are bold");
+}
+
+#[test]
 fn one_block_has_no_intervals() {
     let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
     let text = text(&events);

@@ -10,6 +10,7 @@ use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
 use drive::{OUTPUT_ENDED, Opening};
+use model::harmless;
 
 use crate::identity;
 use crate::programs::Programs;
@@ -141,7 +142,7 @@ fn line(output: &mut dyn BufRead) -> Result<String, String> {
         output.read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&line);
         match text.strip_prefix(MARK) {
-            Some(text) => return Ok(text.trim().to_owned()),
+            Some(text) => return Ok(harmless(text.trim())),
             None if output.limit() == 0 => {
                 return Err(format!(
                     "its shell prints more than {NOISE} bytes before it does what it is told; let its start-up files print nothing where there is no terminal"

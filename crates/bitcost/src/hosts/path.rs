@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use drive::{Ends, Session, Way};
+use model::harmless;
 use model::place::{IpVersion, Places};
 use model::record::Role;
 use wire::Route;
@@ -185,7 +186,7 @@ impl Named {
             Failure::Environment(format!("cannot start ssh: {error}; it is needed for hosts other than `local`"))
         })?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let said = harmless(String::from_utf8_lossy(&output.stderr).trim());
             return Err(Failure::Environment(format!("ssh -G {name} failed: {said}")));
         }
         let configuration = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::harmless;
 use model::record::Role;
 use wire::Lease;
 
@@ -20,7 +21,7 @@ impl Pair {
         let other = role.other();
         match self.links[slot(other)].as_mut().and_then(Link::ending) {
             Some(ending) => self.gone(other, &ending),
-            None => WaitError::Failed(format!("the {}: {reason}", role.name())),
+            None => WaitError::Failed(format!("the {}: {}", role.name(), harmless(reason))),
         }
     }
 

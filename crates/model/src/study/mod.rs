@@ -39,7 +39,7 @@ pub struct StudyError {
     pub message: String,
 }
 
-/// A level as it is named in tables and JSON: a number or a word.
+/// A level as it is named in tables and JSON: a number or a word, which is displayed as [`crate::harmless()`] shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
@@ -53,7 +53,7 @@ impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Label::Number(number) => f.pad(&number.to_string()),
-            Label::Text(text) => f.pad(text),
+            Label::Text(text) => f.pad(&crate::harmless(text)),
         }
     }
 }

@@ -16,6 +16,7 @@ use super::{
     Expect, ExpectedCell, Factor, Improvement, Label, Level, NamedMetric, Study, StudyError, TableSpec, UntilInterval,
 };
 use crate::conditions::Conditions;
+use crate::harmless;
 use crate::near::did_you_mean;
 use crate::settings;
 
@@ -50,8 +51,8 @@ pub fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     Ok(Study {
         name: stem(file).to_owned(),
         text: text.to_owned(),
-        title: top.required_text("title")?,
-        question: top.required_text("question")?,
+        title: harmless(&top.required_text("title")?),
+        question: harmless(&top.required_text("question")?),
         lab,
         base,
         leave_out,

@@ -16,6 +16,7 @@ mod series;
 
 use explain::Explanation;
 use metrics::Metric;
+use model::harmless_page;
 use model::study::{Label, Picture as Wanted, PictureKind as Kind, Scale};
 use plotly::common::{ErrorData, ErrorType, Title};
 use plotly::layout::{Axis, AxisType, Legend, Margin};
@@ -127,7 +128,7 @@ fn points(lines: usize, least: usize) -> usize {
 
 /// Words that mean themselves in plotly, which reads a few tags of HTML.
 pub(crate) fn label(words: &str) -> String {
-    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    harmless_page(words).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn axis(title: &str) -> Axis {

@@ -1,5 +1,7 @@
 //! A table as comma-separated values (RFC 4180), safe to open in a spreadsheet.
 
+use model::shown;
+
 use super::{Table, Value};
 
 /// Beginnings of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").
@@ -40,7 +42,9 @@ fn line(text: &mut String, fields: impl Iterator<Item = String>) {
     text.push('\n');
 }
 
+/// Words keep their line ends; what would reorder or hide other fields is left out.
 fn field(words: &str) -> String {
+    let words: String = words.chars().filter(|letter| shown(*letter).is_some()).collect();
     let guard = if words.starts_with(FORMULA) { "'" } else { "" };
     if words.contains([',', '"', '\n', '\r', '\'']) || !guard.is_empty() || words.trim() != words {
         return format!("\"{guard}{}\"", words.replace('"', "\"\""));

@@ -1,5 +1,7 @@
 //! A table in Markdown, for pull requests.
 
+use model::shown;
+
 use super::{Table, Value};
 use crate::number;
 
@@ -37,7 +39,7 @@ pub fn escape(words: &str) -> String {
     for (place, letter) in letters.iter().copied().enumerate() {
         match letter {
             '\n' | '\r' | '\t' => text.push(' '),
-            letter if letter.is_control() => {}
+            letter if letter.is_control() || shown(letter).is_none() => {}
             '&' => text.push_str("&amp;"),
             '<' => text.push_str("&lt;"),
             '>' => text.push_str("&gt;"),
