@@ -31,7 +31,7 @@ mod lines;
 mod napi;
 mod node;
 pub mod programs;
-mod protocol;
+pub mod protocol;
 pub mod registry;
 mod shape;
 mod visit;

@@ -14,19 +14,19 @@ use crate::LabError;
 
 /// The controller's request.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub struct Request {
     /// The process that the holder must not outlive.
-    pub(crate) controller_pid: u32,
+    pub controller_pid: u32,
     /// What to build.
-    pub(crate) topology: Topology,
+    pub topology: Topology,
     /// Whether others than the controller will start programs in it.
-    pub(crate) has_visitors: bool,
+    pub has_visitors: bool,
 }
 
 /// What the controller asks of a lab that stands.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Order {
+pub enum Order {
     /// Give every queue that delays this limit, or its own again.
     LimitQueues(Option<QueueLimit>),
 }
@@ -34,7 +34,7 @@ pub(crate) enum Order {
 /// The holder's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Answer {
+pub enum Answer {
     /// The lab stands.
     Ready(Ready),
     /// The order was obeyed.
@@ -45,20 +45,20 @@ pub(crate) enum Answer {
 
 /// A lab that stands.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub struct Ready {
     /// Whether a user namespace owns the hosts; otherwise the controller's own does.
-    pub(crate) user_namespace: bool,
+    pub user_namespace: bool,
     /// The hosts, in the order of the topology.
-    pub(crate) hosts: Vec<Host>,
+    pub hosts: Vec<Host>,
     /// Every node, in the order of the topology: its name, and the number of the holder's file descriptor that refers to its
     /// network namespace.
-    pub(crate) nodes: Vec<(String, i32)>,
+    pub nodes: Vec<(String, i32)>,
     /// The number of the holder's file descriptor of the file with the delay lines' counters; `None` without lines.
-    pub(crate) lines_fd: Option<i32>,
+    pub lines_fd: Option<i32>,
     /// The first process of the visitors' PID namespace; `None` where there are to be none.
-    pub(crate) programs_pid: Option<u32>,
+    pub programs_pid: Option<u32>,
     /// What the kernel does not have of the links, a sentence each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// A host of a lab that stands.

@@ -33,8 +33,10 @@ pub struct Description {
 /// What a visitor asks.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Question {
+pub enum Question {
+    /// What it is.
     Describe,
+    /// That it goes.
     Down,
 }
 

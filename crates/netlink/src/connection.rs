@@ -93,7 +93,7 @@ impl Connection {
 }
 
 /// The error that an acknowledgement or the end of a dump carries, if any.
-fn refusal(asked: &str, reply: &Reply) -> Option<Error> {
+pub(crate) fn refusal(asked: &str, reply: &Reply) -> Option<Error> {
     let code = u32_at(&reply.payload, 0).unwrap_or(0).cast_signed();
     if code == 0 {
         return None;

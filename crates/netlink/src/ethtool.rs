@@ -116,7 +116,7 @@ fn add_bit(bits: Message, (name, on): (&String, &bool)) -> Message {
     })
 }
 
-fn read_features(attributes_of_reply: &[u8]) -> Features {
+pub(crate) fn read_features(attributes_of_reply: &[u8]) -> Features {
     let mut features = Features::new();
     for (kind, value) in attributes(attributes_of_reply) {
         if !(FEATURES_HW..=FEATURES_NOCHANGE).contains(&kind) {

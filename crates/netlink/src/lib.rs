@@ -3,6 +3,7 @@
 //! Each verb sends one request and waits for its whole answer. The types are the kernel's, not the
 //! program's. A connection stays in the network namespace in which it was opened.
 
+pub mod answer;
 mod connection;
 mod error;
 mod ethtool;

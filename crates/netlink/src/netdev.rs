@@ -48,7 +48,7 @@ impl Netdev {
     }
 }
 
-fn read_napi(reply: &Reply) -> Option<Napi> {
+pub(crate) fn read_napi(reply: &Reply) -> Option<Napi> {
     let number = |kind| attribute(body(reply), kind).and_then(|value| u32_at(value, 0));
     Some(Napi { id: number(NAPI_ID)?, thread_pid: number(NAPI_PID) })
 }

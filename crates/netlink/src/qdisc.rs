@@ -13,7 +13,9 @@ use crate::message::{Message, Reply, attribute, text, u32_at};
 use crate::rtnl::Rtnl;
 
 pub use disciplines::{Discipline, Parameters, discipline};
+pub(crate) use htb::read_class;
 pub use statistics::Statistics;
+pub(crate) use statistics::read as read_statistics;
 
 const RTM_NEWQDISC: u16 = 36;
 const RTM_DELQDISC: u16 = 37;
@@ -127,7 +129,7 @@ fn traffic_header(index: u32, handle: u32, parent: u32) -> Vec<u8> {
     header
 }
 
-fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
+pub(crate) fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
     if reply.kind != RTM_NEWQDISC {
         return None;
     }

@@ -68,7 +68,7 @@ impl Rtnl {
     }
 }
 
-fn read_route(reply: &Reply) -> Option<Route> {
+pub(crate) fn read_route(reply: &Reply) -> Option<Route> {
     if reply.kind != RTM_NEWROUTE {
         return None;
     }

@@ -280,7 +280,7 @@ fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
 }
 
 /// `struct ifaddrmsg`: family, prefix length, flags, scope, link. The peer's address of a point-to-point link is not ours.
-fn read_address(reply: &Reply, index: u32) -> Option<IpAddr> {
+pub(crate) fn read_address(reply: &Reply, index: u32) -> Option<IpAddr> {
     let payload = &reply.payload;
     if reply.kind != RTM_NEWADDR || u32_at(payload, 4)? != index || *payload.get(3)? >= RT_SCOPE_LINK {
         return None;
@@ -294,7 +294,7 @@ fn read_address(reply: &Reply, index: u32) -> Option<IpAddr> {
     }
 }
 
-fn read_link(reply: &Reply) -> Option<Link> {
+pub(crate) fn read_link(reply: &Reply) -> Option<Link> {
     if reply.kind != RTM_NEWLINK {
         return None;
     }

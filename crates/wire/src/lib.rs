@@ -7,6 +7,7 @@
 mod frame;
 mod lease;
 mod message;
+pub mod reach;
 
 pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, RECORD_BYTES_MAX, encode};
 pub use lease::Lease;

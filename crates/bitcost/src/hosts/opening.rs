@@ -10,7 +10,7 @@ use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
 use drive::{OUTPUT_ENDED, Opening};
-use model::harmless;
+use wire::reach::{self, Found, NoLine};
 
 use crate::identity;
 use crate::programs::Programs;
@@ -21,12 +21,6 @@ pub const NO_FOLDER: i32 = 120;
 pub const COPY_FAILS: i32 = 121;
 /// Where sudo is asked for and is not there.
 pub const NO_SUDO: i32 = 122;
-
-/// What begins the script's lines; what login scripts print before is passed by.
-const MARK: &str = "bitcost-reach ";
-
-/// How much may be printed before a line of the script, in bytes.
-const NOISE: u64 = 64 << 10;
 
 /// How much of the program is written at once, in bytes.
 const PART: usize = 64 << 10;
@@ -81,9 +75,8 @@ impl Talk {
         let own = self.programs.line(program)?;
         let found = line(output)?;
         sign();
-        let mut words = found.splitn(3, ' ');
-        let (system, machine) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        if words.next() == Some(own) {
+        let Found { system, machine, program: there } = Found::of(&found);
+        if there == Some(own) {
             return say(input, "run\n");
         }
         let host = &self.host;
@@ -136,22 +129,10 @@ fn say(input: &mut dyn Write, text: &str) -> Result<(), String> {
 
 /// The next line of the script without its mark.
 fn line(output: &mut dyn BufRead) -> Result<String, String> {
-    let mut output = output.take(NOISE);
-    loop {
-        let mut line = Vec::new();
-        output.read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&line);
-        match text.strip_prefix(MARK) {
-            Some(text) => return Ok(harmless(text.trim())),
-            None if output.limit() == 0 => {
-                return Err(format!(
-                    "its shell prints more than {NOISE} bytes before it does what it is told; let its start-up files print nothing where there is no terminal"
-                ));
-            }
-            None if line.is_empty() => return Err(OUTPUT_ENDED.to_owned()),
-            None => {}
-        }
-    }
+    reach::line(output).map_err(|error| match error {
+        NoLine::Ended => OUTPUT_ENDED.to_owned(),
+        error => error.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -197,7 +178,7 @@ mod tests {
             assert!(outcome.as_ref().is_err_and(|error| error.contains(what)), "{outcome:?}");
             assert_eq!(told, "");
         }
-        let endless = "x\n".repeat(NOISE as usize);
+        let endless = "x\n".repeat(reach::NOISE_BYTES as usize);
         assert!(held(&endless).0.is_err_and(|error| error.contains("start-up files")));
     }
 

@@ -190,7 +190,7 @@ impl Named {
             return Err(Failure::Environment(format!("ssh -G {name} failed: {said}")));
         }
         let configuration = String::from_utf8_lossy(&output.stdout).into_owned();
-        let host_name = configuration.lines().find_map(|line| line.strip_prefix("hostname ")).unwrap_or(name).trim();
+        let host_name = wire::reach::ssh_host_name(&configuration).unwrap_or(name).trim();
         let found = (host_name, 0).to_socket_addrs();
         let addresses: Vec<IpAddr> = found
             .map_err(|error| failed(format!("the host name {host_name} of {name} has no address here: {error}")))?

@@ -147,7 +147,8 @@ pub fn read_at(path: &Path) -> io::Result<Contents> {
     read(&sys::files::open_regular(path, OpenOptions::new().read(true))?)
 }
 
-fn parse(bytes: &[u8]) -> Contents {
+/// What the bytes of a journal say.
+pub fn parse(bytes: &[u8]) -> Contents {
     let mut contents = Contents::default();
     let mut pending: BTreeMap<u32, Change> = BTreeMap::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {

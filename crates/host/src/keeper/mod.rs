@@ -27,17 +27,19 @@ pub const KEEPER_VERB: &str = "host-keeper";
 
 /// The agent's first line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Opening {
-    folder: PathBuf,
-    agent_pid: u32,
+pub struct Opening {
+    /// Where the journal is to be.
+    pub folder: PathBuf,
+    /// The agent's process id.
+    pub agent_pid: u32,
     /// How long the agent may be silent.
-    lease_ms: u64,
+    pub lease_ms: u64,
 }
 
 /// What the agent says after that.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+pub enum Word {
     /// To be written down, and answered.
     Step(Line),
     /// The controller was heard; no answer.
@@ -47,7 +49,7 @@ enum Word {
 /// What the keeper says to the opening and to each step.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+pub enum Answer {
     /// It is on the disk.
     Kept,
     /// Why not.

@@ -46,7 +46,7 @@ impl Rtnl {
     }
 }
 
-fn read_class(attributes: &[u8]) -> Option<Parameters> {
+pub(crate) fn read_class(attributes: &[u8]) -> Option<Parameters> {
     let options = attribute(attributes, TCA_OPTIONS)?;
     let parms = attribute(options, TCA_HTB_PARMS)?;
     let bytes_per_s = read_rate(parms, attribute(options, TCA_HTB_RATE64))?;

@@ -49,7 +49,7 @@ impl Rtnl {
     }
 }
 
-fn read(reply: &Reply) -> Option<Statistics> {
+pub(crate) fn read(reply: &Reply) -> Option<Statistics> {
     if reply.kind != RTM_NEWQDISC {
         return None;
     }

@@ -1,0 +1,60 @@
+//! The kernel's answers, read from their bytes alone: what a recorded or a made-up answer says.
+
+use std::net::IpAddr;
+
+use crate::connection::refusal;
+use crate::error::Error;
+use crate::ethtool::{Features, read_features};
+use crate::generic::body;
+use crate::message::{Reply, attribute, replies};
+use crate::netdev::{Napi, read_napi};
+use crate::qdisc::{Discipline, Parameters, Qdisc, Statistics, discipline, read_class, read_qdisc, read_statistics};
+use crate::route::{Route, read_route};
+use crate::rtnl::{Link, read_address, read_link};
+
+/// What one message of an answer says, read as each kind of message that this room asks for; absent where it is not one.
+#[derive(Debug)]
+pub struct Said {
+    /// A refusal, where it is an error or an acknowledgement with one.
+    pub refusal: Option<Error>,
+    /// A link.
+    pub link: Option<Link>,
+    /// An address of the link with the number 1.
+    pub address: Option<IpAddr>,
+    /// A route.
+    pub route: Option<Route>,
+    /// A qdisc.
+    pub qdisc: Option<Qdisc>,
+    /// Its options as parameters of each discipline that this room makes.
+    pub parameters: Vec<Parameters>,
+    /// The class of an htb.
+    pub class: Option<Parameters>,
+    /// What a qdisc counted.
+    pub statistics: Option<Statistics>,
+    /// A NAPI instance.
+    pub napi: Option<Napi>,
+    /// Features of a device; none where it is no such answer.
+    pub features: Features,
+}
+
+/// Reads every whole message of a buffer that came from a netlink socket.
+pub fn read(buffer: &[u8]) -> Vec<Said> {
+    replies(buffer).iter().map(said).collect()
+}
+
+fn said(reply: &Reply) -> Said {
+    let qdisc = read_qdisc(reply);
+    let decoded = |kind: &str| Some((discipline(kind)?.decode)(&qdisc.as_ref()?.options));
+    Said {
+        refusal: refusal("read an answer", reply),
+        link: read_link(reply),
+        address: read_address(reply, 1),
+        route: read_route(reply),
+        parameters: Discipline::kinds().filter_map(decoded).collect(),
+        class: reply.payload.get(20..).and_then(read_class),
+        statistics: read_statistics(reply),
+        napi: read_napi(reply),
+        features: attribute(body(reply), 1).map(|_| read_features(body(reply))).unwrap_or_default(),
+        qdisc,
+    }
+}
