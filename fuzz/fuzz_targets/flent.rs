@@ -1,6 +1,4 @@
-//! Whatever text is taken for a file of flent.
+//! The target `flent`: `bitcost_fuzz::imported`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| bitcost_fuzz::read_as(&["flent"], text));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("flent", bytes));

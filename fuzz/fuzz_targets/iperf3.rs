@@ -1,6 +1,4 @@
-//! Whatever text is taken for JSON of iperf3.
+//! The target `iperf3`: `bitcost_fuzz::imported`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| bitcost_fuzz::read_as(&["iperf3 --json-stream", "iperf3 -J"], text));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("iperf3", bytes));

@@ -1,13 +1,4 @@
-//! Whatever bytes a MiniEdit file has, it is read or refused, and what was read reads back from our own lab file.
+//! The target `miniedit`: `bitcost_fuzz::written`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use model::miniedit::{Options, import};
-use model::topology::{parse, to_toml};
-
-fuzz_target!(|text: &str| {
-    if let Ok(imported) = import(text, Options { mininet_compat: true }) {
-        let written = to_toml(&imported.topology);
-        assert_eq!(parse("fuzz.toml", &written).ok(), Some(imported.topology), "{written}");
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("miniedit", bytes));

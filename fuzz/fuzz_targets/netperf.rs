@@ -1,6 +1,4 @@
-//! Whatever text is taken for an output of netperf: for people, keys and values, CSV.
+//! The target `netperf`: `bitcost_fuzz::imported`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| bitcost_fuzz::read_as(&["netperf", "netperf -k", "netperf -o"], text));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("netperf", bytes));

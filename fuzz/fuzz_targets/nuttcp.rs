@@ -1,6 +1,4 @@
-//! Whatever text is taken for an output of nuttcp or nttcp.
+//! The target `nuttcp`: `bitcost_fuzz::imported`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| bitcost_fuzz::read_as(&["nttcp", "nuttcp"], text));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("nuttcp", bytes));

@@ -1,12 +1,4 @@
-//! Whatever text a study has, it is read or refused, and what was read has cells.
+//! The target `study`: `bitcost_fuzz::written`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use model::study::Study;
-
-fuzz_target!(|text: &str| {
-    if let Ok(study) = Study::parse("fuzz.toml", text) {
-        assert!(!study.cells().is_empty());
-        assert_eq!(study.text, text);
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("study", bytes));

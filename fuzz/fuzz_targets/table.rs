@@ -1,9 +1,4 @@
-//! Whatever text is taken for a table of netperf's columns: as runs, and strictly as what is explained.
+//! The target `table`: `bitcost_fuzz::imported`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    let _ = import::read_table(text);
-    bitcost_fuzz::read_as(&["netperf -o"], text);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("table", bytes));

@@ -1,0 +1,4 @@
+//! The target `netlink`: `bitcost_fuzz::told`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("netlink", bytes));

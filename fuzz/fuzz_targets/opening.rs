@@ -1,0 +1,4 @@
+//! The target `opening`: `bitcost_fuzz::spoken`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("opening", bytes));

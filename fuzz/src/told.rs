@@ -1,0 +1,28 @@
+//! What the kernel tells: netlink answers, and texts of /proc and /sys.
+
+use std::hint::black_box;
+
+use model::record::ThreadKind;
+use probe::{cpu, frequency, host, interfaces, interrupts, protocols, schedstat, softnet, switches, throttling};
+
+use super::text;
+
+/// Messages from a netlink socket, read as each kind that is asked for.
+pub fn netlink(bytes: &[u8]) {
+    let said = netlink::answer::read(bytes);
+    // A message has a header of 16 bytes (netlink(7)).
+    assert!(said.len() <= bytes.len() / 16);
+    black_box(said.iter().filter_map(|said| said.refusal.as_ref()).map(|error| error.to_string()).count());
+}
+
+/// A text of /proc or /sys, read as that of each file that a probe reads.
+pub fn proc(bytes: &[u8]) {
+    let text = text(bytes);
+    for cpu in cpu::parse(text) {
+        black_box((cpu.busy(), cpu.all()));
+    }
+    black_box((frequency::parse(text), host::parse_cpu_list(text), interfaces::parse(text)));
+    black_box((interrupts::parse(text, "eth0"), protocols::parse(text), protocols::parse_listed(text)));
+    black_box((schedstat::parse(ThreadKind::Traffic, text), softnet::parse(text)));
+    black_box((switches::parse(text), throttling::parse(text)));
+}
