@@ -387,6 +387,9 @@ fn cpu_list(text: &str) -> Option<Vec<u32>> {
             return None;
         }
         cpus.extend(first..=last);
+        if cpus.len() > 4096 {
+            return None;
+        }
     }
     Some(cpus)
 }

@@ -62,7 +62,7 @@ fn parse_line(line: &str) -> Option<CpuTicks> {
         *field = words.next()?.parse().ok()?;
     }
     let [user, nice, system, idle, iowait, irq, softirq, steal] = fields;
-    Some(CpuTicks { cpu, user: user + nice, system, irq, softirq, steal, idle, iowait })
+    Some(CpuTicks { cpu, user: user.saturating_add(nice), system, irq, softirq, steal, idle, iowait })
 }
 
 /// The CPU lines come first; `intr` follows them and is long.

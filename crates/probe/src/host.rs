@@ -109,16 +109,22 @@ fn governor(cpus: &[u32]) -> Option<String> {
     (!found.is_empty()).then(|| found.join(", "))
 }
 
+/// More CPUs than Linux can have.
+const CPUS_MAX: usize = 1 << 16;
+
 /// CPU numbers from a list such as `0-2,5` (kernel doc: admin-guide/cputopology); absent where it is none.
 pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last < first || last > 1 << 16 {
+        if last < first || last as usize >= CPUS_MAX {
             return None;
         }
         cpus.extend(first..=last);
+        if cpus.len() > CPUS_MAX {
+            return None;
+        }
     }
     Some(cpus)
 }

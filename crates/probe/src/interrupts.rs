@@ -48,9 +48,9 @@ pub fn parse(text: &str, device: &str) -> Vec<CpuInterrupts> {
         let is_device = words[cpus.len()..].iter().any(|word| is_of(word, device));
         for (cpu, word) in cpus.iter_mut().zip(&words) {
             let count = word.parse::<u64>().unwrap_or_default();
-            cpu.all += count;
+            cpu.all = cpu.all.saturating_add(count);
             if is_device {
-                *cpu.device.get_or_insert(0) += count;
+                cpu.device = Some(cpu.device.unwrap_or(0).saturating_add(count));
             }
         }
     }

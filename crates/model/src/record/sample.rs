@@ -32,12 +32,12 @@ pub struct CpuTicks {
 impl CpuTicks {
     /// Every tick, as netperf sums them.
     pub fn all(&self) -> u64 {
-        self.user + self.system + self.irq + self.softirq + self.steal + self.idle + self.iowait
+        self.busy().saturating_add(self.idle).saturating_add(self.iowait)
     }
 
     /// Ticks in which the CPU was at work.
     pub fn busy(&self) -> u64 {
-        self.user + self.system + self.irq + self.softirq + self.steal
+        [self.user, self.system, self.irq, self.softirq, self.steal].into_iter().fold(0, u64::saturating_add)
     }
 }
 

@@ -151,7 +151,7 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 /// Length of `struct tc_netem_qopt`.
 const NETEM_BYTES: usize = 24;
 /// The kernel's tick in its options, in ns.
-pub(super) const TICK_NS: u64 = 64;
+const TICK_NS: u64 = 64;
 const SECOND_NS: u128 = 1_000_000_000;
 
 fn word(value: Option<&u64>) -> Vec<u8> {
@@ -205,7 +205,7 @@ pub(super) fn ticks(bytes: u64, bytes_per_s: u64) -> u32 {
 }
 
 /// The least number of bytes that takes so many ticks: written again, it is the same count of ticks.
-fn bytes_of_ticks(ticks: u32, bytes_per_s: u64) -> u64 {
+pub(super) fn bytes_of_ticks(ticks: u32, bytes_per_s: u64) -> u64 {
     let bytes = (u128::from(ticks) * u128::from(TICK_NS) * u128::from(bytes_per_s)).div_ceil(SECOND_NS);
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
@@ -229,7 +229,7 @@ fn decode_tbf(options: &[u8]) -> Option<Parameters> {
     let parms = attribute(options, TCA_TBF_PARMS)?;
     let bytes_per_s = read_rate(parms, attribute(options, TCA_TBF_RATE64))?;
     Some(Parameters::from([
-        ("rate_bps", bytes_per_s * 8),
+        ("rate_bps", bytes_per_s.saturating_mul(8)),
         ("limit_bytes", u64::from(u32_at(parms, 24)?)),
         ("burst_bytes", bytes_of_ticks(u32_at(parms, 28)?, bytes_per_s)),
     ]))
@@ -257,8 +257,8 @@ fn encode_netem(parameters: &Parameters) -> Vec<u8> {
     }
     let mut message = Message::new(0, 0, &[])
         .raw(&fixed)
-        .attribute(TCA_NETEM_LATENCY64, &(number("delay_us") * 1000).to_ne_bytes())
-        .attribute(TCA_NETEM_JITTER64, &(number("jitter_us") * 1000).to_ne_bytes());
+        .attribute(TCA_NETEM_LATENCY64, &number("delay_us").saturating_mul(1000).to_ne_bytes())
+        .attribute(TCA_NETEM_JITTER64, &number("jitter_us").saturating_mul(1000).to_ne_bytes());
     if reorder > 0 {
         let chance: Vec<u8> = [reorder, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
         message = message.attribute(TCA_NETEM_REORDER, &chance);
@@ -301,7 +301,7 @@ fn decode_netem(options: &[u8]) -> Option<Parameters> {
     if let Some(spec) = attribute(attributes, TCA_NETEM_RATE) {
         let wide = attribute(attributes, TCA_NETEM_RATE64).and_then(|value| u64_at(value, 0));
         let bytes_per_s = wide.filter(|rate| *rate > 0).or_else(|| u32_at(spec, 0).map(u64::from))?;
-        found.insert("rate_bps", bytes_per_s * 8);
+        found.insert("rate_bps", bytes_per_s.saturating_mul(8));
     }
     Some(found)
 }

@@ -1,6 +1,6 @@
 //! The one class of an htb that shapes everything to one rate.
 
-use super::disciplines::{Parameters, TICK_NS, rate_spec, read_rate, ticks};
+use super::disciplines::{Parameters, bytes_of_ticks, rate_spec, read_rate, ticks};
 use super::{TCA_KIND, TCA_OPTIONS, traffic_header};
 use crate::connection::NLM_F_CREATE;
 use crate::error::Error;
@@ -50,6 +50,6 @@ pub(crate) fn read_class(attributes: &[u8]) -> Option<Parameters> {
     let options = attribute(attributes, TCA_OPTIONS)?;
     let parms = attribute(options, TCA_HTB_PARMS)?;
     let bytes_per_s = read_rate(parms, attribute(options, TCA_HTB_RATE64))?;
-    let burst = (u64::from(u32_at(parms, 24)?) * TICK_NS * bytes_per_s).div_ceil(1_000_000_000);
-    Some(Parameters::from([("rate_bps", bytes_per_s * 8), ("burst_bytes", burst)]))
+    let burst = bytes_of_ticks(u32_at(parms, 24)?, bytes_per_s);
+    Some(Parameters::from([("rate_bps", bytes_per_s.saturating_mul(8)), ("burst_bytes", burst)]))
 }
