@@ -11,12 +11,12 @@ use crate::files;
 
 /// Name and text of every embedded study.
 pub const EMBEDDED: &[(&str, &str)] = &[
-    ("not-all-mbits", include_str!("../../../studies/not-all-mbits.toml")),
-    ("packets-per-second", include_str!("../../../studies/packets-per-second.toml")),
-    ("constant-rate", include_str!("../../../studies/constant-rate.toml")),
-    ("offload-lab", include_str!("../../../studies/offload-lab.toml")),
-    ("offload-lab-counted", include_str!("../../../studies/offload-lab-counted.toml")),
-    ("lab15", include_str!("../../../studies/lab15.toml")),
+    ("not-all-mbits", include_str!("../studies/not-all-mbits.toml")),
+    ("packets-per-second", include_str!("../studies/packets-per-second.toml")),
+    ("constant-rate", include_str!("../studies/constant-rate.toml")),
+    ("offload-lab", include_str!("../studies/offload-lab.toml")),
+    ("offload-lab-counted", include_str!("../studies/offload-lab-counted.toml")),
+    ("lab15", include_str!("../studies/lab15.toml")),
 ];
 
 /// The study that the user names: one of the embedded ones, or a file.
