@@ -6,9 +6,11 @@
 //! | way | how an agent is started there, and what an end of it means |
 //! | opening | how this program comes to a host that lacks it |
 //! | path | which addresses and interfaces the data takes |
+//! | resolve | the addresses of a host name |
 
 mod opening;
 mod path;
+mod resolve;
 mod way;
 
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
 //! Which addresses and interfaces the data takes between two named hosts: asked of their kernels.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use model::place::{IpVersion, Places};
 use model::record::Role;
 use wire::Route;
 
-use super::{Host, Named};
+use super::{Host, Named, resolve};
 use crate::failure::Failure;
 use crate::place::{self, Prepared};
 use crate::programs::Programs;
@@ -191,11 +191,8 @@ impl Named {
         }
         let configuration = String::from_utf8_lossy(&output.stdout).into_owned();
         let host_name = wire::reach::ssh_host_name(&configuration).unwrap_or(name).trim();
-        let found = (host_name, 0).to_socket_addrs();
-        let addresses: Vec<IpAddr> = found
-            .map_err(|error| failed(format!("the host name {host_name} of {name} has no address here: {error}")))?
-            .map(|address| address.ip())
-            .collect();
+        let addresses = resolve::addresses(host_name)
+            .map_err(|error| failed(format!("the host name {host_name} of {name} has no address here: {error}")))?;
         let fits = |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
         addresses.iter().find(fits).copied().ok_or_else(|| {
             let version = version.map_or("", IpVersion::name);
