@@ -1,4 +1,5 @@
-//! Work on bitcost itself that is no part of the program: benchmarks against its peers, checks of its accounts, and deaths at every step.
+//! Work on bitcost itself that is no part of the program: benchmarks against its peers, checks of its accounts, deaths at every
+//! step, and packages.
 
 mod bench_peers;
 mod chaos_verb;
@@ -6,6 +7,7 @@ mod confusion;
 mod cpu_check;
 mod damage;
 mod delay_line;
+mod dist;
 mod probe_cost;
 mod ssh_pair;
 mod vm;
@@ -35,6 +37,8 @@ enum Verb {
     Damage(damage::Arguments),
     /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs root and openssh-server
     SshPair(ssh_pair::Arguments),
+    /// Make the packages: tar.gz, .deb, wheel, container image, crates
+    Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq, labs of an ordinary user
     Vm(vm::Arguments),
     /// Runs whose limiter is known by construction, against what bitcost says of them
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Verb::DelayLine(arguments) => delay_line::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Damage(arguments) => damage::run(&arguments),
+        Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),

@@ -1,0 +1,191 @@
+//! Folders to try a package in, each the root of what runs there: an empty one, or a Debian with its essential packages.
+//! Bubblewrap mounts what is needed for the time that a program runs, and nothing else mounts anything.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+
+use super::release::{Release, carry_out};
+use super::tools::{BUBBLEWRAP, MMDEBSTRAP};
+
+/// An ordinary user: `nobody`.
+const USER: u32 = 65534;
+
+/// What is mounted, or is nobody's.
+const FOREIGN: [&str; 4] = ["dev", "proc", "sys", "tmp"];
+
+/// Where a machine's apt is told its source of packages.
+const SOURCES: [&str; 3] =
+    ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list.d/ubuntu.sources", "/etc/apt/sources.list"];
+
+/// A root, removed when dropped.
+pub struct Root {
+    folder: TempDir,
+}
+
+impl Root {
+    /// One with nothing but places to mount at.
+    ///
+    /// # Errors
+    /// When no folder can be made.
+    pub fn empty() -> Result<Root> {
+        let root = Root::bare()?;
+        for name in FOREIGN {
+            fs::create_dir_all(root.path().join(name))?;
+        }
+        Ok(root)
+    }
+
+    /// A Debian of this machine's release and package source, with its essential packages and these.
+    ///
+    /// # Errors
+    /// When the caller is not root, or the packages cannot be had.
+    pub fn debian(packages: &[&str]) -> Result<Root> {
+        if sys::process::effective_uid() != 0 {
+            bail!("a Debian root is made by root alone: run this as root, or choose other packages by --only");
+        }
+        let root = Root::bare()?;
+        let release = fs::read_to_string("/etc/os-release").context("read /etc/os-release")?;
+        let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+        let suite = suite.context("/etc/os-release names no release of Debian or Ubuntu")?.trim_matches('"');
+        let mut mmdebstrap = MMDEBSTRAP.command()?;
+        mmdebstrap.args(["--quiet", "--mode=root", "--variant=essential"]);
+        if !packages.is_empty() {
+            mmdebstrap.arg(format!("--include={}", packages.join(",")));
+        }
+        mmdebstrap.arg(suite).arg(root.path());
+        mmdebstrap.args(SOURCES.iter().find(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)));
+        carry_out(&mut mmdebstrap)?;
+        fs::set_permissions(root.path(), Permissions::from_mode(0o755))?;
+        Ok(root)
+    }
+
+    /// Its folder on this machine.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs a command in it as an ordinary user, without a network; what it prints.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn as_user(&self, words: &[&str]) -> Result<String> {
+        let mut bwrap = self.inside()?;
+        if sys::process::effective_uid() == 0 {
+            bwrap.uid(USER).gid(USER);
+        }
+        heard(bwrap.args(words), words)
+    }
+
+    /// Runs a command in it as root; what it prints.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn as_root(&self, words: &[&str]) -> Result<String> {
+        heard(self.inside()?.args(["--cap-add", "ALL"]).args(words), words)
+    }
+
+    /// Has an ordinary user make a run of a second by this program.
+    ///
+    /// # Errors
+    /// When it is another version, or prints no throughput.
+    pub fn check_run(&self, program: &str, release: &Release) -> Result<()> {
+        self.check_run_after("", program, release)
+    }
+
+    /// The same after the commands of a line of shell, where it has any, in the same `/tmp`.
+    ///
+    /// # Errors
+    /// As above, and when the commands fail.
+    pub fn check_run_after(&self, line: &str, program: &str, release: &Release) -> Result<()> {
+        let words: [&[&str]; 2] = [&["--version"], &["test", "tcp", "--time", "1s"]];
+        let [version, run] = words.map(|words| match line {
+            "" => self.as_user(&[&[program], words].concat()),
+            line => self.as_user(&["sh", "-ec", &format!("{line}; exec {program} {}", words.join(" "))]),
+        });
+        let version = version?;
+        if !version.contains(&format!("bitcost {}", release.version)) {
+            bail!("{program} --version says {version}, not {}", release.version);
+        }
+        let run = run?;
+        let throughput = throughput(&run).with_context(|| format!("no throughput in what it printed:\n{run}"))?;
+        println!("    {program} test tcp: {throughput}");
+        Ok(())
+    }
+
+    /// Every path in it.
+    ///
+    /// # Errors
+    /// When a folder cannot be read.
+    pub fn paths(&self) -> Result<BTreeSet<PathBuf>> {
+        let mut paths = BTreeSet::new();
+        collect(self.path(), self.path(), &mut paths)?;
+        Ok(paths)
+    }
+
+    /// A folder that every user may enter.
+    fn bare() -> Result<Root> {
+        let folder = tempfile::Builder::new().prefix("bitcost-dist-").tempdir()?;
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
+        Ok(Root { folder })
+    }
+
+    fn inside(&self) -> Result<Command> {
+        let mut bwrap = BUBBLEWRAP.command()?;
+        bwrap.arg("--bind").arg(self.path()).arg("/");
+        bwrap
+            .args(["--proc", "/proc", "--dev", "/dev", "--bind", "/sys", "/sys", "--tmpfs", "/tmp", "--chdir", "/tmp"]);
+        bwrap.args(["--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent", "--clearenv"]);
+        bwrap.args(["--setenv", "PATH", "/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "HOME", "/tmp"]);
+        Ok(bwrap)
+    }
+}
+
+fn heard(command: &mut Command, words: &[&str]) -> Result<String> {
+    let output = command.output().with_context(|| format!("start {}", words.join(" ")))?;
+    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    if output.status.success() { Ok(said) } else { bail!("{}: {}\n{said}", words.join(" "), output.status) }
+}
+
+/// The line of a run's throughput, where it is above zero.
+fn throughput(run: &str) -> Option<String> {
+    let line = run.lines().find(|line| line.starts_with("Throughput "))?;
+    let mut words = line.split_whitespace().skip(1);
+    let (value, unit) = (words.next()?, words.next()?);
+    (value.parse::<f64>().ok()? > 0.0 && unit == "Mbit/s").then(|| format!("{value} {unit}"))
+}
+
+fn collect(root: &Path, folder: &Path, paths: &mut BTreeSet<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
+        let path = entry?.path();
+        let inside = path.strip_prefix(root)?.to_owned();
+        if FOREIGN.iter().any(|name| inside == Path::new(name)) {
+            continue;
+        }
+        if fs::symlink_metadata(&path)?.is_dir() {
+            collect(root, &path, paths)?;
+        }
+        paths.insert(inside);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_throughput_is_a_number_above_zero() {
+        let run = "    1 s  sender\nThroughput offered    7 Mbit/s\nThroughput      2415 Mbit/s\n";
+        assert_eq!(throughput(&run.replace("Throughput offered", "Offered")).as_deref(), Some("2415 Mbit/s"));
+        assert_eq!(throughput("Throughput      0.0 Mbit/s\n"), None);
+        assert_eq!(throughput("nothing\n"), None);
+    }
+}
