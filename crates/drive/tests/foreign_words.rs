@@ -50,7 +50,7 @@ fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
     let mut session = Session::open(Ends { sender, receiver }, &stop).expect("both greet");
     let conditions = Conditions { idle_baseline_ms: Some(0), ..Conditions::default() };
     let runs = vec![PlannedRun { index: 0, block: 0, cell: 0 }];
-    let plan = Plan { seed: 0, blocks: 1, cells: vec![Cell { levels: Vec::new(), conditions }], runs };
+    let plan = Plan { seed: 0, blocks: 1, lengths: None, cells: vec![Cell { levels: Vec::new(), conditions }], runs };
     let mut failed = None;
     let mut sink = |event: Event| {
         if let Event::RunFailed { reason, .. } = event {
