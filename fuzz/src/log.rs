@@ -46,15 +46,12 @@ fn render(execution: &Execution) {
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{:?}", table.columns);
         let _ = (csv(&table), markdown(&table), table.json());
     }
-    execution.each_run(
-        |_| true,
-        &mut |_, cell, view| {
-            let _ = peers::iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
-            let _ = (report::single_text(view), report::single_json(view));
-            let rows = peers::netperf_table([(cell, *view)]);
-            let _ = (csv(&rows), peers::netperf_keyval(&rows));
-        },
-    );
+    execution.each_run(|_| true, &mut |_, cell, view| {
+        let _ = peers::iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
+        let _ = (report::single_text(view), report::single_json(view));
+        let rows = peers::netperf_table([(cell, *view)]);
+        let _ = (csv(&rows), peers::netperf_keyval(&rows));
+    });
 }
 
 /// The page, in which every script is ended by itself.

@@ -47,11 +47,9 @@ impl From<store::StoreError> for Failure {
     fn from(error: store::StoreError) -> Failure {
         use store::StoreError::{CannotRead, Damaged, NotAnEvent, NotAnExecution, TooNew};
         match error {
-            CannotRead { .. }
-            | Damaged { .. }
-            | NotAnEvent { .. }
-            | NotAnExecution { .. }
-            | TooNew { .. } => Failure::Usage(error.to_string()),
+            CannotRead { .. } | Damaged { .. } | NotAnEvent { .. } | NotAnExecution { .. } | TooNew { .. } => {
+                Failure::Usage(error.to_string())
+            }
             error => Failure::Environment(error.to_string()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use testkit::damage::{Bench, COMMANDS, KINDS, Tally};
 
@@ -31,4 +32,55 @@ fn no_damage_changes_figures_without_a_word() {
     assert_eq!(tally.wrong, [], "{:?}", tally.kinds);
     let refused: usize = tally.kinds.values().map(|counts| counts[1]).sum();
     assert!(refused > 4 * KINDS.len(), "{:?}", tally.kinds);
+}
+
+/// Exit code, standard output, standard error.
+fn bitcost(words: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_bitcost")).args(words).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = sealed(place.path());
+    let path = folder.join(store::LOG_NAME);
+    let log = fs::read_to_string(&path).unwrap();
+    let line = 1 + log.lines().position(|line| line.contains("\"event\":\"run_ended\"")).unwrap();
+    fs::write(&path, log.replacen("\"window_end_ns\":", "\"window_end_ns\":1", 1)).unwrap();
+    let folder = folder.to_str().unwrap();
+    for command in COMMANDS.iter().filter(|words| words[0] != "compare") {
+        let (code, stdout, stderr) = bitcost(&[&command[..1], &[folder], &command[1..]].concat());
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{command:?}: {stderr}");
+        let says = format!("events.jsonl:{line}: the log is damaged: this line does not match its checksum");
+        assert!(stderr.contains(&says) && stderr.contains("--damaged"), "{stderr}");
+    }
+    let left_out = format!("could not be verified and are left out ({line})");
+    let (code, shown, stderr) = bitcost(&["show", "--damaged", folder]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(shown.contains("caveat: the log is damaged") && shown.contains("missing: 1 run of 1"), "{shown}");
+    let (_, json, _) = bitcost(&["show", "--json", "--damaged", folder]);
+    assert!(json.contains(&left_out), "{json}");
+    let (code, _, stderr) = bitcost(&["show", "--format", "csv", "--damaged", folder]);
+    assert!(code == Some(0) && stderr.contains(&left_out), "{stderr}");
+}
+
+#[test]
+fn a_log_without_checksums_or_without_its_hosts_says_so() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join(store::LOG_NAME);
+    fs::write(&path, LOG).unwrap();
+    let folder = place.path().to_str().unwrap();
+    let (code, json, _) = bitcost(&["show", "--json", folder]);
+    assert!(code == Some(0) && json.contains("the log is of format 1, whose lines have no checksums"), "{json}");
+    assert!(!json.contains("does not describe the hosts"), "{json}");
+    let unplaced: Vec<&str> = LOG.lines().filter(|line| !line.contains("\"event\":\"prepared\"")).collect();
+    fs::write(&path, unplaced.join("\n") + "\n").unwrap();
+    let (code, json, _) = bitcost(&["show", "--json", folder]);
+    assert!(code == Some(0) && json.contains("does not describe the hosts"), "{json}");
+    let plan = LOG.lines().nth(1).unwrap();
+    fs::write(&path, format!("{LOG}{plan}\n")).unwrap();
+    let (code, _, stderr) = bitcost(&["show", folder]);
+    assert!(code == Some(2) && stderr.contains("holds a second plan"), "{stderr}");
 }

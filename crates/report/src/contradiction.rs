@@ -18,8 +18,11 @@ fn of_part(part: &PartRun) -> Vec<String> {
     found
 }
 
+/// A counter: its name, and how it is read.
+type Counter = (&'static str, fn(&Counts) -> u64);
+
 /// Counters that are read while the run goes on.
-const COUNTERS: [(&str, fn(&Counts) -> u64); 3] =
+const COUNTERS: [Counter; 3] =
     [("bytes", |counts| counts.bytes), ("messages", |counts| counts.messages), ("calls", |counts| counts.calls)];
 
 /// The counters of the window's first and last sample, and of the whole run, rise.
@@ -36,7 +39,7 @@ fn samples(end: &EndRecord) -> Option<String> {
 /// What an end counted in the whole run; absent where the sum is no number.
 fn total(end: &EndRecord) -> Option<Counts> {
     let (outside, measured) = (&end.counts.outside, &end.counts.measured);
-    let is_sum = |(_, of): &(&str, fn(&Counts) -> u64)| of(outside).checked_add(of(measured)).is_some();
+    let is_sum = |(_, of): &Counter| of(outside).checked_add(of(measured)).is_some();
     COUNTERS.iter().all(is_sum).then(|| Counts {
         bytes: outside.bytes + measured.bytes,
         messages: outside.messages + measured.messages,

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Made, STUDY, ended, is, json, log, plain, summary};
 use model::event::{Event, FailureKind};
-use model::record::{Arrivals, Sequence};
+use model::record::{Arrivals, Counts, EndRecord, Sequence};
 use report::ReportError;
 use serde_json::json;
 
@@ -199,4 +199,70 @@ fn a_stop_rule_names_the_cells_that_are_still_wide() {
 
 fn rule() -> model::study::UntilInterval {
     model::study::UntilInterval { metric: "throughput_mbps".into(), width_pct: 3.0, max_blocks: 8 }
+}
+
+/// An execution of one block whose first run's records are changed.
+fn changed(change: impl Fn(&mut EndRecord, &mut EndRecord)) -> Vec<Event> {
+    log(STUDY, 1, |cell, planned| {
+        let Made::Ended(mut sender, mut receiver) = ended(cell, &plain(cell, planned)) else { unreachable!() };
+        if planned.index == 0 {
+            change(&mut sender, &mut receiver);
+        }
+        Made::Ended(sender, receiver)
+    })
+}
+
+#[test]
+fn a_run_whose_records_contradict_themselves_is_left_out_with_the_reason() {
+    let reasons = |events: &[Event]| summary(events).excluded.into_iter().map(|run| run.reason).collect::<Vec<_>>();
+    assert_eq!(reasons(&changed(|_, _| ())), Vec::<String>::new());
+    let more = |counts: &mut Counts| (counts.bytes, counts.messages) = (counts.bytes * 5, counts.messages * 5);
+    let said = reasons(&changed(|_, receiver| more(&mut receiver.counts.measured)));
+    assert!(said.len() == 1 && said[0].starts_with("the records contradict each other: "), "{said:?}");
+    let said = reasons(&changed(|sender, _| {
+        let bytes = sender.counts.total().bytes + 1;
+        sender.samples.last_mut().expect("samples").counts.bytes = bytes;
+    }));
+    assert!(said.len() == 1 && said[0].starts_with("the sender's record contradicts itself: 0 bytes"), "{said:?}");
+    // What was on its way at the window's edges, and datagrams that came twice, contradict nothing.
+    let fine = changed(|sender, receiver| {
+        receiver.counts.measured.bytes += 1024;
+        sender.counts.outside.bytes += 1024;
+        if let Some(sequence) = &mut receiver.sequence {
+            receiver.counts.measured.messages += 3;
+            sequence.duplicated = 3;
+        }
+    });
+    assert_eq!(reasons(&fine), Vec::<String>::new());
+}
+
+#[test]
+fn events_that_do_not_belong_together_are_refused() {
+    let events = log(STUDY, 1, |cell, planned| ended(cell, &plain(cell, planned)));
+    let said = |change: &dyn Fn(&mut Vec<Event>)| {
+        let mut events = events.clone();
+        change(&mut events);
+        report::Summary::from_events(&events).map(drop).unwrap_err().to_string()
+    };
+    assert!(said(&|events| events.push(events[1].clone())).contains("a second plan"));
+    assert!(said(&|events| events.push(events[4].clone())).contains("two results of run "));
+    let unknown = |events: &mut Vec<Event>| {
+        let Event::RunEnded { run, .. } = &mut events[4] else { panic!("a result") };
+        *run = 99;
+    };
+    assert!(said(&unknown).contains("a result of run 100, and its plan has "));
+    let slower = |events: &mut Vec<Event>| {
+        let Event::Planned { plan } = &mut events[1] else { panic!("a plan") };
+        plan.cells[0].conditions.rate_bps = Some(5);
+    };
+    let words = said(&slower);
+    assert!(
+        words.contains("is not the one that its study and seed give: run ") && words.contains("rate_bps 5"),
+        "{words}"
+    );
+    let swapped = |events: &mut Vec<Event>| {
+        let Event::Planned { plan } = &mut events[1] else { panic!("a plan") };
+        (plan.runs[0].cell, plan.runs[1].cell) = (plan.runs[1].cell, plan.runs[0].cell);
+    };
+    assert!(said(&swapped).contains("run 1 is `"), "{}", said(&swapped));
 }
