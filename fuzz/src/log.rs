@@ -26,7 +26,7 @@ pub fn log(bytes: &[u8]) {
     let execution = Execution { name: "fuzz".to_owned(), events: Events::Stored(&log), summary };
     render(&execution);
     // A page unpacks the script that draws its pictures, which takes longer than all else.
-    if bytes.len() % 16 == 0 {
+    if bytes.len().is_multiple_of(16) {
         render_page(&execution);
     }
 }
