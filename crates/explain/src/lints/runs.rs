@@ -83,7 +83,7 @@ pub fn foreign_load(study: &Study) -> Vec<Lint> {
 /// Delay lines of the lab did not do what was asked of them.
 pub fn line_trouble(study: &Study) -> Vec<Lint> {
     let of_cell = |cell: usize| {
-        let of_run = |run: &RunFacts| Some((cell, run.number, run.line_trouble.clone()?));
+        let of_run = |run: &RunFacts| Some((cell, run.number, run.line_trouble?));
         study.runs[cell].iter().filter_map(of_run).collect::<Vec<_>>()
     };
     let mut kinds: BTreeMap<String, Vec<(usize, u64, LineTrouble)>> = BTreeMap::new();
