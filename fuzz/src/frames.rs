@@ -27,7 +27,7 @@ fn check<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Vec<T> {
     assert_eq!(whole.len(), cut.len());
     for message in &whole {
         let frame = encode(message).expect("is written");
-        assert_eq!(read::<T>(&[&HELLO_FRAME[..], &frame].concat(), usize::MAX).len(), 2);
+        assert_eq!(read::<T>(&[HELLO_FRAME, &frame].concat(), usize::MAX).len(), 2);
     }
     whole
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use host::journal::{Header, Line, line, path_here, read_at};
 use host::recovery::{found, obstacle, recover};
-use host::{Change, Outcome, single};
+use host::{Change, Outcome, Values, single};
 use netlink::{Rtnl, VethPair};
 
 /// Journals that are changed at random.
@@ -38,7 +38,8 @@ fn mtu() -> u32 {
 
 fn change(number: u32, knob: &str, subject: &str, [before, asked]: [&str; 2]) -> Change {
     let (knob, subject) = (knob.to_owned(), subject.to_owned());
-    Change { number, knob, subject, before: single(before), asked: single(asked), after: None }
+    let (before, asked) = (single(before), single(asked));
+    Change { number, knob, subject, before, asked, after: None, along: Values::new(), along_after: None }
 }
 
 /// The lines of a journal that changed an MTU and a sysctl.

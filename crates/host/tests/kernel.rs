@@ -359,6 +359,8 @@ fn hostile_subjects() {
                 before: single("PWNED"),
                 asked: single("1"),
                 after: None,
+                along: host::Values::new(),
+                along_after: None,
             };
             let outcome = host::take_back(&change);
             assert!(outcome.failed.is_some_and(|why| why.contains("allowed: ")), "{} {shown}", knob.name());

@@ -277,7 +277,7 @@ mod tests {
             .attribute_u32(RTA_OIF, 7)
             .nested(RTA_METRICS, |nest| nest.attribute_u32(RTAX_MTU, mtu).attribute_u32(10, 9))
             .attribute(RTA_CACHEINFO, &[0; 32]);
-        replies(&message.finish(0, 0)).remove(0)
+        replies(&message.finish(0, 0).expect("it is short")).remove(0)
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!((record.mtu_bytes, record.links.as_slice(), record.table), (Some(2000), &[7][..], 254));
         for mtu in [Some(1500), None] {
             let again = Message::new(RTM_NEWROUTE, 0, &with_mtu(&record.message, mtu));
-            let reply = replies(&again.finish(0, 0)).remove(0);
+            let reply = replies(&again.finish(0, 0).expect("it is short")).remove(0);
             assert_eq!(reply.payload[8..12], [0; 4], "a request says nothing of carriers");
             assert_eq!(attribute(&reply.payload[12..], RTA_CACHEINFO), None);
             let metrics = attribute(&reply.payload[12..], RTA_METRICS).expect("metrics");

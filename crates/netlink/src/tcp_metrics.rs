@@ -91,7 +91,7 @@ mod tests {
         let message = Message::new(30, 0, &[1, 1, 0, 0])
             .attribute(ADDR_IPV4, &[10, 0, 0, 2])
             .nested(VALUES, |nest| nest.attribute_u32(RTT_US + 1, 1234).attribute_u32(REORDERING + 1, 5));
-        let reply = replies(&message.finish(0, 0)).remove(0);
+        let reply = replies(&message.finish(0, 0).expect("it is short")).remove(0);
         let address = IpAddr::from([10, 0, 0, 2]);
         let expected = PeerMetrics { address, rtt_us: Some(1234), ssthresh: None, cwnd: None, reordering: Some(5) };
         assert_eq!(read(&reply), Some(expected.clone()));
