@@ -317,13 +317,14 @@ fn killed_both() {
     let bench = Bench::new();
     let mut agent = Agent::start(&bench);
     agent.applied();
-    // Neither may act on the other's death, so each is seen to have stopped or ended before the other is killed.
-    let keeper = keepers(&bench)[0];
-    kill_process(Pid::from_raw(keeper as i32).unwrap(), Signal::STOP).unwrap();
-    eventually(PATIENCE, "the keeper stops", || is_stopped(keeper).then_some(()));
+    // Neither may act on the other's death. The agent is the one that is stopped: a stopped watchdog would be continued by the
+    // kernel when the agent's end leaves it in an orphaned process group (exit(3p)).
+    let agent_pid = agent.child.id();
+    kill_process(Pid::from_raw(agent_pid as i32).unwrap(), Signal::STOP).unwrap();
+    eventually(PATIENCE, "the agent stops", || is_stopped(agent_pid).then_some(()));
+    keepers(&bench).into_iter().for_each(kill);
+    eventually(PATIENCE, "the watchdog ends", || keepers(&bench).is_empty().then_some(()));
     agent.kill();
-    eventually(PATIENCE, "the agent ends", || agent.child.try_wait().unwrap());
-    kill(keeper);
     drop(agent);
     eventually(BACK, "both are gone", || bench.family.members().is_empty().then_some(()));
     assert_ne!(observed(), bench.before);
