@@ -293,12 +293,16 @@ fn an_execution_without_a_result_says_so() {
     }
 }
 
+/// A version of bitcost whose plans need not be those of this one: only then is there a cell that the study does not give.
+const ANOTHER_VERSION: &str = "0.0.1";
+
 #[test]
 fn a_table_that_would_be_mostly_empty_has_a_row_per_cell() {
     let mut events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
     for event in &mut events {
         match event {
-            Event::ExecutionBegan { study_text, .. } => {
+            Event::ExecutionBegan { study_text, bitcost_version, .. } => {
+                *bitcost_version = ANOTHER_VERSION.to_owned();
                 *study_text = study_text.replace("levels = [1024, 8192]", "levels = [1024, 2048, 4096, 8192]");
                 *study_text += "\n[[factor]]\nname = \"tool\"\nlevels = [{ label = \"a\" }, { label = \"b\" }]\n";
             }
@@ -321,7 +325,8 @@ fn a_table_that_would_be_mostly_empty_has_a_row_per_cell() {
 fn levels_without_a_cell_have_no_row_and_many_have_no_columns() {
     let with = |levels: &str| {
         let mut events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
-        if let Event::ExecutionBegan { study_text, .. } = &mut events[0] {
+        if let Event::ExecutionBegan { study_text, bitcost_version, .. } = &mut events[0] {
+            *bitcost_version = ANOTHER_VERSION.to_owned();
             *study_text = study_text.replace("levels = [1024, 8192]", levels).replace(
                 "rows = \"message_size_bytes\"\ncolumns = \"transport\"",
                 "rows = \"transport\"\ncolumns = \"message_size_bytes\"",

@@ -73,7 +73,7 @@ fn changed(bench: &Bench) {
     };
     check(whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1), &[":2: the log is damaged", "checksum"]);
     let planned = store::seal_again(&whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1));
-    check(planned, &["run 1 (`", "has duration_ms 301 and would have 300"]);
+    check(planned, &["(`512`) has duration_ms 301 and would have 300"]);
     let plan = whole.lines().nth(1).unwrap();
     check(store::seal_again(&format!("{whole}{plan}\n")), &["holds a second plan"]);
     let unplaced: Vec<&str> = whole.lines().filter(|line| !line.contains("\"event\":\"prepared\"")).collect();
