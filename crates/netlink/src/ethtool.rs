@@ -21,7 +21,6 @@ const FEATURES_NOCHANGE: u16 = 5;
 
 const BITSET_NOMASK: u16 = 1;
 const BITSET_BITS: u16 = 3;
-const BITSET_VALUE: u16 = 4;
 const BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 const BIT_VALUE: u16 = 3;
@@ -136,9 +135,9 @@ pub(crate) fn read_features(attributes_of_reply: &[u8]) -> Features {
 }
 
 /// Reads a verbose bit set: a list (every bit named is set), or bits with a value each. Bits that this
-/// kernel numbers and does not name are left out: nobody can ask for them.
+/// kernel numbers and does not name are left out: nobody can ask for them. A compact bit set, which comes only when asked for,
+/// names none.
 fn read_bitset(bitset: &[u8]) -> BTreeMap<String, bool> {
-    debug_assert!(attribute(bitset, BITSET_VALUE).is_none(), "compact bit sets come only when asked for");
     let is_list = attribute(bitset, BITSET_NOMASK).is_some();
     let bits = attribute(bitset, BITSET_BITS).unwrap_or_default();
     attributes(bits)
