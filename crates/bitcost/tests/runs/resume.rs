@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell};
+use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
 
 pub fn refuses() {
     let bench = Bench::new();
@@ -94,12 +94,6 @@ fn another_machine(bench: &Bench) {
     prepared["ends"][0]["host"]["device"]["mtu_bytes"] = 9000.into();
     fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared)))).unwrap();
     refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["sender: MTU: was 9000, is 1500"]);
-}
-
-/// A line without its checksum.
-fn unsealed(mut event: Value) -> String {
-    event.as_object_mut().unwrap().remove("checksum");
-    event.to_string()
 }
 
 /// On a machine that would be refused too, which only the lab could tell.

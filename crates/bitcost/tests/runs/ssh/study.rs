@@ -7,7 +7,7 @@ use serde_json::Value;
 use testkit::process::eventually;
 
 use super::{DATA, DATA_ADDRESS, Field, install};
-use crate::bench::{PATIENCE, SMALL, log_file, runs_per_cell};
+use crate::bench::{PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
 
 /// Both ends set something of their hosts.
 fn study() -> String {
@@ -69,13 +69,13 @@ pub fn resumed() {
     let line = text.lines().find(|line| line.contains("\"event\":\"prepared\"")).unwrap();
     let mut prepared: Value = serde_json::from_str(line).unwrap();
     prepared["ends"][1]["host"]["host_name"] = "elsewhere".into();
-    fs::write(&path, text.replace(line, &prepared.to_string())).unwrap();
+    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared.clone())))).unwrap();
     let (code, said) = resume(None);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("receiver: host name: was elsewhere, is "), "{said}");
     prepared["lab"] = serde_json::json!({"topology": "wire", "mtu_bytes": 1500, "napi": "threaded"});
     prepared.as_object_mut().unwrap().remove("hosts");
-    fs::write(&path, text.replace(line, &prepared.to_string())).unwrap();
+    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared)))).unwrap();
     let config = field.servers.config();
     let (code, said) = resume(config.to_str());
     assert_eq!(code, Some(2), "{said}");
