@@ -80,10 +80,11 @@ fi
 ip -6 address add fd66::ADDRESS/64 dev DEV nodad
 ip -6 route add fd67::/64 dev DEV mtu 2000
 echo 1300 >/proc/sys/net/ipv6/conf/DEV/mtu
-echo 1 >/sys/class/net/DEV/queues/rx-0/rps_cpus
-echo 1 >/sys/class/net/DEV/queues/rx-1/rps_cpus
-echo 64 >/sys/class/net/DEV/queues/rx-1/rps_flow_cnt
-echo 1 >/sys/class/net/DEV/queues/tx-1/xps_cpus
+# The kernel lets only root of the machine set the maps of queues; others go on without.
+cd /sys/class/net/DEV/queues
+(echo 1 >rx-0/rps_cpus && echo 1 >rx-1/rps_cpus && echo 64 >rx-1/rps_flow_cnt && echo 1 >tx-1/xps_cpus) ||
+    [ "$(tr -s ' ' </proc/self/uid_map)" != " 0 0 4294967295" ]
+cd /
 tc qdisc replace dev DEV root handle 7: tbf rate 2gbit burst 256k limit 8m
 ethtool -K DEV gro on >/dev/null
 ethtool -K DEV tx-tcp-mangleid-segmentation off >/dev/null
