@@ -60,17 +60,21 @@ impl Book {
         if self.calls % LOOK_EVERY == LOOK_EVERY - 1 {
             self.take_completions(socket);
         }
+        // What completes after the call that is refused is no reason to give up.
+        let was_alone = self.completed == self.calls;
         let result = send(socket, bytes, SendFlags::NOSIGNAL | ZEROCOPY);
         match result {
             Ok(_) => (self.calls, self.is_again) = (self.calls + 1, false),
             Err(Errno::NOBUFS) => {
                 self.take_completions(socket);
-                if self.completed == self.calls {
+                if was_alone {
                     self.refused = true;
                     return Err(Errno::CANCELED);
                 }
                 (self.put_off, self.is_again) = (self.put_off + 1, true);
-                wait_for_completion(socket);
+                if self.completed < self.calls {
+                    wait_for_completion(socket);
+                }
                 return Err(Errno::INTR);
             }
             Err(_) => {}
