@@ -9,8 +9,7 @@ use std::sync::atomic::AtomicBool;
 use drive::{Ends, Session, Way};
 use model::conditions::Conditions;
 use model::event::Event;
-use model::plan::{Plan, PlannedRun};
-use model::study::Cell;
+use model::plan::Plan;
 use tempfile::TempDir;
 use wire::{FromAgent, PROTOCOL, ToAgent, encode};
 
@@ -49,8 +48,7 @@ fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
     let stop = AtomicBool::new(false);
     let mut session = Session::open(Ends { sender, receiver }, &stop).expect("both greet");
     let conditions = Conditions { idle_baseline_ms: Some(0), ..Conditions::default() };
-    let runs = vec![PlannedRun { index: 0, block: 0, cell: 0 }];
-    let plan = Plan { seed: 0, blocks: 1, lengths: None, cells: vec![Cell { levels: Vec::new(), conditions }], runs };
+    let plan = Plan::of_one(conditions);
     let mut failed = None;
     let mut sink = |event: Event| {
         if let Event::RunFailed { reason, .. } = event {

@@ -107,6 +107,13 @@ impl Plan {
         Plan { seed, blocks, lengths: Some(lengths), cells, runs }
     }
 
+    /// The plan of one run under these conditions, which no study gives.
+    pub fn of_one(conditions: Conditions) -> Plan {
+        let cells = vec![Cell { levels: Vec::new(), conditions }];
+        let runs = vec![PlannedRun { index: 0, block: 0, cell: 0 }];
+        Plan { seed: 0, blocks: 1, lengths: None, cells, runs }
+    }
+
     /// The first run in which this plan is not the one that the study gives with this plan's seed and lengths, in words.
     ///
     /// A plan without lengths may have any: neither they nor the counts of bounded runs are compared.

@@ -11,9 +11,8 @@ use drive::{Ends, Session, Way};
 use lab::Lab;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
-use model::plan::{Plan, PlannedRun};
+use model::plan::Plan;
 use model::record::{EndRecord, FlowRecord};
-use model::study::Cell;
 
 use super::Figure;
 use super::cases::{Case, Traffic};
@@ -44,7 +43,7 @@ pub fn measure(
     let receiver = way(field, RECEIVER, field.receiver_cpu, bitcost)?;
     let mut session = Session::open(Ends { sender, receiver }, &NEVER)?;
     let mut outcome = Err("no run".to_owned());
-    session.execute(&one_run(conditions), &BTreeSet::new(), &mut |event| {
+    session.execute(&Plan::of_one(conditions), &BTreeSet::new(), &mut |event| {
         match event {
             Event::RunEnded { sender, .. } => outcome = Ok(sender),
             Event::RunFailed { reason, .. } => outcome = Err(reason),
@@ -95,15 +94,4 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Wa
         Ok(command)
     };
     Ok(Way { device, addresses, cpus: vec![cpu], ..Way::new(format!("netns:{host}"), command) })
-}
-
-fn one_run(conditions: Conditions) -> Plan {
-    let cell = Cell { levels: Vec::new(), conditions };
-    Plan {
-        seed: 0,
-        blocks: 1,
-        lengths: None,
-        cells: vec![cell],
-        runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }],
-    }
 }

@@ -10,10 +10,9 @@ use explain::{CostModel, RunFigures, Verdict, explain_run, per_byte_share};
 use metrics::RunView;
 use model::conditions::{Conditions, Workload};
 use model::event::Event;
-use model::plan::{Plan, PlannedRun};
+use model::plan::Plan;
 use model::record::{EndRecord, Sample, ThreadKind};
 use model::settings::SETTINGS;
-use model::study::Cell;
 use serde::{Deserialize, Serialize};
 
 use super::place::Place;
@@ -131,14 +130,7 @@ fn trial(
 ) -> Result<Trial> {
     let place = Place::build(scenario, bitcost)?;
     let mut session = Session::open(place.ends()?, &NEVER)?;
-    let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
-    let plan = Plan {
-        seed: 0,
-        blocks: 1,
-        lengths: None,
-        cells: vec![cell],
-        runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }],
-    };
+    let plan = Plan::of_one(conditions.clone());
     let mut outcome = Err("no run".to_owned());
     session.execute(&plan, &BTreeSet::new(), &mut |event| {
         match event {

@@ -11,9 +11,9 @@ use model::event::Event;
 use model::mode_search::{ModeSearch, Named};
 use model::modes::Mode;
 use model::place::IpVersion;
-use model::plan::{Plan, PlannedRun};
+use model::plan::Plan;
 use model::settings::{Kind, SETTINGS, Setting};
-use model::study::{Cell, LabSpec, UntilInterval};
+use model::study::{LabSpec, UntilInterval};
 use model::topology::Path;
 
 use super::repeats::Repeats;
@@ -253,7 +253,7 @@ fn one_run(session: &mut Session, conditions: &Conditions, form: Form) -> Result
         }
         printed.as_ref().map(drop).map_err(|_| "standard output cannot be written".to_owned())
     };
-    let ending = session.execute(&plan_of(conditions), &BTreeSet::new(), &mut take);
+    let ending = session.execute(&Plan::of_one(conditions.clone()), &BTreeSet::new(), &mut take);
     printed?;
     let ending = ending?;
     if ending == drive::Ending::Interrupted {
@@ -309,15 +309,4 @@ fn conditions(arguments: &Arguments, mtu: u32) -> Result<Conditions, Failure> {
     }
     conditions.check(mtu).map_err(Failure::Usage)?;
     Ok(conditions)
-}
-
-fn plan_of(conditions: &Conditions) -> Plan {
-    let cell = Cell { levels: Vec::new(), conditions: conditions.clone() };
-    Plan {
-        seed: 0,
-        blocks: 1,
-        lengths: None,
-        cells: vec![cell],
-        runs: vec![PlannedRun { index: 0, block: 0, cell: 0 }],
-    }
 }
