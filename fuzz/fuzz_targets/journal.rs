@@ -1,4 +1,4 @@
-//! The target `journal`: `bitcost_fuzz::spoken`.
+//! The target `journal`: `bitcost_fuzz::messages`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("journal", bytes));

@@ -1,4 +1,4 @@
-//! The target `miniedit`: `bitcost_fuzz::written`.
+//! The target `miniedit`: `bitcost_fuzz::texts`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("miniedit", bytes));

@@ -1,4 +1,4 @@
-//! The target `netlink`: `bitcost_fuzz::told`.
+//! The target `netlink`: `bitcost_fuzz::kernel`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("netlink", bytes));

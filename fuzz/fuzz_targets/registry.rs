@@ -1,4 +1,4 @@
-//! The target `registry`: `bitcost_fuzz::spoken`.
+//! The target `registry`: `bitcost_fuzz::messages`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("registry", bytes));

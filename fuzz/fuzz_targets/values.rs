@@ -1,4 +1,4 @@
-//! The target `values`: `bitcost_fuzz::written`.
+//! The target `values`: `bitcost_fuzz::texts`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("values", bytes));

@@ -1,9 +1,10 @@
-//! Frames of the control protocol: whatever bytes come over a control connection, they are messages or an error, however they
-//! are cut; a message can be written and read back, and a run that it asks for is checked without a panic.
+//! Frames of the control protocol: any bytes of a control connection are read as messages or
+//! refused, however they are split. A message can be written and read back, and a run that it asks
+//! for is checked without a panic.
 
+use bitcost_model::protocol::{Decoder, FromAgent, ToAgent, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::{Decoder, FromAgent, ToAgent, encode};
 
 /// Every message up to the first error, with the bytes cut into pieces of this length.
 fn read<T: DeserializeOwned + Serialize>(bytes: &[u8], piece: usize) -> Vec<T> {
@@ -21,13 +22,16 @@ fn read<T: DeserializeOwned + Serialize>(bytes: &[u8], piece: usize) -> Vec<T> {
     found
 }
 
-/// What was read is written and read back.
+/// Writes the messages that were read, and reads them back.
 fn check<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Vec<T> {
     let (whole, cut) = (read::<T>(bytes, usize::MAX), read::<T>(bytes, 7));
     assert_eq!(whole.len(), cut.len());
     for message in &whole {
         let frame = encode(message).expect("is written");
-        assert_eq!(read::<T>(&[HELLO_FRAME, &frame].concat(), usize::MAX).len(), 2);
+        assert_eq!(
+            read::<T>(&[HELLO_FRAME, &frame].concat(), usize::MAX).len(),
+            2
+        );
     }
     whole
 }
@@ -36,7 +40,7 @@ fn check<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Vec<T> {
 const HELLO_FRAME: &[u8] =
     b"\x00\x00\x00\x48{\"to_agent\":\"renew\",\"from_agent\":\"stopped\",\"pad\":\"                    \"}";
 
-/// Whatever bytes come over a control connection, at either side.
+/// Any bytes of a control connection, at either side.
 pub fn frames(bytes: &[u8]) {
     check::<FromAgent>(bytes);
     for message in check::<ToAgent>(bytes) {

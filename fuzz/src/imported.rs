@@ -1,40 +1,40 @@
-//! Files of other programs: whatever is read of them becomes a log that reads back.
+//! Files of other programs: everything that is read of them becomes a log that can be read back.
 
-use import::{FORMATS, Found, Head};
-use model::event::Event;
-use model::study::Study;
+use bitcost_import::{FORMATS, Found, Head};
+use bitcost_model::event::Event;
+use bitcost_study::Study;
 
 use super::text;
 
-/// Whatever text is taken for a file of flent.
+/// Any text, read as a file of flent.
 pub fn flent(bytes: &[u8]) {
     read_as(&["flent"], text(bytes));
 }
 
-/// Whatever text is taken for an output of iperf3.
+/// Any text, read as an output of iperf3.
 pub fn iperf3(bytes: &[u8]) {
     read_as(&["iperf3 --json-stream", "iperf3 -J"], text(bytes));
 }
 
-/// Whatever text is taken for an output of netperf: for people, keys and values, CSV.
+/// Any text, read as an output of netperf: for people, keys and values, CSV.
 pub fn netperf(bytes: &[u8]) {
     read_as(&["netperf", "netperf -k", "netperf -o"], text(bytes));
 }
 
-/// Whatever text is taken for an output of nuttcp or nttcp.
+/// Any text, read as an output of nuttcp or nttcp.
 pub fn nuttcp(bytes: &[u8]) {
     read_as(&["nttcp", "nuttcp"], text(bytes));
 }
 
-/// Whatever text is taken for a table of netperf's columns: as runs, and strictly as what is explained.
+/// Any text, read as a table of netperf's columns: as runs, and strictly as the input of `explain`.
 pub fn table(bytes: &[u8]) {
-    let _ = import::read_table(text(bytes));
+    let _ = bitcost_import::read_table(text(bytes));
     read_as(&["netperf -o"], text(bytes));
 }
 
-/// Whatever bytes a file has that is to be imported, packed or not: what they are is found out.
+/// Any bytes of a file that is to be imported, packed or not: the format is found by the content.
 pub fn whatever(bytes: &[u8]) {
-    if let Ok(found) = import::read("fuzz", bytes) {
+    if let Ok(found) = bitcost_import::read("fuzz", bytes) {
         assert!(!found.is_empty());
         make_log(found);
     }
@@ -42,8 +42,15 @@ pub fn whatever(bytes: &[u8]) {
 
 /// Reads a text as each of these kinds of files, whether or not it looks like it.
 fn read_as(names: &[&str], text: &str) {
-    let wanted: Vec<_> = FORMATS.iter().filter(|format| names.contains(&format.name)).collect();
-    assert_eq!(wanted.len(), names.len(), "a format that is not there: {names:?}");
+    let wanted: Vec<_> = FORMATS
+        .iter()
+        .filter(|format| names.contains(&format.name))
+        .collect();
+    assert_eq!(
+        wanted.len(),
+        names.len(),
+        "a format that is not there: {names:?}"
+    );
     for format in wanted {
         if let Ok(found) = format.read("fuzz", text) {
             make_log(found);
@@ -51,19 +58,26 @@ fn read_as(names: &[&str], text: &str) {
     }
 }
 
-/// Runs, where there are any, become a log that can be written and read back, with a study that can be read.
+/// Runs, if there are any, become a log that can be written and read back, with a study that can be
+/// read.
 fn make_log(found: Vec<Found>) {
     if found.is_empty() {
         return;
     }
-    let head = Head { name: "fuzz", version: "0", at: "2026-11-21T10:00:00Z", command_line: Vec::new() };
-    let events = import::execution(found, head);
+    let head = Head {
+        name: "fuzz",
+        version: "0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: Vec::new(),
+    };
+    let events = bitcost_import::execution(found, head);
     for event in &events {
         let written = serde_json::to_string(event).expect("is written");
         assert!(!written.contains('\n'), "{written}");
         serde_json::from_str::<Event>(&written).expect("reads back");
         if let Event::ExecutionBegan { study_text, .. } = event {
-            Study::parse("fuzz.toml", study_text).unwrap_or_else(|error| panic!("{error}\n{study_text}"));
+            Study::parse("fuzz.toml", study_text)
+                .unwrap_or_else(|error| panic!("{error}\n{study_text}"));
         }
     }
 }

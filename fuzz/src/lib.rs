@@ -1,49 +1,53 @@
-//! The fuzz targets: what must be true of whatever bytes each reader of foreign texts is given.
+//! The fuzz targets: the properties that each reader of foreign texts must have for any input.
 //!
-//! A file each, with one function that panics where it is not true. `fuzz_targets` gives them to libFuzzer, and a test of
-//! `bitcost` (`tests/corpora.rs`) gives them every file of `corpus`.
+//! Each target is one function that panics if a property does not hold. `fuzz_targets` passes them
+//! to libFuzzer, and a test of `bitcost` (`tests/cli/corpora.rs`) gives them every file of
+//! `corpus`.
 
 mod frames;
 mod imported;
+mod kernel;
 mod log;
-mod spoken;
-mod told;
-mod written;
+mod messages;
+mod texts;
 
-/// A target: its name, which its corpus has too, and what is done with an input.
+/// A target: its name, which is also that of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target that this library has.
 pub const TARGETS: &[Target] = &[
     ("flent", imported::flent),
     ("frames", frames::frames),
-    ("holder", spoken::holder),
+    ("lab_daemon", messages::lab_daemon),
     ("iperf3", imported::iperf3),
-    ("journal", spoken::journal),
-    ("keeper", spoken::keeper),
-    ("lab", written::lab),
+    ("journal", messages::journal),
+    ("watchdog", messages::watchdog),
+    ("lab", texts::lab),
     ("log", log::log),
-    ("miniedit", written::miniedit),
-    ("netlink", told::netlink),
+    ("miniedit", texts::miniedit),
+    ("netlink", kernel::netlink),
     ("netperf", imported::netperf),
     ("nuttcp", imported::nuttcp),
-    ("opening", spoken::opening),
-    ("proc", told::proc),
-    ("registry", spoken::registry),
-    ("settings", written::settings),
-    ("study", written::study),
+    ("opening", messages::opening),
+    ("proc", kernel::proc),
+    ("registry", messages::registry),
+    ("settings", texts::settings),
+    ("study", texts::study),
     ("table", imported::table),
-    ("values", written::values),
+    ("values", texts::values),
     ("whatever", imported::whatever),
 ];
 
-/// Gives an input to the target of this name.
+/// Runs the target of this name on an input.
 pub fn run(name: &str, bytes: &[u8]) {
-    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a row in the table of targets");
+    let (_, target) = TARGETS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .expect("a row in the table of targets");
     target(bytes);
 }
 
-/// The bytes as far as they are text.
+/// The longest prefix that is UTF-8.
 fn text(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! `cargo xtask chaos`: deaths at every step, in network namespaces of their own.
+//! `cargo xtask chaos`: kills at every step, in separate network namespaces.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -26,44 +26,66 @@ pub struct Arguments {
     verbose: bool,
 }
 
-/// Within what time everything must be as before.
+/// The time within which everything must be as before.
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// Kills and tells what came of it; whether all was as it should be.
+/// Kills processes and prints the results; returns whether everything was as it should be.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let program = match &arguments.program {
-        Some(program) => program.canonicalize().with_context(|| program.display().to_string())?,
+        Some(program) => program
+            .canonicalize()
+            .with_context(|| program.display().to_string())?,
         None => build()?,
     };
     // From here on nothing of the machine can be reached.
-    testkit::enter_private_network().map_err(anyhow::Error::msg)?;
+    bitcost_testkit::enter_private_network().map_err(anyhow::Error::msg)?;
     if arguments.whole {
-        let wrong = chaos::whole_runs(&program, LIMIT, &mut |line| println!("{line}")).map_err(anyhow::Error::msg)?;
-        let count = chaos::whole_run_count();
-        println!("{} of {count} whole runs as they should be", count - wrong.len());
+        let wrong =
+            bitcost_testkit::chaos::whole_runs(&program, LIMIT, &mut |line| println!("{line}"))
+                .map_err(anyhow::Error::msg)?;
+        let count = bitcost_testkit::chaos::whole_run_count();
+        println!(
+            "{} of {count} whole runs as they should be",
+            count - wrong.len()
+        );
         return Ok(wrong.is_empty());
     }
     let began = Instant::now();
-    let plan = chaos::Plan { kills: arguments.kills, seed: arguments.seed, limit: LIMIT, stops: true };
+    let plan = bitcost_testkit::chaos::Plan {
+        kills: arguments.kills,
+        seed: arguments.seed,
+        limit: LIMIT,
+        stops: true,
+    };
     let mut count = 0;
     let mut say = |line: &str| {
         count += 1;
         if arguments.verbose || line.contains("WRONG") {
             println!("{count:>4} {line}");
         } else if count % 20 == 0 {
-            eprintln!("{count} deaths after {:.0} s", began.elapsed().as_secs_f64());
+            eprintln!(
+                "{count} deaths after {:.0} s",
+                began.elapsed().as_secs_f64()
+            );
         }
     };
-    let tally = chaos::run(&program, plan, &mut say).map_err(anyhow::Error::msg)?;
+    let tally =
+        bitcost_testkit::chaos::run(&program, plan, &mut say).map_err(anyhow::Error::msg)?;
     print!("{tally}");
-    println!("seed {}, {:.0} s", arguments.seed, began.elapsed().as_secs_f64());
+    println!(
+        "seed {}, {:.0} s",
+        arguments.seed,
+        began.elapsed().as_secs_f64()
+    );
     Ok(tally.wrong().is_empty())
 }
 
-/// The program, built as users build it, beside this one.
+/// The program, built as users build it, in the folder of this one.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo).args(["build", "--quiet", "--release", "--package", "bitcost"]).status();
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--release", "--package", "bitcost"])
+        .status();
     if !built.context("start cargo")?.success() {
         bail!("bitcost cannot be built");
     }
@@ -71,6 +93,9 @@ fn build() -> Result<PathBuf> {
     if program.exists() {
         Ok(program)
     } else {
-        bail!("{} was not built: run this as cargo xtask chaos", program.display())
+        bail!(
+            "{} was not built: run this as cargo xtask chaos",
+            program.display()
+        )
     }
 }

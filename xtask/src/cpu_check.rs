@@ -1,4 +1,5 @@
-//! `cargo xtask cpu-check`: burners of known duty cycle against what the accounts of CPU time say of them, on both scopes.
+//! `cargo xtask cpu-check`: burners of known duty cycle, compared with their CPU time in the
+//! accounts, on both scopes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,12 +7,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use metrics::{RunView, attribute};
-use model::conditions::Conditions;
-use model::record::{EndRecord, IdleBaseline, Role, Sample, ThreadKind, ThreadTime};
-use probe::cpu::{CpuProbe, ticks_per_second};
-use probe::schedstat::ThreadProbe;
-use sys::clock::{monotonic_ns, sleep_until};
+use bitcost_analysis::metrics::{RunView, attribute};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::{EndpointRecord, IdleBaseline, Role, Sample, ThreadKind, ThreadTime};
+use bitcost_probe::cpu::{CpuProbe, ticks_per_second};
+use bitcost_probe::schedstat::ThreadProbe;
+use bitcost_sys::clock::{monotonic_ns, sleep_until};
 
 /// Share of a CPU that the foreign load takes.
 const FOREIGN: f64 = 0.2;
@@ -19,10 +20,11 @@ const FOREIGN: f64 = 0.2;
 /// A burner's period, in ns.
 const PERIOD_NS: u64 = 10_000_000;
 
-/// What an error of a burner's busy time may be, in per cent: the mean of LIMITER's 28 cases and twice their deviation.
+/// Largest error of a burner's busy time, in per cent: the mean of LIMITER's 28 cases and twice
+/// their deviation.
 const BURNER_BOUND_PCT: f64 = 0.25 + 2.0 * 0.27;
 
-/// What may be left of the foreign load, in per cent of it.
+/// Largest remainder of the foreign load, in per cent of it.
 const FOREIGN_BOUND_PCT: f64 = 2.0;
 
 /// How long and how often.
@@ -42,7 +44,7 @@ pub struct Arguments {
 /// The burners' shares of a CPU.
 const DUTIES: [f64; 5] = [0.1, 0.25, 0.5, 0.75, 0.95];
 
-/// A thread that works for a share of the wall clock.
+/// A thread that works for a share of the elapsed time.
 struct Burner {
     id: i32,
     stop: Arc<AtomicBool>,
@@ -55,8 +57,9 @@ impl Burner {
         let (tell, told) = std::sync::mpsc::channel();
         let over = stop.clone();
         let thread = std::thread::spawn(move || {
-            let pinned = sys::thread::pin_to(&[cpu]).and_then(|_| sys::thread::wake_on_time());
-            let _ = tell.send(pinned.map(|()| sys::thread::thread_id()));
+            let pinned = bitcost_sys::thread::pin_to(&[cpu])
+                .and_then(|_| bitcost_sys::thread::minimize_timer_slack());
+            let _ = tell.send(pinned.map(|()| bitcost_sys::thread::thread_id()));
             let mut next_ns = monotonic_ns();
             while !over.load(Relaxed) {
                 let woken_ns = monotonic_ns();
@@ -67,7 +70,11 @@ impl Burner {
                 sleep_until(next_ns);
             }
         });
-        Ok(Burner { id: told.recv()??, stop, thread: Some(thread) })
+        Ok(Burner {
+            id: told.recv()??,
+            stop,
+            thread: Some(thread),
+        })
     }
 }
 
@@ -80,34 +87,57 @@ impl Drop for Burner {
     }
 }
 
-/// Prints what was found; false when a bound was not kept.
+/// Prints the results; false when a bound was not kept.
 ///
 /// # Errors
 /// When there are no two CPUs.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let cpus = sys::thread::allowed_cpus()?;
-    let [first, second, ..] = cpus[..] else { bail!("the check needs two CPUs") };
+    let cpus = bitcost_sys::thread::allowed_cpus()?;
+    let [first, second, ..] = cpus[..] else {
+        bail!("the check needs two CPUs")
+    };
     let length = Duration::from_secs_f64(arguments.seconds);
-    let is_asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|case| case == name);
-    println!("median [least, most] over {} stretches of {length:?}", arguments.repeats);
+    let is_asked =
+        |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|case| case == name);
+    println!(
+        "median [least, most] over {} stretches of {length:?}",
+        arguments.repeats
+    );
     println!("a burner as the only load: error in % of its time");
-    println!("{:>6} {:>24} {:>24} {:>24} {:>7}", "duty", "thread", "host", "host above idle", "bound");
+    println!(
+        "{:>6} {:>24} {:>24} {:>24} {:>7}",
+        "duty", "thread", "host", "host above idle", "bound"
+    );
     let mut kept = true;
-    for duty in DUTIES.into_iter().filter(|duty| is_asked(&format!("{}", duty * 100.0))) {
+    for duty in DUTIES
+        .into_iter()
+        .filter(|duty| is_asked(&format!("{}", duty * 100.0)))
+    {
         let found = (0..arguments.repeats).map(|_| {
             let idle = rest(length);
             let burner = Burner::start(first, duty)?;
             Ok(stretch(length, &burner, &idle))
         });
         let found: Vec<Found> = found.collect::<Result<_>>()?;
-        let error = |cpus: fn(&Found) -> f64| Spread::of(found.iter().map(|found| 100.0 * (cpus(found) / duty - 1.0)));
-        let (thread, host, above) = (error(|f| f.thread), error(|f| f.host), error(|f| f.above_idle));
-        // At a small duty the ticks at the edges of the stretches weigh more than the method.
-        let bound = BURNER_BOUND_PCT.max(100.0 * edge_error(&cpus, length, arguments.repeats) / duty);
+        let error = |cpus: fn(&Found) -> f64| {
+            Spread::of(found.iter().map(|found| 100.0 * (cpus(found) / duty - 1.0)))
+        };
+        let (thread, host, above) = (
+            error(|f| f.thread),
+            error(|f| f.host),
+            error(|f| f.above_idle),
+        );
+        // At a small duty the ticks at the edges of the stretches have more effect than the method.
+        let bound =
+            BURNER_BOUND_PCT.max(100.0 * edge_error(&cpus, length, arguments.repeats) / duty);
         let is_kept = thread.middle.abs() <= BURNER_BOUND_PCT && above.middle.abs() <= bound;
         kept &= is_kept;
         let [thread, host, above] = [thread, host, above].map(|spread| spread.shown());
-        println!("{:>4} % {thread:>24} {host:>24} {above:>24} {bound:>7.2}  {}", duty * 100.0, word(is_kept));
+        println!(
+            "{:>4} % {thread:>24} {host:>24} {above:>24} {bound:>7.2}  {}",
+            duty * 100.0,
+            word(is_kept)
+        );
     }
     if is_asked("foreign") {
         let left = (0..arguments.repeats).map(|_| {
@@ -121,7 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         let is_kept = left.middle.abs() <= FOREIGN_BOUND_PCT;
         kept &= is_kept;
         println!(
-            "a steady foreign load of 20 % of one CPU beside a burner of 50 %: {} % of it left, bound {FOREIGN_BOUND_PCT}  {}",
+            "a steady foreign load of 20 % of one CPU next to a burner of 50 %: {} % of it left, bound {FOREIGN_BOUND_PCT}  {}",
             left.shown(),
             word(is_kept)
         );
@@ -139,9 +169,13 @@ struct Spread {
 impl Spread {
     fn of(figures: impl Iterator<Item = f64>) -> Spread {
         let all: Vec<f64> = figures.collect();
-        let middle = stats::median(&all).unwrap_or(f64::NAN);
+        let middle = bitcost_stats::median(&all).unwrap_or(f64::NAN);
         let fold = |pick: fn(f64, f64) -> f64| all.iter().copied().reduce(pick).unwrap_or(f64::NAN);
-        Spread { least: fold(f64::min), middle, most: fold(f64::max) }
+        Spread {
+            least: fold(f64::min),
+            middle,
+            most: fold(f64::max),
+        }
     }
 
     fn shown(&self) -> String {
@@ -153,10 +187,12 @@ fn word(kept: bool) -> &'static str {
     if kept { "kept" } else { "NOT KEPT" }
 }
 
-/// Twice the standard error of a mean, in CPUs, that ticks of 10 ms make at the edges of a stretch and of its baseline.
+/// Twice the standard error of a mean, in CPUs, that ticks of 10 ms make at the edges of a stretch
+/// and of its baseline.
 fn edge_error(cpus: &[u32], length: Duration, repeats: u32) -> f64 {
     let tick = 1.0 / ticks_per_second() as f64;
-    2.0 * tick / 6f64.sqrt() * (2.0 * cpus.len() as f64 / f64::from(repeats)).sqrt() / length.as_secs_f64()
+    2.0 * tick / 6f64.sqrt() * (2.0 * cpus.len() as f64 / f64::from(repeats)).sqrt()
+        / length.as_secs_f64()
 }
 
 /// CPU seconds per second.
@@ -168,28 +204,44 @@ struct Found {
 
 fn rest(length: Duration) -> IdleBaseline {
     let mut cpus = CpuProbe::open();
-    let (begin_ns, begin) = (monotonic_ns(), cpus.read());
+    let (start_ns, start) = (monotonic_ns(), cpus.read());
     std::thread::sleep(length);
     let (end_ns, end) = (monotonic_ns(), cpus.read());
-    IdleBaseline { begin_ns, end_ns, begin, end }
+    IdleBaseline {
+        start_ns,
+        end_ns,
+        start,
+        end,
+    }
 }
 
-/// What a run's records would say of the burner, were it a traffic thread on a host of its own.
+/// The records of a run in which the burner is the traffic thread on a separate host.
 fn stretch(length: Duration, burner: &Burner, idle: &IdleBaseline) -> Found {
     let mut cpus = CpuProbe::open();
     let mut read = || {
         let at_ns = monotonic_ns();
         let threads = thread_time(burner.id).into_iter().collect();
-        Sample { at_ns, cpus: cpus.read(), threads, ..Sample::default() }
+        Sample {
+            at_ns,
+            cpus: cpus.read(),
+            threads,
+            ..Sample::default()
+        }
     };
     let first = read();
     std::thread::sleep(length);
     let last = read();
-    let run_ns = |sample: &Sample| sample.threads.iter().map(|thread| thread.run_ns).sum::<u64>();
+    let run_ns = |sample: &Sample| {
+        sample
+            .threads
+            .iter()
+            .map(|thread| thread.run_ns)
+            .sum::<u64>()
+    };
     let seconds = (last.at_ns - first.at_ns) as f64 / 1e9;
     let thread = (run_ns(&last) - run_ns(&first)) as f64 / 1e9 / seconds;
     let record = |idle| record(vec![first.clone(), last.clone()], idle);
-    let of = |record: &EndRecord| {
+    let of = |record: &EndpointRecord| {
         let conditions = Conditions::default();
         let view = RunView {
             sender: record,
@@ -201,23 +253,30 @@ fn stretch(length: Duration, burner: &Burner, idle: &IdleBaseline) -> Found {
         };
         attribute(&view).map_or(f64::NAN, |attribution| attribution.sender.cpus)
     };
-    Found { thread, host: of(&record(None)), above_idle: of(&record(Some(idle.clone()))) }
+    Found {
+        thread,
+        host: of(&record(None)),
+        above_idle: of(&record(Some(idle.clone()))),
+    }
 }
 
 fn thread_time(id: i32) -> Option<ThreadTime> {
     let path = format!("/proc/self/task/{id}/schedstat");
     let time = ThreadProbe::open(ThreadKind::Traffic, path.as_ref()).read()?;
-    Some(ThreadTime { run_ns: sys::thread::cpu_time_ns(id).ok()?, ..time })
+    Some(ThreadTime {
+        run_ns: bitcost_sys::thread::cpu_time_ns(id).ok()?,
+        ..time
+    })
 }
 
-fn record(samples: Vec<Sample>, idle: Option<IdleBaseline>) -> EndRecord {
-    EndRecord {
+fn record(samples: Vec<Sample>, idle: Option<IdleBaseline>) -> EndpointRecord {
+    EndpointRecord {
         role: Role::Sender,
-        window_begin_ns: samples[0].at_ns,
+        window_start_ns: samples[0].at_ns,
         window_end_ns: samples[1].at_ns,
         ticks_per_second: ticks_per_second(),
         samples,
         idle,
-        ..EndRecord::default()
+        ..EndpointRecord::default()
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask damage`: damaged logs, and whether bitcost gives other figures of them without a word.
+//! `cargo xtask damage`: damaged logs, and whether bitcost shows other figures of them without a
+//! message.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use bitcost_testkit::damage::{Bench, COMMANDS, Tally};
 use tempfile::TempDir;
-use testkit::damage::{Bench, COMMANDS, Tally};
 
 use crate::bench_peers::built;
 
@@ -28,7 +29,7 @@ pub struct Arguments {
     program: Option<PathBuf>,
 }
 
-/// Logs that are read at the same time.
+/// Number of logs that are read at the same time.
 const THREADS: usize = 2;
 
 /// Two cells in two blocks: enough for medians that one run can move.
@@ -46,10 +47,12 @@ levels = [{ label = "TCP", workload = "tcp_stream" }, { label = "UDP", workload 
 blocks = 2
 "#;
 
-/// Damages logs and prints what came of each kind; whether nothing went wrong.
+/// Damages logs and prints the results of each kind; returns whether nothing went wrong.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let program = match &arguments.program {
-        Some(program) => program.canonicalize().with_context(|| program.display().to_string())?,
+        Some(program) => program
+            .canonicalize()
+            .with_context(|| program.display().to_string())?,
         None => built("bitcost")?,
     };
     let place = tempfile::tempdir()?;
@@ -63,47 +66,77 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         let mut tally = Tally::default();
         loop {
             match next.fetch_add(1, Relaxed) {
-                number if number < arguments.logs => bench.damage(number, COMMANDS.len(), &mut tally)?,
+                number if number < arguments.logs => {
+                    bench.damage(number, COMMANDS.len(), &mut tally)?
+                }
                 _ => return Ok(tally),
             }
         }
     };
     let parts: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(part)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into()))).collect()
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err("a thread panicked".into()))
+            })
+            .collect()
     });
     let mut all = Tally::default();
     for part in parts {
-        let Tally { kinds, wrong, commands } = part.map_err(anyhow::Error::msg)?;
+        let Tally {
+            kinds,
+            wrong,
+            commands,
+        } = part.map_err(anyhow::Error::msg)?;
         all.commands += commands;
         all.wrong.extend(wrong);
         for (kind, counts) in kinds {
             let sums = all.kinds.entry(kind).or_default();
-            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            sums.iter_mut()
+                .zip(counts)
+                .for_each(|(sum, count)| *sum += count);
         }
     }
     print(&all);
-    println!("seed {}, {:.0} s", arguments.seed, began.elapsed().as_secs_f64());
+    println!(
+        "seed {}, {:.0} s",
+        arguments.seed,
+        began.elapsed().as_secs_f64()
+    );
     Ok(all.wrong.is_empty())
 }
 
-/// Makes a short execution in the embedded lab; its folder.
+/// Makes a short execution in the embedded lab; returns its folder.
 fn record(program: &Path, place: &TempDir) -> Result<PathBuf> {
     let study = place.path().join("damage.toml");
     std::fs::write(&study, STUDY)?;
     let out = place.path().join("runs");
     let mut command = Command::new(program);
-    command.arg("run").arg(&study).arg("--out").arg(&out).args(["--no-calibration", "--seed", "1"]);
+    command
+        .arg("run")
+        .arg(&study)
+        .arg("--out")
+        .arg(&out)
+        .args(["--no-calibration", "--seed", "1"]);
     let output = command.output().context("start bitcost")?;
     if !output.status.success() {
-        bail!("no log was recorded: {}", String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "no log was recorded: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let folder = std::fs::read_dir(&out)?.next().context("no execution")??;
     Ok(folder.path())
 }
 
 fn print(tally: &Tally) {
-    println!("{:<28} {:>6} {:>8} {:>10} {:>12}", "damage", "logs", "refused", "shown, said", "same medians");
+    println!(
+        "{:<28} {:>6} {:>8} {:>10} {:>12}",
+        "damage", "logs", "refused", "shown, said", "same medians"
+    );
     for (kind, [logs, refused, said, same]) in &tally.kinds {
         println!("{kind:<28} {logs:>6} {refused:>8} {said:>10} {same:>12}");
     }

@@ -1,13 +1,13 @@
-//! Work on bitcost itself that is no part of the program: benchmarks against its peers, checks of its accounts, deaths at every
-//! step, and packages.
+//! Work on bitcost itself that is no part of the program: benchmarks against its peers, checks of
+//! its accounts, kills at every step, and packages.
 
 mod bench_peers;
 mod chaos_verb;
 mod confusion;
 mod cpu_check;
 mod damage;
-mod delay_line;
 mod dist;
+mod emulator;
 mod probe_cost;
 mod ssh_pair;
 mod vm;
@@ -25,33 +25,44 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Compare bitcost with netperf, iperf3, nuttcp, iperf2 and a minimal C loop, interleaved on one path
+    /// Compare bitcost with netperf, iperf3, nuttcp, iperf2 and a minimal C loop, interleaved on
+    /// one path
     BenchPeers(bench_peers::Arguments),
     /// Compare the engine's own ways to wait for a stream, interleaved on one path
     BenchDefaults(bench_peers::variants::Arguments),
-    /// Measure the delay line: idle round trips, rate, CPU, packets beside a forwarder of one packet a call, losses
-    DelayLine(delay_line::Arguments),
-    /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are as before
+    /// Measure the link emulator: idle round trips, rate, CPU, packets compared with a forwarder of
+    /// one packet a call, losses
+    Emulator(emulator::Arguments),
+    /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are
+    /// as before
     Chaos(chaos_verb::Arguments),
-    /// Damage logs in many ways, and see whether bitcost says so or gives other figures without a word
+    /// Damage logs in many ways, and see whether bitcost says so or gives other figures without a
+    /// word
     Damage(damage::Arguments),
-    /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs root and openssh-server
+    /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs
+    /// root and openssh-server
     SshPair(ssh_pair::Arguments),
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
-    /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq, labs of an ordinary user
+    /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
+    /// labs of an ordinary user
     Vm(vm::Arguments),
     /// Runs whose limiter is known by construction, against what bitcost says of them
     Confusion(confusion::Arguments),
     /// Carry packets between two devices of this network namespace
     #[command(hide = true)]
-    DelayNode { first: String, second: String, settings: String },
+    DelayNode {
+        first: String,
+        second: String,
+        settings: String,
+    },
     /// Give a device of this network namespace a queueing discipline
     #[command(hide = true)]
     NodeQdisc { device: String, qdisc: String },
     /// Measure how long each probe takes to read, on this machine as it is
     ProbeCost(probe_cost::Arguments),
-    /// Check the accounts of CPU time against burners of known duty cycle, on a machine that does nothing else
+    /// Check the accounts of CPU time against burners of known duty cycle, on a machine that does
+    /// nothing else
     CpuCheck(cpu_check::Arguments),
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
@@ -59,16 +70,19 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    // The lab's holder changes its namespaces, which needs a process without any other thread.
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
-        return lab::holder::main();
+    // The lab daemon changes its namespaces, which needs a process with a single thread.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == bitcost_lab::DAEMON_VERB)
+    {
+        return bitcost_lab::daemon::main();
     }
     if let Some(role) = vm::inside::role() {
         return role();
     }
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
-        Verb::DelayLine(arguments) => delay_line::run(&arguments),
+        Verb::Emulator(arguments) => emulator::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Damage(arguments) => damage::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
@@ -76,9 +90,11 @@ fn main() -> ExitCode {
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Confusion(arguments) => confusion::run(&arguments),
-        Verb::DelayNode { first, second, settings } => {
-            confusion::delay_node([&first, &second], &settings).map(|()| true)
-        }
+        Verb::DelayNode {
+            first,
+            second,
+            settings,
+        } => confusion::delay_node([&first, &second], &settings).map(|()| true),
         Verb::NodeQdisc { device, qdisc } => confusion::node_qdisc(&device, &qdisc).map(|()| true),
         Verb::CpuCheck(arguments) => cpu_check::run(&arguments),
         Verb::ProbeCost(arguments) => probe_cost::run(&arguments).map(|()| true),

@@ -1,43 +1,59 @@
-//! What the kernel remembers of former TCP connections to the peer (`ip tcp_metrics`): a run's connections begin with it.
+//! TCP metrics that the kernel caches for each peer (`ip tcp_metrics`): the connections of a run
+//! start with them.
 //!
-//! Labs remember nothing. On a host that stays, what was remembered before this agent's first connection to a peer is the
-//! user's and stays; the run tells of it. What this agent's own connections left is removed before its next run and at its end.
+//! The namespaces of a lab start without any. On another host, metrics that were cached before this
+//! agent's first connection to a peer belong to the user: they are kept, and the run records them.
+//! Metrics of this agent's connections are removed before its next run and at its end.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::record::{CACHED_METRICS, InForce, NO_CACHED_METRICS};
-use netlink::{PeerMetrics, TcpMetrics};
+use bitcost_model::record::{CACHED_METRICS, InEffect, NO_CACHED_METRICS};
+use bitcost_netlink::{PeerMetrics, TcpMetrics};
 
-/// The peers of which nothing was remembered before this agent met them. Clones share them.
+/// The peers without cached metrics before this agent connected to them. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct CachedMetrics {
     ours: Arc<Mutex<BTreeSet<IpAddr>>>,
 }
 
 impl CachedMetrics {
-    /// Removes what earlier runs of this agent left, where this is permitted, and reads what is remembered; absent where the
-    /// kernel does not tell.
-    pub fn begin(&self) -> Option<Vec<PeerMetrics>> {
+    /// Removes the metrics of earlier runs of this agent, where this is permitted, and reads what
+    /// is cached; absent where the kernel does not report it.
+    pub fn start_run(&self) -> Option<Vec<PeerMetrics>> {
         self.clear();
         TcpMetrics::open().ok()??.all().ok()
     }
 
-    /// What connections to these peers began with, given what was remembered before, as the run records it.
-    pub fn met(&self, found: Option<&[PeerMetrics]>, peers: &BTreeSet<IpAddr>) -> InForce {
+    /// The initial metrics of connections to these peers, given the metrics that were cached
+    /// before, as the run records them.
+    pub fn record(&self, found: Option<&[PeerMetrics]>, peers: &BTreeSet<IpAddr>) -> InEffect {
         let actual = found.map(|found| {
-            let is_remembered = |peer: &&IpAddr| found.iter().any(|entry| entry.address == **peer);
-            self.ours().extend(peers.iter().filter(|peer| !is_remembered(peer)));
-            let of_peers = found.iter().filter(|entry| peers.contains(&entry.address)).map(text);
+            let is_cached = |peer: &&IpAddr| found.iter().any(|entry| entry.address == **peer);
+            self.ours()
+                .extend(peers.iter().filter(|peer| !is_cached(peer)));
+            let of_peers = found
+                .iter()
+                .filter(|entry| peers.contains(&entry.address))
+                .map(text);
             let all: Vec<String> = of_peers.collect();
-            if all.is_empty() { NO_CACHED_METRICS.to_owned() } else { all.join("; ") }
+            if all.is_empty() {
+                NO_CACHED_METRICS.to_owned()
+            } else {
+                all.join("; ")
+            }
         });
-        InForce { name: CACHED_METRICS.to_owned(), asked: None, actual }
+        InEffect {
+            name: CACHED_METRICS.to_owned(),
+            asked: None,
+            actual,
+        }
     }
 
-    /// Removes what this agent's connections left. Where this is not permitted it stays, and the next run tells of it.
+    /// Removes the metrics of this agent's connections. Where this is not permitted, they stay, and
+    /// the next run records them.
     pub fn clear(&self) {
         let ours = self.ours();
         if ours.is_empty() {
@@ -53,9 +69,12 @@ impl CachedMetrics {
     }
 }
 
-/// The address of the other end of a connection; `None` for another kind of socket.
+/// The address of the peer of a connection; absent for another kind of socket.
 pub fn peer_of(socket: OwnedFd) -> Option<IpAddr> {
-    TcpStream::from(socket).peer_addr().ok().map(|address| address.ip().to_canonical())
+    TcpStream::from(socket)
+        .peer_addr()
+        .ok()
+        .map(|address| address.ip().to_canonical())
 }
 
 /// `10.0.0.2 rtt 312 us, reordering 5`.
@@ -66,8 +85,12 @@ fn text(entry: &PeerMetrics) -> String {
         ("cwnd", entry.cwnd, ""),
         ("reordering", entry.reordering, ""),
     ];
-    let known = values.iter().filter_map(|(name, value, unit)| Some(format!("{name} {}{unit}", (*value)?)));
-    format!("{} {}", entry.address, known.collect::<Vec<_>>().join(", ")).trim_end().to_owned()
+    let known = values
+        .iter()
+        .filter_map(|(name, value, unit)| Some(format!("{name} {}{unit}", (*value)?)));
+    format!("{} {}", entry.address, known.collect::<Vec<_>>().join(", "))
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -75,14 +98,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_remembered_before_is_told_and_is_not_ours() {
+    fn metrics_cached_before_the_run_are_recorded_and_kept() {
         let [old, new] = [IpAddr::from([10, 0, 0, 2]), IpAddr::from([10, 0, 0, 3])];
-        let entry = PeerMetrics { address: old, rtt_us: Some(312), ssthresh: None, cwnd: None, reordering: Some(5) };
+        let entry = PeerMetrics {
+            address: old,
+            rtt_us: Some(312),
+            ssthresh: None,
+            cwnd: None,
+            reordering: Some(5),
+        };
         let metrics = CachedMetrics::default();
-        let met = metrics.met(Some(&[entry]), &BTreeSet::from([old, new]));
-        assert_eq!((met.asked, met.actual.as_deref()), (None, Some("10.0.0.2 rtt 312 us, reordering 5")));
+        let recorded = metrics.record(Some(&[entry]), &BTreeSet::from([old, new]));
+        assert_eq!(
+            (recorded.asked, recorded.actual.as_deref()),
+            (None, Some("10.0.0.2 rtt 312 us, reordering 5"))
+        );
         assert_eq!(*metrics.ours(), BTreeSet::from([new]));
-        assert_eq!(metrics.met(Some(&[]), &BTreeSet::from([new])).actual.as_deref(), Some("none"));
-        assert_eq!(metrics.met(None, &BTreeSet::new()).actual, None);
+        assert_eq!(
+            metrics
+                .record(Some(&[]), &BTreeSet::from([new]))
+                .actual
+                .as_deref(),
+            Some("none")
+        );
+        assert_eq!(metrics.record(None, &BTreeSet::new()).actual, None);
     }
 }

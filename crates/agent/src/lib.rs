@@ -1,48 +1,50 @@
-//! The agent: plays one end of each run, and puts its host back afterwards.
+//! The agent: runs one endpoint of each run, and restores its host afterwards.
 //!
-//! It speaks the control protocol over its input and output, and knows nothing of studies, of the
-//! other end, or of where it runs. When its controller falls silent or goes away it stops the
-//! traffic, restores the host and ends.
+//! The agent speaks the control protocol over its input and output, and knows nothing of studies,
+//! of the other endpoint, or of the place where it runs. When its lease expires or the input ends,
+//! it stops the traffic, restores the host and ends.
 
+mod abort;
+mod affinity;
 mod cached_metrics;
-mod crowd;
+mod connect;
 mod describe;
-mod end;
+mod events;
 mod idle;
-mod keeping;
-mod knobs;
+mod journaling;
 mod limits;
-mod meeting;
-mod outbox;
+mod output;
+mod run;
 mod sampler;
-mod seat;
 mod self_cost;
-mod watch;
+mod settings;
+mod setup;
+mod threads;
 mod worker;
 
 use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use sys::clock::monotonic_ns;
-use wire::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
+use bitcost_model::protocol::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
+use bitcost_sys::clock::monotonic_ns;
 
-use crate::end::Run;
-pub use crate::keeping::Keeping;
-use crate::outbox::Outbox;
-use crate::watch::Command;
-pub use probe::{Between, Node};
+use crate::events::Command;
+pub use crate::journaling::Journaling;
+use crate::output::Output;
+use crate::run::Run;
+pub use bitcost_probe::{Between, Node};
 
-/// Version of this program, as the other side is told.
+/// Version of this program, as it is sent to the controller.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Messages of the controller that may wait to be answered; more wait in the pipe.
+/// Messages of the controller that may be queued; more stay in the pipe.
 const WAITING_MAX: usize = 64;
 
-/// How often the keeper is looked after.
+/// The interval at which it is checked that the watchdog is alive.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Why an agent ended otherwise than by the end of its input.
+/// The reason why an agent ended before its input did.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The controller speaks another version.
@@ -50,59 +52,63 @@ pub enum AgentError {
         "the controller speaks version {controller} of the control protocol, this agent {PROTOCOL}; use the same bitcost on both hosts"
     )]
     OtherVersion {
-        /// What it speaks.
+        /// The controller's version.
         controller: u32,
     },
-    /// What came is no message.
+    /// The received bytes are not a message.
     #[error("{0}")]
     NotAMessage(String),
-    /// Nothing came for the length of the lease.
+    /// No message was received for the length of the lease.
     #[error("nothing heard from the controller for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
     LeaseLost,
-    /// The process that would put the host back has ended.
-    #[error("the keeper of this host's settings has ended; traffic stopped and host restored")]
-    KeeperLost,
+    /// The process that restores the host when this agent dies has ended.
+    #[error("the watchdog of this host's settings has ended; traffic stopped and host restored")]
+    WatchdogLost,
 }
 
-/// Serves one controller until its input ends. This agent reads the counters of what lies `between` the ends, too.
+/// Serves one controller until its input ends. This agent also reads the counters of the nodes
+/// `between` the endpoints.
 ///
 /// # Errors
-/// When the controller falls silent or says what cannot be understood. The host is restored then too.
+/// When the lease expires, or a message cannot be decoded. The host is restored in that case, too.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-    keeping: &Keeping,
+    journaling: &Journaling,
     between: &Between,
 ) -> Result<(), AgentError> {
-    let (outbox, writer) = Outbox::new(output);
-    let served = serve_to_end(input, outbox, keeping, between);
-    keeping.metrics().clear();
+    let (output, writer) = Output::new(output);
+    let served = serve_to_end(input, output, journaling, between);
+    journaling.metrics().clear();
     writer.finish();
     served
 }
 
-/// The host is as before when this returns.
+/// Serves until the end; the host is restored when this returns.
 fn serve_to_end(
     input: impl Read + Send + 'static,
-    outbox: Outbox,
-    keeping: &Keeping,
+    output: Output,
+    journaling: &Journaling,
     between: &Between,
 ) -> Result<(), AgentError> {
     let inbox = read_messages(input);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
     let mut run = None;
     loop {
-        let left = lease.left(monotonic_ns()).ok_or(AgentError::LeaseLost)?.min(LOOK);
-        if keeping.is_lost() {
+        let left = lease
+            .left(monotonic_ns())
+            .ok_or(AgentError::LeaseLost)?
+            .min(LOOK);
+        if journaling.is_lost() {
             drop(run.take());
-            keeping.let_go();
-            return Err(AgentError::KeeperLost);
+            journaling.let_go();
+            return Err(AgentError::WatchdogLost);
         }
         match inbox.recv_timeout(left) {
             Ok(Ok(message)) => {
                 lease.renew(monotonic_ns());
-                answer(message, &outbox, &mut run, keeping, between)?;
-                keeping.renew();
+                answer(message, &output, &mut run, journaling, between)?;
+                journaling.renew();
             }
             Ok(Err(reason)) => return Err(AgentError::NotAMessage(reason)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -111,7 +117,7 @@ fn serve_to_end(
     }
 }
 
-/// Whole messages as they come; the channel ends with the input.
+/// Whole messages as they are received; the channel is closed when the input ends.
 fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, String>> {
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
     std::thread::spawn(move || {
@@ -123,7 +129,11 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
                 Ok(length) => length,
             };
             decoder.push(&bytes[..length]);
-            while let Some(message) = decoder.take().map_err(|error| error.to_string()).transpose() {
+            while let Some(message) = decoder
+                .take()
+                .map_err(|error| error.to_string())
+                .transpose()
+            {
                 let broken = message.is_err();
                 if sender.send(message).is_err() || broken {
                     return;
@@ -134,64 +144,82 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
     receiver
 }
 
-/// Dropping the old run ends it, and restores what it set.
+/// Answers one message. Dropping the previous run ends it, and restores what it set.
 fn answer(
     message: ToAgent,
-    outbox: &Outbox,
+    output: &Output,
     run: &mut Option<Run>,
-    keeping: &Keeping,
+    journaling: &Journaling,
     between: &Between,
 ) -> Result<(), AgentError> {
     match message {
         ToAgent::Hello { protocol, .. } => {
-            outbox.send(&FromAgent::Hello { protocol: PROTOCOL, version: VERSION.to_owned() });
+            output.send(&FromAgent::Hello {
+                protocol: PROTOCOL,
+                version: VERSION.to_owned(),
+            });
             if protocol != PROTOCOL {
-                return Err(AgentError::OtherVersion { controller: protocol });
+                return Err(AgentError::OtherVersion {
+                    controller: protocol,
+                });
             }
         }
-        ToAgent::Describe { device } => match limits::device(&device).and_then(|()| describe::host(&device)) {
-            Ok(host) => outbox.send(&FromAgent::Host(Box::new(host))),
-            Err(reason) => outbox.send(&FromAgent::Failed { reason }),
-        },
+        ToAgent::Describe { device } => {
+            match limits::device(&device).and_then(|()| describe::host(&device)) {
+                Ok(host) => output.send(&FromAgent::Host(Box::new(host))),
+                Err(reason) => output.send(&FromAgent::Failed { reason }),
+            }
+        }
         ToAgent::Route { to } => match describe::route(to) {
-            Ok(route) => outbox.send(&FromAgent::Route(route)),
-            Err(reason) => outbox.send(&FromAgent::Failed { reason }),
+            Ok(route) => output.send(&FromAgent::Route(route)),
+            Err(reason) => output.send(&FromAgent::Failed { reason }),
         },
-        ToAgent::AddressesOf { device } => match limits::device(&device).and_then(|()| describe::addresses(&device)) {
-            Ok(addresses) => outbox.send(&FromAgent::AddressesOf { addresses }),
-            Err(reason) => outbox.send(&FromAgent::Failed { reason }),
-        },
-        ToAgent::Clock => outbox.send(&FromAgent::Clock { now_ns: monotonic_ns() }),
+        ToAgent::AddressesOf { device } => {
+            match limits::device(&device).and_then(|()| describe::addresses(&device)) {
+                Ok(addresses) => output.send(&FromAgent::AddressesOf { addresses }),
+                Err(reason) => output.send(&FromAgent::Failed { reason }),
+            }
+        }
+        ToAgent::Clock => output.send(&FromAgent::Clock {
+            now_ns: monotonic_ns(),
+        }),
         ToAgent::Idle { length_ms } => {
-            if let Err(reason) = idle::measure(length_ms, outbox.clone()) {
-                outbox.send(&FromAgent::Failed { reason });
+            if let Err(reason) = idle::measure(length_ms, output.clone()) {
+                output.send(&FromAgent::Failed { reason });
             }
         }
         ToAgent::Prepare(prepare) => {
             *run = None;
             match limits::check(&prepare) {
-                Ok(()) => *run = Some(Run::begin(*prepare, outbox.clone(), keeping.clone(), between.clone())),
-                Err(reason) => outbox.send(&FromAgent::Failed { reason }),
+                Ok(()) => {
+                    *run = Some(Run::start(
+                        *prepare,
+                        output.clone(),
+                        journaling.clone(),
+                        between.clone(),
+                    ))
+                }
+                Err(reason) => output.send(&FromAgent::Failed { reason }),
             }
         }
-        ToAgent::Start(start) => tell(run, outbox, Command::Start(start)),
-        ToAgent::Meet { addresses } => tell(run, outbox, Command::Meet(addresses)),
-        ToAgent::Finish { sent } => tell(run, outbox, Command::Finish(sent)),
+        ToAgent::Start(start) => forward(run, output, Command::Start(start)),
+        ToAgent::Meet { addresses } => forward(run, output, Command::Connect(addresses)),
+        ToAgent::Finish { sent } => forward(run, output, Command::Finish(sent)),
         ToAgent::Stop => {
             *run = None;
-            outbox.send(&FromAgent::Stopped);
+            output.send(&FromAgent::Stopped);
         }
-        ToAgent::Renew => outbox.send(&FromAgent::Alive),
+        ToAgent::Renew => output.send(&FromAgent::Alive),
     }
     Ok(())
 }
 
-fn tell(run: &mut Option<Run>, outbox: &Outbox, command: Command) {
-    let told = match run {
-        Some(run) => run.tell(command),
-        None => Err("no run is prepared at this end".to_owned()),
+fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
+    let forwarded = match run {
+        Some(run) => run.forward(command),
+        None => Err("no run is prepared at this endpoint".to_owned()),
     };
-    if let Err(reason) = told {
-        outbox.send(&FromAgent::Failed { reason });
+    if let Err(reason) = forwarded {
+        output.send(&FromAgent::Failed { reason });
     }
 }

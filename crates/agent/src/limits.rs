@@ -1,46 +1,56 @@
-//! What a run may ask of an end: the limits of the command line, since a frame can say anything.
+//! The limits of a run's requests to an endpoint: those of the command line, checked again because
+//! a frame can contain anything.
 
-use model::conditions::Conditions;
-use wire::Prepare;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::protocol::Prepare;
+use bitcost_model::units::counted;
 
-use crate::crowd;
-
-/// Most workloads that go on at the same time.
+/// Most concurrent workloads.
 const PARTS_MAX: usize = 64;
 
-/// Most CPUs that a list may name: as many as Linux has at most (`NR_CPUS`).
+/// Most CPUs that a list may name: the most that Linux supports (`NR_CPUS`).
 const CPUS_MAX: usize = 8192;
 
-/// Longest name of an interface, in bytes (`IFNAMSIZ` less its closing zero byte; linux/if.h).
+/// Longest name of an interface, in bytes (`IFNAMSIZ` without the terminating zero; linux/if.h).
 const DEVICE_BYTES_MAX: usize = 15;
 
-/// Checks all that memory, threads and files depend on, before any is taken.
+/// Open files that each flow takes at most: its socket, two more handles of it, a pipe of its mode,
+/// the counters of its thread.
+const FILES: u64 = 8;
+
+/// Open files next to those of the flows.
+const OTHER_FILES: u64 = 64;
+
+/// Checks everything that memory, threads and files depend on, before any is allocated.
 ///
 /// # Errors
-/// A sentence with what was asked and what is allowed.
+/// The requested value and the allowed ones.
 pub fn check(prepare: &Prepare) -> Result<(), String> {
     device(&prepare.device)?;
     cpus(&prepare.cpus)?;
     if prepare.parts.len() > PARTS_MAX {
-        return Err(format!("{} workloads at the same time; at most {PARTS_MAX} are allowed", prepare.parts.len()));
+        return Err(format!(
+            "{} workloads at the same time; at most {PARTS_MAX} are allowed",
+            prepare.parts.len()
+        ));
     }
     for part in &prepare.parts {
         conditions(&part.conditions)?;
     }
-    crowd::allow_files(prepare.parts.iter().map(|part| part.conditions.flows).sum())
+    allow_files(prepare.parts.iter().map(|part| part.conditions.flows).sum())
 }
 
 /// Checks the name of an interface.
 ///
 /// # Errors
-/// A sentence where no interface can have this name.
+/// When no interface can have this name.
 pub fn device(name: &str) -> Result<(), String> {
     let shown: String = name.chars().take(DEVICE_BYTES_MAX).collect();
     match name.len() {
         0 => Err("no interface is named".to_owned()),
-        length if length > DEVICE_BYTES_MAX => {
-            Err(format!("no interface can be named `{shown}…`: {length} bytes, at most {DEVICE_BYTES_MAX}"))
-        }
+        length if length > DEVICE_BYTES_MAX => Err(format!(
+            "no interface can be named `{shown}…`: {length} bytes, at most {DEVICE_BYTES_MAX}"
+        )),
         _ => Ok(()),
     }
 }
@@ -56,5 +66,61 @@ fn conditions(conditions: &Conditions) -> Result<(), String> {
 
 fn cpus(list: &[u32]) -> Result<(), String> {
     let length = list.len();
-    if length > CPUS_MAX { Err(format!("a list of {length} CPUs; at most {CPUS_MAX} are allowed")) } else { Ok(()) }
+    if length > CPUS_MAX {
+        Err(format!(
+            "a list of {length} CPUs; at most {CPUS_MAX} are allowed"
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// Raises this process's limit of open files to what the host allows.
+///
+/// # Errors
+/// When the limit is too low for this number of flows.
+fn allow_files(flows: u32) -> Result<(), String> {
+    let limit = bitcost_sys::process::raise_open_files()
+        .map_err(|error| format!("raise the limit of open files: {error}"))?;
+    enough_files(flows, limit)
+}
+
+fn enough_files(flows: u32, limit: Option<u64>) -> Result<(), String> {
+    let needed = OTHER_FILES + FILES * u64::from(flows);
+    let Some(limit) = limit.filter(|limit| *limit < needed) else {
+        return Ok(());
+    };
+    let most = limit.saturating_sub(OTHER_FILES) / FILES;
+    let fewer = if most == 0 {
+        String::new()
+    } else {
+        format!(", or ask for at most {}", counted(most as usize, "flow"))
+    };
+    let flows = counted(flows as usize, "flow");
+    Err(format!(
+        "a run of {flows} needs {needed} open files at each endpoint, and this host allows {limit}; raise its hard limit to {needed} or more (ulimit -Hn, LimitNOFILE= of systemd){fewer}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_low_file_limit_names_the_possible_number_of_flows() {
+        assert_eq!(enough_files(1000, None), Ok(()));
+        assert_eq!(enough_files(1000, Some(20_000)), Ok(()));
+        let reason = enough_files(1000, Some(1024)).expect_err("too few");
+        assert!(
+            reason.contains("allows 1024") && reason.contains("at most 120 flows"),
+            "{reason}"
+        );
+        assert_eq!(enough_files(120, Some(1024)), Ok(()));
+        let reason = enough_files(1, Some(64)).expect_err("too few");
+        assert!(
+            reason.starts_with("a run of 1 flow needs 72 open files")
+                && !reason.contains("ask for"),
+            "{reason}"
+        );
+    }
 }

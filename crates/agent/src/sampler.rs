@@ -1,15 +1,16 @@
-//! All counters of this end, read at one time.
+//! All counters of this endpoint, read at the same time.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use model::probes::Probes;
-use model::record::{Counts, PartSample, Sample, ThreadKind};
-use probe::{Between, Detail, Every, PROBES, Socket, Source, Target, Thread};
-use sys::clock::monotonic_ns;
+use bitcost_model::probes::Probes;
+use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
+use bitcost_probe::{Between, Detail, Every, PROBES, Socket, Source, Target, Thread};
+use bitcost_sys::clock::monotonic_ns;
 
-/// With more flows than this, context switches and sockets are read at the window's edges alone: a reading takes
-/// 2 to 4 µs for each, and those of a thousand flows would take several per cent of a CPU.
+/// Number of flows above which context switches and sockets are read only at the edges of the
+/// window: a reading takes 2 to 4 µs for each, which for a thousand flows is several per cent of a
+/// CPU.
 const MANY: usize = 64;
 
 /// The open counters of one run.
@@ -20,9 +21,9 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens the counters of the machine, of the calling thread, of the traffic's threads with the parts that
-    /// they belong to, of the kernel threads that handle what `device` received, of each part's sockets, and of what lies between
-    /// the ends.
+    /// Opens the counters of the machine, of the calling thread, of the traffic threads with the
+    /// parts that they belong to, of the kernel threads that handle what `device` received, of each
+    /// part's sockets, and of the nodes between the endpoints.
     pub fn open(
         probes: Probes,
         device: &str,
@@ -30,47 +31,80 @@ impl Sampler {
         sockets: Vec<Vec<Socket>>,
         between: &Between,
     ) -> Sampler {
-        let monitor = (ThreadKind::Monitor, 0, sys::thread::thread_id());
-        let own = traffic.iter().map(|(part, id)| (ThreadKind::Traffic, *part, *id)).chain([monitor]);
-        let own = own.map(|(kind, part, id)| Thread { kind, part, id: id.cast_unsigned() });
+        let monitor = (ThreadKind::Monitor, 0, bitcost_sys::thread::thread_id());
+        let own = traffic
+            .iter()
+            .map(|(part, id)| (ThreadKind::Traffic, *part, *id))
+            .chain([monitor]);
+        let own = own.map(|(kind, part, id)| Thread {
+            kind,
+            part,
+            id: id.cast_unsigned(),
+        });
         let napi = crate::describe::napi_threads(device).unwrap_or_default();
-        let napi = napi.into_iter().map(|id| Thread { kind: ThreadKind::Napi, part: 0, id });
+        let napi = napi.into_iter().map(|id| Thread {
+            kind: ThreadKind::Napi,
+            part: 0,
+            id,
+        });
         let flows: usize = sockets.iter().map(Vec::len).sum();
         let target = Target {
             device: device.to_owned(),
             threads: own.chain(napi).collect(),
             sockets: Rc::from(sockets),
-            tcp_info: |socket: &OwnedFd| traffic::tcp_info(socket),
+            tcp_info: |socket: &OwnedFd| bitcost_traffic::tcp_info(socket),
             between: between.clone(),
         };
-        let open = |probe: &probe::Probe| Some((probe.every, (probe.open)(&target)?));
+        let open = |probe: &bitcost_probe::Probe| Some((probe.every, (probe.open)(&target)?));
         let sources = PROBES.iter().filter_map(open).collect();
-        Sampler { probes, sources, is_many: traffic.len().max(flows) >= MANY }
+        Sampler {
+            probes,
+            sources,
+            is_many: traffic.len().max(flows) >= MANY,
+        }
     }
 
-    /// Reads everything, at an edge of the window; `counts` are those of each part.
+    /// Reads every counter, at an edge of the window; `counts` are those of each part.
     pub fn read(&mut self, counts: Vec<Counts>) -> Sample {
         let mut sample = counted(counts);
-        self.sources.iter_mut().for_each(|(_, source)| source.read(&mut sample, Detail::Flows));
+        self.sources
+            .iter_mut()
+            .for_each(|(_, source)| source.read(&mut sample, Detail::Flows));
         sample
     }
 
-    /// Reads between the window's edges what is read there; absent where a run asks for the edges alone.
+    /// Reads the counters of a sample inside the window; absent where the run asks for the edges
+    /// only.
     pub fn read_between(&mut self, counts: Vec<Counts>) -> Option<Sample> {
         if self.probes == Probes::Edges {
             return None;
         }
         let mut sample = counted(counts);
-        let detail = if self.is_many { Detail::Sums } else { Detail::Flows };
-        let often = self.sources.iter_mut().filter(|(every, _)| *every == Every::Reading);
+        let detail = if self.is_many {
+            Detail::Sums
+        } else {
+            Detail::Flows
+        };
+        let often = self
+            .sources
+            .iter_mut()
+            .filter(|(every, _)| *every == Every::Reading);
         often.for_each(|(_, source)| source.read(&mut sample, detail));
         Some(sample)
     }
 }
 
-/// What the traffic's loops counted, of each part, and nothing else.
+/// A sample with the counts of the traffic's loops only.
 pub fn counted(counts: Vec<Counts>) -> Sample {
-    let mut parts = counts.into_iter().map(|counts| PartSample { counts, ..PartSample::default() });
+    let mut parts = counts.into_iter().map(|counts| PartSample {
+        counts,
+        ..PartSample::default()
+    });
     let first = parts.next().unwrap_or_default();
-    Sample { at_ns: monotonic_ns(), counts: first.counts, beside: parts.collect(), ..Sample::default() }
+    Sample {
+        at_ns: monotonic_ns(),
+        counts: first.counts,
+        background: parts.collect(),
+        ..Sample::default()
+    }
 }

@@ -2,7 +2,12 @@
 
 use std::process::ExitCode;
 
-use crate::output;
+use bitcost_controller::ControllerError;
+use bitcost_execute::ExecuteError;
+use bitcost_execute::store::StoreError;
+use bitcost_lab::LabError;
+
+use bitcost_render::progress::say;
 
 /// Why a command did not do what was asked.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,51 +20,57 @@ pub enum Failure {
     Environment(String),
     /// The user stopped it: 130, as a shell reports SIGINT.
     Interrupted,
-    /// A program that ran in a lab, or the parser of the command line, has said what happened and ends with this code.
+    /// The user stopped a command that keeps no log: 130.
+    InterruptedUnlogged,
+    /// A program that ran in a lab, or the parser of the command line, has already printed what
+    /// happened; the exit code is this one.
     Program(u8),
-    /// Nobody reads what is printed any more: 141, as a shell reports SIGPIPE; nothing is said.
+    /// Standard output has no reader any more: 141, as a shell reports SIGPIPE; nothing is printed.
     OutputClosed,
 }
 
 impl Failure {
-    /// Says on standard error what happened; returns the exit code.
+    /// Prints on standard error what happened; returns the exit code.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
             Failure::Check(message) => (message, 1),
             Failure::Usage(message) => (message, 2),
             Failure::Environment(message) => (message, 3),
             Failure::Interrupted => ("stopped; what was measured is kept".to_owned(), 130),
+            Failure::InterruptedUnlogged => ("stopped".to_owned(), 130),
             Failure::Program(code) => return ExitCode::from(code),
             Failure::OutputClosed => return ExitCode::from(141),
         };
-        output::say(&format!("bitcost: {message}"));
+        say(&format!("bitcost: {message}"));
         ExitCode::from(code)
     }
 }
 
-impl From<lab::LabError> for Failure {
-    fn from(error: lab::LabError) -> Failure {
-        Failure::Environment(error.to_string())
-    }
-}
-
-impl From<store::StoreError> for Failure {
-    fn from(error: store::StoreError) -> Failure {
-        use store::StoreError::{CannotRead, Damaged, NotAnEvent, NotAnExecution, TooNew};
+impl From<ExecuteError> for Failure {
+    fn from(error: ExecuteError) -> Failure {
         match error {
-            CannotRead { .. } | Damaged { .. } | NotAnEvent { .. } | NotAnExecution { .. } | TooNew { .. } => {
-                Failure::Usage(error.to_string())
-            }
-            error => Failure::Environment(error.to_string()),
+            ExecuteError::Check(message) => Failure::Check(message),
+            ExecuteError::Usage(message) => Failure::Usage(message),
+            ExecuteError::Environment(message) => Failure::Environment(message),
+            ExecuteError::Interrupted => Failure::Interrupted,
         }
     }
 }
 
-impl From<drive::DriveError> for Failure {
-    fn from(error: drive::DriveError) -> Failure {
-        match error {
-            drive::DriveError::Stopped => Failure::Interrupted,
-            error => Failure::Environment(error.to_string()),
-        }
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        ExecuteError::from(error).into()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        ExecuteError::from(error).into()
+    }
+}
+
+impl From<ControllerError> for Failure {
+    fn from(error: ControllerError) -> Failure {
+        ExecuteError::from(error).into()
     }
 }

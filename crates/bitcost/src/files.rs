@@ -1,34 +1,20 @@
-//! Files that the user names: studies and lab files read, results written.
+//! Results written to files that the user names.
 
-use std::io::{self, Read};
 use std::path::Path;
 
-use sys::files::{open_regular_target, replace};
+use bitcost_sys::files::replace;
 
 use crate::failure::Failure;
 
-/// The largest study or lab file that is read, in bytes.
-const TEXT_MOST: u64 = 16 << 20;
-
-/// The text of a study or a lab file.
+/// Writes a file with this content, completely or not at all; a link is not followed.
 ///
 /// # Errors
-/// When it is no regular file, or a link to none; when it is larger than 16 MiB, or no UTF-8.
-pub fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let read = open_regular_target(path)?.take(TEXT_MOST + 1).read_to_string(&mut text)?;
-    if read as u64 > TEXT_MOST {
-        return Err(io::Error::other(format!("it is larger than {} MiB", TEXT_MOST >> 20)));
-    }
-    Ok(text)
-}
-
-/// Makes a file with this content, whole or not at all; a link is not followed.
-///
-/// # Errors
-/// Environment, with the option by which another place is chosen.
+/// Environment; the message names the option that chooses another place.
 pub fn write(path: &Path, content: &[u8], option: &str) -> Result<(), Failure> {
     replace(path, content).map_err(|error| {
-        Failure::Environment(format!("cannot write {}: {error}; choose another place with {option}", path.display()))
+        Failure::Environment(format!(
+            "cannot write {}: {error}; choose another place with {option}",
+            path.display()
+        ))
     })
 }

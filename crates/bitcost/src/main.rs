@@ -1,29 +1,25 @@
-//! `bitcost`: what a Mbit/s costs, and what limits it.
+//! `bitcost`: the command line, what is printed, and exit codes.
 
-mod calibration;
 mod failure;
 mod files;
 mod format;
-mod hosts;
-mod identity;
-mod labs;
-mod mode_search;
 mod opened;
+mod options;
 mod output;
-mod peers;
-mod place;
-mod programs;
+mod progress;
+mod signals;
 mod studies;
 mod verbs;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::failure::Failure;
 
-/// What a Mbit/s costs, and what limits it.
+/// Measures what a Mbit/s costs in CPU time at the sender and the receiver, and names the
+/// bottleneck.
 #[derive(Parser)]
 #[command(name = "bitcost", version, about, max_term_width = 100)]
 struct Cli {
@@ -32,28 +28,41 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    // The holder changes its namespaces, which needs a process without any other thread.
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::HOLDER_VERB) {
-        return lab::holder::main();
+    // The lab daemon changes its namespaces, which needs a process without any other thread.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == bitcost_lab::DAEMON_VERB)
+    {
+        return bitcost_lab::daemon::main();
     }
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == lab::programs::PROGRAMS_VERB) {
-        return lab::programs::main();
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == bitcost_lab::processes::PROCESSES_VERB)
+    {
+        return bitcost_lab::processes::main();
     }
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == host::KEEPER_VERB) {
-        return verbs::host::keeper();
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == bitcost_host::WATCHDOG_VERB)
+    {
+        return verbs::host::watchdog();
     }
-    match Cli::try_parse().map_or_else(|words| explained(&words), |cli| verbs::run(cli.verb)) {
+    let done = match Cli::try_parse() {
+        Ok(cli) => verbs::run(cli.verb, Cli::command()),
+        Err(words) => explained(&words),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-/// Prints the help or version that was asked for, or what is wrong with the command line.
+/// Prints the requested help or version, or the error of the command line.
 fn explained(words: &clap::Error) -> Result<(), Failure> {
     let printed = words.print().and_then(|()| std::io::stdout().flush());
     match u8::try_from(words.exit_code()) {
         Ok(0) => printed.map_err(|error| output::unwritten(&error)),
-        // Standard error that cannot be written changes nothing of what is wrong.
+        // The command line is wrong whether or not standard error can be written.
         code => Err(Failure::Program(code.unwrap_or(2))),
     }
 }

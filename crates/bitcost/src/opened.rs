@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use model::event::{Event, Events};
-use model::units::counted;
-use report::frame::Execution;
-use report::{Reader, ReportError, Summary};
-use store::{Damaged, End, LogFile};
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::log::{LogError, Reader};
+use bitcost_analysis::summary::Summary;
+use bitcost_execute::Log;
+use bitcost_execute::store::{Damaged, End, LogFile};
+use bitcost_model::event::{Event, Events};
+use bitcost_model::units::counted;
 
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +17,8 @@ use crate::output;
 /// How a log is read.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Reading {
-    /// Leave out lines of a log that do not match their checksums or cannot be read, and say which, instead of refusing the log
+    /// Leave out lines of a log that do not match their checksums or cannot be read, and say which,
+    /// instead of refusing the log
     #[arg(long)]
     damaged: bool,
 }
@@ -25,20 +28,20 @@ pub struct Opened {
     /// The folder's name.
     pub name: String,
     source: Source,
-    /// What must be known of the log itself, a sentence each.
+    /// Caveats of the log itself, one sentence each.
     caveats: Vec<String>,
-    /// What the events tell, until it is asked for.
-    summary: RefCell<Option<Result<Summary, ReportError>>>,
+    /// The summary of the events, until it is taken.
+    summary: RefCell<Option<Result<Summary, LogError>>>,
 }
 
-/// Where the events are.
+/// The place of the events.
 enum Source {
     Disk(LogFile),
     Memory(Vec<Event>),
 }
 
 impl Opened {
-    /// Reads a folder, and says what could not be read of it.
+    /// Reads a folder, and reports the parts of its log that could not be read.
     ///
     /// # Errors
     /// Usage, when it holds no log, or a damaged one.
@@ -46,47 +49,84 @@ impl Opened {
         Opened::open_as(folder, Reading::default())
     }
 
-    /// As [`Opened::open`], where the user may ask for a damaged log to be read.
+    /// As [`Opened::open`], but the user may ask for a damaged log to be read.
     ///
     /// # Errors
     /// As [`Opened::open`].
     pub fn open_as(folder: &Path, reading: Reading) -> Result<Opened, Failure> {
-        let mut log = LogFile::open(folder, if reading.damaged { Damaged::LeaveOut } else { Damaged::Refuse })?;
+        let mut log = LogFile::open(
+            folder,
+            if reading.damaged {
+                Damaged::LeaveOut
+            } else {
+                Damaged::Refuse
+            },
+        )?;
         let mut reader = Reader::default();
         let end = log.read(&mut |place, event| reader.take(place, &event))?;
         report_cut(&end);
-        let whole = log.folder().canonicalize().unwrap_or_else(|_| log.folder().to_owned());
-        let name =
-            whole.file_name().map_or_else(|| whole.display().to_string(), |name| name.to_string_lossy().into_owned());
-        let summary = RefCell::new(Some(reader.summary()));
-        Ok(Opened { name, source: Source::Disk(log), caveats: caveats(&end), summary })
+        let whole = log
+            .folder()
+            .canonicalize()
+            .unwrap_or_else(|_| log.folder().to_owned());
+        let name = whole.file_name().map_or_else(
+            || whole.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        let summary = RefCell::new(Some(Summary::from_reader(reader)));
+        Ok(Opened {
+            name,
+            source: Source::Disk(log),
+            caveats: caveats(&end),
+            summary,
+        })
     }
 
-    /// An execution whose log is nowhere written.
+    /// An execution without a log on disk.
     pub fn in_memory(name: &str, events: Vec<Event>) -> Opened {
         let summary = RefCell::new(None);
-        Opened { name: name.to_owned(), source: Source::Memory(events), caveats: Vec::new(), summary }
+        Opened {
+            name: name.to_owned(),
+            source: Source::Memory(events),
+            caveats: Vec::new(),
+            summary,
+        }
+    }
+
+    /// The execution that was just made.
+    ///
+    /// # Errors
+    /// As [`Opened::open`].
+    pub fn of(log: Log) -> Result<Opened, Failure> {
+        match log {
+            Log::Folder(folder) => Opened::open(&folder),
+            Log::Memory(events) => Ok(Opened::in_memory("test", events)),
+        }
     }
 
     /// The log's file.
     ///
     /// # Errors
-    /// Usage, where it is in memory.
+    /// Usage, when it is in memory.
     pub fn file(&self) -> Result<&LogFile, Failure> {
         match &self.source {
             Source::Disk(log) => Ok(log),
-            Source::Memory(_) => Err(Failure::Usage("the runs of `bitcost test` have no log".to_owned())),
+            Source::Memory(_) => Err(Failure::Usage(
+                "the runs of `bitcost test --no-log` have no log".to_owned(),
+            )),
         }
     }
 
-    /// Its folder as it was named.
+    /// Its folder as the user named it.
     pub fn folder(&self) -> &Path {
         self.file().map_or(Path::new(""), LogFile::folder)
     }
 
-    /// Its folder's path from the root.
+    /// The absolute path of its folder.
     pub fn whole_path(&self) -> PathBuf {
-        self.folder().canonicalize().unwrap_or_else(|_| self.folder().to_owned())
+        self.folder()
+            .canonicalize()
+            .unwrap_or_else(|_| self.folder().to_owned())
     }
 
     fn events(&self) -> Events<'_> {
@@ -96,64 +136,102 @@ impl Opened {
         }
     }
 
-    /// What the log tells.
+    /// The execution with its summary.
     ///
     /// # Errors
     /// Usage, when it holds no study or no plan, or its events contradict each other.
     pub fn execution(&self) -> Result<Execution<'_>, Failure> {
         let read = || {
             let mut reader = Reader::default();
-            self.events().each(&|_| true, &mut |place, event| reader.take(place, event));
-            reader.summary()
+            self.events()
+                .each(&|_| true, &mut |place, event| reader.take(place, event));
+            Summary::from_reader(reader)
         };
         let summary = self.summary.take().unwrap_or_else(read);
-        let mut summary = summary.map_err(|error| Failure::Usage(format!("{}: {error}", self.folder().display())))?;
+        let mut summary = summary
+            .map_err(|error| Failure::Usage(format!("{}: {error}", self.folder().display())))?;
         summary.caveats.splice(0..0, self.caveats.iter().cloned());
-        Ok(Execution { name: self.name.clone(), events: self.events(), summary })
+        Ok(Execution {
+            name: self.name.clone(),
+            events: self.events(),
+            summary,
+        })
     }
 }
 
-/// Says on standard error what must be known of logs whose form of output has no place for it.
+/// Prints on standard error where the log is, and how its table is printed again; prints nothing if
+/// there is no log.
+pub fn say_log(opened: &Opened) {
+    if let Ok(log) = opened.file() {
+        output::say(&format!("log: {}", log.path().display()));
+        output::say(&format!(
+            "again: bitcost show {}",
+            output::shell_word(log.folder())
+        ));
+    }
+}
+
+/// Prints the caveats of logs on standard error, for forms of output that cannot hold them.
 pub fn say_caveats(executions: &[Execution]) {
     for execution in executions {
-        let name = if executions.len() > 1 { format!("{}: ", execution.name) } else { String::new() };
-        execution.summary.caveats.iter().for_each(|caveat| output::say(&format!("caveat: {name}{caveat}")));
+        let name = if executions.len() > 1 {
+            format!("{}: ", execution.name)
+        } else {
+            String::new()
+        };
+        execution
+            .summary
+            .caveats
+            .iter()
+            .for_each(|caveat| output::say(&format!("caveat: {name}{caveat}")));
     }
 }
 
-/// Lines that are numbered in one sentence.
+/// Most line numbers that one sentence lists.
 const NUMBERED: usize = 10;
 
 fn caveats(end: &End) -> Vec<String> {
     let mut found = Vec::new();
     if !end.damaged.is_empty() {
-        let numbers: Vec<String> = end.damaged.iter().take(NUMBERED).map(usize::to_string).collect();
-        let more = if end.damaged.len() > NUMBERED { ", …" } else { "" };
+        let numbers: Vec<String> = end
+            .damaged
+            .iter()
+            .take(NUMBERED)
+            .map(usize::to_string)
+            .collect();
+        let more = if end.damaged.len() > NUMBERED {
+            ", …"
+        } else {
+            ""
+        };
         let lines = counted(end.damaged.len(), "line");
         found.push(format!(
-            "the log is damaged: {lines} could not be verified and are left out ({}{more}); what stands in them is missing",
+            "the log is damaged: {lines} could not be verified and are left out ({}{more}); their contents are missing",
             numbers.join(", ")
         ));
     }
     if let Some(format) = end.format.filter(|_| !end.has_checksums()) {
         found.push(format!(
-            "the log is of format {format}, whose lines have no checksums: whether its figures were changed cannot be told"
+            "the log is of format {format}, whose lines have no checksums: a change of its figures would not be noticed"
         ));
     }
     found
 }
 
-/// Reads all these folders; no two have one name.
+/// Reads all these folders, and gives no two logs the same name.
 ///
 /// # Errors
 /// As [`Opened::open`].
 pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Opened>, Failure> {
-    let mut logs = folders.iter().map(|folder| Opened::open_as(folder, reading)).collect::<Result<Vec<_>, _>>()?;
+    let mut logs = folders
+        .iter()
+        .map(|folder| Opened::open_as(folder, reading))
+        .collect::<Result<Vec<_>, _>>()?;
     name_apart(&mut logs);
     Ok(logs)
 }
 
-/// Gives those whose folders have the same name the folders' paths as names.
+/// Renames logs whose folders have the same name: each is named by the path of its folder.
 pub fn name_apart(logs: &mut [Opened]) {
     let names: Vec<String> = logs.iter().map(|opened| opened.name.clone()).collect();
     for opened in logs {
@@ -163,7 +241,7 @@ pub fn name_apart(logs: &mut [Opened]) {
     }
 }
 
-/// What all logs tell.
+/// The executions of all logs, with their summaries.
 ///
 /// # Errors
 /// Usage, when one holds no study or no plan.
@@ -171,7 +249,7 @@ pub fn executions(logs: &[Opened]) -> Result<Vec<Execution<'_>>, Failure> {
     logs.iter().map(Opened::execution).collect()
 }
 
-/// Says what follows the last whole line of a log.
+/// Prints what follows the last whole line of a log.
 pub fn report_cut(end: &End) {
     if let Some(cut) = &end.incomplete {
         output::say(&format!(

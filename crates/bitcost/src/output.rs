@@ -3,28 +3,36 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use model::{harmless_coloured, harmless_page};
+use bitcost_model::{harmless_coloured, harmless_page};
 
-pub use live::say;
+pub use bitcost_render::progress::say;
 
 use crate::failure::Failure;
 
-/// Prints a text. On a terminal nothing in it can steer, colour or reorder what is shown: labels and names may come from others'
-/// files.
+/// Prints a text. On a terminal, nothing in the text can control, colour or reorder the display,
+/// because labels and names may come from files of other users.
 ///
 /// # Errors
-/// [`Failure::OutputClosed`] when nobody reads any more; environment, when it cannot be written.
+/// [`Failure::OutputClosed`] when standard output has no reader any more; environment, when it
+/// cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { bytes(harmless_page(text).as_bytes()) } else { bytes(text.as_bytes()) }
+    if std::io::stdout().is_terminal() {
+        bytes(harmless_page(text).as_bytes())
+    } else {
+        bytes(text.as_bytes())
+    }
 }
 
-/// Writes bytes as they are.
+/// Writes bytes unchanged.
 fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
-    output.write_all(bytes).and_then(|()| output.flush()).map_err(|error| unwritten(&error))
+    output
+        .write_all(bytes)
+        .and_then(|()| output.flush())
+        .map_err(|error| unwritten(&error))
 }
 
-/// What it means that standard output cannot be written.
+/// The failure for an error of a write to standard output.
 pub fn unwritten(error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::OutputClosed,
@@ -32,7 +40,8 @@ pub fn unwritten(error: &io::Error) -> Failure {
     }
 }
 
-/// Prints a result in whatever form: a text as [`print()`] does, though with the colours of reports, other bytes as they are.
+/// Prints a result of any form: a text as [`print()`] does, but with the colours of reports; other
+/// bytes unchanged.
 ///
 /// # Errors
 /// As [`print()`].
@@ -51,11 +60,22 @@ pub fn line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }
 
-/// A path as a shell takes it for one word.
+/// The command line of this process, for logs.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// A path, quoted so that a shell reads it as one word.
 pub fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]
@@ -65,7 +85,10 @@ mod tests {
     #[test]
     fn a_folder_with_spaces_is_one_word() {
         let word = |path| shell_word(Path::new(path));
-        assert_eq!(word("bitcost-runs/2026-11-21T10-00-00-mine"), "bitcost-runs/2026-11-21T10-00-00-mine");
+        assert_eq!(
+            word("bitcost-runs/2026-11-21T10-00-00-mine"),
+            "bitcost-runs/2026-11-21T10-00-00-mine"
+        );
         assert_eq!(word("my runs/it's"), "'my runs/it'\\''s'");
         assert_eq!(word("$(x)"), "'$(x)'");
     }

@@ -1,51 +1,54 @@
-//! One change of one knob: made, read again, and taken back unless somebody else changed it meanwhile.
+//! One change of one knob: made, read back, and restored unless another program changed it
+//! meanwhile.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::device::shown;
-use crate::knob::{Knob, Mismatch, Values, differences, mismatches};
+use crate::knob::{Knob, mismatches};
+use crate::values::{Mismatch, Values, differences};
 use crate::{HostError, knob_named, snapshot};
 
-/// What is about to be changed, as it is written down before.
+/// A change that is about to be made, as it is written to the journal first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Its number in the journal.
     pub number: u32,
     /// The knob.
     pub knob: String,
-    /// What it changes: a device, a sysctl, a CPU.
+    /// The subject of the knob: a device, a sysctl, a CPU.
     pub subject: String,
     /// Every value before.
     pub before: Values,
-    /// The values asked for.
+    /// The requested values.
     pub asked: Values,
-    /// Every value after; `None` until they were read.
+    /// Every value after; `None` until they were read back.
     #[serde(default)]
     pub after: Option<Values>,
-    /// Values of other things that the kernel changes along with it, before ([`crate::snapshot`]).
-    #[serde(default)]
-    pub along: Values,
+    /// Side effects: values that the kernel changes along with it, before ([`crate::snapshot`]).
+    #[serde(default, alias = "along")]
+    pub side_effects: Values,
     /// The same after; `None` until they were read.
-    #[serde(default)]
-    pub along_after: Option<Values>,
+    #[serde(default, alias = "along_after")]
+    pub side_effects_after: Option<Values>,
 }
 
-/// What came of taking a change back.
+/// The result of restoring a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The knob.
     pub knob: String,
-    /// What it changed.
+    /// The subject of the knob.
     pub subject: String,
-    /// Values that somebody else changed meanwhile: left as they are. `asked` is the value before.
+    /// Values that another program changed meanwhile: left as they are. `asked` is the value
+    /// before.
     pub foreign: Vec<Mismatch>,
-    /// Values that are not as before although they were asked for.
+    /// Values that are not as before although they were requested.
     pub wrong: Vec<Mismatch>,
-    /// Why nothing could be done.
+    /// Why nothing could be restored.
     pub failed: Option<String>,
-    /// The subject is gone, and its values with it.
+    /// The subject is gone, and its values with it; the text says why.
     pub gone: Option<String>,
 }
 
@@ -63,54 +66,94 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Outcome { knob, subject, foreign, wrong, failed, gone } = self;
+        let Outcome {
+            knob,
+            subject,
+            foreign,
+            wrong,
+            failed,
+            gone,
+        } = self;
         if self.is_clean() {
             return write!(f, "{knob} of {subject}: as before");
         }
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
         let mut parts = Vec::new();
-        for Mismatch { name, asked, actual } in foreign {
+        for Mismatch {
+            name,
+            asked,
+            actual,
+        } in foreign
+        {
             parts.push(format!(
-                "{name} was changed by somebody else and is left at {} (before: {})",
+                "{name} was changed by another program and is left at {} (before: {})",
                 text(actual),
                 text(asked)
             ));
         }
-        for Mismatch { name, asked, actual } in wrong {
-            parts.push(format!("{name} was {}, is {}: could not be put back", text(asked), text(actual)));
+        for Mismatch {
+            name,
+            asked,
+            actual,
+        } in wrong
+        {
+            parts.push(format!(
+                "{name} was {}, is {}: could not be restored",
+                text(asked),
+                text(actual)
+            ));
         }
-        parts.extend(failed.as_ref().map(|reason| format!("could not be put back: {reason}")));
-        parts.extend(gone.as_ref().map(|reason| format!("nothing to put back: {reason}")));
+        parts.extend(
+            failed
+                .as_ref()
+                .map(|reason| format!("could not be restored: {reason}")),
+        );
+        parts.extend(
+            gone.as_ref()
+                .map(|reason| format!("nothing to restore: {reason}")),
+        );
         write!(f, "{knob} of {subject}: {}", parts.join("; "))
     }
 }
 
-/// Asks for the values of `change` and reads what became of it.
+/// Requests the values of `change` and reads back the result, into `change.after`.
 ///
-/// The values read are left in `change.after`.
+/// # Errors
+/// When a value could not be written or read, or is not as requested.
 pub fn make(knob: &'static dyn Knob, change: &mut Change) -> Result<(), HostError> {
     knob.write(&change.subject, &change.before, &change.asked)?;
     let now = knob.observe(&change.subject)?;
     let mismatches = mismatches(knob, &change.asked, &now);
     change.after = Some(now);
-    change.along_after = Some(snapshot::now(&change.along));
+    change.side_effects_after = Some(snapshot::now(&change.side_effects));
     if mismatches.is_empty() {
         return Ok(());
     }
-    Err(HostError::NotApplied { knob: knob.name(), subject: change.subject.clone(), mismatches })
+    Err(HostError::NotApplied {
+        knob: knob.name(),
+        subject: change.subject.clone(),
+        mismatches,
+    })
 }
 
-/// Takes a change back and reads what became of it.
-pub fn take_back(change: &Change) -> Outcome {
-    let mut outcome = Outcome { knob: change.knob.clone(), subject: change.subject.clone(), ..Outcome::default() };
+/// Restores a change and reads back the result.
+pub fn restore(change: &Change) -> Outcome {
+    let mut outcome = Outcome {
+        knob: change.knob.clone(),
+        subject: change.subject.clone(),
+        ..Outcome::default()
+    };
     let Some(knob) = knob_named(&change.knob) else {
-        outcome.failed = Some(format!("this bitcost knows no knob \"{}\"; use the one that changed it", change.knob));
+        outcome.failed = Some(format!(
+            "this bitcost does not know the setting \"{}\"; use the version of bitcost that changed it",
+            change.knob
+        ));
         return outcome;
     };
-    match try_to_take_back(knob, change, &mut outcome) {
+    match try_to_restore(knob, change, &mut outcome) {
         Ok(()) => {}
         Err(HostError::Netlink(error)) if error.is_no_device() => {
-            // What went along is gone with it, or was put back.
+            // The side effects are gone with it, or were restored.
             outcome.foreign.clear();
             outcome.gone = Some(error.to_string());
         }
@@ -119,13 +162,18 @@ pub fn take_back(change: &Change) -> Outcome {
     outcome
 }
 
-fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
+fn try_to_restore(
+    knob: &dyn Knob,
+    change: &Change,
+    outcome: &mut Outcome,
+) -> Result<(), HostError> {
     knob.check_subject(&change.subject)?;
     check_size(change)?;
-    let along = along_of_ours(knob, change, outcome)?;
-    take_back_own(knob, change, outcome)?;
-    let left = snapshot::put_back(&along);
-    // What somebody else gave the setting itself may not let the former values be.
+    let side_effects = own_side_effects(knob, change, outcome)?;
+    restore_own(knob, change, outcome)?;
+    let left = snapshot::restore(&side_effects);
+    // With the value that another program gave the setting itself, the former values may be
+    // impossible.
     if outcome.foreign.is_empty() {
         outcome.wrong.extend(left)
     } else {
@@ -134,17 +182,28 @@ fn try_to_take_back(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> 
     Ok(())
 }
 
-/// What went along, but for what somebody else changed since; that is noted.
+/// The side effects to restore. Those that another program changed since are left out, and added to
+/// `outcome.foreign`.
 ///
-/// Where the setting is as before already, whoever restored it was killed in the middle: then what went along may be
-/// neither as before nor as it was while the setting was in force.
-fn along_of_ours(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<Values, HostError> {
-    let mut ours = change.along.clone();
-    let Some(after) = change.along_after.as_ref().filter(|_| !ours.is_empty()) else { return Ok(ours) };
+/// When the setting already is as before, an earlier attempt to restore it was killed halfway: then
+/// the side effects may be neither as before nor as they were while the setting was in effect.
+fn own_side_effects(
+    knob: &dyn Knob,
+    change: &Change,
+    outcome: &mut Outcome,
+) -> Result<Values, HostError> {
+    let mut ours = change.side_effects.clone();
+    let Some(after) = change
+        .side_effects_after
+        .as_ref()
+        .filter(|_| !ours.is_empty())
+    else {
+        return Ok(ours);
+    };
     if differences(&change.before, &knob.observe(&change.subject)?).is_empty() {
         return Ok(ours);
     }
-    for changed in differences(&change.along, &snapshot::now(&change.along)) {
+    for changed in differences(&change.side_effects, &snapshot::now(&change.side_effects)) {
         if after.get(&changed.name) != changed.actual.as_ref() {
             ours.remove(&changed.name);
             outcome.foreign.push(changed);
@@ -153,45 +212,62 @@ fn along_of_ours(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Res
     Ok(ours)
 }
 
-fn take_back_own(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
+fn restore_own(knob: &dyn Knob, change: &Change, outcome: &mut Outcome) -> Result<(), HostError> {
     let now = knob.observe(&change.subject)?;
     let changed = differences(&change.before, &now);
-    let foreign: Vec<Mismatch> =
-        changed.iter().filter(|difference| is_foreign(knob, change, difference)).cloned().collect();
+    let foreign: Vec<Mismatch> = changed
+        .iter()
+        .filter(|difference| is_foreign(knob, change, difference))
+        .cloned()
+        .collect();
     let is_left = |name: &str| foreign.iter().any(|foreign| foreign.name == name);
     if changed.len() == foreign.len() || (knob.is_whole() && !foreign.is_empty()) {
         outcome.foreign.extend(foreign);
         return Ok(());
     }
     let former = change.before.iter().filter(|(name, _)| !is_left(name));
-    let former: Values = former.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let former: Values = former
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     knob.write(&change.subject, &now, &former)?;
     let now = knob.observe(&change.subject)?;
     outcome.wrong = differences(&change.before, &now);
-    outcome.wrong.retain(|difference| !is_left(&difference.name));
+    outcome
+        .wrong
+        .retain(|difference| !is_left(&difference.name));
     outcome.foreign.extend(foreign);
     Ok(())
 }
 
-/// Most values of one knob, and most bytes of their names and texts, that are written back: netlink messages have attributes
-/// of at most 64 KiB.
+/// The most values of one knob, and the most bytes of their names and texts, that are restored:
+/// attributes of netlink messages have at most 64 KiB.
 const VALUES_MOST: usize = 1024;
 const BYTES_MOST: usize = 32 << 10;
 
 fn check_size(change: &Change) -> Result<(), HostError> {
-    let bytes: usize = change.before.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let bytes: usize = change
+        .before
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
     if change.before.len() <= VALUES_MOST && bytes <= BYTES_MOST {
         return Ok(());
     }
     let (knob, subject) = (&change.knob, shown(&change.subject));
-    let why = format!("its former values are {bytes} bytes; allowed: {BYTES_MOST}, in at most {VALUES_MOST} values");
-    Err(HostError::cannot(format!("restore {knob} of {subject}"), why))
+    let why = format!(
+        "its former values are {bytes} bytes; allowed: {BYTES_MOST}, in at most {VALUES_MOST} values"
+    );
+    Err(HostError::cannot(
+        format!("restore {knob} of {subject}"),
+        why,
+    ))
 }
 
-/// Whether a value that is not as before is not as this change left it either.
+/// Whether a value that is not as before is not as this change left it either: another program
+/// changed it.
 ///
-/// Where the change was not read back (its maker died in the middle), a value asked for may be as asked or not there
-/// yet, and others may have gone along with it.
+/// When the change was not read back, since its process died, a requested value may be as requested
+/// or still absent, and others may have changed as side effects.
 fn is_foreign(knob: &dyn Knob, change: &Change, difference: &Mismatch) -> bool {
     let Mismatch { name, actual, .. } = difference;
     match (&change.after, change.asked.get(name), actual) {
@@ -207,42 +283,86 @@ mod tests {
     use crate::{Offloads, RootQdisc};
 
     fn values(pairs: &[(&str, &str)]) -> Values {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     fn foreign(knob: &'static dyn Knob, change: &Change, now: &[(&str, &str)]) -> Vec<String> {
         let changed = differences(&change.before, &values(now));
-        changed.into_iter().filter(|difference| is_foreign(knob, change, difference)).map(|left| left.name).collect()
+        changed
+            .into_iter()
+            .filter(|difference| is_foreign(knob, change, difference))
+            .map(|left| left.name)
+            .collect()
     }
 
     fn change(knob: &dyn Knob, before: &[(&str, &str)], asked: &[(&str, &str)]) -> Change {
         let (knob, subject) = (knob.name().to_owned(), "a0".to_owned());
         let (before, asked) = (values(before), values(asked));
-        Change { number: 1, knob, subject, before, asked, after: None, along: Values::new(), along_after: None }
+        Change {
+            number: 1,
+            knob,
+            subject,
+            before,
+            asked,
+            after: None,
+            side_effects: Values::new(),
+            side_effects_after: None,
+        }
     }
 
     #[test]
-    fn what_was_never_read_back_is_ours_as_asked_in_part_and_rounded() {
-        let before = [("kind", "tbf"), ("handle", "7:"), ("rate_bps", "1000000"), ("burst_bytes", "9000")];
-        let asked = [("kind", "htb"), ("rate_bps", "20000000"), ("burst_bytes", "131072")];
+    fn change_never_read_back_is_ours_when_requested_partial_or_rounded() {
+        let before = [
+            ("kind", "tbf"),
+            ("handle", "7:"),
+            ("rate_bps", "1000000"),
+            ("burst_bytes", "9000"),
+        ];
+        let asked = [
+            ("kind", "htb"),
+            ("rate_bps", "20000000"),
+            ("burst_bytes", "131072"),
+        ];
         let htb = change(&RootQdisc, &before, &asked);
         let without_class = [("kind", "htb"), ("handle", "b17c:")];
-        let rounded = [("kind", "htb"), ("handle", "b17c:"), ("rate_bps", "20000000"), ("burst_bytes", "131080")];
-        let of_somebody = [("kind", "pfifo"), ("handle", "8:"), ("limit_packets", "5")];
+        let rounded = [
+            ("kind", "htb"),
+            ("handle", "b17c:"),
+            ("rate_bps", "20000000"),
+            ("burst_bytes", "131080"),
+        ];
+        let of_others = [("kind", "pfifo"), ("handle", "8:"), ("limit_packets", "5")];
         assert_eq!(foreign(&RootQdisc, &htb, &before), [""; 0]);
         assert_eq!(foreign(&RootQdisc, &htb, &without_class), [""; 0]);
         assert_eq!(foreign(&RootQdisc, &htb, &rounded), [""; 0]);
-        assert_eq!(foreign(&RootQdisc, &htb, &of_somebody), ["kind"]);
+        assert_eq!(foreign(&RootQdisc, &htb, &of_others), ["kind"]);
     }
 
     #[test]
-    fn what_went_along_before_it_was_read_back_is_ours() {
-        let off =
-            change(&Offloads, &[("tx-checksum", "on"), ("tx-tcp", "on"), ("rx-gro", "off")], &[("tx-checksum", "off")]);
-        let along = [("tx-checksum", "off"), ("tx-tcp", "off [requested on]"), ("rx-gro", "off")];
-        assert_eq!(foreign(&Offloads, &off, &along), [""; 0]);
-        let read_back = Change { after: Some(values(&along)), ..off };
-        let meanwhile = [("tx-checksum", "off"), ("tx-tcp", "off [requested on]"), ("rx-gro", "on")];
+    fn side_effects_before_the_read_back_are_ours() {
+        let off = change(
+            &Offloads,
+            &[("tx-checksum", "on"), ("tx-tcp", "on"), ("rx-gro", "off")],
+            &[("tx-checksum", "off")],
+        );
+        let side_effects = [
+            ("tx-checksum", "off"),
+            ("tx-tcp", "off [requested on]"),
+            ("rx-gro", "off"),
+        ];
+        assert_eq!(foreign(&Offloads, &off, &side_effects), [""; 0]);
+        let read_back = Change {
+            after: Some(values(&side_effects)),
+            ..off
+        };
+        let meanwhile = [
+            ("tx-checksum", "off"),
+            ("tx-tcp", "off [requested on]"),
+            ("rx-gro", "on"),
+        ];
         assert_eq!(foreign(&Offloads, &read_back, &meanwhile), ["rx-gro"]);
     }
 }

@@ -1,19 +1,19 @@
 //! The facts of a network device that a result must carry: driver, kind, MTU, features, qdiscs.
 
-use netlink::Rtnl;
+use bitcost_netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
 use crate::device::check;
 use crate::{FeatureState, HostError, features};
 
-/// What a device was at one moment.
+/// The facts of a device at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceFacts {
     /// Its name.
     pub device: String,
-    /// Its number in its network namespace.
+    /// Its interface index in its network namespace.
     pub index: u32,
-    /// The name of its driver; `None` when it has none to name.
+    /// The name of its driver; `None` when it has none.
     pub driver: Option<String>,
     /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
     pub kind: Option<String>,
@@ -32,21 +32,23 @@ pub struct DeviceFacts {
 pub struct QdiscFact {
     /// Its kind, such as "fq".
     pub kind: String,
-    /// Its handle as tc writes it, such as "8001:"; "0:" is one that the kernel set by itself.
+    /// Its handle as tc writes it, such as "8001:"; "0:" is a default of the kernel.
     pub handle: String,
 }
 
 /// Reads the facts of `device` in the caller's network namespace.
 ///
 /// # Errors
-/// When there is no such device, with the names that are close.
+/// When there is no such device, with similar names.
 pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
     check(device)?;
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(device)?;
     let up = link.is_up();
-    let driver =
-        sys::ethtool::driver_name(device).map_err(|source| HostError::Driver { device: device.to_owned(), source })?;
+    let driver = bitcost_sys::ethtool::driver_name(device).map_err(|source| HostError::Driver {
+        device: device.to_owned(),
+        source,
+    })?;
     let qdiscs = rtnl.qdiscs(link.index)?.into_iter();
     Ok(DeviceFacts {
         device: link.name,
@@ -55,7 +57,12 @@ pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
         kind: link.kind,
         mtu_bytes: link.mtu_bytes,
         up,
-        qdiscs: qdiscs.map(|q| QdiscFact { kind: q.kind, handle: format!("{:x}:", q.handle >> 16) }).collect(),
+        qdiscs: qdiscs
+            .map(|q| QdiscFact {
+                kind: q.kind,
+                handle: format!("{:x}:", q.handle >> 16),
+            })
+            .collect(),
         features: features(device)?,
     })
 }

@@ -1,30 +1,41 @@
 //! The devices of the caller's network namespace.
 
-use netlink::{Link, Rtnl};
+use bitcost_netlink::{Link, Rtnl};
 
 use crate::HostError;
 use crate::error::near;
 
-/// The names of all devices; empty where they cannot be listed.
+/// The names of all devices; empty if they cannot be listed.
 pub fn devices() -> Vec<String> {
-    let links = Rtnl::open().and_then(|mut rtnl| rtnl.links()).unwrap_or_default();
+    let links = Rtnl::open()
+        .and_then(|mut rtnl| rtnl.links())
+        .unwrap_or_default();
     links.into_iter().map(|link| link.name).collect()
 }
 
 /// The longest name of a device, in bytes (`IFNAMSIZ` without its end, netdevice(7)).
 const NAME_MOST: usize = 15;
 
-/// Refuses what the kernel takes for no name of a device (`dev_valid_name` in net/core/dev.c).
+/// Checks that the kernel accepts this as the name of a device (`dev_valid_name` in
+/// net/core/dev.c).
 pub fn check_name(device: &str) -> Result<(), HostError> {
     let is_letter = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
-    if (1..=NAME_MOST).contains(&device.len()) && ![".", ".."].contains(&device) && device.chars().all(is_letter) {
+    if (1..=NAME_MOST).contains(&device.len())
+        && ![".", ".."].contains(&device)
+        && device.chars().all(is_letter)
+    {
         return Ok(());
     }
-    let why = format!("no device has such a name; allowed: 1 to {NAME_MOST} bytes without spaces, `/` and `:`");
-    Err(HostError::cannot(format!("use the device {}", shown(device)), why))
+    let why = format!(
+        "this is not a valid name of a device; allowed: 1 to {NAME_MOST} bytes without spaces, `/` and `:`"
+    );
+    Err(HostError::cannot(
+        format!("use the device {}", shown(device)),
+        why,
+    ))
 }
 
-/// A name from elsewhere as an error shows it: quoted, and cut where it is long.
+/// An untrusted name for an error message: quoted, and shortened if it is long.
 pub fn shown(name: &str) -> String {
     let mut start: String = name.chars().take(64).collect();
     if start.len() < name.len() {
@@ -42,7 +53,10 @@ pub fn link(device: &str) -> Result<Link, HostError> {
     Ok(Rtnl::open()?.link(device)?)
 }
 
-/// Fails when there is no such device, and names those that are close.
+/// Checks that the device exists.
+///
+/// # Errors
+/// When there is no such device, with similar names.
 pub fn check(device: &str) -> Result<(), HostError> {
     match link(device) {
         Err(HostError::Netlink(error)) if error.is_no_device() => {
@@ -50,7 +64,10 @@ pub fn check(device: &str) -> Result<(), HostError> {
             let hint = near(device, names.iter().map(String::as_str));
             Err(HostError::cannot(
                 format!("use the device {device}"),
-                format!("there is none of that name here{hint}; there are: {}", names.join(", ")),
+                format!(
+                    "there is no such device here{hint}; there are: {}",
+                    names.join(", ")
+                ),
             ))
         }
         outcome => outcome.map(drop),

@@ -1,58 +1,67 @@
 //! Why a host could not be observed or set, in sentences for its user.
 
-use crate::knob::Mismatch;
+use crate::values::Mismatch;
 
 /// Why a host could not be observed or set.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The kernel refused a netlink request.
     #[error(transparent)]
-    Netlink(#[from] netlink::Error),
+    Netlink(#[from] bitcost_netlink::Error),
     /// The driver's name could not be read.
     #[error("cannot read the driver of {device}: {source}; check the device's name")]
     Driver {
         /// The device asked about.
         device: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
-    /// There is no such thing, or it cannot be had here.
+    /// It does not exist or is not available here.
     #[error("cannot {asked}: {why}")]
     Cannot {
-        /// What was asked, as the rest of a sentence that begins with "cannot".
+        /// The request, as the rest of a sentence that starts with "cannot".
         asked: String,
-        /// What happened, and what to do.
+        /// The cause and the remedy.
         why: String,
     },
-    /// The kernel took it, and it is not so.
-    #[error("{knob} of {subject} did not take: {}", listed(mismatches))]
+    /// The kernel reported success, but the value was not applied.
+    #[error("{knob} of {subject} was not applied: {}", listed(mismatches))]
     NotApplied {
         /// The knob.
         knob: &'static str,
-        /// What it was to change.
+        /// The subject of the knob.
         subject: String,
-        /// What differs.
+        /// The values that differ.
         mismatches: Vec<Mismatch>,
     },
-    /// The host was not touched, since its former state could not be written down.
-    #[error("cannot write down what to put back later: {0}; the host was left as it was")]
+    /// The host was not changed, since its former state could not be written to the journal.
+    #[error("cannot write to the journal what to restore later: {0}; the host was not changed")]
     Journal(String),
 }
 
 impl HostError {
     /// An error of [`HostError::Cannot`].
     pub fn cannot(asked: impl Into<String>, why: impl std::fmt::Display) -> HostError {
-        HostError::Cannot { asked: asked.into(), why: why.to_string() }
+        HostError::Cannot {
+            asked: asked.into(),
+            why: why.to_string(),
+        }
     }
 }
 
 fn listed(mismatches: &[Mismatch]) -> String {
-    mismatches.iter().map(Mismatch::to_string).collect::<Vec<_>>().join("; ")
+    mismatches
+        .iter()
+        .map(Mismatch::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// `; did you mean …?` for the names that are closest to one that is unknown, or nothing.
 pub fn near<'a>(asked: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let mut close: Vec<(usize, &str)> = known.map(|name| (strsim::damerau_levenshtein(asked, name), name)).collect();
+    let mut close: Vec<(usize, &str)> = known
+        .map(|name| (strsim::damerau_levenshtein(asked, name), name))
+        .collect();
     close.retain(|(distance, name)| *distance <= 1 + name.len() / 4 || name.contains(asked));
     close.sort_unstable();
     close.truncate(3);

@@ -6,19 +6,23 @@ use std::path::PathBuf;
 use crate::HostError;
 use crate::device::shown;
 use crate::error::near;
-use crate::knob::{Knob, Scope, VALUE, Values, single};
+use crate::knob::{Knob, Scope};
+use crate::values::{VALUE, Values, single};
 
 /// The knob. Its subjects are CPUs: `cpu0`.
 pub struct Governor {
-    /// Where the CPUs are folders.
+    /// The folder that has one folder per CPU.
     pub root: &'static str,
 }
 
 impl Governor {
-    /// A file of a CPU, whose name becomes a part of the path and so must be a CPU's.
+    /// A file of a CPU. The name becomes a part of the path, so it must be that of a CPU.
     fn file(&self, cpu: &str, name: &str) -> Result<PathBuf, HostError> {
         self.check_subject(cpu)?;
-        Ok(PathBuf::from(self.root).join(cpu).join("cpufreq").join(name))
+        Ok(PathBuf::from(self.root)
+            .join(cpu)
+            .join("cpufreq")
+            .join(name))
     }
 }
 
@@ -28,14 +32,19 @@ impl Knob for Governor {
     }
 
     fn about(&self) -> &'static str {
-        "how a CPU chooses its frequency, where the machine lets it"
+        "how a CPU chooses its frequency, where the machine supports it"
     }
 
     fn check_subject(&self, cpu: &str) -> Result<(), HostError> {
-        let number = cpu.strip_prefix("cpu").filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+        let number = cpu
+            .strip_prefix("cpu")
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
         match number.and_then(|digits| digits.parse::<u32>().ok()) {
             Some(_) => Ok(()),
-            None => Err(HostError::cannot(format!("use the CPU {}", shown(cpu)), "allowed: names such as cpu0")),
+            None => Err(HostError::cannot(
+                format!("use the CPU {}", shown(cpu)),
+                "allowed: names such as cpu0",
+            )),
         }
     }
 
@@ -43,37 +52,64 @@ impl Knob for Governor {
         Scope::Machine
     }
 
+    fn default_subjects(&self, _device: &str) -> Result<Vec<String>, HostError> {
+        let cpus = self.subjects();
+        if cpus.is_empty() {
+            return Err(HostError::cannot(
+                "set the governor",
+                "this machine has no frequency scaling",
+            ));
+        }
+        Ok(cpus)
+    }
+
     fn subjects(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let has_governor = |name: &str| self.file(name, "scaling_governor").is_ok_and(|path| path.exists());
+        let has_governor = |name: &str| {
+            self.file(name, "scaling_governor")
+                .is_ok_and(|path| path.exists())
+        };
         let mut cpus: Vec<String> = names.filter(|name| has_governor(name)).collect();
         cpus.sort_by_key(|name| (name.len(), name.clone()));
         cpus
     }
 
+    fn label(&self, cpu: &str, _value: &str) -> String {
+        format!("governor.{cpu}")
+    }
+
     fn observe(&self, cpu: &str) -> Result<Values, HostError> {
         let text = fs::read_to_string(self.file(cpu, "scaling_governor")?).map_err(|error| {
-            let why = format!("{error}; this machine does not let its frequency be governed");
+            let why = format!("{error}; this machine has no frequency scaling");
             HostError::cannot(format!("read the governor of {cpu}"), why)
         })?;
         Ok(single(text.trim()))
     }
 
-    fn plan(&self, cpu: &str, _now: &Values, wish: &Values) -> Result<Values, HostError> {
-        let asked = wish.get(VALUE).map(String::as_str).unwrap_or_default();
-        let known = fs::read_to_string(self.file(cpu, "scaling_available_governors")?).unwrap_or_default();
+    fn plan(&self, cpu: &str, _now: &Values, request: &Values) -> Result<Values, HostError> {
+        let asked = request.get(VALUE).map(String::as_str).unwrap_or_default();
+        let known =
+            fs::read_to_string(self.file(cpu, "scaling_available_governors")?).unwrap_or_default();
         let known: Vec<&str> = known.split_ascii_whitespace().collect();
         if !known.is_empty() && !known.contains(&asked) {
-            let why = format!("it has: {}{}", known.join(", "), near(asked, known.iter().copied()));
-            return Err(HostError::cannot(format!("set the governor of {cpu} to {asked}"), why));
+            let why = format!(
+                "it has: {}{}",
+                known.join(", "),
+                near(asked, known.iter().copied())
+            );
+            return Err(HostError::cannot(
+                format!("set the governor of {cpu} to {asked}"),
+                why,
+            ));
         }
         Ok(single(asked))
     }
 
     fn write(&self, cpu: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
         let value = values.get(VALUE).map(String::as_str).unwrap_or_default();
-        fs::write(self.file(cpu, "scaling_governor")?, value)
-            .map_err(|error| HostError::cannot(format!("set the governor of {cpu} to {value}"), error))
+        fs::write(self.file(cpu, "scaling_governor")?, value).map_err(|error| {
+            HostError::cannot(format!("set the governor of {cpu} to {value}"), error)
+        })
     }
 }

@@ -1,31 +1,31 @@
 //! The settings of a host (knobs), one file each, and the facts of its devices.
 //!
-//! Every knob goes the same way: observe, plan, write down, ask, read again, compare; and back in reverse
-//! order ([`Held`]). What could not be applied is an error with the asked and the actual value. What
-//! somebody else changed meanwhile is not put back, it is reported. All of it acts in the caller's
-//! network namespace.
+//! Every knob is handled in the same steps: observe, plan, write to the journal, set, read back,
+//! compare; and restore in reverse order ([`ChangeSet`]). A value that could not be applied is an
+//! error with the requested and the actual value. A value that another program changed meanwhile is
+//! reported, not restored. Everything acts in the caller's network namespace.
 //!
 //! | file | it is |
 //! |---|---|
-//! | knob | what a knob is |
-//! | change | one change: made, and taken back |
-//! | held | the changes of one run |
-//! | journal | what was changed and not put back yet, on disk |
-//! | keeper | the process that holds the journal and outlives its agent |
-//! | recovery | journals that nobody holds any more |
+//! | knob | the trait of a knob |
+//! | values | the values of a knob, and how they differ from others |
+//! | change | one change: made, and restored |
+//! | change_set | the changes of one run |
+//! | journal | the changes that are not restored yet, on disk |
+//! | watchdog | the process that holds the journal and outlives the agent |
+//! | recovery | journals that no process holds any more |
 //! | channels and coalesce (tuning), governor, mtu, offload, qdisc, sysctl | the knobs |
-//! | snapshot | what the kernel may change along with a setting |
-//! | stress | threads that keep CPUs busy; no knob, since nothing is left of them |
+//! | snapshot | side effects: what the kernel may change along with a setting |
+//! | stress | threads that keep CPUs busy; not a knob, since there is nothing to restore |
 //! | describe | the facts of a device |
 
 mod change;
+mod change_set;
 mod describe;
 mod device;
 mod error;
 mod governor;
-mod held;
 pub mod journal;
-pub mod keeper;
 mod knob;
 mod mtu;
 mod offload;
@@ -35,15 +35,16 @@ pub mod snapshot;
 mod stress;
 mod sysctl;
 mod tuning;
+mod values;
+pub mod watchdog;
 
-pub use change::{Change, Outcome, take_back};
+pub use change::{Change, Outcome, restore};
+pub use change_set::{ChangeSet, InEffect, Journal, NoJournal};
 pub use describe::{DeviceFacts, QdiscFact, describe};
 pub use device::check as check_device;
 pub use error::HostError;
 pub use governor::Governor;
-pub use held::{Held, InForce, Journal, NoJournal};
-pub use keeper::{KEEPER_VERB, Keeper};
-pub use knob::{Knob, Mismatch, Scope, VALUE, Values, single};
+pub use knob::{Knob, Scope};
 pub use mtu::Mtu;
 pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};
 pub use qdisc::RootQdisc;
@@ -51,11 +52,16 @@ pub use snapshot::Watch;
 pub use stress::{Flavour, Stress, Stressed, Worked};
 pub use sysctl::Sysctl;
 pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
+pub use values::{Mismatch, VALUE, Values, single};
+pub use watchdog::{WATCHDOG_VERB, Watchdog};
 
-/// Every knob, in the order in which they are set: a change of queues makes new qdiscs.
+/// Every knob, in the order in which they are set: a change of the number of queues creates new
+/// qdiscs.
 pub const KNOBS: &[&dyn Knob] = &[
     &Sysctl,
-    &Governor { root: "/sys/devices/system/cpu" },
+    &Governor {
+        root: "/sys/devices/system/cpu",
+    },
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
     &Mtu,

@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use netlink::Rtnl;
+use bitcost_netlink::Rtnl;
 
 use crate::HostError;
 use crate::device::{check_name, devices, link};
-use crate::knob::{Knob, VALUE, Values, single};
+use crate::knob::Knob;
 use crate::snapshot;
+use crate::values::{VALUE, Values, single};
 
 /// The least MTU with which a device keeps its IPv6 addresses and parameters (RFC 8200).
 const IPV6_LEAST: u32 = 1280;
@@ -36,19 +37,21 @@ impl Knob for Mtu {
         Ok(single(link(device)?.mtu_bytes.to_string()))
     }
 
-    fn along(&self, device: &str) -> Result<Values, HostError> {
-        snapshot::along_with_mtu(device)
+    fn side_effects(&self, device: &str) -> Result<Values, HostError> {
+        snapshot::side_effects_of_mtu(device)
     }
 
-    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
-        let (asked, before) = (number(device, wish)?, number(device, now)?);
-        let refuse = |why: String| HostError::cannot(format!("set the MTU of {device} to {asked} bytes"), why);
+    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
+        let (asked, before) = (number(device, request)?, number(device, now)?);
+        let refuse = |why: String| {
+            HostError::cannot(format!("set the MTU of {device} to {asked} bytes"), why)
+        };
         if let Some(most) = link(device)?.mtu_max_bytes.filter(|most| asked > *most) {
             return Err(refuse(format!("its driver takes at most {most}")));
         }
         if asked < IPV6_LEAST && before >= IPV6_LEAST && has_ipv6(device) {
             return Err(refuse(format!(
-                "under {IPV6_LEAST} the kernel removes its IPv6 addresses and parameters, which would not come back; allowed: {IPV6_LEAST} and more"
+                "under {IPV6_LEAST} the kernel removes its IPv6 addresses and parameters, which cannot be restored; allowed: {IPV6_LEAST} and more"
             )));
         }
         Ok(single(asked.to_string()))
@@ -63,10 +66,16 @@ impl Knob for Mtu {
 
 fn number(device: &str, values: &Values) -> Result<u32, HostError> {
     let text = values.get(VALUE).map(String::as_str).unwrap_or_default();
-    text.parse().map_err(|_| HostError::cannot(format!("set the MTU of {device} to \"{text}\""), "it is no number"))
+    text.parse().map_err(|_| {
+        HostError::cannot(
+            format!("set the MTU of {device} to \"{text}\""),
+            "it is not a number",
+        )
+    })
 }
 
-/// Whether the device has parameters of IPv6 (kernel doc: ip-sysctl, `net.ipv6.conf`), and maybe addresses.
+/// Whether the device has parameters of IPv6 (kernel doc: ip-sysctl, `net.ipv6.conf`), and maybe
+/// addresses.
 fn has_ipv6(device: &str) -> bool {
     fs::exists(format!("/proc/sys/net/ipv6/conf/{device}")).unwrap_or(false)
 }

@@ -1,25 +1,26 @@
 //! The knob "offloads": features of a device, by the kernel's names and by ethtool's group names.
 //!
-//! The kernel reports success for features that it did not set (a fixed one, or `lro` on a veth), and
-//! turning one off can take others along. So every bit is read again, and former wishes are all given
-//! back in one message.
+//! The kernel reports success for features that it did not set (a fixed one, or `lro` on a veth),
+//! and turning one off can turn off others. So every bit is read back, and all former requests are
+//! restored in one message.
 
 use std::collections::BTreeMap;
 
-use netlink::Ethtool;
+use bitcost_netlink::Ethtool;
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;
 use crate::device::{check_name, devices};
 use crate::error::near;
-use crate::knob::{FIXED, Knob, Values};
+use crate::knob::Knob;
+use crate::values::{FIXED, Values};
 
 /// One feature of a device, as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeatureBit {
-    /// Whether the device lets it be changed; ethtool shows the others as "fixed".
+    /// Whether it can be changed; ethtool shows the others as "fixed".
     pub changeable: bool,
-    /// Whether it was asked for.
+    /// Whether it was requested.
     pub wanted: bool,
     /// Whether it is on.
     pub active: bool,
@@ -33,10 +34,11 @@ pub struct FeatureState {
     pub bits: BTreeMap<String, FeatureBit>,
 }
 
-/// The knob. A wish names bits or groups, each "on" or "off", or the value "set": one of [`SETS`].
+/// The knob. A request names bits or groups, each "on" or "off", or the value "set": one of
+/// [`SETS`].
 pub struct Offloads;
 
-/// The sets: the groups tso, gso, gro and lro, each on or off; `None` leaves them alone.
+/// The sets: the groups tso, gso, gro and lro, each on or off; `None` leaves them unchanged.
 pub const SETS: &[(&str, Option<[bool; 4]>)] = &[
     ("on", Some([true, true, true, true])),
     ("off", Some([false, false, false, false])),
@@ -47,7 +49,7 @@ pub const SETS: &[(&str, Option<[bool; 4]>)] = &[
 /// The groups of a set, in its order.
 const GROUPS_OF_SETS: [&str; 4] = ["tso", "gso", "gro", "lro"];
 
-/// The value of a wish that names a set.
+/// The value of a request that names a set.
 pub const SET: &str = "set";
 
 /// ethtool's groups: short name, long name, and the bits, where `*` stands for anything.
@@ -57,7 +59,11 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("sg", "scatter-gather", "tx-scatter-gather*"),
     ("tso", "tcp-segmentation-offload", "tx-tcp*-segmentation"),
     ("ufo", "udp-fragmentation-offload", "tx-udp-fragmentation"),
-    ("gso", "generic-segmentation-offload", "tx-generic-segmentation"),
+    (
+        "gso",
+        "generic-segmentation-offload",
+        "tx-generic-segmentation",
+    ),
     ("gro", "generic-receive-offload", "rx-gro"),
     ("lro", "large-receive-offload", "rx-lro"),
     ("rxvlan", "rx-vlan-offload", "rx-vlan-hw-parse"),
@@ -84,17 +90,26 @@ impl Knob for Offloads {
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
-        Ok(features(device)?.bits.into_iter().map(|(name, bit)| (name, word(bit))).collect())
+        Ok(features(device)?
+            .bits
+            .into_iter()
+            .map(|(name, bit)| (name, word(bit)))
+            .collect())
     }
 
-    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
+    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
         let mut asked = Values::new();
-        for (name, value) in wish {
+        for (name, value) in request {
             let refuse = |why| HostError::cannot(format!("set {name} of {device} to {value}"), why);
             if name == SET {
                 let set = SETS.iter().find(|(known, _)| known == value);
-                let (_, groups) = set.ok_or_else(|| refuse("allowed: on, off, tso-only, as-found".to_owned()))?;
-                asked.extend(groups.map(|groups| plan_set(now, groups)).unwrap_or_default());
+                let (_, groups) =
+                    set.ok_or_else(|| refuse("allowed: on, off, tso-only, as-found".to_owned()))?;
+                asked.extend(
+                    groups
+                        .map(|groups| plan_set(now, groups))
+                        .unwrap_or_default(),
+                );
                 continue;
             }
             if !["on", "off"].contains(&value.as_str()) {
@@ -107,12 +122,14 @@ impl Knob for Offloads {
     }
 
     fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
-        let wishes: BTreeMap<String, bool> =
-            values.iter().filter_map(|(name, word)| Some((name.clone(), wanted(word)?))).collect();
-        if wishes.is_empty() {
+        let requests: BTreeMap<String, bool> = values
+            .iter()
+            .filter_map(|(name, word)| Some((name.clone(), wanted(word)?)))
+            .collect();
+        if requests.is_empty() {
             return Ok(());
         }
-        Ethtool::open()?.set_features(device, &wishes)?;
+        Ethtool::open()?.set_features(device, &requests)?;
         Ok(())
     }
 
@@ -126,10 +143,16 @@ pub fn features(device: &str) -> Result<FeatureState, HostError> {
     check_name(device)?;
     let features = Ethtool::open()?.features(device)?.into_iter();
     let bits = features.map(|(name, feature)| {
-        let bit = FeatureBit { changeable: feature.is_changeable(), wanted: feature.wanted, active: feature.active };
+        let bit = FeatureBit {
+            changeable: feature.is_changeable(),
+            wanted: feature.wanted,
+            active: feature.active,
+        };
         (name, bit)
     });
-    Ok(FeatureState { bits: bits.collect() })
+    Ok(FeatureState {
+        bits: bits.collect(),
+    })
 }
 
 /// Whether a bit's value, as observed, is "on".
@@ -141,7 +164,11 @@ pub fn is_on(word: &str) -> bool {
 fn word(bit: FeatureBit) -> String {
     let on = |on| if on { "on" } else { "off" };
     match bit {
-        FeatureBit { changeable: false, active, .. } => format!("{} {FIXED}", on(active)),
+        FeatureBit {
+            changeable: false,
+            active,
+            ..
+        } => format!("{} {FIXED}", on(active)),
         FeatureBit { wanted, active, .. } if wanted != active => {
             format!("{} [requested {}]", on(active), on(wanted))
         }
@@ -149,7 +176,7 @@ fn word(bit: FeatureBit) -> String {
     }
 }
 
-/// The wish behind a bit's value; `None` for one that cannot be changed.
+/// The request that a bit's value corresponds to; `None` for a value that cannot be changed.
 fn wanted(word: &str) -> Option<bool> {
     match word {
         "on" | "off [requested on]" => Some(true),
@@ -164,7 +191,10 @@ fn is_fixed(word: &str) -> bool {
 
 /// The bits of one of ethtool's groups.
 fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
-    let pattern = GROUPS.iter().find(|(short, long, _)| *short == group || *long == group).map(|(_, _, bits)| *bits);
+    let pattern = GROUPS
+        .iter()
+        .find(|(short, long, _)| *short == group || *long == group)
+        .map(|(_, _, bits)| *bits);
     let is_member = |name: &str| match pattern.and_then(|pattern| pattern.split_once('*')) {
         Some((start, end)) => name.starts_with(start) && name.ends_with(end),
         None => Some(name) == pattern,
@@ -172,19 +202,19 @@ fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
     now.iter().filter(|(name, _)| is_member(name)).collect()
 }
 
-/// The bits to ask for so that the groups of a set are as wished.
+/// The bits to request for the groups of a set.
 ///
-/// A bit that the device cannot change is asked for only where it would stay in the way: on when it
-/// should be off, or when its whole group can not be turned on. LRO counts as off duty on a device that
-/// does not offer it.
+/// A bit that the device cannot change is requested only when the set cannot be applied because of
+/// it, so that it is reported: it is on and should be off, or its whole group cannot be turned on.
+/// LRO may be missing: few devices have it.
 fn plan_set(now: &Values, groups: [bool; 4]) -> Values {
     let mut asked = Values::new();
     for (group, on) in GROUPS_OF_SETS.into_iter().zip(groups) {
         let members = members(now, group);
         let is_optional = group == "lro" || members.iter().any(|(_, word)| !is_fixed(word));
         for (name, word) in members {
-            let is_in_the_way = is_fixed(word) && is_on(word) != on && (!on || !is_optional);
-            if !is_fixed(word) || is_in_the_way {
+            let is_obstacle = is_fixed(word) && is_on(word) != on && (!on || !is_optional);
+            if !is_fixed(word) || is_obstacle {
                 asked.insert(name.clone(), if on { "on" } else { "off" }.to_owned());
             }
         }
@@ -192,14 +222,18 @@ fn plan_set(now: &Values, groups: [bool; 4]) -> Values {
     asked
 }
 
-/// The bits that a name stands for: a bit, or the bits of a group that can be changed (all, where none can).
+/// The bits that a name means: one bit, or the bits of a group that can be changed (all of them
+/// when none can).
 fn named(now: &Values, name: &str) -> Result<Vec<String>, String> {
     if now.contains_key(name) {
         return Ok(vec![name.to_owned()]);
     }
     let members = members(now, name);
-    let changeable: Vec<String> =
-        members.iter().filter(|(_, word)| !is_fixed(word)).map(|(name, _)| (*name).clone()).collect();
+    let changeable: Vec<String> = members
+        .iter()
+        .filter(|(_, word)| !is_fixed(word))
+        .map(|(name, _)| (*name).clone())
+        .collect();
     if !changeable.is_empty() {
         return Ok(changeable);
     }
@@ -216,11 +250,15 @@ mod tests {
     use super::*;
 
     fn state(bits: &[(&str, &str)]) -> Values {
-        bits.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect()
+        bits.iter()
+            .map(|(name, word)| ((*name).to_owned(), (*word).to_owned()))
+            .collect()
     }
 
     fn planned(now: &Values, set: &str) -> Values {
-        Offloads.plan("eth0", now, &state(&[(SET, set)])).expect("a set")
+        Offloads
+            .plan("eth0", now, &state(&[(SET, set)]))
+            .expect("a set")
     }
 
     fn names(plan: &Values) -> Vec<&str> {
@@ -228,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_groups_are_computed_from_the_names_reported() {
+    fn groups_follow_from_the_reported_names() {
         let found = state(&[
             ("rx-gro", "off"),
             ("rx-lro", "off [fixed]"),
@@ -240,34 +278,59 @@ mod tests {
         let off = planned(&found, "off");
         assert_eq!(
             names(&off),
-            ["rx-gro", "tx-generic-segmentation", "tx-tcp-accecn-segmentation", "tx-tcp6-segmentation"]
+            [
+                "rx-gro",
+                "tx-generic-segmentation",
+                "tx-tcp-accecn-segmentation",
+                "tx-tcp6-segmentation"
+            ]
         );
         assert!(off.values().all(|word| word == "off"));
         assert_eq!(planned(&found, "on").len(), off.len());
         assert!(planned(&found, "as-found").is_empty());
         let tso_only = planned(&found, "tso-only");
-        assert!(tso_only.iter().all(|(name, word)| (word == "on") == name.starts_with("tx-tcp")), "{tso_only:?}");
+        assert!(
+            tso_only
+                .iter()
+                .all(|(name, word)| (word == "on") == name.starts_with("tx-tcp")),
+            "{tso_only:?}"
+        );
     }
 
     #[test]
-    fn lro_is_asked_for_only_where_it_can_be_changed_or_is_stuck_on() {
-        assert_eq!(names(&planned(&state(&[("rx-lro", "off")]), "on")), ["rx-lro"]);
+    fn lro_is_requested_only_if_changeable_or_stuck_on() {
+        assert_eq!(
+            names(&planned(&state(&[("rx-lro", "off")]), "on")),
+            ["rx-lro"]
+        );
         assert!(planned(&state(&[("rx-lro", "off [fixed]")]), "on").is_empty());
-        assert_eq!(names(&planned(&state(&[("rx-lro", "on [fixed]")]), "off")), ["rx-lro"]);
+        assert_eq!(
+            names(&planned(&state(&[("rx-lro", "on [fixed]")]), "off")),
+            ["rx-lro"]
+        );
     }
 
     #[test]
-    fn a_group_that_cannot_be_had_is_asked_for_so_that_it_is_reported() {
-        let fixed = state(&[("tx-tcp-segmentation", "off [fixed]"), ("tx-tcp6-segmentation", "off [fixed]")]);
+    fn unavailable_group_is_requested_to_be_reported() {
+        let fixed = state(&[
+            ("tx-tcp-segmentation", "off [fixed]"),
+            ("tx-tcp6-segmentation", "off [fixed]"),
+        ]);
         assert_eq!(planned(&fixed, "on").len(), 2);
         assert!(planned(&fixed, "off").is_empty());
-        let partly = state(&[("tx-tcp-segmentation", "off"), ("tx-tcp-ecn-segmentation", "off [fixed]")]);
+        let partly = state(&[
+            ("tx-tcp-segmentation", "off"),
+            ("tx-tcp-ecn-segmentation", "off [fixed]"),
+        ]);
         assert_eq!(names(&planned(&partly, "on")), ["tx-tcp-segmentation"]);
-        assert_eq!(named(&partly, "tcp-segmentation-offload").expect("a group"), ["tx-tcp-segmentation"]);
+        assert_eq!(
+            named(&partly, "tcp-segmentation-offload").expect("a group"),
+            ["tx-tcp-segmentation"]
+        );
     }
 
     #[test]
-    fn an_unknown_feature_has_its_near_matches() {
+    fn unknown_feature_has_suggestions() {
         let found = state(&[("tx-udp-segmentation", "on")]);
         let said = named(&found, "tx-udp-segmentatoin").expect_err("unknown");
         assert!(said.contains("did you mean tx-udp-segmentation"), "{said}");
@@ -275,10 +338,26 @@ mod tests {
     }
 
     #[test]
-    fn a_bit_s_word_tells_its_wish() {
-        for (changeable, wish, active) in [(true, true, false), (true, false, true), (true, true, true)] {
-            assert_eq!(wanted(&word(FeatureBit { changeable, wanted: wish, active })), Some(wish));
+    fn word_of_a_bit_contains_its_request() {
+        for (changeable, request, active) in
+            [(true, true, false), (true, false, true), (true, true, true)]
+        {
+            assert_eq!(
+                wanted(&word(FeatureBit {
+                    changeable,
+                    wanted: request,
+                    active
+                })),
+                Some(request)
+            );
         }
-        assert_eq!(wanted(&word(FeatureBit { changeable: false, wanted: true, active: true })), None);
+        assert_eq!(
+            wanted(&word(FeatureBit {
+                changeable: false,
+                wanted: true,
+                active: true
+            })),
+            None
+        );
     }
 }

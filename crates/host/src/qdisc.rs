@@ -1,28 +1,29 @@
 //! The knob "qdisc": the queueing discipline at the root of a device.
 //!
-//! A qdisc is put back from the options that the kernel listed. What this room could not put back, such as
-//! a tree of classes, is not replaced in the first place.
+//! A qdisc is restored from the options that the kernel listed. One that could not be restored,
+//! such as a tree of classes, is not replaced in the first place.
 
 use std::fmt::Write as _;
 
-use netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
+use bitcost_netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
 use crate::device::{check_name, devices};
 use crate::error::near;
-use crate::knob::{Knob, Values};
+use crate::knob::Knob;
+use crate::values::Values;
 
 /// The knob.
 pub struct RootQdisc;
 
-/// The handle of a root qdisc of ours; the next one where it is taken.
+/// The handle of our root qdisc; the next one if it is taken.
 const OUR_HANDLE: u32 = 0xb17c_0000;
 const MAJOR: u32 = 0x1_0000;
 const INGRESS: [&str; 2] = ["ingress", "clsact"];
 const ENOENT: i32 = 2;
-/// What a burst holds at least: two super-packets of 64 KiB.
+/// The smallest burst, in bytes: two super-packets of 64 KiB.
 const BURST_LEAST: u64 = 131_072;
-/// The value "kind" that asks for the kernel's own qdisc.
+/// The value "kind" that requests the kernel's default qdisc.
 pub const DEFAULT: &str = "default";
 
 impl Knob for RootQdisc {
@@ -52,9 +53,15 @@ impl Knob for RootQdisc {
         ]);
         let parameters = match root.kind.as_str() {
             "htb" => rtnl.htb_class(index, root.handle)?,
-            kind => discipline(kind).map(|known| (known.decode)(&root.options)).unwrap_or_default(),
+            kind => discipline(kind)
+                .map(|known| (known.decode)(&root.options))
+                .unwrap_or_default(),
         };
-        values.extend(parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())));
+        values.extend(
+            parameters
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_string())),
+        );
         // The options of an htb count packets, and its classes are elsewhere.
         if root.handle != 0 && root.kind != "htb" {
             values.insert("options".to_owned(), hex(&root.options));
@@ -62,26 +69,32 @@ impl Knob for RootQdisc {
         Ok(values)
     }
 
-    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
-        let kind = wish.get("kind").map(String::as_str).unwrap_or_default();
+    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
+        let kind = request.get("kind").map(String::as_str).unwrap_or_default();
         let asked = format!("make {kind} the root qdisc of {device}");
         if kind == DEFAULT {
             if now.get("handle").is_some_and(|handle| handle == "0:") {
                 return Ok(Values::new());
             }
-            check_can_be_put_back(device, now, &asked)?;
+            check_restorable(device, now, &asked)?;
             return Ok(Values::from([("handle".to_owned(), "0:".to_owned())]));
         }
         let known = discipline(kind).ok_or_else(|| {
             let all: Vec<&str> = Discipline::kinds().chain([DEFAULT]).collect();
             let hint = near(kind, all.iter().copied());
-            HostError::cannot(asked.clone(), format!("unknown{hint}; allowed: {}", all.join(", ")))
+            HostError::cannot(
+                asked.clone(),
+                format!("unknown{hint}; allowed: {}", all.join(", ")),
+            )
         })?;
-        let parameters = parameters(known, wish).map_err(|why| HostError::cannot(asked.clone(), why))?;
-        check_can_be_put_back(device, now, &asked)?;
+        let parameters =
+            parameters(known, request).map_err(|why| HostError::cannot(asked.clone(), why))?;
+        check_restorable(device, now, &asked)?;
         let parameters = with_defaults(known, parameters);
-        let mut values: Values =
-            parameters.into_iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+        let mut values: Values = parameters
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .collect();
         values.insert("kind".to_owned(), kind.to_owned());
         Ok(values)
     }
@@ -93,17 +106,25 @@ impl Knob for RootQdisc {
             return Ok(rtnl.delete_root(index)?);
         }
         let kind = values.get("kind").map(String::as_str).unwrap_or_default();
-        let missing = || HostError::cannot(format!("make {kind} the root qdisc of {device}"), "it is unknown");
+        let missing = || {
+            HostError::cannot(
+                format!("make {kind} the root qdisc of {device}"),
+                "this kind is unknown",
+            )
+        };
         let known = discipline(kind).ok_or_else(missing)?;
         let parameters = parameters(known, values).unwrap_or_default();
-        let former = values.get("handle").and_then(|handle| u32::from_str_radix(handle.trim_end_matches(':'), 16).ok());
+        let former = values
+            .get("handle")
+            .and_then(|handle| u32::from_str_radix(handle.trim_end_matches(':'), 16).ok());
         let handle = match former {
             Some(major) => major << 16,
             None => free_handle(&rtnl.qdiscs(index)?),
         };
         let options = values.get("options").and_then(|text| unhex(text));
         let options = options.unwrap_or_else(|| (known.encode)(&parameters));
-        rtnl.replace_root(index, handle, kind, &options).map_err(|error| lacking(error, kind, device))?;
+        rtnl.replace_root(index, handle, kind, &options)
+            .map_err(|error| lacking(error, kind, device))?;
         if kind == "htb" {
             rtnl.add_htb_class(index, handle, &parameters)?;
         }
@@ -115,7 +136,11 @@ impl Knob for RootQdisc {
             return asked == actual;
         };
         // The kernel keeps a burst as a time in steps of 64 ns: 800 bytes at 100 Gbit/s.
-        let step = if name == "burst_bytes" { 2 + asked_number / 64 } else { 0 };
+        let step = if name == "burst_bytes" {
+            2 + asked_number / 64
+        } else {
+            0
+        };
         asked_number.abs_diff(number) <= step
     }
 
@@ -126,12 +151,21 @@ impl Knob for RootQdisc {
 
 /// The qdisc at the root; a device that is down may have none.
 fn root(rtnl: &mut Rtnl, index: u32) -> Result<Qdisc, HostError> {
-    let found = rtnl.qdiscs(index)?.into_iter().find(|qdisc| qdisc.parent == ROOT);
-    let none = Qdisc { kind: "noop".to_owned(), handle: 0, parent: ROOT, options: Vec::new(), extras: Vec::new() };
+    let found = rtnl
+        .qdiscs(index)?
+        .into_iter()
+        .find(|qdisc| qdisc.parent == ROOT);
+    let none = Qdisc {
+        kind: "noop".to_owned(),
+        handle: 0,
+        parent: ROOT,
+        options: Vec::new(),
+        extras: Vec::new(),
+    };
     Ok(found.unwrap_or(none))
 }
 
-fn check_can_be_put_back(device: &str, now: &Values, asked: &str) -> Result<(), HostError> {
+fn check_restorable(device: &str, now: &Values, asked: &str) -> Result<(), HostError> {
     let mut rtnl = Rtnl::open()?;
     let index = rtnl.link(device)?.index;
     let (qdiscs, filters) = (rtnl.qdiscs(index)?, rtnl.root_filters(index)?);
@@ -139,20 +173,33 @@ fn check_can_be_put_back(device: &str, now: &Values, asked: &str) -> Result<(), 
         None => Ok(()),
         Some(what) => {
             let why = format!(
-                "{what} stands there, which could not be put back; remove it first (tc qdisc del dev {device} root)"
+                "the device has {what}, which could not be restored; remove it first (tc qdisc del dev {device} root)"
             );
             Err(HostError::cannot(asked, why))
         }
     }
 }
 
-/// What of the qdiscs of a device would not come back with its root qdisc.
-fn what_would_be_lost(now: &Values, qdiscs: &[Qdisc], filters: usize, default_kind: Option<&str>) -> Option<String> {
+/// The parts of a device's qdiscs that could not be restored with its root qdisc.
+fn what_would_be_lost(
+    now: &Values,
+    qdiscs: &[Qdisc],
+    filters: usize,
+    default_kind: Option<&str>,
+) -> Option<String> {
     let kind = now.get("kind").map(String::as_str).unwrap_or_default();
     let is_default = now.get("handle").is_some_and(|handle| handle == "0:");
     let is_below = |qdisc: &&Qdisc| qdisc.parent != ROOT && !INGRESS.contains(&qdisc.kind.as_str());
-    if let Some(child) = qdiscs.iter().filter(is_below).find(|qdisc| qdisc.handle != 0) {
-        return Some(format!("a tree with {} {:x}:", child.kind, child.handle >> 16));
+    if let Some(child) = qdiscs
+        .iter()
+        .filter(is_below)
+        .find(|qdisc| qdisc.handle != 0)
+    {
+        return Some(format!(
+            "a tree with {} {:x}:",
+            child.kind,
+            child.handle >> 16
+        ));
     }
     if filters > 0 {
         return Some(format!("a qdisc {kind} with filters"));
@@ -164,51 +211,89 @@ fn what_would_be_lost(now: &Values, qdiscs: &[Qdisc], filters: usize, default_ki
     if !is_default && (kind == "htb" || discipline(kind).is_none()) {
         return Some(format!("a qdisc {kind}"));
     }
-    // The kernel makes its default anew, of the kind that is the default by then.
-    let of_kernel =
-        qdiscs.iter().filter(|qdisc| qdisc.parent == ROOT || is_below(qdisc)).filter(|qdisc| qdisc.handle == 0);
-    let mut kinds = of_kernel.map(|qdisc| qdisc.kind.as_str()).filter(|kind| !WITHOUT_CHOICE.contains(kind));
-    let other = default_kind.and_then(|default| kinds.find(|kind| *kind != default).map(|kind| (kind, default)));
+    // The kernel creates its default again, of the kind that is the default at that time.
+    let of_kernel = qdiscs
+        .iter()
+        .filter(|qdisc| qdisc.parent == ROOT || is_below(qdisc))
+        .filter(|qdisc| qdisc.handle == 0);
+    let mut kinds = of_kernel
+        .map(|qdisc| qdisc.kind.as_str())
+        .filter(|kind| !WITHOUT_CHOICE.contains(kind));
+    let other = default_kind.and_then(|default| {
+        kinds
+            .find(|kind| *kind != default)
+            .map(|kind| (kind, default))
+    });
     other.filter(|_| is_default).map(|(kind, default)| {
-        format!("a qdisc {kind} of a time when it was the kernel's default, which is {default} now,")
+        format!("a qdisc {kind} from when it was the kernel's default, which now is {default},")
     })
 }
 
-/// Kinds that the kernel takes whatever its default is: of a device without a queue, that is down, with several queues.
+/// Kinds that the kernel uses regardless of its default: for a device without a queue, that is
+/// down, with several queues.
 const WITHOUT_CHOICE: [&str; 3] = ["noqueue", "noop", "mq"];
 
-/// The kind that the kernel gives to new queues; `None` where this network namespace does not show it.
+/// The kernel's default kind; `None` when this network namespace does not show it.
 fn default_kind() -> Option<String> {
-    Some(std::fs::read_to_string("/proc/sys/net/core/default_qdisc").ok()?.trim().to_owned())
+    Some(
+        std::fs::read_to_string("/proc/sys/net/core/default_qdisc")
+            .ok()?
+            .trim()
+            .to_owned(),
+    )
 }
 
-/// The parameters among these values; an error names one that this kind does not have.
+/// The parameters among these values.
+///
+/// # Errors
+/// A parameter that this kind does not have, or that is missing.
 fn parameters(known: &'static Discipline, values: &Values) -> Result<Parameters, String> {
     let mut found = Parameters::new();
-    for (name, text) in values.iter().filter(|(name, _)| !["kind", "handle", "options"].contains(&name.as_str())) {
+    for (name, text) in values
+        .iter()
+        .filter(|(name, _)| !["kind", "handle", "options"].contains(&name.as_str()))
+    {
         let Some(parameter) = known.parameters.iter().find(|parameter| *parameter == name) else {
             let hint = near(name, known.parameters.iter().copied());
             let allowed = known.parameters.join(", ");
-            return Err(format!("{} has no parameter {name}{hint}; allowed: {allowed}", known.kind));
+            return Err(format!(
+                "{} has no parameter {name}{hint}; allowed: {allowed}",
+                known.kind
+            ));
         };
-        let number = text.parse().map_err(|_| format!("{name} is \"{text}\", which is no number"))?;
+        let number = text
+            .parse()
+            .map_err(|_| format!("{name} is \"{text}\", which is not a number"))?;
         found.insert(*parameter, number);
     }
-    match known.required.iter().find(|name| !found.contains_key(*name)) {
+    match known
+        .required
+        .iter()
+        .find(|name| !found.contains_key(*name))
+    {
         Some(name) => Err(format!("{} needs {name}", known.kind)),
         None => Ok(found),
     }
 }
 
-/// What tbf and htb need beside a rate: a burst of 4 ms and a queue of 50 ms, or two super-packets at least.
+/// Adds what tbf and htb need in addition to a rate: a burst of 4 ms and a queue of 50 ms, at least
+/// two super-packets.
 fn with_defaults(known: &Discipline, mut parameters: Parameters) -> Parameters {
-    let Some(rate_bps) = parameters.get("rate_bps").copied().filter(|_| known.kind != "netem") else {
+    let Some(rate_bps) = parameters
+        .get("rate_bps")
+        .copied()
+        .filter(|_| known.kind != "netem")
+    else {
         return parameters;
     };
     let bytes_per_s = rate_bps / 8;
-    let burst = *parameters.entry("burst_bytes").or_insert((bytes_per_s / 250).max(BURST_LEAST));
+    let burst = *parameters
+        .entry("burst_bytes")
+        .or_insert((bytes_per_s / 250).max(BURST_LEAST));
     if known.parameters.contains(&"limit_bytes") {
-        parameters.entry("limit_bytes").or_insert((bytes_per_s / 20).max(burst));
+        parameters
+            .entry("limit_bytes")
+            .or_insert((bytes_per_s / 20).max(burst));
     }
     parameters
 }
@@ -219,7 +304,7 @@ fn free_handle(taken: &[Qdisc]) -> u32 {
     candidates.into_iter().find(is_free).unwrap_or(OUR_HANDLE)
 }
 
-fn lacking(error: netlink::Error, kind: &str, device: &str) -> HostError {
+fn lacking(error: bitcost_netlink::Error, kind: &str, device: &str) -> HostError {
     if error.errno() != Some(ENOENT) {
         return error.into();
     }
@@ -241,7 +326,9 @@ fn hex(bytes: &[u8]) -> String {
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes().chunks(2);
-    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -249,36 +336,79 @@ mod tests {
     use super::*;
 
     fn qdisc(kind: &str, handle: u32, parent: u32, extras: Vec<&'static str>) -> Qdisc {
-        Qdisc { kind: kind.to_owned(), handle: handle << 16, parent, options: Vec::new(), extras }
+        Qdisc {
+            kind: kind.to_owned(),
+            handle: handle << 16,
+            parent,
+            options: Vec::new(),
+            extras,
+        }
     }
 
     #[test]
-    fn what_could_not_be_put_back_is_not_replaced() {
+    fn unrestorable_qdisc_is_not_replaced() {
         let root = |kind: &str, handle: u32| qdisc(kind, handle, ROOT, Vec::new());
         let child = |kind: &str, handle: u32| qdisc(kind, handle, 0x7_0001, Vec::new());
         let stab = qdisc("tbf", 7, ROOT, vec!["a size table (stab)"]);
         let rows: &[(&[Qdisc], usize, Option<&str>)] = &[
             (&[root("fq_codel", 0)], 0, None),
-            (&[root("fq_codel", 0)], 1, Some("a qdisc fq_codel with filters")),
-            (&[root("fq_codel", 8)], 2, Some("a qdisc fq_codel with filters")),
+            (
+                &[root("fq_codel", 0)],
+                1,
+                Some("a qdisc fq_codel with filters"),
+            ),
+            (
+                &[root("fq_codel", 8)],
+                2,
+                Some("a qdisc fq_codel with filters"),
+            ),
             (&[root("fq_codel", 8)], 0, None),
-            (&[root("mq", 0), child("fq_codel", 0), child("fq_codel", 0)], 0, None),
-            (&[root("mq", 0), child("fq_codel", 0), child("tbf", 9)], 0, Some("a tree with tbf 9:")),
-            (&[root("mq", 0), child("pfifo_fast", 0)], 0, Some("the kernel's default, which is fq_codel now")),
-            (&[root("pfifo_fast", 0)], 0, Some("a qdisc pfifo_fast of a time")),
+            (
+                &[root("mq", 0), child("fq_codel", 0), child("fq_codel", 0)],
+                0,
+                None,
+            ),
+            (
+                &[root("mq", 0), child("fq_codel", 0), child("tbf", 9)],
+                0,
+                Some("a tree with tbf 9:"),
+            ),
+            (
+                &[root("mq", 0), child("pfifo_fast", 0)],
+                0,
+                Some("the kernel's default, which now is fq_codel"),
+            ),
+            (
+                &[root("pfifo_fast", 0)],
+                0,
+                Some("a qdisc pfifo_fast from when"),
+            ),
             (&[root("noqueue", 0)], 0, None),
-            (&[root("noqueue", 0), qdisc("clsact", 0xffff, 0xffff_fff1, Vec::new())], 0, None),
+            (
+                &[
+                    root("noqueue", 0),
+                    qdisc("clsact", 0xffff, 0xffff_fff1, Vec::new()),
+                ],
+                0,
+                None,
+            ),
             (&[root("prio", 7)], 0, Some("a qdisc prio")),
             (&[stab], 0, Some("a size table")),
         ];
         for (qdiscs, filters, wanted) in rows {
             let handle = format!("{:x}:", qdiscs[0].handle >> 16);
-            let now = Values::from([("kind".to_owned(), qdiscs[0].kind.clone()), ("handle".to_owned(), handle)]);
+            let now = Values::from([
+                ("kind".to_owned(), qdiscs[0].kind.clone()),
+                ("handle".to_owned(), handle),
+            ]);
             let lost = what_would_be_lost(&now, qdiscs, *filters, Some("fq_codel"));
             match wanted {
                 None => assert_eq!(lost, None, "{qdiscs:?}"),
                 Some(wanted) => {
-                    assert!(lost.as_ref().is_some_and(|lost| lost.contains(wanted)), "{qdiscs:?}: {lost:?}")
+                    assert!(
+                        lost.as_ref().is_some_and(|lost| lost.contains(wanted)),
+                        "{qdiscs:?}: {lost:?}"
+                    )
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Journals that nobody holds any more: named, and taken back.
+//! Journals that no process holds any more: listed, and restored.
 
 use std::fs;
 use std::io;
@@ -6,28 +6,30 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use sys::namespace::{Kind, enter, network_cookie};
+use bitcost_sys::namespace::{Kind, enter, network_cookie};
 
-use crate::change::{Change, Outcome, take_back};
-use crate::journal::{Contents, Header, Line, OpenJournal, Refusal, all, boot, check_private, hold, read, read_at};
+use crate::change::{Change, Outcome, restore};
+use crate::journal::{
+    Contents, Entry, Header, OpenJournal, Refusal, all, boot, check_private, hold, read, read_at,
+};
 use crate::knob::Scope;
 use crate::knob_named;
 
-/// What stands in the folder of journals.
+/// A journal in the folder of journals.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// The file.
     pub path: PathBuf,
     /// Whether a living process holds it.
     pub is_held: bool,
-    /// What it says.
+    /// Its contents.
     pub contents: Contents,
 }
 
-/// Every journal of a folder, also one that cannot be read.
+/// Every journal of a folder, including those that cannot be read.
 ///
 /// # Errors
-/// When others may write into the folder.
+/// When others may write to the folder.
 pub fn found(folder: &Path) -> Result<Vec<Found>, String> {
     check_private(folder)?;
     let look = |path: PathBuf| {
@@ -37,24 +39,31 @@ pub fn found(folder: &Path) -> Result<Vec<Found>, String> {
             Err(Refusal::Held) => read_at(&path),
             Err(Refusal::Failed(why)) => Ok(Contents::unreadable(why.clone())),
         };
-        // One that was held may be gone by now.
+        // A journal that was held may have been removed since.
         let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let contents = match contents {
             Err(error) if is_gone(&error) => return None,
             Err(error) => Contents::unreadable(format!("it cannot be read: {error}")),
             Ok(contents) => contents,
         };
-        Some(Found { path, is_held: matches!(held, Err(Refusal::Held)), contents })
+        Some(Found {
+            path,
+            is_held: matches!(held, Err(Refusal::Held)),
+            contents,
+        })
     };
     Ok(all(folder).into_iter().filter_map(look).collect())
 }
 
-/// Why no run may begin on this host; `None` when it may: a journal that nobody holds has changes that were not restored,
-/// of this network namespace or of the whole machine, or is damaged; or others may write into the folder of journals.
+/// Why no run may start on this host; `None` when it may. A journal that no process holds is
+/// damaged, or has changes of this network namespace or of the whole machine that were not
+/// restored; or others may write to the folder of journals.
 ///
-/// A journal of another network namespace stops no run here: none of its settings is in force here.
+/// A journal of another network namespace does not block a run: none of its settings is in effect
+/// here.
 pub fn obstacle(folder: &Path) -> Option<String> {
-    let is_left = |found: &Found| !found.is_held && found.contents.is_left() && concerns_us(found);
+    let is_left =
+        |found: &Found| !found.is_held && found.contents.is_left() && concerns_this_host(found);
     let found = match found(folder) {
         Ok(found) => found,
         Err(why) => return Some(why),
@@ -64,32 +73,39 @@ pub fn obstacle(folder: &Path) -> Option<String> {
     if contents.pending.is_empty() || contents.header.is_none() {
         let unread = contents.unread.join("; ");
         return Some(format!(
-            "an earlier run left {path}, which hides what it changed on this host ({unread}); restore it with the bitcost that wrote it (bitcost host restore), or remove that file once the host is as it should be"
+            "an earlier run left the journal {path}, of which a part cannot be read ({unread}), so what it changed on this host is unknown; restore it with the version of bitcost that wrote it (bitcost host restore), or remove that file once the host's settings are correct"
         ));
     }
-    let since =
-        contents.header.as_ref().map_or(String::new(), |header| format!(", begun {} ago,", ago(header.since_s)));
+    let since = contents.header.as_ref().map_or(String::new(), |header| {
+        format!(", started {} ago,", ago(header.since_s))
+    });
     let settings = match contents.pending.len() {
         1 => "a setting".to_owned(),
         count => format!("{count} settings"),
     };
     Some(format!(
-        "an earlier run{since} left {settings} of this host changed ({path}); put back what it changed first: bitcost host restore"
+        "an earlier run{since} left {settings} of this host changed ({path}); restore what it changed first: bitcost host restore"
     ))
 }
 
-fn concerns_us(Found { contents, .. }: &Found) -> bool {
+fn concerns_this_host(Found { contents, .. }: &Found) -> bool {
     let of_machine = |change: &Change| scope(change) == Some(Scope::Machine);
-    // Of a header that cannot be read it is not known what the journal concerns.
-    let Some(header) = &contents.header else { return true };
-    header.boot != boot() || header.network == network_cookie().ok() || contents.pending.iter().any(of_machine)
+    // Without a readable header it is unknown what the journal concerns.
+    let Some(header) = &contents.header else {
+        return true;
+    };
+    header.boot != boot()
+        || header.network == network_cookie().ok()
+        || contents.pending.iter().any(of_machine)
 }
 
-/// Who holds the journal at `path`, in words.
-pub fn holder(path: &Path) -> String {
+/// A phrase that names the process that holds the journal at `path`.
+pub fn owner(path: &Path) -> String {
     let header = read_at(path).ok().and_then(|contents| contents.header);
     match header {
-        Some(Header { agent_pid, since_s, .. }) => {
+        Some(Header {
+            agent_pid, since_s, ..
+        }) => {
             format!("bitcost with process {agent_pid}, since {}", ago(since_s))
         }
         None => "another bitcost".to_owned(),
@@ -106,30 +122,35 @@ fn ago(since_s: u64) -> String {
     }
 }
 
-/// What came of one journal.
+/// The result of restoring one journal.
 #[derive(Debug)]
 pub struct Recovered {
     /// The file.
     pub path: PathBuf,
-    /// What came of each change, the last one first.
+    /// The result of each change, the last one first.
     pub outcomes: Vec<Outcome>,
-    /// What could not be read, or done, in words.
+    /// A sentence for each step that failed, and for each part that could not be read.
     pub problems: Vec<String>,
 }
 
-/// Takes back what every journal of a folder says that nobody holds.
+/// Restores the changes of every journal of a folder that no process holds.
 ///
 /// # Errors
-/// When others may write into the folder: nothing was done.
+/// When others may write to the folder; nothing was restored.
 pub fn recover(folder: &Path) -> Result<Vec<Recovered>, String> {
     check_private(folder)?;
     Ok(all(folder).into_iter().map(recover_one).collect())
 }
 
-/// Takes back what one journal says, unless somebody holds it, and removes it once nothing is left to do. One that is
-/// damaged stays as it is: what its whole lines say is taken back where its header is whole.
+/// Restores the changes of one journal, unless a process holds it, and removes it once everything
+/// is restored. A damaged journal is kept: the changes of its intact lines are restored if its
+/// header is intact.
 pub fn recover_one(path: PathBuf) -> Recovered {
-    let mut recovered = Recovered { path: path.clone(), outcomes: Vec::new(), problems: Vec::new() };
+    let mut recovered = Recovered {
+        path: path.clone(),
+        outcomes: Vec::new(),
+        problems: Vec::new(),
+    };
     match try_to_recover(path, &mut recovered.problems) {
         Ok(outcomes) => recovered.outcomes = outcomes,
         Err(why) => recovered.problems.push(why),
@@ -140,85 +161,106 @@ pub fn recover_one(path: PathBuf) -> Recovered {
 fn try_to_recover(path: PathBuf, problems: &mut Vec<String>) -> Result<Vec<Outcome>, String> {
     path.parent().map_or(Ok(()), check_private)?;
     let file = hold(&path, false).map_err(|refusal| match refusal {
-        Refusal::Held => format!("held by {}: it restores the host itself", holder(&path)),
+        Refusal::Held => format!("held by {}: it restores the host itself", owner(&path)),
         Refusal::Failed(why) => why,
     })?;
     let failed = |error: io::Error| format!("cannot be read: {error}");
     let contents = read(&file).map_err(failed)?;
     problems.extend(contents.unread.iter().cloned());
     if !contents.hides_changes {
-        let place = place_of(contents.header.as_ref())?;
+        let network = network_of(contents.header.as_ref())?;
         let journal = OpenJournal::adopt(file, path, &contents).map_err(failed)?;
-        return at(place, move |gone| settle(journal, gone));
+        return at(network, move |gone| settle(journal, gone));
     }
     problems.push(KEPT.to_owned());
     match &contents.header {
         None => Ok(Vec::new()),
         Some(header) => {
-            let (place, pending) = (place_of(Some(header))?, contents.pending);
-            at(place, move |gone| pending.iter().rev().map(|change| take_back_or_gone(change, gone)).collect())
+            let (network, pending) = (network_of(Some(header))?, contents.pending);
+            at(network, move |gone| {
+                pending
+                    .iter()
+                    .rev()
+                    .map(|change| restore_or_gone(change, gone))
+                    .collect()
+            })
         }
     }
 }
 
-/// What to do about a journal that is kept, since it says more than this program can read.
-const KEPT: &str = "kept, since what cannot be read may name a change; restore it with the bitcost that wrote it, or remove the file once the host is as it should be";
+/// The remedy for a journal that is kept, since it has more than this program can read.
+const KEPT: &str = "kept, since what cannot be read may be a change; restore it with the version of bitcost that wrote it, or remove the file once the host's settings are correct";
 
-/// Where changes were made.
-enum Place {
-    /// In the caller's network namespace.
-    Here,
-    /// In another.
-    There(fs::File),
-    /// In one that is gone.
-    Nowhere,
+/// The network namespace in which changes were made.
+enum JournalNetwork {
+    /// The caller's.
+    Callers,
+    /// Another one.
+    Other(fs::File),
+    /// One that no longer exists.
+    Gone,
 }
 
-/// Without a header nothing was changed: it is written first.
-fn place_of(header: Option<&Header>) -> Result<Place, String> {
-    let Some(header) = header else { return Ok(Place::Here) };
+/// The network namespace of a journal. Without a header nothing was changed, since it is written
+/// first.
+fn network_of(header: Option<&Header>) -> Result<JournalNetwork, String> {
+    let Some(header) = header else {
+        return Ok(JournalNetwork::Callers);
+    };
     let is_this_boot = header.boot == boot();
     let is_here = header.network == network_cookie().ok();
     if (is_this_boot && is_here) || (!is_this_boot && header.is_first_network) {
-        return Ok(Place::Here);
+        return Ok(JournalNetwork::Callers);
     }
     match header.network.filter(|_| is_this_boot).map(find_network) {
-        Some(Search::Found(network)) => Ok(Place::There(network)),
+        Some(Search::Found(network)) => Ok(JournalNetwork::Other(network)),
         Some(Search::Hidden) => Err(
-            "its network namespace was not found among those that this user may look into; run bitcost host restore in it, or remove the file once that is as it should be".to_owned(),
+            "its network namespace was not found among those that this user may enter; run bitcost host restore in it, or remove the file once its settings are correct".to_owned(),
         ),
-        Some(Search::NotThere) | None => Ok(Place::Nowhere),
+        Some(Search::NotThere) | None => Ok(JournalNetwork::Gone),
     }
 }
 
-/// Does something where changes were made, told why nothing can be done about settings of a network that is gone.
-fn at<F>(place: Place, work: F) -> Result<Vec<Outcome>, String>
+/// Calls `work` in the network namespace of the changes, with the reason why settings of a
+/// namespace that is gone cannot be restored.
+fn at<F>(network: JournalNetwork, work: F) -> Result<Vec<Outcome>, String>
 where
     F: FnOnce(Option<&str>) -> Vec<Outcome> + Send + 'static,
 {
-    match place {
-        Place::Here => Ok(work(None)),
-        Place::Nowhere => Ok(work(Some("its network namespace is gone, and its settings with it"))),
-        // The thread ends in that namespace; this one stays where it is.
-        Place::There(network) => {
+    match network {
+        JournalNetwork::Callers => Ok(work(None)),
+        JournalNetwork::Gone => Ok(work(Some(
+            "its network namespace is gone, and its settings with it",
+        ))),
+        // Only the new thread enters that namespace.
+        JournalNetwork::Other(network) => {
             let there = move || enter(network.as_fd(), Kind::Net).map(|()| work(None));
-            let outcomes = std::thread::spawn(there).join().unwrap_or(Err(io::ErrorKind::Other.into()));
+            let outcomes = std::thread::spawn(there)
+                .join()
+                .unwrap_or(Err(io::ErrorKind::Other.into()));
             outcomes.map_err(|error| format!("cannot enter its network namespace: {error}"))
         }
     }
 }
 
-/// What came of looking for a network namespace.
+/// The result of searching for a network namespace.
 enum Search {
     Found(fs::File),
-    /// Not among those that could be looked into, and there are others.
+    /// Not among those that could be entered, and there are others.
     Hidden,
     NotThere,
 }
 
-/// Looks for the network namespace with this cookie, where a process is in it or it has a name.
+/// Searches for the network namespace with this cookie among those of all processes and those with
+/// a name.
 fn find_network(cookie: u64) -> Search {
-    let entries = |folder: &str| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = |folder: &str| {
+        fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+    };
     let of_processes = entries("/proc").map(|path| path.join("ns/net"));
     let (mut seen, mut is_any_hidden) = (Vec::new(), false);
     for path in of_processes.chain(entries("/run/netns")) {
@@ -233,27 +275,36 @@ fn find_network(cookie: u64) -> Search {
         };
         match found {
             Ok((found, file)) if found == cookie => return Search::Found(file),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => is_any_hidden = true,
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                is_any_hidden = true
+            }
             _ => {}
         }
     }
-    if is_any_hidden { Search::Hidden } else { Search::NotThere }
+    if is_any_hidden {
+        Search::Hidden
+    } else {
+        Search::NotThere
+    }
 }
 
 fn cookie_of(network: &fs::File) -> std::io::Result<u64> {
     let network = network.try_clone()?;
     let look = move || enter(network.as_fd(), Kind::Net).and_then(|()| network_cookie());
-    std::thread::spawn(look).join().unwrap_or(Err(std::io::ErrorKind::Other.into()))
+    std::thread::spawn(look)
+        .join()
+        .unwrap_or(Err(std::io::ErrorKind::Other.into()))
 }
 
-/// Takes back everything pending, the last change first; removes the journal when nothing is left to do.
+/// Restores everything pending, the last change first; removes the journal when everything is
+/// restored.
 pub fn settle(mut journal: OpenJournal, gone: Option<&str>) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for change in journal.pending().iter().rev() {
-        let outcome = take_back_or_gone(change, gone);
+        let outcome = restore_or_gone(change, gone);
         if outcome.is_settled() {
-            // A disk that is full keeps the journal as it was: taking back once more changes nothing.
-            let _ = journal.append(&Line::Settled(change.number));
+            // On a full disk the journal stays unchanged: restoring a second time changes nothing.
+            let _ = journal.append(&Entry::Settled(change.number));
         }
         outcomes.push(outcome);
     }
@@ -263,10 +314,10 @@ pub fn settle(mut journal: OpenJournal, gone: Option<&str>) -> Vec<Outcome> {
     outcomes
 }
 
-fn take_back_or_gone(change: &Change, gone: Option<&str>) -> Outcome {
+fn restore_or_gone(change: &Change, gone: Option<&str>) -> Outcome {
     match gone {
         Some(reason) if scope(change) == Some(Scope::Network) => is_gone(change, reason),
-        _ => take_back(change),
+        _ => restore(change),
     }
 }
 
@@ -276,5 +327,10 @@ fn scope(change: &Change) -> Option<Scope> {
 
 fn is_gone(change: &Change, reason: &str) -> Outcome {
     let (knob, subject) = (change.knob.clone(), change.subject.clone());
-    Outcome { knob, subject, gone: Some(reason.to_owned()), ..Outcome::default() }
+    Outcome {
+        knob,
+        subject,
+        gone: Some(reason.to_owned()),
+        ..Outcome::default()
+    }
 }

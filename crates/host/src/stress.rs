@@ -1,7 +1,7 @@
-//! CPU stress: threads of this process that keep CPUs busy beside the traffic, and end with it.
+//! CPU stress: threads of this process that keep CPUs busy during the traffic, and end with it.
 //!
-//! A worker works until its own CPU time is its share of the time that has passed, then sleeps until the
-//! next period. What it could not get is not made up for, beyond one period.
+//! A worker runs until its CPU time is its share of the elapsed time, then sleeps until the next
+//! period. CPU time that it could not get is made up for within one period only.
 
 use std::hint::black_box;
 use std::io::Read;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
+use bitcost_sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
 
 use crate::HostError;
 
-/// What a worker does.
+/// The kind of work of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// Arithmetic in registers.
@@ -27,24 +27,27 @@ pub enum Flavour {
 
 impl Flavour {
     /// Every flavour by name.
-    pub const NAMES: [(&'static str, Flavour); 3] =
-        [("cpu", Flavour::Cpu), ("memory", Flavour::Memory), ("syscall", Flavour::Syscall)];
+    pub const NAMES: [(&'static str, Flavour); 3] = [
+        ("cpu", Flavour::Cpu),
+        ("memory", Flavour::Memory),
+        ("syscall", Flavour::Syscall),
+    ];
 }
 
-/// What is asked.
+/// A request for CPU stress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stress {
-    /// How many threads.
+    /// Number of threads.
     pub workers: u32,
-    /// What each does.
+    /// The kind of work of each.
     pub flavour: Flavour,
-    /// How much of a CPU's time each takes, in per cent.
+    /// Share of a CPU that each uses, in per cent.
     pub load_percent: u32,
     /// The CPUs, one for each worker in turn; empty: every allowed one.
     pub cpus: Vec<u32>,
 }
 
-/// Workers that run. Dropping it ends them.
+/// Running workers. Dropping it ends them.
 #[derive(Debug)]
 pub struct Stressed {
     stop: Arc<AtomicBool>,
@@ -53,7 +56,7 @@ pub struct Stressed {
     pub cpus: Vec<u32>,
 }
 
-/// What one worker did.
+/// The work that one worker did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Worked {
     /// Its CPU time, in ns.
@@ -62,44 +65,63 @@ pub struct Worked {
     pub elapsed_ns: u64,
 }
 
-/// Memory that a worker of that flavour writes through, in bytes.
+/// Memory that a worker of [`Flavour::Memory`] writes to, in bytes.
 pub const MEMORY_BYTES: usize = 64 << 20;
-/// A worker ends after this long, whoever forgot it.
+/// A worker ends after this time in any case.
 const LIMIT: Duration = Duration::from_secs(2 * 3600);
 const PERIOD: Duration = Duration::from_millis(10);
 const CACHE_LINE: usize = 64;
-/// Cache lines, or rounds of arithmetic, between two looks at the clock.
+/// Cache lines, or rounds of arithmetic, between two readings of the clock.
 const STEP: usize = 4096;
 
 impl Stress {
     /// Starts the workers, each pinned to its CPU.
     ///
     /// # Errors
-    /// When a CPU does not exist or is not allowed, or a thread cannot be started; none is left then.
+    /// When a CPU does not exist or is not allowed, or a thread cannot be started. No worker runs
+    /// then.
     pub fn start(&self) -> Result<Stressed, HostError> {
         let asked = || format!("keep CPUs busy with {} workers", self.workers);
         let failed = |why: &dyn std::fmt::Display| HostError::cannot(asked(), why);
         let allowed = allowed_cpus().map_err(|error| failed(&error))?;
         if let Some(cpu) = self.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            return Err(failed(&format!("CPU {cpu} is not there or not allowed; allowed: {allowed:?}")));
+            return Err(failed(&format!(
+                "CPU {cpu} does not exist or is not allowed; allowed: {allowed:?}"
+            )));
         }
-        let cpus = if self.cpus.is_empty() { &allowed } else { &self.cpus };
-        let mut stressed = Stressed { stop: Arc::default(), threads: Vec::new(), cpus: Vec::new() };
+        let cpus = if self.cpus.is_empty() {
+            &allowed
+        } else {
+            &self.cpus
+        };
+        let mut stressed = Stressed {
+            stop: Arc::default(),
+            threads: Vec::new(),
+            cpus: Vec::new(),
+        };
         for cpu in cpus.iter().cycle().take(self.workers as usize) {
             let (spec, cpu, stop) = (self.clone(), *cpu, stressed.stop.clone());
-            let (tell, told) = std::sync::mpsc::channel();
-            let thread = std::thread::Builder::new().name("bitcost-stress".to_owned()).spawn(move || {
-                let pinned = pin_to(&[cpu]);
-                // The starter waits for this word.
-                let _ = tell.send(pinned.map(|cpus| cpus == [cpu]));
-                drop(tell);
-                work(&spec, &stop)
-            });
-            stressed.threads.push(thread.map_err(|error| failed(&error))?);
-            match told.recv() {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let thread = std::thread::Builder::new()
+                .name("bitcost-stress".to_owned())
+                .spawn(move || {
+                    let pinned = pin_to(&[cpu]);
+                    // The caller waits for this.
+                    let _ = sender.send(pinned.map(|cpus| cpus == [cpu]));
+                    drop(sender);
+                    work(&spec, &stop)
+                });
+            stressed
+                .threads
+                .push(thread.map_err(|error| failed(&error))?);
+            match receiver.recv() {
                 Ok(Ok(true)) => stressed.cpus.push(cpu),
                 Ok(Err(error)) => return Err(failed(&format!("CPU {cpu}: {error}"))),
-                _ => return Err(failed(&format!("CPU {cpu}: the kernel put the worker elsewhere"))),
+                _ => {
+                    return Err(failed(&format!(
+                        "CPU {cpu}: the kernel put the worker elsewhere"
+                    )));
+                }
             }
         }
         Ok(stressed)
@@ -107,14 +129,17 @@ impl Stress {
 }
 
 impl Stressed {
-    /// Ends the workers and tells what each did.
+    /// Ends the workers and returns the work that each did.
     pub fn finish(mut self) -> Vec<Worked> {
         self.end()
     }
 
     fn end(&mut self) -> Vec<Worked> {
         self.stop.store(true, Ordering::Relaxed);
-        self.threads.drain(..).filter_map(|thread| thread.join().ok()).collect()
+        self.threads
+            .drain(..)
+            .filter_map(|thread| thread.join().ok())
+            .collect()
     }
 }
 
@@ -142,7 +167,10 @@ fn work(spec: &Stress, stop: &AtomicBool) -> Worked {
             std::thread::sleep(PERIOD / 10);
         }
     }
-    Worked { cpu_ns: cpu_ns() - cpu_before, elapsed_ns: began.elapsed().as_nanos() as u64 }
+    Worked {
+        cpu_ns: cpu_ns() - cpu_before,
+        elapsed_ns: began.elapsed().as_nanos() as u64,
+    }
 }
 
 /// A short piece of work, some microseconds long.
@@ -172,7 +200,7 @@ fn step_of(flavour: Flavour) -> Box<dyn FnMut()> {
             let mut page = vec![0u8; 4096];
             Box::new(move || {
                 for _ in 0..16 {
-                    // A host without that file still makes the call of the clock, each step.
+                    // On a host without that file each step still calls the clock.
                     let _ = zero.as_mut().map(|zero| zero.read(&mut page));
                 }
             })
@@ -185,25 +213,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_are_pinned_work_and_end() {
+    fn workers_are_pinned_run_and_end() {
         let cpu = allowed_cpus().expect("allowed")[0];
         for (_, flavour) in Flavour::NAMES {
-            let stress = Stress { workers: 2, flavour, load_percent: 10, cpus: vec![cpu] };
+            let stress = Stress {
+                workers: 2,
+                flavour,
+                load_percent: 10,
+                cpus: vec![cpu],
+            };
             let stressed = stress.start().expect("started");
             assert_eq!(stressed.cpus, [cpu, cpu]);
             std::thread::sleep(Duration::from_millis(100));
             let worked = stressed.finish();
             assert_eq!(worked.len(), 2);
-            // Never more than asked by much: a period, and a step.
+            // A worker uses at most a little more than requested: one period, and one step.
             let most = |worked: &Worked| worked.elapsed_ns / 10 + 30_000_000;
-            assert!(worked.iter().all(|worked| worked.cpu_ns > 0 && worked.cpu_ns < most(worked)), "{worked:?}");
+            assert!(
+                worked
+                    .iter()
+                    .all(|worked| worked.cpu_ns > 0 && worked.cpu_ns < most(worked)),
+                "{worked:?}"
+            );
         }
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_named() {
-        let stress = Stress { workers: 1, flavour: Flavour::Cpu, load_percent: 10, cpus: vec![4095] };
+    fn missing_cpu_is_reported() {
+        let stress = Stress {
+            workers: 1,
+            flavour: Flavour::Cpu,
+            load_percent: 10,
+            cpus: vec![4095],
+        };
         let said = stress.start().expect_err("refused").to_string();
-        assert!(said.contains("CPU 4095 is not there or not allowed"), "{said}");
+        assert!(
+            said.contains("CPU 4095 does not exist or is not allowed"),
+            "{said}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The knob "sysctl": kernel parameters under `net.`, by their dotted names.
 //!
-//! A write can be cut or ignored without an error, so each value is read again.
+//! A write can be truncated or ignored without an error, so each value is read back.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,20 +9,21 @@ use std::path::PathBuf;
 use crate::HostError;
 use crate::device::shown;
 use crate::error::near;
-use crate::knob::{Knob, Scope, VALUE, Values, single};
+use crate::knob::{Knob, Scope};
 use crate::snapshot;
+use crate::values::{VALUE, Values, single};
 
 /// The knob.
 pub struct Sysctl;
 
-/// Where parameters are files.
+/// The folder of parameters as files.
 const ROOT: &str = "/proc/sys";
 
-/// The congestion control of sockets that choose none. The kernel lets every user choose what is written here
-/// (`tcp_set_default_congestion_control` in net/ipv4/tcp_cong.c).
+/// The congestion control of sockets that choose none. The kernel lets every user choose what is
+/// written here (`tcp_set_default_congestion_control` in net/ipv4/tcp_cong.c).
 const DEFAULT_CONGESTION: &str = "net.ipv4.tcp_congestion_control";
 
-/// Parameters that are one value for all network namespaces of a machine.
+/// Parameters that all network namespaces of a machine share.
 const OF_MACHINE: &[&str] = &[
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
@@ -35,7 +36,7 @@ const OF_MACHINE: &[&str] = &[
     "net.ipv4.udp_mem",
 ];
 
-/// Parameters that are shown although nobody asked for them.
+/// Parameters that `bitcost host show` lists.
 const SHOWN: &[&str] = &[
     "net.core.default_qdisc",
     "net.core.netdev_max_backlog",
@@ -69,12 +70,24 @@ impl Knob for Sysctl {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        if OF_MACHINE.contains(&name) { Scope::Machine } else { Scope::Network }
+        if OF_MACHINE.contains(&name) {
+            Scope::Machine
+        } else {
+            Scope::Network
+        }
     }
 
     fn subjects(&self) -> Vec<String> {
         let exists = |name: &&&str| path(name).is_ok_and(|path| path.exists());
-        SHOWN.iter().filter(exists).map(|name| (*name).to_owned()).collect()
+        SHOWN
+            .iter()
+            .filter(exists)
+            .map(|name| (*name).to_owned())
+            .collect()
+    }
+
+    fn label(&self, parameter: &str, _value: &str) -> String {
+        format!("sysctl.{parameter}")
     }
 
     fn observe(&self, name: &str) -> Result<Values, HostError> {
@@ -82,30 +95,46 @@ impl Knob for Sysctl {
         Ok(single(words(&text)))
     }
 
-    fn along(&self, name: &str) -> Result<Values, HostError> {
-        Ok(if name == DEFAULT_CONGESTION { snapshot::allowed_congestion_controls() } else { Values::new() })
+    fn side_effects(&self, name: &str) -> Result<Values, HostError> {
+        Ok(if name == DEFAULT_CONGESTION {
+            snapshot::allowed_congestion_controls()
+        } else {
+            Values::new()
+        })
     }
 
-    fn plan(&self, _name: &str, _now: &Values, wish: &Values) -> Result<Values, HostError> {
-        Ok(single(words(wish.get(VALUE).map(String::as_str).unwrap_or_default())))
+    fn plan(&self, _name: &str, _now: &Values, request: &Values) -> Result<Values, HostError> {
+        Ok(single(words(
+            request.get(VALUE).map(String::as_str).unwrap_or_default(),
+        )))
     }
 
     fn write(&self, name: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
         let value = values.get(VALUE).map(String::as_str).unwrap_or_default();
         let file = fs::OpenOptions::new().write(true).open(path(name)?);
         let written = file.and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()));
-        written.map_err(|error| HostError::cannot(format!("set {name} to \"{value}\""), refusal(name, &error)))
+        written.map_err(|error| {
+            HostError::cannot(format!("set {name} to \"{value}\""), refusal(name, &error))
+        })
     }
 }
 
-/// Words with one space between them, as a value is compared.
+/// Words with one space between them, for comparison.
 fn words(text: &str) -> String {
     text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The file of a parameter. A name with other characters than the kernel uses is none.
+/// The file of a parameter.
+///
+/// # Errors
+/// When the name has characters that the kernel does not use.
 fn path(name: &str) -> Result<PathBuf, HostError> {
-    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+    };
     if !name.starts_with("net.") || !name.split('.').all(is_part) {
         return Err(HostError::cannot(
             format!("use the sysctl {}", shown(name)),
@@ -116,36 +145,51 @@ fn path(name: &str) -> Result<PathBuf, HostError> {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> HostError {
-    let hint = if error.kind() == ErrorKind::NotFound { siblings_like(name) } else { String::new() };
+    let hint = if error.kind() == ErrorKind::NotFound {
+        siblings_like(name)
+    } else {
+        String::new()
+    };
     HostError::cannot(format!("read the sysctl {name}"), format!("{error}{hint}"))
 }
 
-/// The closest of the parameters beside one that does not exist.
+/// Suggestions for a parameter that does not exist: similar ones in its folder.
 fn siblings_like(name: &str) -> String {
-    let Some((folder, last)) = name.rsplit_once('.') else { return String::new() };
-    let entries = fs::read_dir(PathBuf::from(ROOT).join(folder.replace('.', "/"))).into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let Some((folder, last)) = name.rsplit_once('.') else {
+        return String::new();
+    };
+    let entries = fs::read_dir(PathBuf::from(ROOT).join(folder.replace('.', "/")))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     near(last, names.iter().map(String::as_str))
 }
 
 fn refusal(name: &str, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::PermissionDenied if Sysctl.scope(name) == Scope::Machine => format!(
-            "{error}; it is one value for the whole machine, which only root may write, outside of network namespaces"
+            "{error}; the whole machine shares this parameter, which only root may write, outside of network namespaces"
         ),
         ErrorKind::PermissionDenied => {
-            format!("{error}; it needs root, and a network namespace that has a value of its own")
+            format!("{error}; this needs root, and a network namespace with its own value")
         }
-        ErrorKind::InvalidInput => format!("{error}: the kernel does not take this value"),
+        ErrorKind::InvalidInput => format!("{error}: the kernel does not accept this value"),
         ErrorKind::NotFound if name.ends_with("congestion_control") => {
-            format!("the kernel has no such module; there are: {}", available_congestion_controls())
+            format!(
+                "the kernel has no such module; available: {}",
+                available_congestion_controls()
+            )
         }
         _ => error.to_string(),
     }
 }
 
 fn available_congestion_controls() -> String {
-    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default();
     words(&text).replace(' ', ", ")
 }
 
@@ -154,16 +198,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_lead_out_of_the_tree() {
-        for name in ["kernel.panic", "net", "net..x", "net.ipv4.../../etc", "net/ipv4", "net.ipv4.tcp_rmem\n"] {
+    fn name_cannot_leave_the_tree() {
+        for name in [
+            "kernel.panic",
+            "net",
+            "net..x",
+            "net.ipv4.../../etc",
+            "net/ipv4",
+            "net.ipv4.tcp_rmem\n",
+        ] {
             assert!(path(name).is_err(), "{name}");
         }
-        assert_eq!(path("net.ipv4.conf.h1-eth0.rp_filter").expect("a name").components().count(), 8);
+        assert_eq!(
+            path("net.ipv4.conf.h1-eth0.rp_filter")
+                .expect("a name")
+                .components()
+                .count(),
+            8
+        );
     }
 
     #[test]
-    fn an_unknown_name_has_its_near_matches() {
-        let said = Sysctl.observe("net.ipv4.tcp_rmen").expect_err("unknown").to_string();
-        assert!(said.contains("did you mean") && said.contains("tcp_rmem"), "{said}");
+    fn unknown_name_has_suggestions() {
+        let said = Sysctl
+            .observe("net.ipv4.tcp_rmen")
+            .expect_err("unknown")
+            .to_string();
+        assert!(
+            said.contains("did you mean") && said.contains("tcp_rmem"),
+            "{said}"
+        );
     }
 }

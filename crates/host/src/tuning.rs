@@ -1,37 +1,38 @@
-//! The knobs "coalesce" and "channels": when a device interrupts, and how many queues it has.
+//! The knobs "coalesce" and "channels": interrupt coalescing of a device, and its number of queues.
 
 use std::collections::BTreeMap;
 
-use netlink::{CHANNELS, COALESCE, Ethtool};
+use bitcost_netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
 use crate::device::{check_name, devices};
 use crate::error::near;
-use crate::knob::{Knob, Values};
+use crate::knob::Knob;
 use crate::snapshot;
+use crate::values::Values;
 
-/// A knob of numbers that ethtool reads and sets together.
+/// A knob with several numbers that ethtool reads and sets together.
 pub struct Tuning {
     name: &'static str,
     about: &'static str,
-    group: netlink::TuningGroup,
-    along: fn(&str) -> Result<Values, HostError>,
+    group: bitcost_netlink::TuningGroup,
+    side_effects: fn(&str) -> Result<Values, HostError>,
 }
 
 /// The knob "channels".
 pub const CHANNEL_COUNTS: Tuning = Tuning {
     name: "channels",
-    about: "queues of a device, where its driver has them",
+    about: "queues of a device, where its driver supports them",
     group: CHANNELS,
-    along: snapshot::along_with_channels,
+    side_effects: snapshot::side_effects_of_channels,
 };
 
 /// The knob "coalesce".
 pub const INTERRUPT_COALESCING: Tuning = Tuning {
     name: "coalesce",
-    about: "when a device interrupts, where its driver lets it",
+    about: "interrupt coalescing of a device, where its driver supports it",
     group: COALESCE,
-    along: |_| Ok(Values::new()),
+    side_effects: |_| Ok(Values::new()),
 };
 
 impl Knob for Tuning {
@@ -56,36 +57,53 @@ impl Knob for Tuning {
         check_name(device)?;
         let found = Ethtool::open()?.tuning(&self.group, device)?.into_iter();
         let settable = found.filter(|(name, _)| !self.group.is_limit(name));
-        Ok(settable.map(|(name, value)| (name.to_owned(), value.to_string())).collect())
+        Ok(settable
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .collect())
     }
 
-    fn along(&self, device: &str) -> Result<Values, HostError> {
-        (self.along)(device)
+    fn side_effects(&self, device: &str) -> Result<Values, HostError> {
+        (self.side_effects)(device)
     }
 
-    fn plan(&self, device: &str, now: &Values, wish: &Values) -> Result<Values, HostError> {
-        for (name, value) in wish {
-            let refuse = |why| Err(HostError::cannot(format!("set {name} of {device} to {value}"), why));
+    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
+        for (name, value) in request {
+            let refuse = |why| {
+                Err(HostError::cannot(
+                    format!("set {name} of {device} to {value}"),
+                    why,
+                ))
+            };
             if !self.group.names().any(|known| known == name) {
                 let all: Vec<&str> = self.group.names().collect();
-                return refuse(format!("unknown{}; allowed: {}", near(name, all.iter().copied()), all.join(", ")));
+                return refuse(format!(
+                    "unknown{}; allowed: {}",
+                    near(name, all.iter().copied()),
+                    all.join(", ")
+                ));
             }
             if value.parse::<u32>().is_err() {
-                return refuse("it is no number".to_owned());
+                return refuse("it is not a number".to_owned());
             }
             if !now.contains_key(name) {
                 let offered: Vec<&str> = now.keys().map(String::as_str).collect();
-                return refuse(format!("its driver does not offer it; offered: {}", offered.join(", ")));
+                return refuse(format!(
+                    "its driver does not offer it; offered: {}",
+                    offered.join(", ")
+                ));
             }
         }
-        Ok(wish.clone())
+        Ok(request.clone())
     }
 
     fn write(&self, device: &str, now: &Values, values: &Values) -> Result<(), HostError> {
-        // What is so already is not asked for again: a driver may refuse to be told.
-        let changed = values.iter().filter(|(name, value)| now.get(*name) != Some(*value));
-        let numbers: BTreeMap<String, u32> =
-            changed.filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
+        // A value that is already set is not written again: some drivers refuse that.
+        let changed = values
+            .iter()
+            .filter(|(name, value)| now.get(*name) != Some(*value));
+        let numbers: BTreeMap<String, u32> = changed
+            .filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?)))
+            .collect();
         if numbers.is_empty() {
             return Ok(());
         }

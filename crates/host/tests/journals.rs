@@ -1,53 +1,94 @@
-//! Journals that are not as they were written, or not journals at all: recovered in a private network namespace.
+//! Journals that are not as they were written, or not journals at all: recovered in a private
+//! network namespace.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use host::journal::{Header, Line, line, path_here, read_at};
-use host::recovery::{found, obstacle, recover};
-use host::{Change, Outcome, Values, single};
-use netlink::{Rtnl, VethPair};
+use bitcost_host::journal::{Entry, Header, line, path_here, read_at};
+use bitcost_host::recovery::{found, obstacle, recover};
+use bitcost_host::{Change, Outcome, Values, single};
+use bitcost_netlink::{Rtnl, VethPair};
 
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;
 
 fn main() {
-    testkit::main(vec![
-        ("a_journal_changed_at_random_is_kept_unless_it_is_whole_and_settled", changed_at_random),
-        ("a_header_with_a_changed_bit_does_not_make_a_network_gone", changed_header),
-        ("what_is_no_regular_file_is_named_and_left", no_regular_file),
-        ("a_folder_that_others_may_write_is_refused_by_every_reader", shared_folder),
+    bitcost_testkit::main(vec![
+        (
+            "randomly_damaged_journal_is_kept_unless_intact_and_settled",
+            changed_at_random,
+        ),
+        (
+            "header_with_a_changed_bit_does_not_lose_the_network",
+            changed_header,
+        ),
+        ("irregular_files_are_reported_and_kept", no_regular_file),
+        ("journal_of_format_2_is_restored", format_2),
+        (
+            "folder_writable_by_others_is_refused_by_every_reader",
+            shared_folder,
+        ),
     ]);
 }
 
 fn veth() {
-    let pair = VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 3000 };
+    let pair = VethPair {
+        name: "a0",
+        peer_name: "b0",
+        peer_netns: None,
+        mtu_bytes: 3000,
+    };
     Rtnl::open().unwrap().create_veth(&pair).unwrap();
 }
 
 fn set_mtu(bytes: u32) {
+    set_mtu_of("a0", bytes);
+}
+
+fn set_mtu_of(device: &str, bytes: u32) {
     let mut rtnl = Rtnl::open().unwrap();
-    let index = rtnl.link("a0").unwrap().index;
+    let index = rtnl.link(device).unwrap().index;
     rtnl.set_mtu(index, bytes).unwrap();
 }
 
 fn mtu() -> u32 {
-    Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
+    mtu_of("a0")
+}
+
+fn mtu_of(device: &str) -> u32 {
+    Rtnl::open().unwrap().link(device).unwrap().mtu_bytes
 }
 
 fn change(number: u32, knob: &str, subject: &str, [before, asked]: [&str; 2]) -> Change {
     let (knob, subject) = (knob.to_owned(), subject.to_owned());
     let (before, asked) = (single(before), single(asked));
-    Change { number, knob, subject, before, asked, after: None, along: Values::new(), along_after: None }
+    Change {
+        number,
+        knob,
+        subject,
+        before,
+        asked,
+        after: None,
+        side_effects: Values::new(),
+        side_effects_after: None,
+    }
 }
 
 /// The lines of a journal that changed an MTU and a sysctl.
 fn lines(header: &Header) -> Vec<Vec<u8>> {
     let mtu = change(1, "mtu_bytes", "a0", ["3000", "1400"]);
     let sack = change(2, "sysctl", "net.ipv4.tcp_sack", ["1", "0"]);
-    let made = Change { after: Some(single("1400")), ..mtu.clone() };
-    let steps = [Line::Header(header.clone()), Line::Intent(mtu), Line::Made(made), Line::Intent(sack)];
+    let made = Change {
+        after: Some(single("1400")),
+        ..mtu.clone()
+    };
+    let steps = [
+        Entry::Header(header.clone()),
+        Entry::Intent(mtu),
+        Entry::Made(made),
+        Entry::Intent(sack),
+    ];
     steps.iter().map(|step| line(step).unwrap()).collect()
 }
 
@@ -62,7 +103,7 @@ fn random(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// The journal, changed in one way; whether that was a bit alone.
+/// The journal with one change, and whether only a bit was changed.
 fn mutant(mut lines: Vec<Vec<u8>>, random: &mut impl FnMut(usize) -> usize) -> (Vec<u8>, bool) {
     let (way, at, other) = (random(8), random(lines.len()), random(lines.len()));
     match way {
@@ -93,8 +134,15 @@ fn changed_at_random() {
     let here = Header::now(1);
     let headers = [
         here.clone(),
-        Header { boot: "another".to_owned(), is_first_network: false, ..here.clone() },
-        Header { network: Some(u64::MAX), ..here },
+        Header {
+            boot: "another".to_owned(),
+            is_first_network: false,
+            ..here.clone()
+        },
+        Header {
+            network: Some(u64::MAX),
+            ..here
+        },
     ];
     let path = folder.path().join("x.journal");
     for seed in 0..MUTANTS {
@@ -105,13 +153,27 @@ fn changed_at_random() {
         let recovered = recover(folder.path()).unwrap().remove(0);
         let is_settled = recovered.outcomes.iter().all(Outcome::is_settled);
         if contents.hides_changes {
-            assert_eq!(fs::read(&path).ok().as_ref(), Some(&bytes), "journal {seed} is kept as it was");
+            assert_eq!(
+                fs::read(&path).ok().as_ref(),
+                Some(&bytes),
+                "journal {seed} is kept as it was"
+            );
             assert!(!recovered.problems.is_empty(), "journal {seed} is named");
         } else {
-            let is_elsewhere = recovered.problems.iter().any(|why| why.contains("its network namespace was not found"));
-            assert_eq!(path.exists(), is_elsewhere || !is_settled, "journal {seed}: {recovered:?}");
+            let is_elsewhere = recovered
+                .problems
+                .iter()
+                .any(|why| why.contains("its network namespace was not found"));
+            assert_eq!(
+                path.exists(),
+                is_elsewhere || !is_settled,
+                "journal {seed}: {recovered:?}"
+            );
         }
-        assert!(contents.hides_changes || !is_bit, "journal {seed}: the changed bit is found");
+        assert!(
+            contents.hides_changes || !is_bit,
+            "journal {seed}: the changed bit is found"
+        );
     }
 }
 
@@ -129,17 +191,25 @@ fn changed_header() {
         let recovered = recover(folder.path()).unwrap().remove(0);
         assert!(recovered.outcomes.is_empty(), "{recovered:?}");
         let said = recovered.problems.join("\n");
-        assert!(said.contains("line 1 is damaged: its checksum is wrong") && said.contains("kept, since"), "{said}");
+        assert!(
+            said.contains("line 1 is damaged: its checksum is wrong")
+                && said.contains("kept, since"),
+            "{said}"
+        );
         assert_eq!(fs::read(&path).unwrap(), bytes);
-        assert!(obstacle(folder.path()).is_some_and(|why| why.contains("hides what it changed")));
+        assert!(
+            obstacle(folder.path())
+                .is_some_and(|why| why.contains("what it changed on this host is unknown"))
+        );
     }
     assert_eq!(mtu(), 1400);
 }
 
-/// A journal's name with something else behind it.
+/// Makes something that is not a regular journal under a journal's name. Returns the file behind
+/// it, and its content.
 fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>) {
     let (path, target) = (folder.join(name), folder.join("target"));
-    // The last line has no end: a journal that is held would lose it.
+    // The last line is incomplete: a process that holds the journal would remove it.
     let mut bytes = lines(&Header::now(1)).concat();
     bytes.extend(b"half a line");
     fs::write(&target, &bytes).unwrap();
@@ -147,20 +217,36 @@ fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>
     (target, bytes)
 }
 
-/// Puts something at a path.
+/// Makes something at a path.
 type Make = Box<dyn Fn(&Path)>;
 
 fn no_regular_file() {
     veth();
     set_mtu(1400);
     let fifo = |path: &Path| {
-        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
     };
     let makes: [(&str, Make); 4] = [
-        ("a symbolic link", Box::new(|path: &Path| symlink(path.with_file_name("target"), path).unwrap())),
-        ("a symbolic link", Box::new(|path: &Path| symlink("/dev/zero", path).unwrap())),
+        (
+            "a symbolic link",
+            Box::new(|path: &Path| symlink(path.with_file_name("target"), path).unwrap()),
+        ),
+        (
+            "a symbolic link",
+            Box::new(|path: &Path| symlink("/dev/zero", path).unwrap()),
+        ),
         ("a FIFO", Box::new(fifo)),
-        ("a folder", Box::new(|path: &Path| fs::create_dir(path).unwrap())),
+        (
+            "a folder",
+            Box::new(|path: &Path| fs::create_dir(path).unwrap()),
+        ),
     ];
     for (what, make) in makes {
         let folder = tempfile::tempdir().unwrap();
@@ -168,7 +254,11 @@ fn no_regular_file() {
         let recovered = recover(folder.path()).unwrap().remove(0);
         assert!(recovered.outcomes.is_empty(), "{recovered:?}");
         assert!(recovered.problems[0].contains(what), "{recovered:?}");
-        assert_eq!(fs::read(&target).unwrap(), bytes, "nothing behind it is cut");
+        assert_eq!(
+            fs::read(&target).unwrap(),
+            bytes,
+            "nothing behind it is cut"
+        );
         assert!(fs::symlink_metadata(folder.path().join("x.journal")).is_ok());
         let found = found(folder.path()).unwrap();
         assert!(found[0].contents.unread[0].contains(what), "{found:?}");
@@ -189,13 +279,45 @@ fn shared_folder() {
             recover(folder.path()).unwrap_err(),
             found(folder.path()).unwrap_err(),
             obstacle(folder.path()).unwrap(),
-            host::recovery::recover_one(path.clone()).problems.remove(0),
+            bitcost_host::recovery::recover_one(path.clone())
+                .problems
+                .remove(0),
         ] {
-            assert!(said.contains("others could write there"), "{said}");
+            assert!(said.contains("other users may write to it"), "{said}");
         }
         assert_eq!((mtu(), path.exists()), (1400, true));
     }
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     assert!(recover(folder.path()).unwrap()[0].problems.is_empty());
     assert_eq!((mtu(), path.exists()), (3000, false));
+}
+
+/// Format 2 had other keys for side effects: `along` and `along_after`.
+fn format_2() {
+    veth();
+    let folder = tempfile::tempdir().unwrap();
+    let header = Header {
+        format: 2,
+        ..Header::now(1)
+    };
+    let peer = |bytes: &str| Values::from([("link b0 mtu_bytes".to_owned(), bytes.to_owned())]);
+    let made = Change {
+        after: Some(single("1400")),
+        side_effects: peer("2900"),
+        side_effects_after: Some(peer("2000")),
+        ..change(1, "mtu_bytes", "a0", ["3000", "1400"])
+    };
+    let made = String::from_utf8(line(&Entry::Made(made)).unwrap()).unwrap();
+    let (_, json) = made.trim_end().split_once(' ').unwrap();
+    let json = json.replace("side_effects", "along");
+    let made = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+    let bytes = [line(&Entry::Header(header)).unwrap(), made.into_bytes()].concat();
+    let path = folder.path().join("x.journal");
+    fs::write(&path, bytes).unwrap();
+    set_mtu(1400);
+    set_mtu_of("b0", 2000);
+    let recovered = recover(folder.path()).unwrap().remove(0);
+    assert!(recovered.problems.is_empty(), "{recovered:?}");
+    assert_eq!((mtu(), mtu_of("b0")), (3000, 2900), "{recovered:?}");
+    assert!(!path.exists(), "it is removed once everything is restored");
 }

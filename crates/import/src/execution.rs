@@ -1,14 +1,15 @@
-//! Runs of files as the events of an execution: a study with the factors that differ, a plan, and every run.
+//! Imported runs as the events of an execution: a study with the factors that differ, a plan, and
+//! every run.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use model::conditions::Conditions;
-use model::event::{Event, FORMAT, FailureKind};
-use model::harmless;
-use model::imported::{ImportedRun, NOT_SAID};
-use model::plan::{Plan, PlannedRun};
-use model::study::{Cell, Label};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::event::{Event, FORMAT, FailureKind};
+use bitcost_model::harmless;
+use bitcost_model::imported::{ImportedRun, NOT_SAID};
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::study::{Cell, Label};
 
 use crate::Found;
 
@@ -29,7 +30,7 @@ const SHOWN: [&str; 13] = [
     "beside_latency_p99_us",
 ];
 
-/// What stands in the log beside the runs.
+/// The fields of the log in addition to the runs.
 pub struct Head<'a> {
     /// Name of the execution.
     pub name: &'a str,
@@ -41,43 +42,18 @@ pub struct Head<'a> {
     pub command_line: Vec<String>,
 }
 
-/// The whole log. Runs of the same levels are runs of one cell, each in a block of its own, in the order of the files: what
-/// other programs did was not interleaved.
+/// The whole log. Runs of the same levels are runs of one cell, each in a separate block, in the
+/// order of the files: other programs do not interleave their runs.
 pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
     let factors = factors(&found);
-    let mut cells: Vec<Cell> = Vec::new();
-    let mut counts: Vec<u32> = Vec::new();
-    let mut places: HashMap<Vec<Label>, usize> = HashMap::new();
+    let mut cells = Cells::default();
     let (mut runs, mut events) = (Vec::new(), Vec::new());
     for (index, found) in (0..).zip(found) {
-        let labels: Vec<Label> = factors.iter().map(|(name, _)| level(&found, name)).collect();
-        let cell = places.get(&labels).copied().unwrap_or_else(|| {
-            let levels = factors.iter().map(|(name, _)| name.clone()).zip(labels.iter().cloned()).collect();
-            cells.push(Cell { levels, conditions: Conditions::default() });
-            counts.push(0);
-            places.insert(labels, cells.len() - 1);
-            cells.len() - 1
-        });
-        runs.push(PlannedRun { index, block: counts[cell], cell });
-        counts[cell] += 1;
-        let at = found.run.began_at.clone().unwrap_or_default();
-        if !at.is_empty() {
-            events.push(Event::RunBegan { run: index, at });
-        }
-        events.push(match found.error {
-            Some(reason) => {
-                let reason = format!("{}: {}: {}", found.run.file, found.run.tool, harmless(&reason));
-                Event::RunFailed { run: index, kind: FailureKind::Failed, reason }
-            }
-            None => {
-                let imported = ImportedRun { levels: found.levels, ..found.run };
-                Event::RunImported { run: index, imported: Box::new(imported) }
-            }
-        });
+        let (cell, block) = cells.place(&found, &factors);
+        runs.push(PlannedRun { index, block, cell });
+        events.extend(events_of(index, found));
     }
-    let metrics = shown(&events);
-    let blocks = counts.into_iter().max().unwrap_or(0);
-    let study_text = study(&head, &factors, &metrics);
+    let study_text = study(&head, &factors, &shown(&events));
     let at = head.at.to_owned();
     let begin = Event::ExecutionBegan {
         format: FORMAT,
@@ -87,16 +63,89 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         study: head.name.to_owned(),
         study_text,
     };
-    let plan = Event::Planned { plan: Plan { seed: 0, blocks, lengths: None, cells, runs } };
-    let end = Event::ExecutionEnded { at, enough_blocks: None };
-    [begin, plan].into_iter().chain(events).chain([end]).collect()
+    let plan = Event::Planned {
+        plan: Plan {
+            seed: 0,
+            blocks: cells.runs.into_iter().max().unwrap_or(0),
+            lengths: None,
+            cells: cells.cells,
+            runs,
+        },
+    };
+    let end = Event::ExecutionEnded {
+        at,
+        enough_blocks: None,
+    };
+    [begin, plan]
+        .into_iter()
+        .chain(events)
+        .chain([end])
+        .collect()
 }
 
-/// The level that a run has; one whose file does not say it has a name of its own. A word that is a whole number is the number.
+/// The cells of the runs up to now.
+#[derive(Default)]
+struct Cells {
+    cells: Vec<Cell>,
+    /// The number of runs of each cell.
+    runs: Vec<u32>,
+    places: HashMap<Vec<Label>, usize>,
+}
+
+impl Cells {
+    /// The cell and the block of one more run.
+    fn place(&mut self, found: &Found, factors: &[(String, Vec<Label>)]) -> (usize, u32) {
+        let names = factors.iter().map(|(name, _)| name);
+        let labels: Vec<Label> = names.clone().map(|name| level(found, name)).collect();
+        let cell = *self.places.entry(labels).or_insert_with_key(|labels| {
+            self.cells.push(Cell {
+                levels: names.cloned().zip(labels.iter().cloned()).collect(),
+                conditions: Conditions::default(),
+            });
+            self.runs.push(0);
+            self.cells.len() - 1
+        });
+        self.runs[cell] += 1;
+        (cell, self.runs[cell] - 1)
+    }
+}
+
+/// The events of one run.
+fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
+    let at = found.run.began_at.clone().filter(|at| !at.is_empty());
+    let began = at.map(|at| Event::RunBegan { run, at });
+    let result = match found.error {
+        Some(reason) => Event::RunFailed {
+            run,
+            kind: FailureKind::Failed,
+            reason: format!(
+                "{}: {}: {}",
+                found.run.file,
+                found.run.tool,
+                harmless(&reason)
+            ),
+        },
+        None => Event::RunImported {
+            run,
+            imported: Box::new(ImportedRun {
+                levels: found.levels,
+                ..found.run
+            }),
+        },
+    };
+    began.into_iter().chain([result])
+}
+
+/// The level of a run; a run whose file does not name it gets the label *not said*. A word that is
+/// a whole number becomes that number.
 fn level(found: &Found, factor: &str) -> Label {
     let label = match factor {
         "tool" => Label::Text(found.run.tool.clone()),
-        _ => found.levels.get(factor).cloned().unwrap_or_else(|| Label::Text(NOT_SAID.to_owned())),
+        _ => found
+            .levels
+            .get(factor)
+            .cloned()
+            .unwrap_or_else(|| Label::Text(NOT_SAID.to_owned())),
     };
     match &label {
         Label::Text(word) => match word.parse::<i64>() {
@@ -107,9 +156,12 @@ fn level(found: &Found, factor: &str) -> Label {
     }
 }
 
-/// What differs between the runs, with every level; the program where nothing does.
+/// The factors that differ between the runs, with every level; the program where none differs.
 fn factors(found: &[Found]) -> Vec<(String, Vec<Label>)> {
-    let mut names: BTreeSet<&str> = found.iter().flat_map(|found| found.levels.keys().map(String::as_str)).collect();
+    let mut names: BTreeSet<&str> = found
+        .iter()
+        .flat_map(|found| found.levels.keys().map(String::as_str))
+        .collect();
     names.insert("tool");
     let levels = |name: &str| {
         let levels: HashSet<Label> = found.iter().map(|found| level(found, name)).collect();
@@ -117,8 +169,15 @@ fn factors(found: &[Found]) -> Vec<(String, Vec<Label>)> {
         levels.sort();
         levels
     };
-    let all: Vec<(String, Vec<Label>)> = names.into_iter().map(|name| (name.to_owned(), levels(name))).collect();
-    let varied: Vec<_> = all.iter().filter(|(_, levels)| levels.len() > 1).cloned().collect();
+    let all: Vec<(String, Vec<Label>)> = names
+        .into_iter()
+        .map(|name| (name.to_owned(), levels(name)))
+        .collect();
+    let varied: Vec<_> = all
+        .iter()
+        .filter(|(_, levels)| levels.len() > 1)
+        .cloned()
+        .collect();
     if !varied.is_empty() {
         return varied;
     }
@@ -135,7 +194,7 @@ fn shown(events: &[Event]) -> Vec<&'static str> {
     SHOWN.iter().filter(has).copied().collect()
 }
 
-/// A study that says what was imported, so that everything that reads logs can read this one.
+/// A study that describes the imported runs, so that every reader of logs can read this one.
 fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> String {
     let mut text = format!(
         "title = {}\nquestion = \"What do these files of other programs say?\"\n",
@@ -147,7 +206,12 @@ fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> Str
             Label::Text(text) => format!("{{ label = {} }}", quoted(text)),
         };
         let levels: Vec<String> = levels.iter().map(label).collect();
-        let _ = write!(text, "[[factor]]\nname = {}\nlevels = [{}]\n", quoted(name), levels.join(", "));
+        let _ = write!(
+            text,
+            "[[factor]]\nname = {}\nlevels = [{}]\n",
+            quoted(name),
+            levels.join(", ")
+        );
     }
     let _ = write!(text, "[table]\nrows = {}\n", quoted(rows(factors)));
     if let Some(columns) = columns(factors) {
@@ -158,24 +222,39 @@ fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> Str
     text
 }
 
-/// The factor down the table: of two the one with more levels, else one of numbers, else the first.
+/// The factor of the table's rows: of two factors the one with more levels, otherwise one with
+/// numbers, otherwise the first.
 fn rows(factors: &[(String, Vec<Label>)]) -> &str {
     if let [(first, some), (second, others)] = factors
         && some.len() != others.len()
     {
-        return if some.len() > others.len() { first } else { second };
+        return if some.len() > others.len() {
+            first
+        } else {
+            second
+        };
     }
-    let is_number = |(_, levels): &&(String, Vec<Label>)| levels.iter().any(|label| matches!(label, Label::Number(_)));
-    factors.iter().find(is_number).or(factors.first()).map_or("tool", |(name, _)| name)
+    let is_number = |(_, levels): &&(String, Vec<Label>)| {
+        levels.iter().any(|label| matches!(label, Label::Number(_)))
+    };
+    factors
+        .iter()
+        .find(is_number)
+        .or(factors.first())
+        .map_or("tool", |(name, _)| name)
 }
 
-/// The factor across: of the others the one with the fewest levels.
+/// The factor of the columns: of the other factors the one with the fewest levels.
 fn columns(factors: &[(String, Vec<Label>)]) -> Option<&str> {
     let others = factors.iter().filter(|(name, _)| name != rows(factors));
-    others.min_by_key(|(_, levels)| levels.len()).map(|(name, _)| name.as_str())
+    others
+        .min_by_key(|(_, levels)| levels.len())
+        .map(|(name, _)| name.as_str())
 }
 
 /// A string of TOML: as in JSON, and without DEL.
 fn quoted(words: &str) -> String {
-    serde_json::Value::from(words).to_string().replace('\u{7f}', "\\u007f")
+    serde_json::Value::from(words)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::near::did_you_mean;
-use model::study::Label;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::study::Label;
 
 use crate::Found;
 use crate::columns::{METRICS, is_size, is_throughput, plain};
@@ -12,45 +12,45 @@ use crate::netperf::csv;
 /// One line of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignRun {
-    /// Its line in the file, from 1.
+    /// The number of its line in the file, from 1.
     pub line: u64,
     /// Bytes that one send call handed over.
     pub message_size_bytes: Option<u32>,
     /// User data per TCP segment, in bytes.
     pub segment_size_bytes: Option<u32>,
-    /// Figures by the names of our metrics.
+    /// Figures by the names of bitcost's metrics.
     pub figures: BTreeMap<&'static str, f64>,
 }
 
-/// Why a text is no table of runs.
+/// The reason why a text is not a table of runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// A line has not the values that the first one names.
+    /// A line does not have the values that the first line names.
     #[error("line {line}: not as many values as the header has names")]
     NoRow {
         /// The line, from 1.
         line: u64,
     },
-    /// A value is not what its column holds.
+    /// A value does not have the form that its column requires.
     #[error("line {line}, column `{column}`: `{text}` is not {wanted}")]
     NoNumber {
         /// The line, from 1.
         line: u64,
         /// The column's name, in lower case and with `_` between words.
         column: String,
-        /// What stands there.
+        /// The value as written.
         text: String,
-        /// What should.
+        /// The required form.
         wanted: &'static str,
     },
-    /// A column that must be there is not.
+    /// A required column is missing.
     #[error("no column with {wanted} in its first line{hint}; allowed: {allowed}")]
     NoColumn {
-        /// What is wanted.
+        /// The required column.
         wanted: &'static str,
         /// A name that is near, if there is one.
         hint: String,
-        /// Names that would do.
+        /// The accepted names.
         allowed: String,
     },
 }
@@ -68,7 +68,8 @@ const THROUGHPUTS: &[&str] = &[
 ];
 
 impl ForeignRun {
-    /// The size that its cost depends on: of a segment where it says one, else of a message, in bytes.
+    /// The size that its cost depends on, in bytes: that of a segment where the table has one,
+    /// otherwise that of a message.
     pub fn size_bytes(&self) -> Option<u32> {
         self.segment_size_bytes.or(self.message_size_bytes)
     }
@@ -82,38 +83,80 @@ impl ForeignRun {
             line,
             message_size_bytes: size("message_size_bytes"),
             segment_size_bytes: size("mss_bytes"),
-            figures: METRICS.iter().filter_map(|name| Some((*name, *found.run.figures.get(*name)?))).collect(),
+            figures: METRICS
+                .iter()
+                .filter_map(|name| Some((*name, *found.run.figures.get(*name)?)))
+                .collect(),
         }
     }
 }
 
-/// Reads a table with columns of a size and of a throughput. What is not known or not measured is absent.
+/// Reads a table with columns of a size and of a throughput. Unknown and unmeasured values are
+/// absent.
 ///
 /// # Errors
-/// The line, the column and what is wrong with it.
+/// The line, the column and the error.
 pub fn read_table(text: &str) -> Result<Vec<ForeignRun>, TableError> {
     let rows = csv::rows(text).map_err(|error| {
-        let csv::NoNumber { line, column, text, wanted } = error;
-        TableError::NoNumber { line, column, text, wanted }
+        let csv::NoNumber {
+            line,
+            column,
+            text,
+            wanted,
+        } = error;
+        TableError::NoNumber {
+            line,
+            column,
+            text,
+            wanted,
+        }
     })?;
-    let names = || rows.runs.iter().flat_map(|run| run.row.iter().map(|(name, _)| name.as_str()));
+    let names = || {
+        rows.runs
+            .iter()
+            .flat_map(|run| run.row.iter().map(|(name, _)| name.as_str()))
+    };
     let first: Vec<String> = match rows.runs.is_empty() {
         false => names().map(str::to_owned).collect(),
-        true => text.lines().next().and_then(csv::fields).unwrap_or_default().iter().map(|name| plain(name)).collect(),
+        true => text
+            .lines()
+            .next()
+            .and_then(csv::fields)
+            .unwrap_or_default()
+            .iter()
+            .map(|name| plain(name))
+            .collect(),
     };
     must_have(&first, "the size of messages or segments", is_size, SIZES)?;
     must_have(&first, "a throughput", is_throughput, THROUGHPUTS)?;
     if let Some(line) = rows.strange.first() {
         return Err(TableError::NoRow { line: *line });
     }
-    Ok(rows.runs.iter().map(|run| ForeignRun::of(run.line, &csv::one("", run))).collect())
+    Ok(rows
+        .runs
+        .iter()
+        .map(|run| ForeignRun::of(run.line, &csv::one("", run)))
+        .collect())
 }
 
-fn must_have(names: &[String], wanted: &'static str, is: fn(&str) -> bool, allowed: &[&str]) -> Result<(), TableError> {
+fn must_have(
+    names: &[String],
+    wanted: &'static str,
+    is: fn(&str) -> bool,
+    allowed: &[&str],
+) -> Result<(), TableError> {
     if names.iter().any(|name| is(name)) {
         return Ok(());
     }
     let near = |name: &String| did_you_mean(name, allowed.iter().copied());
-    let hint = names.iter().map(near).find(|hint| !hint.is_empty()).unwrap_or_default();
-    Err(TableError::NoColumn { wanted, hint, allowed: allowed.join(", ") })
+    let hint = names
+        .iter()
+        .map(near)
+        .find(|hint| !hint.is_empty())
+        .unwrap_or_default();
+    Err(TableError::NoColumn {
+        wanted,
+        hint,
+        allowed: allowed.join(", "),
+    })
 }

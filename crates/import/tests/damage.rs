@@ -1,27 +1,42 @@
-//! Damaged files: a sentence or runs, never a crash, and always a log with a study that can be read.
+//! Damaged files give an error sentence or runs, never a crash, and always a log with a study that
+//! can be read.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use import::{FORMATS, Found, Head, read};
-use model::event::Event;
-use model::study::Study;
+use bitcost_import::{FORMATS, Found, Head, read};
+use bitcost_model::event::Event;
+use bitcost_study::Study;
 
 /// Places at which each file is cut, and changes that are made to it.
 const CUTS: usize = 40;
 const CHANGES: usize = 60;
 
-/// Words that stand for what programs print when something is odd.
-const ODD: [&str; 6] = ["e999", "-1e999,\"=\n", "18446744073709551615", "-nan", "\n\n", "{\"a\":["];
+/// Words that programs print in unusual cases.
+const ODD: [&str; 6] = [
+    "e999",
+    "-1e999,\"=\n",
+    "18446744073709551615",
+    "-nan",
+    "\n\n",
+    "{\"a\":[",
+];
 
-/// Every fixture, packed ones unpacked as well.
+/// Every fixture; compressed ones are also included uncompressed.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
-    collect(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), &mut files);
+    collect(
+        &PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"),
+        &mut files,
+    );
     assert!(files.len() > 30, "{}", files.len());
     for (name, bytes) in files.clone() {
         let mut text = Vec::new();
-        if bytes.starts_with(&[0x1f, 0x8b]) && flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut text).is_ok() {
+        if bytes.starts_with(&[0x1f, 0x8b])
+            && flate2::read::GzDecoder::new(&bytes[..])
+                .read_to_end(&mut text)
+                .is_ok()
+        {
             files.push((format!("{name} unpacked"), text));
         }
     }
@@ -34,17 +49,23 @@ fn collect(folder: &Path, files: &mut Vec<(String, Vec<u8>)>) {
         if path.is_dir() {
             collect(&path, files);
         } else {
-            files.push((path.display().to_string(), std::fs::read(&path).expect("reads")));
+            files.push((
+                path.display().to_string(),
+                std::fs::read(&path).expect("reads"),
+            ));
         }
     }
 }
 
-/// A sequence of numbers that is the same each time.
+/// A repeatable sequence of numbers.
 struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound.max(1)
     }
 }
@@ -53,9 +74,16 @@ fn must_make_a_log(name: &str, runs: Vec<Found>) {
     if runs.is_empty() {
         return;
     }
-    let head = Head { name: "x", version: "0.1.0", at: "2026-11-21T10:00:00Z", command_line: Vec::new() };
-    let events = import::execution(runs, head);
-    let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("{name}: no begin") };
+    let head = Head {
+        name: "x",
+        version: "0.1.0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: Vec::new(),
+    };
+    let events = bitcost_import::execution(runs, head);
+    let Event::ExecutionBegan { study_text, .. } = &events[0] else {
+        panic!("{name}: no begin")
+    };
     if let Err(error) = Study::parse("x.toml", study_text) {
         panic!("{name}: {error}\n{study_text}");
     }
@@ -69,8 +97,12 @@ fn must_make_a_log(name: &str, runs: Vec<Found>) {
 
 #[test]
 fn a_number_without_bound_says_nothing() {
-    let text = std::fs::read_to_string("tests/fixtures/nuttcp/nuttcp-tcp-intervals.txt").expect("reads");
-    let words: Vec<&str> = text.split(' ').filter(|word| word.parse::<f64>().is_ok()).collect();
+    let text =
+        std::fs::read_to_string("tests/fixtures/nuttcp/nuttcp-tcp-intervals.txt").expect("reads");
+    let words: Vec<&str> = text
+        .split(' ')
+        .filter(|word| word.parse::<f64>().is_ok())
+        .collect();
     for word in words {
         let odd = text.replacen(word, &format!("{word}e5001"), 1);
         if let Ok(runs) = read("odd", odd.as_bytes()) {
@@ -106,17 +138,30 @@ fn change(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
         0 => bytes.truncate(place),
         1 if !bytes.is_empty() => bytes[place] ^= 1 << numbers.next(8),
         2 if !bytes.is_empty() => bytes[place] = numbers.next(256) as u8,
-        _ => bytes.splice(place..place, ODD[numbers.next(ODD.len())].bytes()).for_each(drop),
+        _ => bytes
+            .splice(place..place, ODD[numbers.next(ODD.len())].bytes())
+            .for_each(drop),
     }
 }
 
-/// What a file looks like decides who reads it; yet nobody may fail over what was meant for another.
+/// The content of a file decides which reader is used; but no reader may crash on a file of another
+/// format.
 #[test]
 fn every_reader_bears_every_file() {
     for (name, whole) in fixtures() {
-        let Ok(text) = String::from_utf8(whole) else { continue };
-        for cut in [text.len(), text.len() / 2, text.len() / 3, 10.min(text.len()), 0] {
-            let Some(text) = text.get(..cut) else { continue };
+        let Ok(text) = String::from_utf8(whole) else {
+            continue;
+        };
+        for cut in [
+            text.len(),
+            text.len() / 2,
+            text.len() / 3,
+            10.min(text.len()),
+            0,
+        ] {
+            let Some(text) = text.get(..cut) else {
+                continue;
+            };
             for format in FORMATS {
                 if let Ok(runs) = format.read(&name, text) {
                     must_make_a_log(&format!("{name} as {}", format.name), runs);

@@ -1,24 +1,24 @@
-//! Builds a topology: namespaces, links, addresses. Runs in the holder, which has one thread.
+//! Builds a topology: namespaces, links, addresses. Runs in the daemon, which has one thread.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use model::shaping::{DelayBackend, QueueLimit};
-use model::topology::{End, Link, Napi, Node, NodeKind, Topology};
-use netlink::{Ethtool, Netns, Rtnl, VethPair};
-use sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
+use bitcost_model::shaping::{DelayBackend, QueueLimit};
+use bitcost_model::topology::{End, Link, Napi, Node, NodeKind, Topology};
+use bitcost_netlink::{Ethtool, Netns, Rtnl, VethPair};
+use bitcost_sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
 
 use crate::diagnose::{Facts, diagnose};
-use crate::lines::Lines;
+use crate::emulated_links::EmulatedLinks;
 use crate::protocol::{Host, NapiState, Ready};
-use crate::{LabError, carrier, lines, napi, node, shape, wire};
+use crate::{LabError, cable, carrier, emulated_links, napi, node, shape};
 
 /// The network namespaces of a lab, by the names of its nodes; they live while this does.
 pub(crate) type Namespaces = BTreeMap<String, OwnedFd>;
 
-/// What became of each device, by its node and name.
+/// The NAPI state of each device, by its node and name.
 type Addresses<'a> = BTreeMap<(&'a str, &'a str), Vec<IpAddr>>;
 type NapiStates<'a> = BTreeMap<(&'a str, &'a str), NapiState>;
 
@@ -28,8 +28,8 @@ fn key(end: &End) -> (&str, &str) {
 
 /// Moves this process out of the host's mount and network namespaces.
 ///
-/// Returns whether it had to make a user namespace for that: always for an ordinary user, and for
-/// a root without `CAP_SYS_ADMIN`.
+/// Returns whether this needed a user namespace: always for an ordinary user, and for a root
+/// without `CAP_SYS_ADMIN`.
 pub(crate) fn isolate() -> Result<bool, LabError> {
     let has_user_namespace = match unshare(&[Kind::Mount, Kind::Net]) {
         Ok(()) => false,
@@ -42,15 +42,18 @@ pub(crate) fn isolate() -> Result<bool, LabError> {
     Ok(has_user_namespace)
 }
 
-/// Builds `topology`, which was checked, in an isolated process.
-pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Network, Ready), LabError> {
-    let (by_line, note) = emulator(topology)?;
+/// Builds a checked topology in an isolated process.
+pub(crate) fn build(
+    topology: &Topology,
+    user_namespace: bool,
+) -> Result<(Network, Ready), LabError> {
+    let (has_emulators, note) = emulator(topology)?;
     let namespaces = make_namespaces(&topology.nodes)?;
-    let mut lines = by_line.then(Lines::new).transpose()?;
+    let mut emulators = has_emulators.then(EmulatedLinks::new).transpose()?;
     for link in &topology.links {
-        match &lines {
-            Some(lines) if lines::carries(link) => {
-                lines.make_link(link, |node| Ok(namespace_of(&namespaces, node)?.as_fd()))?;
+        match &emulators {
+            Some(emulators) if emulated_links::carries(link) => {
+                emulators.make_link(link, |node| Ok(namespace_of(&namespaces, node)?.as_fd()))?;
             }
             _ => make_link(link, &namespaces)?,
         }
@@ -66,63 +69,113 @@ pub(crate) fn build(topology: &Topology, user_namespace: bool) -> Result<(Networ
     for node in &topology.nodes {
         notes.extend(in_node(&namespaces, &node.name, || equip(node, topology))?);
     }
-    // The peer must be up before a device has a carrier: threads come when all ends are up.
+    // The peer must be up before a device has a carrier: threads are set when all endpoints are up.
     let mut napi = NapiStates::new();
     for end in topology.ends() {
         let state = in_node(&namespaces, &end.node, || apply_napi(topology, end))?;
         napi.insert(key(end), state);
     }
-    if let Some(lines) = &mut lines {
-        topology.links.iter().filter(|link| lines::carries(link)).try_for_each(|link| lines.start(link))?;
+    if let Some(emulators) = &mut emulators {
+        topology
+            .links
+            .iter()
+            .filter(|link| emulated_links::carries(link))
+            .try_for_each(|link| emulators.start(link))?;
     }
-    let network = Network { topology: topology.clone(), namespaces, lines };
-    network.shape(|end| !end.egress.is_nothing() && !network.is_by_line(end), None)?;
+    let network = Network {
+        topology: topology.clone(),
+        namespaces,
+        emulators,
+    };
+    network.shape(
+        |end| !end.egress.is_nothing() && !network.is_emulated(end),
+        None,
+    )?;
     let namespaces = &network.namespaces;
     for end in topology.ends() {
         in_node(namespaces, &end.node, || carrier::wait(end))?;
     }
-    let is_addressed = |node: &&Node| node.kind == NodeKind::Host && topology.address(&node.name).is_some();
-    let hosts = topology.nodes.iter().filter(is_addressed);
-    let hosts = hosts.map(|node| host(node, topology, namespaces, &addresses, &napi)).collect::<Result<_, _>>()?;
-    let fd = |node: &Node| Ok((node.name.clone(), namespace_of(namespaces, &node.name)?.as_raw_fd()));
-    let nodes = topology.nodes.iter().map(fd).collect::<Result<_, LabError>>()?;
-    let lines_fd = network.lines.as_ref().map(Lines::file);
-    Ok((network, Ready { user_namespace, hosts, nodes, lines_fd, programs_pid: None, notes }))
+    let ready = ready(&network, user_namespace, &addresses, &napi, notes)?;
+    Ok((network, ready))
 }
 
-/// A network that stands; it lives while this does.
+/// The description of a network that was built.
+fn ready(
+    network: &Network,
+    user_namespace: bool,
+    addresses: &Addresses,
+    napi: &NapiStates,
+    notes: Vec<String>,
+) -> Result<Ready, LabError> {
+    let (topology, namespaces) = (&network.topology, &network.namespaces);
+    let mut hosts = Vec::new();
+    let mut nodes = Vec::new();
+    for node in &topology.nodes {
+        if node.kind == NodeKind::Host && topology.address(&node.name).is_some() {
+            hosts.push(host(node, topology, namespaces, addresses, napi)?);
+        }
+        let fd = namespace_of(namespaces, &node.name)?.as_raw_fd();
+        nodes.push((node.name.clone(), fd));
+    }
+    Ok(Ready {
+        user_namespace,
+        hosts,
+        nodes,
+        emulators_fd: network.emulators.as_ref().map(EmulatedLinks::file),
+        init_pid: None,
+        notes,
+    })
+}
+
+/// A running network; dropping it removes the network.
 #[derive(Debug)]
 pub(crate) struct Network {
     topology: Topology,
     namespaces: Namespaces,
-    lines: Option<Lines>,
+    emulators: Option<EmulatedLinks>,
 }
 
 impl Network {
-    /// Gives every queue that delays this limit, or its own again, and lets the chances of delay lines begin anew.
+    /// Sets this limit for every queue of an emulated direction, or its own limit again, and
+    /// restarts the random numbers of link emulators.
     pub(crate) fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
-        self.lines.iter().for_each(|lines| lines.limit(limit));
-        self.shape(|end| end.egress.needs_emulator() && !self.is_by_line(end), limit)
+        self.emulators
+            .iter()
+            .for_each(|emulators| emulators.limit(limit));
+        self.shape(
+            |end| end.egress.needs_emulator() && !self.is_emulated(end),
+            limit,
+        )
     }
 
-    /// Whether a delay line does what is asked of what leaves here. It leaves to the kernel what needs no delay line.
-    fn is_by_line(&self, end: &End) -> bool {
-        end.egress.needs_emulator() && self.lines.is_some()
+    /// Whether a link emulator shapes what leaves here. The kernel shapes what needs no emulator.
+    fn is_emulated(&self, end: &End) -> bool {
+        end.egress.needs_emulator() && self.emulators.is_some()
     }
 
-    /// Shapes what leaves by these ends by the kernel.
-    fn shape(&self, is_meant: impl Fn(&End) -> bool, limit: Option<QueueLimit>) -> Result<(), LabError> {
+    /// Shapes what leaves by these endpoints with the kernel.
+    fn shape(
+        &self,
+        is_meant: impl Fn(&End) -> bool,
+        limit: Option<QueueLimit>,
+    ) -> Result<(), LabError> {
         for link in &self.topology.links {
             for end in link.ends.iter().filter(|end| is_meant(end)) {
-                let end = End { egress: lines::limited(&end.egress, limit), ..end.clone() };
-                in_node(&self.namespaces, &end.node, || shape::apply(&end, link.mtu_bytes))?;
+                let end = End {
+                    egress: emulated_links::limited(&end.egress, limit),
+                    ..end.clone()
+                };
+                in_node(&self.namespaces, &end.node, || {
+                    shape::apply(&end, link.mtu_bytes)
+                })?;
             }
         }
         Ok(())
     }
 }
 
-/// Whether delay lines do what needs an emulator, and a sentence that says who does where anybody must.
+/// Whether link emulators do what needs emulation (else netem does), and a sentence about it if
+/// anything needs emulation.
 fn emulator(topology: &Topology) -> Result<(bool, Option<String>), LabError> {
     if !topology.ends().any(|end| end.egress.needs_emulator()) {
         return Ok((false, None));
@@ -135,16 +188,22 @@ fn emulator(topology: &Topology) -> Result<(bool, Option<String>), LabError> {
     };
     let who = match (by_line, topology.delay_backend) {
         (false, _) => "the kernel's netem",
-        (true, DelayBackend::Builtin) => "bitcost's delay line, as asked",
-        (true, _) => "bitcost's delay line, because this kernel has no netem",
+        (true, DelayBackend::Builtin) => "bitcost's link emulator, as requested",
+        (true, _) => "bitcost's link emulator, because this kernel has no netem",
     };
-    Ok((by_line, Some(format!("delay, jitter, loss, reordering and duplication are made by {who}"))))
+    Ok((
+        by_line,
+        Some(format!(
+            "delay, jitter, loss, reordering and duplication are made by {who}"
+        )),
+    ))
 }
 
-/// Makes of a namespace with its devices the node that it is. Returns what this kernel does not have.
+/// Turns a namespace with its devices into a node of its kind. Returns what this kernel does not
+/// support.
 fn equip(node: &Node, topology: &Topology) -> Result<Vec<String>, LabError> {
     match node.kind {
-        NodeKind::Wire => return wire::build(&node.name, topology),
+        NodeKind::Wire => return cable::build(&node.name, topology),
         NodeKind::Switch => node::bridge(&node.name, &node.name, topology)?,
         NodeKind::Router => {
             node::forward()?;
@@ -174,7 +233,10 @@ fn make_namespaces(nodes: &[Node]) -> Result<Namespaces, LabError> {
 }
 
 fn no_namespace(node: &str, error: &io::Error) -> LabError {
-    LabError::build(&format!("make the network namespace of {node} (see /proc/sys/user/max_net_namespaces)"), error)
+    LabError::build(
+        &format!("make the network namespace of {node} (see /proc/sys/user/max_net_namespaces)"),
+        error,
+    )
 }
 
 fn make_link(link: &Link, namespaces: &Namespaces) -> Result<(), LabError> {
@@ -203,20 +265,21 @@ fn configure(end: &End) -> Result<(), LabError> {
     Ok(rtnl.set_up(link.index, true)?)
 }
 
-/// Turns generic receive offload off, and reads back that it is.
+/// Turns generic receive offload off, and reads it back.
 fn turn_gro_off(device: &str) -> Result<(), LabError> {
     const GRO: &str = "rx-gro";
     let mut ethtool = Ethtool::open()?;
     ethtool.set_features(device, &BTreeMap::from([(GRO.to_owned(), false)]))?;
     match ethtool.features(device)?.get(GRO) {
-        Some(feature) if feature.active => {
-            Err(LabError::Build { happened: format!("{device} does not turn {GRO} off") })
-        }
+        Some(feature) if feature.active => Err(LabError::Build {
+            happened: format!("{device} does not turn {GRO} off"),
+        }),
         _ => Ok(()),
     }
 }
 
-/// Gives a device its addresses; those of IPv6 are left out where the kernel has none. Says which it has.
+/// Adds the addresses of a device; IPv6 addresses only if the kernel supports IPv6. Returns those
+/// that were added.
 fn address(end: &End) -> Result<Vec<IpAddr>, LabError> {
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(&end.device)?;
@@ -231,13 +294,16 @@ fn address(end: &End) -> Result<Vec<IpAddr>, LabError> {
     Ok(given)
 }
 
-/// Only hosts receive; what switches, routers and wires do is done by whoever sends. NAPI needs GRO.
+/// Only hosts receive; the work of switches, routers and cables is done by the sender. NAPI needs
+/// GRO.
 fn apply_napi(topology: &Topology, end: &End) -> Result<NapiState, LabError> {
-    let is_host = topology.node(&end.node).is_some_and(|node| node.kind == NodeKind::Host);
+    let is_host = topology
+        .node(&end.node)
+        .is_some_and(|node| node.kind == NodeKind::Host);
     match topology.napi {
-        Napi::Threaded if is_host && end.gro_off => {
-            Ok(NapiState::Inline { reason: Some("its GRO is off, as the lab asks".to_owned()) })
-        }
+        Napi::Threaded if is_host && end.gro_off => Ok(NapiState::Inline {
+            reason: Some("its GRO is off, as the lab asks".to_owned()),
+        }),
         Napi::Threaded if is_host => {
             let link = Rtnl::open()?.link(&end.device)?;
             Ok(napi::make_threaded(&end.device, link.index))
@@ -256,9 +322,12 @@ fn host(
     let mut ends = topology.ends().filter(|end| end.node == node.name);
     let given = |end: &End| addresses.get(&key(end)).cloned().unwrap_or_default();
     let found = ends.find_map(|end| Some((end, given(end))).filter(|(_, given)| !given.is_empty()));
-    let (end, addresses) =
-        found.ok_or_else(|| LabError::InvalidTopology { what: format!("{} has no address", node.name) })?;
-    let link = in_node(namespaces, &node.name, || Ok(Rtnl::open()?.link(&end.device)?))?;
+    let (end, addresses) = found.ok_or_else(|| LabError::InvalidTopology {
+        what: format!("{} has no address", node.name),
+    })?;
+    let link = in_node(namespaces, &node.name, || {
+        Ok(Rtnl::open()?.link(&end.device)?)
+    })?;
     let state = napi.get(&key(end)).cloned();
     Ok(Host {
         name: node.name.clone(),
@@ -271,14 +340,21 @@ fn host(
     })
 }
 
-fn in_node<T>(namespaces: &Namespaces, node: &str, act: impl FnOnce() -> Result<T, LabError>) -> Result<T, LabError> {
+fn in_node<T>(
+    namespaces: &Namespaces,
+    node: &str,
+    act: impl FnOnce() -> Result<T, LabError>,
+) -> Result<T, LabError> {
     let namespace = namespace_of(namespaces, node)?;
-    enter(namespace.as_fd(), Kind::Net)
-        .map_err(|error| LabError::build(&format!("enter the network namespace of {node}"), &error))?;
+    enter(namespace.as_fd(), Kind::Net).map_err(|error| {
+        LabError::build(&format!("enter the network namespace of {node}"), &error)
+    })?;
     act()
 }
 
 fn namespace_of<'a>(namespaces: &'a Namespaces, node: &str) -> Result<&'a OwnedFd, LabError> {
-    let missing = || LabError::InvalidTopology { what: format!("\"{node}\" is no node") };
+    let missing = || LabError::InvalidTopology {
+        what: format!("\"{node}\" is not a node"),
+    };
     namespaces.get(node).ok_or_else(missing)
 }

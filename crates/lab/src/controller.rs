@@ -1,4 +1,5 @@
-//! The lab as the rest of the program sees it: up, its hosts, programs in them, down.
+//! The lab as the rest of the program uses it: starting it, its hosts, programs in them, taking it
+//! down.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,66 +10,77 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sys::process::{NamespaceEntry, enter_before_exec};
+use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
-use model::shaping::QueueLimit;
-use model::topology::Topology;
+use bitcost_model::shaping::QueueLimit;
+use bitcost_model::topology::Topology;
 use serde::Serialize;
 
 use crate::protocol::{Answer, Host, Order, Ready, Request, read_line};
-use crate::{Door, LabError};
+use crate::{Entry, LabError};
 
-/// The hidden verb with which the program must call [`crate::holder::main`].
-pub const HOLDER_VERB: &str = "lab-holder";
+/// The hidden command on which the program must call [`crate::daemon::main`].
+pub const DAEMON_VERB: &str = "lab-daemon";
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
 const EXIT_POLL: Duration = Duration::from_millis(1);
 
-/// A lab that stands. Dropping it takes it down.
+/// A running lab. Dropping it takes it down.
 #[derive(Debug)]
 pub struct Lab {
-    holder: Holder,
+    daemon: Daemon,
     ready: Ready,
 }
 
 impl Lab {
-    /// Builds a lab, held by `program` (in production `/proc/self/exe`) run as `lab-holder`.
+    /// Builds a lab, held by `program` (in production `/proc/self/exe`) run as `lab-daemon`.
     ///
-    /// The calling *thread* must live as long as the lab: the kernel kills the holder with the
+    /// The calling *thread* must live as long as the lab: the kernel kills the daemon with the
     /// thread that started it. Takes milliseconds; gives up after 5 s.
     pub fn up(program: &Path, topology: &Topology) -> Result<Self, LabError> {
         Self::build(program, topology, false)
     }
 
-    /// As [`Lab::up`], and open to programs that others start through [`Lab::door`]; `program` is run as `lab-programs` too.
-    pub fn up_for_visitors(program: &Path, topology: &Topology) -> Result<Self, LabError> {
+    /// As [`Lab::up`], and open to programs that other processes start through [`Lab::entry`];
+    /// `program` is run as `lab-processes` too.
+    pub fn up_enterable(program: &Path, topology: &Topology) -> Result<Self, LabError> {
         Self::build(program, topology, true)
     }
 
-    fn build(program: &Path, topology: &Topology, has_visitors: bool) -> Result<Self, LabError> {
+    fn build(program: &Path, topology: &Topology, is_enterable: bool) -> Result<Self, LabError> {
         topology.check()?;
-        let holder = Holder::start(program)?;
-        let request = Request { controller_pid: std::process::id(), topology: topology.clone(), has_visitors };
-        match holder.ask(&request)? {
-            Answer::Ready(ready) => Ok(Self { holder, ready }),
+        let daemon = Daemon::start(program)?;
+        let request = Request {
+            controller_pid: std::process::id(),
+            topology: topology.clone(),
+            is_enterable,
+        };
+        match daemon.ask(&request)? {
+            Answer::Ready(ready) => Ok(Self { daemon, ready }),
             Answer::Failed(error) => Err(error),
-            Answer::Done => Err(LabError::holder("it answered what was not asked; use one version of bitcost")),
+            Answer::Done => Err(LabError::daemon(
+                "unexpected answer; use one version of bitcost",
+            )),
         }
     }
 
-    /// Gives every queue that delays this limit, or its own again where it is `None`, and lets the chances of delay lines begin
-    /// anew.
+    /// Sets this limit for every queue of an emulated direction, or its own limit again if it is
+    /// `None`, and restarts the random numbers of link emulators.
     pub fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
-        match self.holder.ask(&Order::LimitQueues(limit))? {
+        match self.daemon.ask(&Order::LimitQueues(limit))? {
             Answer::Failed(error) => Err(error),
             Answer::Done | Answer::Ready(_) => Ok(()),
         }
     }
 
-    /// The file into which the counters of the delay lines are written; `None` where there are none.
-    pub fn lines_file(&self) -> Option<PathBuf> {
-        Some(PathBuf::from(format!("/proc/{}/fd/{}", self.holder_pid(), self.ready.lines_fd?)))
+    /// The file with the counters of the link emulators; `None` when there are none.
+    pub fn emulator_counters(&self) -> Option<PathBuf> {
+        Some(PathBuf::from(format!(
+            "/proc/{}/fd/{}",
+            self.daemon_pid(),
+            self.ready.emulators_fd?
+        )))
     }
 
     /// The hosts, in the order of the topology.
@@ -76,14 +88,19 @@ impl Lab {
         &self.ready.hosts
     }
 
-    /// Every node but these, with a file that refers to its network namespace while the lab stands.
+    /// Every node but these, with a file that refers to its network namespace while the lab is
+    /// running.
     pub fn nodes_but(&self, hosts: &[&str]) -> Vec<(String, PathBuf)> {
-        let path = |fd: i32| PathBuf::from(format!("/proc/{}/fd/{fd}", self.holder_pid()));
-        let others = self.ready.nodes.iter().filter(|(name, _)| !hosts.contains(&name.as_str()));
+        let path = |fd: i32| PathBuf::from(format!("/proc/{}/fd/{fd}", self.daemon_pid()));
+        let others = self
+            .ready
+            .nodes
+            .iter()
+            .filter(|(name, _)| !hosts.contains(&name.as_str()));
         others.map(|(name, fd)| (name.clone(), path(*fd))).collect()
     }
 
-    /// What the kernel does not have of the links, a sentence each.
+    /// The features of the links that the kernel does not support, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.ready.notes
     }
@@ -92,50 +109,67 @@ impl Lab {
     pub fn host(&self, name: &str) -> Result<&Host, LabError> {
         let known = || self.hosts().iter().map(|host| host.name.clone()).collect();
         let host = self.hosts().iter().find(|host| host.name == name);
-        host.ok_or_else(|| LabError::NoSuchHost { asked: name.to_owned(), known: known() })
+        host.ok_or_else(|| LabError::NoSuchHost {
+            asked: name.to_owned(),
+            known: known(),
+        })
     }
 
-    /// The way in for programs of others; `None` where the lab is not for them.
-    pub fn door(&self) -> Option<Door> {
-        let Ready { user_namespace, nodes, programs_pid, .. } = &self.ready;
-        let (user_namespace, programs_pid) = (*user_namespace, (*programs_pid)?);
+    /// How other processes enter the lab; `None` unless it was started by [`Lab::up_enterable`].
+    pub fn entry(&self) -> Option<Entry> {
+        let Ready {
+            user_namespace,
+            nodes,
+            init_pid,
+            ..
+        } = &self.ready;
+        let (user_namespace, init_pid) = (*user_namespace, (*init_pid)?);
         let nodes = nodes.iter().cloned().collect();
-        Some(Door { holder_pid: self.holder_pid(), programs_pid, user_namespace, nodes })
+        Some(Entry {
+            daemon_pid: self.daemon_pid(),
+            init_pid,
+            user_namespace,
+            nodes,
+        })
     }
 
-    /// Whether the lab still stands; it does not where its holder was killed.
-    pub fn stands(&mut self) -> bool {
-        matches!(self.holder.child.try_wait(), Ok(None))
+    /// Whether the lab is still running; it is not when its daemon was killed.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.daemon.child.try_wait(), Ok(None))
     }
 
-    /// The process id of the holder.
-    pub fn holder_pid(&self) -> u32 {
-        self.holder.child.id()
+    /// The process id of the daemon.
+    pub fn daemon_pid(&self) -> u32 {
+        self.daemon.child.id()
     }
 
-    /// Makes `command` start its program in a host, as root of the lab, in a process group of its
-    /// own, and die with the thread that spawns it.
+    /// Makes `command` start its program in a host, as root of the lab, in a new process group, and
+    /// die with the thread that spawns it.
     pub fn command_in(&self, host: &str, command: &mut Command) -> Result<(), LabError> {
         let net = self.open(&format!("fd/{}", self.host(host)?.netns_fd))?;
-        let user = if self.ready.user_namespace { Some(self.open("ns/user")?) } else { None };
+        let user = if self.ready.user_namespace {
+            Some(self.open("ns/user")?)
+        } else {
+            None
+        };
         enter_before_exec(command, NamespaceEntry { user, net });
         Ok(())
     }
 
-    fn open(&self, of_holder: &str) -> Result<OwnedFd, LabError> {
-        let path = format!("/proc/{}/{of_holder}", self.holder_pid());
+    fn open(&self, of_daemon: &str) -> Result<OwnedFd, LabError> {
+        let path = format!("/proc/{}/{of_daemon}", self.daemon_pid());
         match File::open(&path) {
             Ok(file) => Ok(file.into()),
-            Err(error) => {
-                Err(LabError::holder(format!("cannot open {path}: {error}; the lab is gone, build it again")))
-            }
+            Err(error) => Err(LabError::daemon(format!(
+                "cannot open {path}: {error}; the lab is gone, build it again"
+            ))),
         }
     }
 }
 
-/// The holder as a child process; dropping it ends it.
+/// The daemon as a child process; dropping it ends it.
 #[derive(Debug)]
-struct Holder {
+struct Daemon {
     child: Child,
     pipes: Mutex<Pipes>,
 }
@@ -146,41 +180,63 @@ struct Pipes {
     output: Option<ChildStdout>,
 }
 
-impl Holder {
+impl Daemon {
     fn start(program: &Path) -> Result<Self, LabError> {
         let spawned = Command::new(program)
-            .arg(HOLDER_VERB)
+            .arg(DAEMON_VERB)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
             .spawn();
-        let mut child = spawned
-            .map_err(|error| LabError::holder(format!("cannot start {} {HOLDER_VERB}: {error}", program.display())))?;
-        let pipes = Mutex::new(Pipes { input: child.stdin.take(), output: child.stdout.take() });
+        let mut child = spawned.map_err(|error| {
+            LabError::daemon(format!(
+                "cannot start {} {DAEMON_VERB}: {error}",
+                program.display()
+            ))
+        })?;
+        let pipes = Mutex::new(Pipes {
+            input: child.stdin.take(),
+            output: child.stdout.take(),
+        });
         Ok(Self { child, pipes })
     }
 
     fn ask(&self, request: &impl Serialize) -> Result<Answer, LabError> {
         let limit_s = ANSWER_LIMIT.as_secs();
         let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::TimedOut => LabError::holder(format!("no answer within {limit_s} s; try again")),
-            std::io::ErrorKind::UnexpectedEof => LabError::holder("it ended without an answer; see its messages above"),
-            _ => LabError::holder(format!("cannot speak with its process: {error}")),
+            std::io::ErrorKind::TimedOut => {
+                LabError::daemon(format!("no answer within {limit_s} s; try again"))
+            }
+            std::io::ErrorKind::UnexpectedEof => {
+                LabError::daemon("it ended without an answer; see its messages above")
+            }
+            _ => LabError::daemon(format!("cannot communicate with its process: {error}")),
         };
         let mut line = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let gone = || std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
         let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
-        pipes.input.as_mut().ok_or_else(|| failed(gone()))?.write_all(&line).map_err(failed)?;
+        pipes
+            .input
+            .as_mut()
+            .ok_or_else(|| failed(gone()))?
+            .write_all(&line)
+            .map_err(failed)?;
         let output = pipes.output.as_mut().ok_or_else(|| failed(gone()))?;
         let answer = read_line(output, ANSWER_LIMIT).map_err(failed)?;
         serde_json::from_str(&answer).map_err(|error| failed(error.into()))
     }
 }
 
-impl Drop for Holder {
+impl Drop for Daemon {
     fn drop(&mut self) {
-        drop(self.pipes.lock().unwrap_or_else(PoisonError::into_inner).input.take());
+        drop(
+            self.pipes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .input
+                .take(),
+        );
         let deadline = Instant::now() + EXIT_LIMIT;
         while Instant::now() < deadline {
             if !matches!(self.child.try_wait(), Ok(None)) {
@@ -188,7 +244,7 @@ impl Drop for Holder {
             }
             std::thread::sleep(EXIT_POLL);
         }
-        // Both fail only for a process that has ended.
+        // Both fail only for a process that has exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -8,7 +8,7 @@ use crate::LabError;
 const EPERM: i32 = 1;
 const ENOSPC: i32 = 28;
 
-/// What the host says about user namespaces; `None` where it does not say.
+/// The facts that the host reports about user namespaces; `None` if it does not report one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The error number of the call that failed.
@@ -28,7 +28,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Reads the facts of this host after `error` came back.
+    /// Reads the facts of this host after the call failed with `error`.
     pub fn read(error: &io::Error) -> Self {
         let kernel = "/proc/sys/kernel";
         let status = fs::read_to_string("/proc/self/status").ok();
@@ -38,7 +38,9 @@ impl Facts {
             has_user_namespaces: fs::exists("/proc/self/ns/user").ok(),
             max_user_namespaces: number("/proc/sys/user/max_user_namespaces"),
             unprivileged_userns_clone: number(&format!("{kernel}/unprivileged_userns_clone")),
-            apparmor_restrict_unprivileged_userns: number(&format!("{kernel}/apparmor_restrict_unprivileged_userns")),
+            apparmor_restrict_unprivileged_userns: number(&format!(
+                "{kernel}/apparmor_restrict_unprivileged_userns"
+            )),
             in_chroot: mounts.map(|text| !has_mount_at_root(&text)),
             has_seccomp_filter: status.map(|text| has_filter(&text)),
         }
@@ -48,13 +50,19 @@ impl Facts {
 /// The likeliest reason for these facts, with its remedy.
 pub fn diagnose(facts: &Facts) -> LabError {
     let (reason, remedy) = reason_and_remedy(facts);
-    LabError::NoUserNamespaces { reason, remedy: format!("{remedy}, or run bitcost as root") }
+    LabError::NoUserNamespaces {
+        reason,
+        remedy: format!("{remedy}, or run bitcost as root"),
+    }
 }
 
 fn reason_and_remedy(facts: &Facts) -> (String, String) {
     let said = |reason: &str, remedy: &str| (reason.to_owned(), remedy.to_owned());
     if facts.has_user_namespaces == Some(false) {
-        return said("this kernel has no user namespaces", "use a kernel with CONFIG_USER_NS");
+        return said(
+            "this kernel has no user namespaces",
+            "use a kernel with CONFIG_USER_NS",
+        );
     }
     if facts.max_user_namespaces == Some(0) {
         return said(
@@ -68,7 +76,10 @@ fn reason_and_remedy(facts: &Facts) -> (String, String) {
             "allow them: sudo sysctl -w kernel.unprivileged_userns_clone=1",
         );
     }
-    if facts.apparmor_restrict_unprivileged_userns.is_some_and(|value| value != 0) {
+    if facts
+        .apparmor_restrict_unprivileged_userns
+        .is_some_and(|value| value != 0)
+    {
         return said(
             "AppArmor restricts user namespaces (/proc/sys/kernel/apparmor_restrict_unprivileged_userns is 1, \
              as on Ubuntu 24.04)",
@@ -95,10 +106,12 @@ fn reason_and_remedy(facts: &Facts) -> (String, String) {
              (docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined)",
         );
     }
-    let error =
-        facts.errno.map_or_else(|| "no error number".to_owned(), |n| io::Error::from_raw_os_error(n).to_string());
+    let error = facts.errno.map_or_else(
+        || "no error number".to_owned(),
+        |n| io::Error::from_raw_os_error(n).to_string(),
+    );
     (
-        format!("the kernel refuses them ({error}), and nothing known explains it"),
+        format!("the kernel refuses them ({error}), and no known setting explains it"),
         "check with: unshare --user --net true".to_owned(),
     )
 }
@@ -107,13 +120,17 @@ fn number(path: &str) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Whether something is mounted at "/" as this process sees it: not so in a chroot.
+/// Whether something is mounted at "/" as this process sees it, which is false in a chroot.
 fn has_mount_at_root(mountinfo: &str) -> bool {
-    mountinfo.lines().any(|line| line.split(' ').nth(4) == Some("/"))
+    mountinfo
+        .lines()
+        .any(|line| line.split(' ').nth(4) == Some("/"))
 }
 
 fn has_filter(status: &str) -> bool {
-    status.lines().any(|line| line.split_whitespace().eq(["Seccomp:", "2"]))
+    status
+        .lines()
+        .any(|line| line.split_whitespace().eq(["Seccomp:", "2"]))
 }
 
 #[cfg(test)]
@@ -121,7 +138,11 @@ mod tests {
     use super::*;
 
     fn eperm() -> Facts {
-        Facts { errno: Some(EPERM), has_user_namespaces: Some(true), ..Facts::default() }
+        Facts {
+            errno: Some(EPERM),
+            has_user_namespaces: Some(true),
+            ..Facts::default()
+        }
     }
 
     fn said(facts: Facts) -> String {
@@ -129,18 +150,57 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_comes_with_its_remedy() {
+    fn each_reason_has_its_remedy() {
         let rows = [
-            (Facts { has_user_namespaces: Some(false), ..eperm() }, "CONFIG_USER_NS"),
-            (Facts { max_user_namespaces: Some(0), ..eperm() }, "user.max_user_namespaces=10000"),
-            (Facts { unprivileged_userns_clone: Some(0), ..eperm() }, "unprivileged_userns_clone=1"),
             (
-                Facts { apparmor_restrict_unprivileged_userns: Some(1), ..eperm() },
+                Facts {
+                    has_user_namespaces: Some(false),
+                    ..eperm()
+                },
+                "CONFIG_USER_NS",
+            ),
+            (
+                Facts {
+                    max_user_namespaces: Some(0),
+                    ..eperm()
+                },
+                "user.max_user_namespaces=10000",
+            ),
+            (
+                Facts {
+                    unprivileged_userns_clone: Some(0),
+                    ..eperm()
+                },
+                "unprivileged_userns_clone=1",
+            ),
+            (
+                Facts {
+                    apparmor_restrict_unprivileged_userns: Some(1),
+                    ..eperm()
+                },
                 "apparmor_restrict_unprivileged_userns=0",
             ),
-            (Facts { in_chroot: Some(true), ..eperm() }, "outside of the chroot"),
-            (Facts { errno: Some(ENOSPC), ..eperm() }, "raise it"),
-            (Facts { has_seccomp_filter: Some(true), ..eperm() }, "docker run --cap-add SYS_ADMIN"),
+            (
+                Facts {
+                    in_chroot: Some(true),
+                    ..eperm()
+                },
+                "outside of the chroot",
+            ),
+            (
+                Facts {
+                    errno: Some(ENOSPC),
+                    ..eperm()
+                },
+                "raise it",
+            ),
+            (
+                Facts {
+                    has_seccomp_filter: Some(true),
+                    ..eperm()
+                },
+                "docker run --cap-add SYS_ADMIN",
+            ),
             (eperm(), "unshare --user --net true"),
         ];
         for (facts, remedy) in rows {
@@ -151,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_allow_are_not_blamed() {
+    fn permissive_settings_are_not_a_reason() {
         let allowing = Facts {
             max_user_namespaces: Some(96365),
             unprivileged_userns_clone: Some(1),
@@ -160,11 +220,11 @@ mod tests {
             has_seccomp_filter: Some(false),
             ..eperm()
         };
-        assert!(said(allowing).contains("nothing known explains it"));
+        assert!(said(allowing).contains("no known setting explains it"));
     }
 
     #[test]
-    fn a_chroot_and_a_filter_are_seen() {
+    fn chroot_and_filter_are_detected() {
         assert!(has_mount_at_root("22 1 254:0 / / rw - ext4 /dev/vda rw\n"));
         assert!(!has_mount_at_root("23 22 0:5 / /proc rw - proc proc rw\n"));
         assert!(has_filter("Name:\tx\nSeccomp:\t2\n"));
@@ -172,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_facts_of_this_host_can_be_read() {
+    fn facts_of_this_host_are_readable() {
         let facts = Facts::read(&io::Error::from_raw_os_error(EPERM));
         assert_eq!(facts.errno, Some(EPERM));
         assert!(facts.has_user_namespaces.is_some());

@@ -1,16 +1,22 @@
-//! A lab drawn in lines of text: its nodes as a tree from the first one, with what each link does.
+//! A lab drawn as text: its nodes as a tree from the first one, with what each link does.
 
 use std::collections::BTreeSet;
 
-use model::topology::{End, Link, Node, NodeKind, Topology, show_shaping};
+use bitcost_model::shaping::show_shaping;
+use bitcost_model::topology::{End, Link, Node, NodeKind, Topology};
 
 /// Draws a topology.
 ///
-/// Each link stands below the node that is nearer to the first one: its device there, the device at the other end, and
-/// behind `→` and `←` what it does to packets away from the first node and towards it. Links that would close a circle
-/// are listed at the end.
+/// Each link is below the node that is nearer to the first one: its device there, the device at the
+/// other endpoint, and after `→` and `←` what it does to packets away from the first node and
+/// towards it. Links that would close a loop are listed last.
 pub fn draw(topology: &Topology) -> String {
-    let mut drawing = Drawing { topology, drawn: BTreeSet::new(), used: BTreeSet::new(), text: String::new() };
+    let mut drawing = Drawing {
+        topology,
+        drawn: BTreeSet::new(),
+        used: BTreeSet::new(),
+        text: String::new(),
+    };
     for node in &topology.nodes {
         if !drawing.drawn.contains(node.name.as_str()) {
             drawing.node(node, "");
@@ -24,7 +30,8 @@ pub fn draw(topology: &Topology) -> String {
     if !rest.is_empty() {
         text += "and\n";
     }
-    rest.iter().for_each(|link| text += &format!("  {}\n", link_line(&link.ends[0], &link.ends[1])));
+    rest.iter()
+        .for_each(|link| text += &format!("  {}\n", link_line(&link.ends[0], &link.ends[1])));
     text
 }
 
@@ -41,21 +48,37 @@ impl<'a> Drawing<'a> {
         self.text += &format!("{}\n", node_line(self.topology, node));
         let mut links = self.links_of(node);
         while let Some((index, near, far)) = links.pop() {
-            let Some(next) = self.topology.node(&far.node).filter(|next| !self.drawn.contains(next.name.as_str()))
+            let Some(next) = self
+                .topology
+                .node(&far.node)
+                .filter(|next| !self.drawn.contains(next.name.as_str()))
             else {
                 continue;
             };
             self.used.insert(index);
-            let is_last = !links.iter().any(|(_, _, far)| !self.drawn.contains(far.node.as_str()));
-            let (branch, stem) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let is_last = !links
+                .iter()
+                .any(|(_, _, far)| !self.drawn.contains(far.node.as_str()));
+            let (branch, stem) = if is_last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
             self.text += &format!("{margin}{branch}{}\n{margin}{stem}", link_line(near, far));
             self.node(next, &format!("{margin}{stem}"));
         }
     }
 
-    /// A node's links that are not drawn yet, the first one last: number, the end here, the end there.
+    /// A node's links that are not drawn yet, the first one last: number, near endpoint, far
+    /// endpoint.
     fn links_of(&self, node: &Node) -> Vec<(usize, &'a End, &'a End)> {
-        let links = self.topology.links.iter().enumerate().rev().filter(|(index, _)| !self.used.contains(index));
+        let links = self
+            .topology
+            .links
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(index, _)| !self.used.contains(index));
         let ends = links.filter_map(|(index, link)| {
             let side = link.ends.iter().position(|end| end.node == node.name)?;
             Some((index, &link.ends[side], &link.ends[1 - side]))
@@ -77,5 +100,11 @@ fn link_line(near: &End, far: &End) -> String {
         text if text.is_empty() => text,
         text => format!("   {arrow} {text}"),
     };
-    format!("{} ── {}{}{}", near.device, far.device, shaped("→", near), shaped("←", far))
+    format!(
+        "{} ── {}{}{}",
+        near.device,
+        far.device,
+        shaped("→", near),
+        shaped("←", far)
+    )
 }

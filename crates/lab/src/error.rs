@@ -1,17 +1,17 @@
-//! Why a lab could not be had; for the program, all of it is "this host cannot do it".
+//! Why a lab could not be built or used. The program reports all of it as "this host cannot do it".
 
 use serde::{Deserialize, Serialize};
 
-/// Why a lab could not be had. It travels from the holder to the controller as JSON.
+/// Why a lab could not be built or used. It travels from the daemon to the controller as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum LabError {
     /// Neither root nor user namespaces are available.
     #[error("cannot make the lab's namespaces: {reason}; {remedy}")]
     NoUserNamespaces {
-        /// What stands in the way.
+        /// The reason.
         reason: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
     /// The kernel has no virtual Ethernet pairs.
@@ -29,26 +29,26 @@ pub enum LabError {
     /// The description contradicts itself.
     #[error("the lab's topology is not usable: {what}; correct the topology")]
     InvalidTopology {
-        /// What is wrong in it.
+        /// The fault in it.
         what: String,
     },
-    /// netem was asked for by name.
+    /// netem was requested by name.
     #[error(
-        "netem was asked for, and this kernel has none (`unshare -rn tc qdisc add dev lo root netem` shows it); load the \
-         module (sudo modprobe sch_netem), use a kernel with CONFIG_NET_SCH_NETEM, or take the delay line \
+        "netem was requested, and this kernel does not have it (`unshare -rn tc qdisc add dev lo root netem` shows it); load the \
+         module (sudo modprobe sch_netem), use a kernel with CONFIG_NET_SCH_NETEM, or use the link emulator \
          (delay_backend = \"builtin\" or \"auto\")"
     )]
     NoNetem,
     /// A step of building failed.
     #[error("cannot build the lab: {happened}")]
     Build {
-        /// What was asked, and what happened.
+        /// The step, and what happened.
         happened: String,
     },
-    /// The process that holds the lab did not start, did not answer in time, or ended.
-    #[error("cannot hold the lab: {happened}")]
-    Holder {
-        /// What happened.
+    /// The lab daemon did not start, did not answer in time, or ended.
+    #[error("the lab daemon failed: {happened}")]
+    Daemon {
+        /// A description of the failure.
         happened: String,
     },
     /// There is no such host or node.
@@ -61,26 +61,34 @@ pub enum LabError {
     },
 }
 
-impl From<model::topology::Problem> for LabError {
-    fn from(problem: model::topology::Problem) -> Self {
-        LabError::InvalidTopology { what: problem.message }
+impl From<bitcost_model::topology::Problem> for LabError {
+    fn from(problem: bitcost_model::topology::Problem) -> Self {
+        LabError::InvalidTopology {
+            what: problem.message,
+        }
     }
 }
 
-impl From<netlink::Error> for LabError {
-    fn from(error: netlink::Error) -> Self {
-        LabError::Build { happened: error.to_string() }
+impl From<bitcost_netlink::Error> for LabError {
+    fn from(error: bitcost_netlink::Error) -> Self {
+        LabError::Build {
+            happened: error.to_string(),
+        }
     }
 }
 
 impl LabError {
-    /// A step of building, `asked` being the rest of a sentence that begins with "cannot".
+    /// A step of building, `asked` being the rest of a sentence that starts with "cannot".
     pub(crate) fn build(asked: &str, source: &std::io::Error) -> Self {
-        LabError::Build { happened: format!("cannot {asked}: {source}") }
+        LabError::Build {
+            happened: format!("cannot {asked}: {source}"),
+        }
     }
 
-    /// Something that happened to the holder.
-    pub(crate) fn holder(happened: impl Into<String>) -> Self {
-        LabError::Holder { happened: happened.into() }
+    /// A failure of the daemon.
+    pub(crate) fn daemon(happened: impl Into<String>) -> Self {
+        LabError::Daemon {
+            happened: happened.into(),
+        }
     }
 }

@@ -1,45 +1,48 @@
-//! Emulated networks: nodes as network namespaces, from a description, gone with their process.
+//! Emulated networks: nodes as network namespaces, built from a topology, which end with the
+//! process that made them.
 //!
 //! | file | it is |
 //! |---|---|
-//! | controller | [`Lab`]: starts the holder, puts programs into hosts, takes the lab down |
-//! | holder | the process that holds the namespaces: the hidden verb `lab-holder` |
+//! | controller | [`Lab`]: starts the daemon, starts programs in hosts, takes the lab down |
+//! | daemon | the process that holds the namespaces: the hidden command `lab-daemon` |
 //! | protocol | the one request and the one answer between these two |
 //! | build | makes the namespaces, links and addresses |
 //! | carrier | waits until every device passes packets |
 //! | node | what each kind of node is made of: bridges, forwarding, routes |
 //! | shape | the kernel's queues and shapers |
-//! | lines | links that a delay line carries |
-//! | napi | moves a device's receive work into a kernel thread of its own |
-//! | wire | the part of the network cards that is hardware |
-//! | programs | the PID namespace of a lab's visitors: the hidden verb `lab-programs` |
-//! | registry | the labs that stand, by name |
-//! | visit | the way into a lab that another process holds |
-//! | drawing | a lab in lines of text |
+//! | emulated_links | links that a link emulator forwards |
+//! | emulator | the link emulator |
+//! | napi | moves a device's receive work into a kernel thread |
+//! | cable | nodes of kind `wire`: the hardware part of the network cards |
+//! | processes | the PID namespace of a lab's processes: the hidden command `lab-processes` |
+//! | registry | the running labs, by name |
+//! | entry | entering a lab that another process holds |
+//! | drawing | a lab drawn as text |
 //! | diagnose | why namespaces are impossible here, and what to do |
 //!
-//! What a lab is made of is described by [`model::topology`].
+//! [`bitcost_model::topology`] describes what a lab consists of.
 
 mod build;
+mod cable;
 mod carrier;
 mod controller;
+pub mod daemon;
 pub mod diagnose;
 mod drawing;
+mod emulated_links;
+pub mod emulator;
+mod entry;
 mod error;
-pub mod holder;
-mod lines;
 mod napi;
 mod node;
-pub mod programs;
+pub mod processes;
 pub mod protocol;
 pub mod registry;
 mod shape;
-mod visit;
-mod wire;
 
-pub use controller::{HOLDER_VERB, Lab};
+pub use bitcost_model::topology::{Address, End, Link, Napi, Node, NodeKind, Topology};
+pub use controller::{DAEMON_VERB, Lab};
 pub use drawing::draw;
+pub use entry::Entry;
 pub use error::LabError;
-pub use model::topology::{Address, End, Link, Napi, Node, NodeKind, Topology};
 pub use protocol::{Host, NapiState};
-pub use visit::Door;

@@ -1,13 +1,13 @@
 //! Moves the receive work of a veth device from the sender's system call into a kernel thread.
 //!
 //! A veth has NAPI only while GRO is on, and hands UDP packets to it only when the sending device
-//! has TSO off or the receiving one has `rx-udp-gro-forwarding` on. So these two come first.
+//! has TSO off or the receiving one has `rx-udp-gro-forwarding` on. So these two are set first.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use netlink::{Ethtool, Features, Netdev};
-use sys::namespace::PrivateSysfs;
+use bitcost_netlink::{Ethtool, Features, Netdev};
+use bitcost_sys::namespace::PrivateSysfs;
 
 use crate::NapiState;
 
@@ -15,32 +15,41 @@ const FEATURES: [&str; 2] = ["rx-gro", "rx-udp-gro-forwarding"];
 
 /// Makes `device`, which is up in the calling thread's network namespace, use kernel threads.
 ///
-/// Where that is impossible the device is left as it was, and the state says why.
+/// If that is impossible the device is not changed, and the state has the reason.
 pub(crate) fn make_threaded(device: &str, index: u32) -> NapiState {
     match try_threaded(device, index) {
         Ok(thread_pids) => NapiState::Threaded { thread_pids },
-        Err(reason) => NapiState::Inline { reason: Some(reason) },
+        Err(reason) => NapiState::Inline {
+            reason: Some(reason),
+        },
     }
 }
 
 fn try_threaded(device: &str, index: u32) -> Result<Vec<u32>, String> {
-    let text = |error: netlink::Error| error.to_string();
+    let text = |error: bitcost_netlink::Error| error.to_string();
     let mut ethtool = Ethtool::open().map_err(text)?;
     let before = ethtool.features(device).map_err(text)?;
     let outcome = turn_features_on(&mut ethtool, device).and_then(|()| write_threaded(device));
     match outcome {
         Ok(()) => thread_pids(index).map_err(text),
         Err(reason) => {
-            let restored = ethtool.set_features(device, &wishes(&before));
-            let note = restored.err().map_or_else(String::new, |error| format!("; and {error}"));
+            let restored = ethtool.set_features(device, &requests(&before));
+            let note = restored
+                .err()
+                .map_or_else(String::new, |error| format!("; and {error}"));
             Err(format!("{reason}{note}"))
         }
     }
 }
 
 fn turn_features_on(ethtool: &mut Ethtool, device: &str) -> Result<(), String> {
-    let asked: BTreeMap<_, _> = FEATURES.iter().map(|name| ((*name).to_owned(), true)).collect();
-    ethtool.set_features(device, &asked).map_err(|e| e.to_string())?;
+    let asked: BTreeMap<_, _> = FEATURES
+        .iter()
+        .map(|name| ((*name).to_owned(), true))
+        .collect();
+    ethtool
+        .set_features(device, &asked)
+        .map_err(|e| e.to_string())?;
     let now = ethtool.features(device).map_err(|e| e.to_string())?;
     let is_off = |name: &&&str| !now.get(**name).is_some_and(|feature| feature.active);
     match FEATURES.iter().find(is_off) {
@@ -50,26 +59,36 @@ fn turn_features_on(ethtool: &mut Ethtool, device: &str) -> Result<(), String> {
 }
 
 fn write_threaded(device: &str) -> Result<(), String> {
-    let sysfs = PrivateSysfs::mount()
-        .map_err(|e| format!("cannot mount a sysfs that shows {device} (containers refuse it): {e}"))?;
+    let sysfs = PrivateSysfs::mount().map_err(|e| {
+        format!("cannot mount a sysfs that shows {device} (containers refuse it): {e}")
+    })?;
     let path = PathBuf::from(format!("class/net/{device}/threaded"));
-    let failed = |what: &str, e: std::io::Error| format!("cannot {what} /sys/{}: {e}", path.display());
+    let failed =
+        |what: &str, e: std::io::Error| format!("cannot {what} /sys/{}: {e}", path.display());
     sysfs.write(&path, "1").map_err(|e| failed("write", e))?;
     match sysfs.read(&path).map_err(|e| failed("read", e))?.as_str() {
         "1" => Ok(()),
-        other => Err(format!("/sys/{} reads {other} after 1 was written", path.display())),
+        other => Err(format!(
+            "/sys/{} reads {other} after 1 was written",
+            path.display()
+        )),
     }
 }
 
-fn thread_pids(index: u32) -> Result<Vec<u32>, netlink::Error> {
+fn thread_pids(index: u32) -> Result<Vec<u32>, bitcost_netlink::Error> {
     let Some(mut netdev) = Netdev::open()? else {
         return Ok(Vec::new());
     };
     let napis = netdev.napis(index)?.unwrap_or_default();
-    Ok(napis.into_iter().filter_map(|napi| napi.thread_pid).collect())
+    Ok(napis
+        .into_iter()
+        .filter_map(|napi| napi.thread_pid)
+        .collect())
 }
 
-fn wishes(before: &Features) -> BTreeMap<String, bool> {
+fn requests(before: &Features) -> BTreeMap<String, bool> {
     let changeable = before.iter().filter(|(_, feature)| feature.is_changeable());
-    changeable.map(|(name, feature)| (name.clone(), feature.wanted)).collect()
+    changeable
+        .map(|(name, feature)| (name.clone(), feature.wanted))
+        .collect()
 }

@@ -1,31 +1,38 @@
-//! What a node is made of beside its devices: a switch's bridge, a router's forwarding, routes, and leave to ping.
+//! The parts of a node other than its devices: a switch's bridge, a router's forwarding, routes,
+//! and permission to ping.
 
 use std::fs;
 
-use model::topology::{Node, Topology};
-use netlink::Rtnl;
+use bitcost_model::topology::{Node, Topology};
+use bitcost_netlink::Rtnl;
 
 use crate::LabError;
 
-/// Both IP versions forward. Written by whoever is in the namespace, these are the namespace's own.
+/// Forwarding of both IP versions; each network namespace has separate values.
 const FORWARDING: [&str; 2] = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
 
-/// The groups that may open sockets for ICMP echo: root's, the only one that every lab has (icmp(7)).
+/// The groups that may open sockets for ICMP echo: root's, the only one that every lab has
+/// (icmp(7)).
 const PING_GROUPS: (&str, &str) = ("net/ipv4/ping_group_range", "0\t0");
 
-/// Addresses of IPv6 that devices give themselves work at once: nobody else is there to have them (RFC 4862, 5.4).
+/// Automatic IPv6 addresses are usable at once: no other node can have them (RFC 4862, 5.4).
 const NO_DUPLICATES: (&str, &str) = ("net/ipv6/conf/default/accept_dad", "0");
 
-/// No TCP connection begins with what the kernel remembers of an earlier one (ip-sysctl.rst, `ip tcp_metrics`).
+/// No TCP connection starts with metrics that the kernel saved of an earlier one (ip-sysctl.rst,
+/// `ip tcp_metrics`).
 const NO_METRICS: (&str, &str) = ("net/ipv4/tcp_no_metrics_save", "1");
 
 /// Prepares the calling process's network namespace, which has no devices yet.
 pub(crate) fn prepare() -> Result<(), LabError> {
     let is_there = |(name, _): &(&str, &str)| fs::exists(path(name)).unwrap_or(false);
-    [NO_DUPLICATES, NO_METRICS].into_iter().filter(is_there).try_for_each(|(name, value)| write(name, value))
+    [NO_DUPLICATES, NO_METRICS]
+        .into_iter()
+        .filter(is_there)
+        .try_for_each(|(name, value)| write(name, value))
 }
 
-/// Joins the ports of the node `name` by the bridge `bridge`, in whose network namespace the caller is.
+/// Joins the ports of the node `name` by the bridge `bridge`, in whose network namespace the caller
+/// is.
 pub(crate) fn bridge(bridge: &str, name: &str, topology: &Topology) -> Result<(), LabError> {
     let mut rtnl = Rtnl::open()?;
     match rtnl.create_bridge(bridge) {
@@ -40,17 +47,20 @@ pub(crate) fn bridge(bridge: &str, name: &str, topology: &Topology) -> Result<()
     Ok(rtnl.set_up(bridge.index, true)?)
 }
 
-/// Makes the calling process's network namespace forward, and reads back that it does.
+/// Makes the calling process's network namespace forward, and reads the setting back.
 pub(crate) fn forward() -> Result<(), LabError> {
-    FORWARDING.iter().filter(|name| fs::exists(path(name)).unwrap_or(false)).try_for_each(|name| write(name, "1"))
+    FORWARDING
+        .iter()
+        .filter(|name| fs::exists(path(name)).unwrap_or(false))
+        .try_for_each(|name| write(name, "1"))
 }
 
-/// Lets programs in the calling process's network namespace ping without more rights than the lab's root has.
+/// Lets programs in the calling process's network namespace ping without further privileges.
 pub(crate) fn allow_ping() -> Result<(), LabError> {
     write(PING_GROUPS.0, PING_GROUPS.1)
 }
 
-/// Adds the routes of a node; those of IPv6 are left out where the kernel has none.
+/// Adds the routes of a node; IPv6 routes only if the kernel supports IPv6.
 pub(crate) fn add_routes(node: &Node) -> Result<(), LabError> {
     let mut rtnl = Rtnl::open()?;
     for route in &node.routes {
@@ -68,10 +78,14 @@ fn path(name: &str) -> String {
 
 fn write(name: &str, value: &str) -> Result<(), LabError> {
     let path = path(name);
-    fs::write(&path, value).map_err(|error| LabError::build(&format!("write {value} to {path}"), &error))?;
-    let now = fs::read_to_string(&path).map_err(|error| LabError::build(&format!("read {path}"), &error))?;
+    fs::write(&path, value)
+        .map_err(|error| LabError::build(&format!("write {value} to {path}"), &error))?;
+    let now = fs::read_to_string(&path)
+        .map_err(|error| LabError::build(&format!("read {path}"), &error))?;
     if now.trim() == value {
         return Ok(());
     }
-    Err(LabError::Build { happened: format!("{path} reads {} after {value} was written", now.trim()) })
+    Err(LabError::Build {
+        happened: format!("{path} reads {} after {value} was written", now.trim()),
+    })
 }

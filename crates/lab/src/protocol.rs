@@ -1,4 +1,4 @@
-//! What the controller and the holder say to each other: one request, one answer, a JSON line each.
+//! The protocol of the controller and the lab daemon: requests and answers, a line of JSON each.
 
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -7,61 +7,63 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use model::shaping::QueueLimit;
-use model::topology::Topology;
+use bitcost_model::shaping::QueueLimit;
+use bitcost_model::topology::Topology;
 
 use crate::LabError;
 
 /// The controller's request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// The process that the holder must not outlive.
+    /// The process id of the controller, which the daemon must not outlive.
     pub controller_pid: u32,
-    /// What to build.
+    /// The topology to build.
     pub topology: Topology,
-    /// Whether others than the controller will start programs in it.
-    pub has_visitors: bool,
+    /// Whether other processes than the controller will start programs in it.
+    pub is_enterable: bool,
 }
 
-/// What the controller asks of a lab that stands.
+/// An order of the controller to a running lab.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Give every queue that delays this limit, or its own again.
+    /// Set this limit for every queue of an emulated direction, or its own limit again.
     LimitQueues(Option<QueueLimit>),
 }
 
-/// The holder's answer.
+/// The daemon's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The lab stands.
+    /// The lab is running.
     Ready(Ready),
-    /// The order was obeyed.
+    /// The order was executed.
     Done,
-    /// It could not be built, or the order not obeyed.
+    /// It could not be built, or the order not executed.
     Failed(LabError),
 }
 
-/// A lab that stands.
+/// A running lab.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ready {
     /// Whether a user namespace owns the hosts; otherwise the controller's own does.
     pub user_namespace: bool,
     /// The hosts, in the order of the topology.
     pub hosts: Vec<Host>,
-    /// Every node, in the order of the topology: its name, and the number of the holder's file descriptor that refers to its
-    /// network namespace.
+    /// Every node, in the order of the topology: its name, and the number of the daemon's file
+    /// descriptor that refers to its network namespace.
     pub nodes: Vec<(String, i32)>,
-    /// The number of the holder's file descriptor of the file with the delay lines' counters; `None` without lines.
-    pub lines_fd: Option<i32>,
-    /// The first process of the visitors' PID namespace; `None` where there are to be none.
-    pub programs_pid: Option<u32>,
-    /// What the kernel does not have of the links, a sentence each.
+    /// The number of the daemon's file descriptor of the file with the link emulators' counters;
+    /// `None` without emulators.
+    pub emulators_fd: Option<i32>,
+    /// The first process of the lab's PID namespace; `None` when only the controller starts
+    /// programs.
+    pub init_pid: Option<u32>,
+    /// The features of the links that the kernel does not support, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// A host of a lab that stands.
+/// A host of a running lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name, such as "h1".
@@ -70,17 +72,17 @@ pub struct Host {
     pub device: String,
     /// Its first address.
     pub address: IpAddr,
-    /// The addresses of that device, one of IPv6 only where the kernel has it.
+    /// The addresses of that device, one of IPv6 only if the kernel supports IPv6.
     pub addresses: Vec<IpAddr>,
     /// The MTU of that device, in bytes, read back.
     pub mtu_bytes: u32,
-    /// The number of the holder's file descriptor that refers to its network namespace.
+    /// The number of the daemon's file descriptor that refers to its network namespace.
     pub netns_fd: i32,
-    /// Where the receive work of that device is done.
+    /// The place where the receive work of that device is done.
     pub napi: NapiState,
 }
 
-/// Where the receive work of a device is done, as read back from the kernel.
+/// The place where the receive work of a device is done, as read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum NapiState {
@@ -90,16 +92,17 @@ pub enum NapiState {
         /// kernel does not list them (before Linux 6.8).
         thread_pids: Vec<u32>,
     },
-    /// In the system call of whoever sends.
+    /// In the system call of the sender.
     Inline {
-        /// Why not threaded; `None` when threads were not asked for.
+        /// The reason why it is not threaded; `None` when threads were not requested.
         reason: Option<String>,
     },
 }
 
 /// Reads a line from `file`, waiting at most `limit` for all of it.
 ///
-/// Errors: `TimedOut`, and `UnexpectedEof` when the writer is gone before the line's end.
+/// # Errors
+/// `TimedOut`, and `UnexpectedEof` when the writer is gone before the end of the line.
 pub(crate) fn read_line(file: &mut (impl Read + AsFd), limit: Duration) -> io::Result<String> {
     let deadline = Instant::now() + limit;
     let mut line = Vec::new();
@@ -109,7 +112,7 @@ pub(crate) fn read_line(file: &mut (impl Read + AsFd), limit: Duration) -> io::R
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if !sys::process::wait_readable(&*file, left)? {
+        if !bitcost_sys::process::wait_readable(&*file, left)? {
             continue;
         }
         match file.read(&mut chunk)? {

@@ -1,8 +1,9 @@
-//! Queues and shapers of the kernel at a device, and netem where the kernel has it.
+//! Queues and shapers of the kernel at a device, and netem if the kernel has it.
 
-use model::shaping::{PPM, QueueLimit, Shaper, Shaping};
-use model::topology::{End, show_shaping};
-use netlink::{Parameters, ROOT, Rtnl, discipline};
+use bitcost_model::shaping::show_shaping;
+use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping};
+use bitcost_model::topology::End;
+use bitcost_netlink::{Parameters, ROOT, Rtnl, discipline};
 
 use crate::LabError;
 
@@ -11,17 +12,18 @@ const ROOT_HANDLE: u32 = 0x1_0000;
 const QUEUE_HANDLE: u32 = 0x2_0000;
 const CLASS: u32 = ROOT_HANDLE | 1;
 
-/// The least burst, in bytes: two super-packets of 64 KiB; and how long a burst lasts at the rate, as a part of a second.
+/// The smallest burst, in bytes: two super-packets of 64 KiB; and the duration of a burst at the
+/// rate, as a fraction of a second.
 const BURST_LEAST_BYTES: u64 = 131_072;
 const BURSTS_PER_S: u64 = 250;
 
-/// netem's own bound where none is asked: more than memory holds.
+/// netem's limit when none is requested: more packets than memory can hold.
 const PACKETS_UNBOUNDED: u64 = 10_000_000;
 
 /// Bytes of an Ethernet header, which the kernel's shapers count.
 const ETHERNET_BYTES: u64 = 14;
 
-/// A qdisc to be made: its parent, its handle, its kind, its parameters.
+/// A qdisc to create: its parent, its handle, its kind, its parameters.
 struct Wanted {
     parent: u32,
     handle: u32,
@@ -29,26 +31,45 @@ struct Wanted {
     parameters: Parameters,
 }
 
-/// Whether this kernel has netem; asked of loopback in the calling thread's network namespace, which nobody uses.
+/// Whether this kernel has netem; tried on loopback in the calling thread's network namespace,
+/// which is unused.
 pub(crate) fn has_netem() -> Result<bool, LabError> {
     let mut rtnl = Rtnl::open()?;
     let loopback = rtnl.link("lo")?;
-    let Some(known) = discipline("netem") else { return Ok(false) };
-    let made = rtnl.replace_root(loopback.index, 0, known.kind, &(known.encode)(&Parameters::new()));
+    let Some(known) = discipline("netem") else {
+        return Ok(false);
+    };
+    let made = rtnl.replace_root(
+        loopback.index,
+        0,
+        known.kind,
+        &(known.encode)(&Parameters::new()),
+    );
     if made.is_ok() {
         rtnl.delete_root(loopback.index)?;
     }
     Ok(made.is_ok())
 }
 
-/// Shapes what leaves by the device of `end`, in whose network namespace the caller is, and reads it back.
+/// Shapes what leaves by the device of `end`, in whose network namespace the caller is, and reads
+/// the result back.
 pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
     let shaping = &end.egress;
-    let wanted = if shaping.needs_emulator() { netem(shaping, mtu_bytes) } else { plain(shaping) };
+    let wanted = if shaping.needs_emulator() {
+        netem(shaping, mtu_bytes)
+    } else {
+        plain(shaping)
+    };
     let mut rtnl = Rtnl::open()?;
     let index = rtnl.link(&end.device)?.index;
-    for Wanted { parent, handle, kind, parameters } in &wanted {
-        let known = discipline(kind).ok_or_else(|| lacking(end, kind, "it is unknown"))?;
+    for Wanted {
+        parent,
+        handle,
+        kind,
+        parameters,
+    } in &wanted
+    {
+        let known = discipline(kind).ok_or_else(|| lacking(end, kind, "this kind is unknown"))?;
         let options = (known.encode)(parameters);
         let made = match *parent {
             ROOT => rtnl.replace_root(index, *handle, kind, &options),
@@ -59,7 +80,9 @@ pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
             rtnl.add_htb_class(index, *handle, parameters)?;
         }
     }
-    wanted.iter().try_for_each(|wanted| check(&mut rtnl, index, end, wanted))
+    wanted
+        .iter()
+        .try_for_each(|wanted| check(&mut rtnl, index, end, wanted))
 }
 
 fn lacking(end: &End, kind: &str, why: &str) -> LabError {
@@ -71,14 +94,24 @@ fn lacking(end: &End, kind: &str, why: &str) -> LabError {
     }
 }
 
-/// What the kernel has of a qdisc must be what was asked, but for the rounding of its own units.
+/// Checks that a qdisc has the requested parameters, except for the rounding of the kernel's units.
 fn check(rtnl: &mut Rtnl, index: u32, end: &End, wanted: &Wanted) -> Result<(), LabError> {
-    let Wanted { handle, kind, parameters, .. } = wanted;
-    let found = rtnl.qdiscs(index)?.into_iter().find(|qdisc| qdisc.handle == *handle && qdisc.kind == *kind);
-    let found = found.ok_or_else(|| lacking(end, kind, "it is not there after it was made"))?;
+    let Wanted {
+        handle,
+        kind,
+        parameters,
+        ..
+    } = wanted;
+    let found = rtnl
+        .qdiscs(index)?
+        .into_iter()
+        .find(|qdisc| qdisc.handle == *handle && qdisc.kind == *kind);
+    let found = found.ok_or_else(|| lacking(end, kind, "it is missing after it was created"))?;
     let now = match *kind {
         "htb" => rtnl.htb_class(index, *handle)?,
-        kind => discipline(kind).map(|known| (known.decode)(&found.options)).unwrap_or_default(),
+        kind => discipline(kind)
+            .map(|known| (known.decode)(&found.options))
+            .unwrap_or_default(),
     };
     for (name, asked) in parameters {
         let actual = now.get(name).copied().unwrap_or_default();
@@ -90,37 +123,61 @@ fn check(rtnl: &mut Rtnl, index: u32, end: &End, wanted: &Wanted) -> Result<(), 
             _ => 0,
         };
         if asked.abs_diff(actual) > step {
-            return Err(lacking(end, kind, &format!("{name} was asked to be {asked} and is {actual}")));
+            return Err(lacking(
+                end,
+                kind,
+                &format!("{name} was asked to be {asked} and is {actual}"),
+            ));
         }
     }
     Ok(())
 }
 
-/// A rate with its queue, or a queue alone.
+/// A rate with its queue, or only a queue.
 fn plain(shaping: &Shaping) -> Vec<Wanted> {
     let queue = shaping.room().map(|room| match room {
         QueueLimit::Bytes(bytes) => ("bfifo", Parameters::from([("limit_bytes", bytes)])),
-        QueueLimit::Packets(count) | QueueLimit::Segments(count) => {
-            ("pfifo", Parameters::from([("limit_packets", u64::from(count))]))
-        }
+        QueueLimit::Packets(count) | QueueLimit::Segments(count) => (
+            "pfifo",
+            Parameters::from([("limit_packets", u64::from(count))]),
+        ),
     });
-    let root = |kind, parameters| Wanted { parent: ROOT, handle: ROOT_HANDLE, kind, parameters };
+    let root = |kind, parameters| Wanted {
+        parent: ROOT,
+        handle: ROOT_HANDLE,
+        kind,
+        parameters,
+    };
     let Some(rate) = shaping.rate_bps else {
-        return queue.into_iter().map(|(kind, parameters)| root(kind, parameters)).collect();
+        return queue
+            .into_iter()
+            .map(|(kind, parameters)| root(kind, parameters))
+            .collect();
     };
     let usual = (rate / 8 / BURSTS_PER_S).max(BURST_LEAST_BYTES);
     let burst = shaping.burst_bytes.map_or(usual, u64::from);
     let mut parameters = Parameters::from([("rate_bps", rate), ("burst_bytes", burst)]);
-    let below = queue.map(|(kind, parameters)| Wanted { parent: CLASS, handle: QUEUE_HANDLE, kind, parameters });
-    let limit = below.as_ref().and_then(|queue| queue.parameters.get("limit_bytes").copied());
+    let below = queue.map(|(kind, parameters)| Wanted {
+        parent: CLASS,
+        handle: QUEUE_HANDLE,
+        kind,
+        parameters,
+    });
+    let limit = below
+        .as_ref()
+        .and_then(|queue| queue.parameters.get("limit_bytes").copied());
     match (shaping.shaper, limit) {
-        // The limit of a tbf is that of its own queue of bytes.
+        // The limit of a tbf is that of its queue, in bytes.
         (Shaper::Tbf, Some(limit)) => {
             parameters.insert("limit_bytes", limit);
             vec![root("tbf", parameters)]
         }
-        (Shaper::Tbf, None) => std::iter::once(root("tbf", parameters)).chain(below).collect(),
-        (Shaper::Htb, _) => std::iter::once(root("htb", parameters)).chain(below).collect(),
+        (Shaper::Tbf, None) => std::iter::once(root("tbf", parameters))
+            .chain(below)
+            .collect(),
+        (Shaper::Htb, _) => std::iter::once(root("htb", parameters))
+            .chain(below)
+            .collect(),
     }
 }
 
@@ -132,8 +189,11 @@ fn netem(shaping: &Shaping, mtu_bytes: u32) -> Vec<Wanted> {
         Some(QueueLimit::Bytes(bytes)) => bytes.div_ceil(packet_bytes),
         None => PACKETS_UNBOUNDED,
     };
-    let mut parameters =
-        Parameters::from([("delay_us", shaping.delay_us), ("jitter_us", shaping.jitter_us), ("limit_packets", limit)]);
+    let mut parameters = Parameters::from([
+        ("delay_us", shaping.delay_us),
+        ("jitter_us", shaping.jitter_us),
+        ("limit_packets", limit),
+    ]);
     parameters.extend(shaping.rate_bps.map(|rate| ("rate_bps", rate)));
     let shares = [
         ("loss_ppm", shaping.loss_ppm),
@@ -142,5 +202,10 @@ fn netem(shaping: &Shaping, mtu_bytes: u32) -> Vec<Wanted> {
     ];
     let asked = shares.into_iter().filter(|(_, ppm)| *ppm > 0);
     parameters.extend(asked.map(|(name, ppm)| (name, u64::from(ppm.min(PPM)))));
-    vec![Wanted { parent: ROOT, handle: ROOT_HANDLE, kind: "netem", parameters }]
+    vec![Wanted {
+        parent: ROOT,
+        handle: ROOT_HANDLE,
+        kind: "netem",
+        parameters,
+    }]
 }

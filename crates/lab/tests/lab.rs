@@ -1,9 +1,9 @@
 //! The lab against the running kernel: up, traffic in it, down; as root and as an ordinary user.
 //!
-//! The test program is its own helper: its first argument can be the holder's verb, or one of
+//! The test program is its own helper: its first argument can be the daemon's verb, or one of
 //! `VERBS` below.
 
-// What a test prints is read by its harness.
+// The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -14,33 +14,53 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{HOLDER_VERB, Lab, LabError, Napi, NapiState, Topology};
-use testkit::Place::Host;
+use bitcost_lab::{DAEMON_VERB, Lab, LabError, Napi, NapiState, Topology};
+use bitcost_testkit::RunIn::Host;
 
 const NOBODY: u32 = 65534;
 const GONE_LIMIT: Duration = Duration::from_secs(2);
 /// Exit status of a helper that could not do its work for lack of user namespaces.
 const IMPOSSIBLE: i32 = 77;
 
-const VERBS: &[(&str, fn())] =
-    &[("udp-echo", udp_echo), ("udp-ask", udp_ask), ("controller", controller), ("check-lab", check_lab)];
+const VERBS: &[(&str, fn())] = &[
+    ("udp-echo", udp_echo),
+    ("udp-ask", udp_ask),
+    ("controller", controller),
+    ("check-lab", check_lab),
+];
 
 fn main() -> ExitCode {
     let verb = std::env::args().nth(1).unwrap_or_default();
-    if verb == HOLDER_VERB {
-        return lab::holder::main();
+    if verb == DAEMON_VERB {
+        return bitcost_lab::daemon::main();
     }
     if let Some((_, run)) = VERBS.iter().find(|(name, _)| *name == verb) {
         run();
         return ExitCode::SUCCESS;
     }
-    testkit::main_in(vec![
-        ("hosts_of_a_pair_reach_each_other", Host, hosts_reach_each_other),
-        ("udp_is_received_in_the_kernel_thread", Host, udp_is_received_in_the_kernel_thread),
+    bitcost_testkit::main_in(vec![
+        (
+            "hosts_of_a_pair_reach_each_other",
+            Host,
+            hosts_reach_each_other,
+        ),
+        (
+            "udp_is_received_in_the_kernel_thread",
+            Host,
+            udp_is_received_in_the_kernel_thread,
+        ),
         ("an_inline_lab_is_inline", Host, an_inline_lab_is_inline),
-        ("an_ordinary_user_has_the_same_lab", Host, an_ordinary_user_has_the_same_lab),
+        (
+            "an_ordinary_user_has_the_same_lab",
+            Host,
+            an_ordinary_user_has_the_same_lab,
+        ),
         ("drop_leaves_nothing", Host, drop_leaves_nothing),
-        ("a_killed_controller_leaves_nothing", Host, a_killed_controller_leaves_nothing),
+        (
+            "a_killed_controller_leaves_nothing",
+            Host,
+            a_killed_controller_leaves_nothing,
+        ),
         ("what_is_wrong_is_said", Host, what_is_wrong_is_said),
     ]);
 }
@@ -50,7 +70,7 @@ fn me() -> PathBuf {
 }
 
 fn pair(mtu_bytes: u32, napi: Napi) -> Topology {
-    Topology::of_preset("pair", mtu_bytes, napi).unwrap()
+    bitcost_study::topology::preset("pair", mtu_bytes, napi).unwrap()
 }
 
 fn up(napi: Napi) -> Lab {
@@ -67,14 +87,19 @@ fn up(napi: Napi) -> Lab {
 /// Starts this program with `verb` in a host; its standard output is piped.
 fn start_in(lab: &Lab, host: &str, verb: &str) -> Child {
     let mut command = Command::new(me());
-    command.arg(verb).stdout(Stdio::piped()).stdin(Stdio::null());
+    command
+        .arg(verb)
+        .stdout(Stdio::piped())
+        .stdin(Stdio::null());
     lab.command_in(host, &mut command).unwrap();
     command.spawn().unwrap()
 }
 
 fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
     line.trim().to_owned()
 }
 
@@ -88,7 +113,9 @@ fn udp_echo() {
 
 fn udp_ask() {
     let socket = UdpSocket::bind("10.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(2)))
+        .unwrap();
     socket.send_to(b"from h1", "10.0.0.2:7000").unwrap();
     let mut buffer = [0; 64];
     let length = socket.recv(&mut buffer).unwrap();
@@ -109,20 +136,37 @@ fn thread_pids(lab: &Lab) -> Vec<u32> {
         NapiState::Threaded { thread_pids } => thread_pids.clone(),
         NapiState::Inline { .. } => Vec::new(),
     };
-    lab.hosts().iter().flat_map(|host| of_host(&host.napi)).collect()
+    lab.hosts()
+        .iter()
+        .flat_map(|host| of_host(&host.napi))
+        .collect()
 }
 
 fn netns_inodes(lab: &Lab) -> Vec<u64> {
-    let inode = |fd: i32| Path::new(&format!("/proc/{}/fd/{fd}", lab.holder_pid())).metadata().unwrap().ino();
-    lab.hosts().iter().map(|host| inode(host.netns_fd)).collect()
+    let inode = |fd: i32| {
+        Path::new(&format!("/proc/{}/fd/{fd}", lab.daemon_pid()))
+            .metadata()
+            .unwrap()
+            .ino()
+    };
+    lab.hosts()
+        .iter()
+        .map(|host| inode(host.netns_fd))
+        .collect()
 }
 
 /// Whether a process is in one of these network namespaces or holds a file that refers to one.
 fn is_held(inodes: &[u64]) -> bool {
-    let held = |path: &Path| path.metadata().is_ok_and(|meta| inodes.contains(&meta.ino()));
+    let held = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|meta| inodes.contains(&meta.ino()))
+    };
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes.map(|entry| entry.path()).any(|process| {
-        let files = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(process.join("fd"))
+            .into_iter()
+            .flatten()
+            .flatten();
         held(&process.join("ns/net")) || files.map(|file| file.path()).any(|file| held(&file))
     })
 }
@@ -130,7 +174,9 @@ fn is_held(inodes: &[u64]) -> bool {
 /// Whether a process exists and is not merely waiting to be reaped.
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    stat.rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
 }
 
 fn assert_gone(pids: &[u32], inodes: &[u64]) {
@@ -141,21 +187,41 @@ fn assert_gone(pids: &[u32], inodes: &[u64]) {
         if alive.is_empty() && !held {
             return;
         }
-        assert!(Instant::now() < deadline, "after 2 s alive: {alive:?}, namespaces held: {held}");
+        assert!(
+            Instant::now() < deadline,
+            "after 2 s alive: {alive:?}, namespaces held: {held}"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 fn hosts_reach_each_other() {
     let lab = up(Napi::Threaded);
-    let found: Vec<_> =
-        lab.hosts().iter().map(|h| (h.name.as_str(), h.device.as_str(), h.address.to_string(), h.mtu_bytes)).collect();
-    let expected = [("h1", "h1-eth0", "10.0.0.1".to_owned(), 8896), ("h2", "h2-eth0", "10.0.0.2".to_owned(), 8896)];
+    let found: Vec<_> = lab
+        .hosts()
+        .iter()
+        .map(|h| {
+            (
+                h.name.as_str(),
+                h.device.as_str(),
+                h.address.to_string(),
+                h.mtu_bytes,
+            )
+        })
+        .collect();
+    let expected = [
+        ("h1", "h1-eth0", "10.0.0.1".to_owned(), 8896),
+        ("h2", "h2-eth0", "10.0.0.2".to_owned(), 8896),
+    ];
     assert_eq!(found, expected);
     for host in lab.hosts() {
         match &host.napi {
-            NapiState::Threaded { thread_pids } => assert!(thread_pids.iter().all(|pid| is_alive(*pid))),
-            NapiState::Inline { reason } => eprintln!("not threaded: {}", reason.as_deref().expect("a reason")),
+            NapiState::Threaded { thread_pids } => {
+                assert!(thread_pids.iter().all(|pid| is_alive(*pid)))
+            }
+            NapiState::Inline { reason } => {
+                eprintln!("not threaded: {}", reason.as_deref().expect("a reason"))
+            }
         }
     }
     exchange(&lab);
@@ -176,25 +242,41 @@ fn udp_is_received_in_the_kernel_thread() {
     }
     for (pid, before) in pids.iter().zip(before) {
         let more = turns(*pid) - before;
-        assert!(more >= 20, "20 packets with TSO on, {more} turns of the thread {pid}");
+        assert!(
+            more >= 20,
+            "20 packets with TSO on, {more} turns of the thread {pid}"
+        );
     }
 }
 
 fn an_inline_lab_is_inline() {
     let lab = up(Napi::Inline);
-    assert!(lab.hosts().iter().all(|host| host.napi == NapiState::Inline { reason: None }));
+    assert!(
+        lab.hosts()
+            .iter()
+            .all(|host| host.napi == NapiState::Inline { reason: None })
+    );
     exchange(&lab);
 }
 
 fn an_ordinary_user_has_the_same_lab() {
-    if sys::process::effective_uid() != 0 {
+    if bitcost_sys::process::effective_uid() != 0 {
         return check_lab();
     }
-    let folder = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
+    let folder = tempfile::Builder::new()
+        .permissions(open_to_all())
+        .tempdir()
+        .unwrap();
     let program = folder.path().join("lab-test");
     std::fs::copy(me(), &program).unwrap();
     let mut command = Command::new(&program);
-    let output = command.arg("check-lab").current_dir(folder.path()).uid(NOBODY).gid(NOBODY).output().unwrap();
+    let output = command
+        .arg("check-lab")
+        .current_dir(folder.path())
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.code() == Some(IMPOSSIBLE) {
         eprintln!("an ordinary user cannot make a lab here: {said}");
@@ -210,7 +292,7 @@ fn open_to_all() -> std::fs::Permissions {
 
 /// The verb that an ordinary user runs.
 fn check_lab() {
-    assert_ne!(sys::process::effective_uid(), 0);
+    assert_ne!(bitcost_sys::process::effective_uid(), 0);
     hosts_reach_each_other();
     udp_is_received_in_the_kernel_thread();
     an_inline_lab_is_inline();
@@ -221,21 +303,27 @@ fn check_lab() {
 fn drop_leaves_nothing() {
     let lab = up(Napi::Threaded);
     let (threads, inodes) = (thread_pids(&lab), netns_inodes(&lab));
-    let holder = lab.holder_pid();
-    assert!(is_held(&inodes) && is_alive(holder));
+    let daemon = lab.daemon_pid();
+    assert!(is_held(&inodes) && is_alive(daemon));
     let before = Instant::now();
     drop(lab);
-    assert!(before.elapsed() < Duration::from_secs(1), "the holder ends by itself");
-    assert!(!Path::new(&format!("/proc/{holder}")).exists(), "the holder was reaped");
+    assert!(
+        before.elapsed() < Duration::from_secs(1),
+        "the daemon exits"
+    );
+    assert!(
+        !Path::new(&format!("/proc/{daemon}")).exists(),
+        "the daemon was reaped"
+    );
     assert_gone(&threads, &inodes);
 }
 
-/// Holds a lab with a program in each host until it is killed; prints what must go with it.
+/// Holds a lab with a program in each host until it is killed; prints what must end with it.
 fn controller() {
     let lab = up(Napi::Threaded);
     let mut echo = start_in(&lab, "h2", "udp-echo");
     assert_eq!(first_line(&mut echo), "ready");
-    let mut pids = vec![lab.holder_pid(), echo.id()];
+    let mut pids = vec![lab.daemon_pid(), echo.id()];
     pids.extend(thread_pids(&lab));
     println!("{pids:?} {:?}", netns_inodes(&lab));
     std::io::stdout().flush().unwrap();
@@ -243,15 +331,27 @@ fn controller() {
 }
 
 fn a_killed_controller_leaves_nothing() {
-    let mut child = Command::new(me()).arg("controller").stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(me())
+        .arg("controller")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let line = first_line(&mut child);
     let numbers = |text: &str| -> Vec<u64> {
-        text.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+        text.split(|c: char| !c.is_ascii_digit())
+            .filter_map(|word| word.parse().ok())
+            .collect()
     };
     let (pids, inodes) = line.split_once("] [").expect("two lists");
-    let pids: Vec<u32> = numbers(pids).into_iter().map(|pid| u32::try_from(pid).unwrap()).collect();
+    let pids: Vec<u32> = numbers(pids)
+        .into_iter()
+        .map(|pid| u32::try_from(pid).unwrap())
+        .collect();
     let inodes = numbers(inodes);
-    assert!(pids.len() >= 2 && pids.iter().all(|pid| is_alive(*pid)), "{line}");
+    assert!(
+        pids.len() >= 2 && pids.iter().all(|pid| is_alive(*pid)),
+        "{line}"
+    );
     assert!(inodes.len() == 2 && is_held(&inodes), "{line}");
     child.kill().unwrap();
     assert_gone(&pids, &inodes);
@@ -260,14 +360,24 @@ fn a_killed_controller_leaves_nothing() {
 
 fn what_is_wrong_is_said() {
     let lab = up(Napi::Inline);
-    let missing = lab.command_in("h9", &mut Command::new("true")).unwrap_err().to_string();
+    let missing = lab
+        .command_in("h9", &mut Command::new("true"))
+        .unwrap_err()
+        .to_string();
     assert_eq!(missing, "the lab has no host \"h9\"; it has h1, h2");
     let mut small = pair(1500, Napi::Inline);
     small.links[0].mtu_bytes = 10;
     let mtu = Lab::up(&me(), &small).unwrap_err().to_string();
-    assert!(mtu.contains("the MTU of h1-eth0 to h2-eth0 is 10 bytes"), "{mtu}");
-    let program = Lab::up(Path::new("/no/such"), &pair(1500, Napi::Inline)).unwrap_err().to_string();
+    assert!(
+        mtu.contains("the MTU of h1-eth0 to h2-eth0 is 10 bytes"),
+        "{mtu}"
+    );
+    let program = Lab::up(Path::new("/no/such"), &pair(1500, Napi::Inline))
+        .unwrap_err()
+        .to_string();
     assert!(program.contains("/no/such"), "{program}");
-    let silent = Lab::up(Path::new("/bin/true"), &pair(1500, Napi::Inline)).unwrap_err().to_string();
-    assert!(silent.contains("cannot hold the lab"), "{silent}");
+    let silent = Lab::up(Path::new("/bin/true"), &pair(1500, Napi::Inline))
+        .unwrap_err()
+        .to_string();
+    assert!(silent.contains("the lab daemon failed"), "{silent}");
 }

@@ -1,18 +1,19 @@
-//! The program's own buffers: how many a flow goes through, where they begin, and whether messages are written anew.
+//! The program's own buffers: their number for each flow, their alignment, and whether each message
+//! is written anew.
 
 use serde::{Deserialize, Serialize};
 
-/// Most memory of one end's buffers, in bytes.
+/// The most memory that the buffers of one endpoint may take, in bytes.
 const MEMORY_MAX: u64 = 1 << 30;
 
-/// What a run asks of the buffers of its plain send and receive calls.
+/// The properties that a run asks of the buffers of its plain send and receive calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Buffers {
-    /// Each buffer begins, but for the offset, at a multiple of this, in bytes, a power of two; absent: as
-    /// the memory comes.
+    /// Each buffer starts at a multiple of this value plus the offset, in bytes, a power of two;
+    /// absent: as the allocator returns the memory.
     pub alignment_bytes: Option<u32>,
-    /// How far behind that multiple it begins, in bytes.
+    /// The distance between that multiple and the start of the buffer, in bytes.
     pub offset_bytes: u32,
     /// Buffers that a flow uses one after the other.
     pub ring: u32,
@@ -22,19 +23,30 @@ pub struct Buffers {
 
 impl Default for Buffers {
     fn default() -> Buffers {
-        Buffers { alignment_bytes: None, offset_bytes: 0, ring: 1, dirty: false }
+        Buffers {
+            alignment_bytes: None,
+            offset_bytes: 0,
+            ring: 1,
+            dirty: false,
+        }
     }
 }
 
 impl Buffers {
-    /// Checks that the buffers are possible for messages or calls of so many bytes.
+    /// Checks that the buffers are possible for messages or calls of this size in bytes.
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check(&self, size_bytes: u32) -> Result<(), String> {
-        if let Some(alignment) = self.alignment_bytes.filter(|alignment| !alignment.is_power_of_two()) {
+        if let Some(alignment) = self
+            .alignment_bytes
+            .filter(|alignment| !alignment.is_power_of_two())
+        {
             let near = alignment.next_power_of_two();
-            return Err(format!("an alignment of {alignment} bytes is no power of two; allowed: {}, {near}", near / 2));
+            return Err(format!(
+                "an alignment of {alignment} bytes is no power of two; allowed: {}, {near}",
+                near / 2
+            ));
         }
         let memory = u64::from(self.ring) * (u64::from(size_bytes) + u64::from(self.offset_bytes));
         if memory > MEMORY_MAX {
@@ -53,10 +65,22 @@ mod tests {
 
     #[test]
     fn what_is_not_possible_is_refused_with_what_is() {
-        let odd = Buffers { alignment_bytes: Some(100), ..Buffers::default() };
-        assert!(odd.check(64).is_err_and(|found| found.contains("allowed: 64, 128")));
-        let much = Buffers { ring: 4096, ..Buffers::default() };
-        assert!(much.check(1 << 24).is_err_and(|found| found.contains("at most 1073741824")));
+        let odd = Buffers {
+            alignment_bytes: Some(100),
+            ..Buffers::default()
+        };
+        assert!(
+            odd.check(64)
+                .is_err_and(|found| found.contains("allowed: 64, 128"))
+        );
+        let much = Buffers {
+            ring: 4096,
+            ..Buffers::default()
+        };
+        assert!(
+            much.check(1 << 24)
+                .is_err_and(|found| found.contains("at most 1073741824"))
+        );
         assert_eq!(much.check(1 << 16), Ok(()));
     }
 }

@@ -1,14 +1,16 @@
-//! The conditions of one run: what traffic, packaged how, for how long.
+//! The conditions of one run: its traffic, the settings of its sockets and hosts, and its length.
 
-mod bounds;
+pub mod bounds;
 mod check;
+mod modes;
+mod threads;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::buffers::Buffers;
-use crate::knobs::{KnobWish, Syntax};
+use crate::host_settings::{self, SettingRequest};
 use crate::modes::Mode;
 use crate::place::{IpVersion, Places};
 use crate::probes::Probes;
@@ -17,68 +19,10 @@ use crate::shaping::QueueLimit;
 use crate::sizes::Sizes;
 use crate::tcp_buffers::TcpBuffers;
 
-/// One way to make traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Workload {
-    /// One TCP connection, one send call per message, sender to receiver.
-    TcpStream,
-    /// One UDP flow, one datagram per message, sender to receiver.
-    UdpStream,
-    /// One TCP connection, one request and its response at a time; the sender asks.
-    TcpRr,
-    /// One UDP flow, one request and its response at a time; the sender asks.
-    UdpRr,
-    /// A TCP connection for each request and its response.
-    TcpCrr,
-    /// TCP connections that are made and ended, one after the other, without data.
-    TcpConnect,
-}
+pub use crate::workload::Workload;
 
-impl Workload {
-    /// Every workload with the name that studies use.
-    pub const NAMES: [(&'static str, Workload); 6] = [
-        ("tcp_stream", Workload::TcpStream),
-        ("udp_stream", Workload::UdpStream),
-        ("tcp_rr", Workload::TcpRr),
-        ("udp_rr", Workload::UdpRr),
-        ("tcp_crr", Workload::TcpCrr),
-        ("tcp_connect", Workload::TcpConnect),
-    ];
-
-    /// The names of `bitcost test`.
-    pub const SHORT_NAMES: [(&'static str, Workload); 6] = [
-        ("tcp", Workload::TcpStream),
-        ("udp", Workload::UdpStream),
-        ("rr", Workload::TcpRr),
-        ("udp-rr", Workload::UdpRr),
-        ("crr", Workload::TcpCrr),
-        ("connect", Workload::TcpConnect),
-    ];
-
-    /// The name that studies use.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, workload)| *workload == self).map_or("", |(name, _)| name)
-    }
-
-    /// True where each message travels as a datagram of its own.
-    pub fn is_datagram(self) -> bool {
-        matches!(self, Workload::UdpStream | Workload::UdpRr)
-    }
-
-    /// True where the sender asks and the receiver answers, one transaction at a time; false for streams.
-    pub fn is_transactional(self) -> bool {
-        !matches!(self, Workload::TcpStream | Workload::UdpStream)
-    }
-
-    /// True where each message or request says whether it belongs to the measured window, so that the
-    /// receiver counts by the sender's window.
-    pub fn marks_window(self) -> bool {
-        !matches!(self, Workload::TcpStream | Workload::TcpConnect)
-    }
-}
-
-/// Which way the messages or requests of a part go. The two hosts are called sender and receiver.
+/// The direction of the messages or requests of a part. The two hosts are called sender and
+/// receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -87,12 +31,13 @@ pub enum Direction {
     Forward,
     /// From the host called receiver.
     Reverse,
-    /// Both ways at once: a second part is the mirror of the first.
+    /// Both ways at once: the second part is the mirror of the first.
     Both,
 }
 
 impl Direction {
-    /// The role that the host called `host` plays; and, the same way, the host that plays a role.
+    /// The role that the host called `host` plays. The mapping is its own inverse, so it also gives
+    /// the host that plays a role.
     pub fn role_of(self, host: Role) -> Role {
         match self {
             Direction::Forward | Direction::Both => host,
@@ -100,7 +45,7 @@ impl Direction {
         }
     }
 
-    /// An arrow, for people: from the host called sender, or towards it.
+    /// An arrow for display: from the host called sender, or towards it.
     pub fn arrow(self) -> char {
         match self {
             Direction::Forward => '→',
@@ -110,17 +55,17 @@ impl Direction {
     }
 }
 
-/// How much user data one TCP segment may carry.
+/// The user data of one TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mss {
-    /// As many bytes as one message, so that one segment carries one message.
+    /// The size of a message, so that one segment carries one message.
     Message,
     /// This many bytes of user data.
     Bytes(u32),
 }
 
-/// Which stateless offloads (`tso gso gro`, and `lro` where it is offered) both hosts use.
+/// Stateless offloads (`tso gso gro`, and `lro` where it is offered) of both hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offloads {
@@ -128,27 +73,27 @@ pub enum Offloads {
     On,
     /// All off.
     Off,
-    /// Whatever the host had.
+    /// The host's own state is left as it is.
     #[default]
     AsFound,
 }
 
-/// How a receiver waits for data.
+/// The way in which a receiver waits for data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiting {
-    /// Asleep in the call.
+    /// It blocks in the receive call.
     #[default]
     Block,
-    /// Calling again and again (`MSG_DONTWAIT`).
+    /// It calls repeatedly without blocking (`MSG_DONTWAIT`).
     Spin,
 }
 
-/// Room of one receive call.
+/// The buffer size of one receive call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveSize {
-    /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is more. UDP: a message.
+    /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is larger. UDP: a message.
     #[default]
     Auto,
     /// One message.
@@ -173,8 +118,8 @@ fn receive_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReceiveSiz
     })
 }
 
-/// Room of a TCP receive call, and the highest low-water mark, of a receiver that chooses for itself: the
-/// fastest at every message size up to 128 KiB (`cargo xtask bench-defaults`).
+/// Buffer size of a TCP receive call, and the highest low-water mark, of a receiver that chooses
+/// them itself: the fastest at every message size up to 128 KiB (`cargo xtask bench-defaults`).
 pub const AUTO_RECEIVE_BYTES: u32 = 256 << 10;
 
 /// Which bytes a rate counts.
@@ -188,7 +133,7 @@ pub enum RateOf {
     Wire,
 }
 
-/// Who holds messages back to keep a rate.
+/// The part of the system that delays messages to keep a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
@@ -201,39 +146,40 @@ pub enum Pacing {
     Sender,
 }
 
-/// What one run does. Every cell of a study has one of these. In a log that is older than a setting the
-/// setting has its default.
+/// The conditions of one run. Every cell of a study has one of these. A log that was written before
+/// a setting existed reads as that setting's default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conditions {
-    /// The way traffic is made.
+    /// The kind of traffic.
     pub workload: Workload,
-    /// Which way it goes.
+    /// The direction of the traffic.
     #[serde(default)]
     pub direction: Direction,
-    /// What else goes on at the same time, with settings of its own ([`Conditions::parts`]).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Conditions>,
-    /// The path of the bitcost that plays both ends; absent: the one that runs the study.
+    /// Concurrent background workloads, each with separate settings ([`Conditions::parts`]).
+    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<Conditions>,
+    /// The path of the bitcost that plays both endpoints; absent: the one that runs the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// How the sender hands over its messages.
+    /// The mode in which the sender hands over its messages.
     pub send_mode: Mode,
-    /// How the receiver takes them.
+    /// The mode in which the receiver takes them.
     pub receive_mode: Mode,
     /// Bytes that one send call hands over.
     pub message_size_bytes: u32,
-    /// Bytes that one receive call has room for.
+    /// Buffer size of one receive call, in bytes.
     #[serde(deserialize_with = "receive_size")]
     pub receive_size_bytes: ReceiveSize,
     /// User data per TCP segment; absent: what the path gives.
     pub mss: Option<Mss>,
-    /// Stateless offloads at both hosts; what is not one of these is among the knobs.
+    /// Stateless offloads at both hosts; other sets of offloads are among the host settings.
     pub offloads: Offloads,
-    /// What is asked of the hosts.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub knobs: Vec<KnobWish>,
-    /// What may wait in each queue of the lab that delays; absent: what the lab says.
+    /// Requests to the hosts.
+    #[serde(default, alias = "knobs", skip_serializing_if = "Vec::is_empty")]
+    pub host_settings: Vec<SettingRequest>,
+    /// The most that may wait in each queue of the lab that delays packets; absent: the lab's own
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator_queue_limit: Option<QueueLimit>,
     /// TCP congestion control, set per socket; absent: the host's default.
@@ -242,39 +188,41 @@ pub struct Conditions {
     pub send_buffer_bytes: Option<u32>,
     /// `SO_RCVBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
     pub receive_buffer_bytes: Option<u32>,
-    /// Room that the kernel may give TCP by itself at both ends; absent: as the hosts have it.
+    /// The most that the kernel's autotuning may give TCP buffers at both endpoints; absent: as the
+    /// hosts have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_buffers: Option<TcpBuffers>,
-    /// `SO_RCVLOWAT`, in bytes: a TCP receiver sleeps until this much is there; absent: the receiver of
-    /// a stream chooses, see [`Conditions::chooses_low_water`].
+    /// `SO_RCVLOWAT`, in bytes: a TCP receiver is blocked until this much has arrived; absent: the
+    /// receiver of a stream chooses, see [`Conditions::chooses_low_water`].
     pub receive_low_water_bytes: Option<u32>,
-    /// `TCP_NODELAY` at both ends.
+    /// `TCP_NODELAY` at both endpoints.
     pub nodelay: bool,
-    /// `TCP_CORK` at both ends.
+    /// `TCP_CORK` at both endpoints.
     pub cork: bool,
-    /// Differentiated services code point of what both ends send (RFC 2474).
+    /// Differentiated services code point of the packets that both endpoints send (RFC 2474).
     pub dscp: Option<u32>,
-    /// `SO_PRIORITY` of what both ends send.
+    /// `SO_PRIORITY` of the packets that both endpoints send.
     pub priority: Option<u32>,
-    /// How a receiver waits.
+    /// The way in which a receiver waits.
     pub waiting: Waiting,
-    /// `SO_BUSY_POLL` at both ends, in microseconds.
+    /// `SO_BUSY_POLL` at both endpoints, in microseconds.
     pub busy_poll_us: Option<u32>,
-    /// Time that the receiver spends asleep after each receive call, in microseconds.
+    /// Time that the receiver sleeps after each receive call, in microseconds.
     pub receiver_delay_us: u32,
-    /// Rate of each flow, in bit/s of what [`Conditions::rate_of`] says; absent: as fast as it goes.
+    /// Rate of each flow, in bit/s of the bytes that [`Conditions::rate_of`] names; absent:
+    /// unlimited.
     pub rate_bps: Option<u64>,
     /// Which bytes the rate counts.
     pub rate_of: RateOf,
-    /// Rate of each flow, in messages per second; absent: as fast as it goes.
+    /// Rate of each flow, in messages per second; absent: unlimited.
     pub message_rate: Option<u64>,
-    /// Messages that a paced sender sends together; absent: those of 100 µs.
+    /// Messages that a paced sender sends in one burst; absent: those of 100 µs.
     pub burst_messages: Option<u32>,
-    /// Who holds messages back.
+    /// The part of the system that delays messages to keep the rate.
     pub pacing: Pacing,
     /// Flows at the same time.
     pub flows: u32,
-    /// Threads at each end that share the flows among them; absent: each flow has a thread of its own.
+    /// Threads at each endpoint that share the flows; absent: each flow has a separate thread.
     #[serde(default)]
     pub threads: Option<u32>,
     /// Bytes of user data after which the run ends, over all flows; absent: it ends by time.
@@ -285,34 +233,37 @@ pub struct Conditions {
     pub request_size_bytes: u32,
     /// Bytes of user data in a response.
     pub response_size_bytes: u32,
-    /// True where the time of each transaction of the measured window is recorded, at the sender; of streams that of
-    /// each send call.
+    /// True where the sender records the time of each transaction of the measured window; of
+    /// streams the time of each send call.
     pub latency: bool,
-    /// True where datagrams of a stream carry the time at which they were sent, and the kernel says when they came.
+    /// True where datagrams of a stream carry the time at which they were sent, and the kernel
+    /// reports when they arrived.
     pub delay_variation: bool,
-    /// Transactions that each flow begins per second; absent: each follows the one before.
+    /// Transactions that each flow starts per second; absent: each transaction starts after the one
+    /// before.
     pub transaction_rate: Option<u32>,
     /// Time after which an unanswered UDP request is given up, in milliseconds.
     pub request_timeout_ms: u32,
     /// Transactions after which the run ends, over all flows; absent: it ends by time.
     #[serde(default)]
     pub stop_transactions: Option<u64>,
-    /// Sizes of messages that differ; `message_size_bytes` is the largest of them then. Absent: all are of one size.
+    /// Message sizes that differ; `message_size_bytes` is then the largest of them. Absent: all
+    /// messages have the same size.
     #[serde(default)]
     pub message_sizes: Option<Sizes>,
     /// The program's own buffers.
     #[serde(default)]
     pub buffers: Buffers,
-    /// Where both ends stand.
+    /// Addresses, devices, ports and CPUs of both endpoints.
     #[serde(default)]
     pub places: Places,
-    /// How often the counters of the hosts are read.
+    /// The times at which the counters of the hosts are read.
     pub probes: Probes,
-    /// Length of the stretch before each block in which the idle hosts are measured, in milliseconds; 0: none; absent:
-    /// [`Conditions::idle_baseline`] chooses.
+    /// Time before each block in which the idle hosts are measured, in milliseconds; 0: none;
+    /// absent: [`Conditions::idle_baseline`] chooses.
     #[serde(default)]
     pub idle_baseline_ms: Option<u32>,
-    /// Time before the measured window, not counted, in milliseconds.
+    /// Time before the measured window in which nothing is counted, in milliseconds.
     pub warmup_ms: u32,
     /// The measured window, in milliseconds.
     pub duration_ms: u32,
@@ -332,14 +283,14 @@ impl Default for Conditions {
         Conditions {
             workload: Workload::TcpStream,
             direction: Direction::Forward,
-            beside: Vec::new(),
+            background: Vec::new(),
             send_mode: Mode::Plain,
             receive_mode: Mode::Plain,
-            message_size_bytes: 131_072,
+            message_size_bytes: Workload::TcpStream.info().message_size_bytes,
             receive_size_bytes: ReceiveSize::Auto,
             mss: None,
             offloads: Offloads::AsFound,
-            knobs: Vec::new(),
+            host_settings: Vec::new(),
             program: None,
             emulator_queue_limit: None,
             congestion_control: None,
@@ -381,7 +332,8 @@ impl Default for Conditions {
     }
 }
 
-/// The longest that the idle hosts are measured before a block unless a run says otherwise.
+/// The longest time for which the idle hosts are measured before a block, unless a run asks for
+/// another.
 pub const IDLE_BASELINE_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes at the front of a datagram that carry its number and the time at which it was sent.
@@ -402,9 +354,6 @@ const UDP_HEADER: u32 = 8;
 /// The timestamp option as Linux pads it, in bytes (RFC 7323).
 pub const TCP_TIMESTAMPS: u32 = 12;
 
-/// Message size of a UDP stream that says none, in bytes.
-const DATAGRAM_BYTES: u32 = 1024;
-
 impl Conditions {
     /// The version of IP that headers are counted by: the one asked for, or 4.
     pub fn ip_version(&self) -> IpVersion {
@@ -413,38 +362,60 @@ impl Conditions {
 
     /// Headers of IP and of the transport without options, in bytes.
     pub fn header_bytes(&self) -> u32 {
-        self.ip_version().header_bytes() + if self.workload.is_datagram() { UDP_HEADER } else { TCP_HEADER }
+        self.ip_version().header_bytes()
+            + if self.workload.is_datagram() {
+                UDP_HEADER
+            } else {
+                TCP_HEADER
+            }
     }
 
-    /// A workload by itself, with messages of a size that it can carry.
+    /// The conditions of one workload alone, with messages of a size that it can carry.
     pub fn of(workload: Workload) -> Conditions {
-        let default = Conditions::default();
-        let message_size_bytes = if workload.is_datagram() { DATAGRAM_BYTES } else { default.message_size_bytes };
-        Conditions { workload, message_size_bytes, ..default }
+        Conditions {
+            workload,
+            message_size_bytes: workload.info().message_size_bytes,
+            ..Conditions::default()
+        }
     }
 
-    /// Everything that goes on in the run, each part with a direction of its own and nothing beside it. The
-    /// first is the run's own workload, the next its mirror where it goes both ways; then what is beside.
+    /// All parts of the run, each with one direction and without background workloads. The first
+    /// part is the run's own workload, the next is its mirror where it goes both ways; the
+    /// background workloads follow.
     ///
-    /// All parts begin and end together, so times, bounds and the hosts' offloads are those of the first.
-    /// Parts beside a bounded one have no bound: they end with it. Where a part beside says nothing of its place,
-    /// its ends stand where those of the first do, but for the ports.
+    /// All parts start and end together, so times, bounds and the hosts' offloads are those of the
+    /// first part. Parts after a bounded first part have no bound themselves: they end with it.
+    /// Where a background part does not name its place, its endpoints have the place of the first
+    /// part's endpoints, except for the ports.
     pub fn parts(&self) -> Vec<Conditions> {
-        let beside = self.beside.iter().map(|part| Conditions { places: part.places.or(&self.places), ..part.clone() });
+        let background = self.background.iter().map(|part| Conditions {
+            places: part.places.or(&self.places),
+            ..part.clone()
+        });
         let mut parts = self.ways();
-        parts.extend(beside.flat_map(|part| part.ways()));
+        parts.extend(background.flat_map(|part| part.ways()));
         for part in parts.iter_mut().skip(1) {
-            (part.warmup_ms, part.duration_ms, part.offloads) = (self.warmup_ms, self.duration_ms, self.offloads);
+            (part.warmup_ms, part.duration_ms, part.offloads) =
+                (self.warmup_ms, self.duration_ms, self.offloads);
             (part.stop_bytes, part.stop_messages, part.stop_transactions) = (None, None, None);
         }
         parts
     }
 
-    /// One part for each way.
+    /// One part for each direction.
     fn ways(&self) -> Vec<Conditions> {
         let way = |direction| {
-            let places = if direction == Direction::Reverse { self.places.turned() } else { self.places.clone() };
-            Conditions { direction, beside: Vec::new(), places, ..self.clone() }
+            let places = if direction == Direction::Reverse {
+                self.places.turned()
+            } else {
+                self.places.clone()
+            };
+            Conditions {
+                direction,
+                background: Vec::new(),
+                places,
+                ..self.clone()
+            }
         };
         match self.direction {
             Direction::Both => vec![way(Direction::Forward), way(Direction::Reverse)],
@@ -457,38 +428,36 @@ impl Conditions {
         format!("{} {}", self.direction.arrow(), self.workload.name())
     }
 
-    /// Asks something of a knob, in place of what was asked of it before; a text that cannot be read asks nothing.
-    pub fn ask(&mut self, syntax: &Syntax, text: &str) {
-        let wishes = syntax.read(text).unwrap_or_default();
-        let is_replaced = |old: &KnobWish| {
-            old.knob == syntax.knob && (old.subject.is_none() || wishes.iter().any(|new| new.subject == old.subject))
-        };
-        self.knobs.retain(|old| !is_replaced(old));
-        self.knobs.extend(wishes);
-    }
-
     /// The least MTU in bytes that the run asks of an interface, if it asks for any.
     pub fn asked_mtu_bytes(&self) -> Option<u32> {
-        let mtus = self.knobs.iter().filter(|wish| wish.knob == crate::knobs::MTU.knob);
-        mtus.filter_map(|wish| wish.values.get("value")?.parse().ok()).min()
+        let mtus = self
+            .host_settings
+            .iter()
+            .filter(|request| request.setting == host_settings::MTU);
+        mtus.filter_map(|request| request.values.get("value")?.parse().ok())
+            .min()
     }
 
-    /// Bytes that a message takes on the wire with the headers that queueing disciplines count: Ethernet
-    /// 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment.
+    /// Bytes that a message takes on the wire with the headers that queueing disciplines count:
+    /// Ethernet 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment.
     pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
         const ETHERNET: u32 = 14;
         if self.workload.is_datagram() {
             return self.message_size_bytes + ETHERNET + self.header_bytes();
         }
-        let segment =
-            self.segment_bytes().unwrap_or(mtu_bytes.saturating_sub(self.header_bytes() + TCP_TIMESTAMPS)).max(1);
+        let segment = self
+            .segment_bytes()
+            .unwrap_or(mtu_bytes.saturating_sub(self.header_bytes() + TCP_TIMESTAMPS))
+            .max(1);
         let segments = self.message_size_bytes.div_ceil(segment);
         self.message_size_bytes + segments * (ETHERNET + self.header_bytes() + TCP_TIMESTAMPS)
     }
 
     /// The mean size of a message, in bytes.
     pub fn mean_message_bytes(&self) -> f64 {
-        self.message_sizes.as_ref().map_or(f64::from(self.message_size_bytes), Sizes::mean)
+        self.message_sizes
+            .as_ref()
+            .map_or(f64::from(self.message_size_bytes), Sizes::mean)
     }
 
     /// Messages per second that the run asks of each flow; absent where it is not paced.
@@ -503,30 +472,40 @@ impl Conditions {
         Some(self.rate_bps? as f64 / (bytes * 8.0))
     }
 
-    /// The same, where the sender keeps the rate itself.
+    /// The same rate where the sender itself keeps it; absent otherwise.
     pub fn paced_messages_per_second(&self) -> Option<f64> {
         (self.pacing != Pacing::Kernel).then(|| self.asked_messages_per_second())?
     }
 
-    /// True where the run ends after a count of bytes or messages. All of it is the measured window then.
+    /// True where the run ends after a count of bytes or messages. The whole run is then the
+    /// measured window.
     pub fn is_bounded(&self) -> bool {
-        self.stop_bytes.is_some() || self.stop_messages.is_some() || self.stop_transactions.is_some()
+        self.stop_bytes.is_some()
+            || self.stop_messages.is_some()
+            || self.stop_transactions.is_some()
     }
 
-    /// The longest that the measured window may take: the duration, or an hour where the run is bounded
-    /// by a count.
+    /// The longest that the measured window may take: the duration, or an hour where the run is
+    /// bounded by a count.
     pub fn window_limit(&self) -> Duration {
-        if self.is_bounded() { Duration::from_secs(3600) } else { Duration::from_millis(self.duration_ms.into()) }
+        if self.is_bounded() {
+            Duration::from_secs(3600)
+        } else {
+            Duration::from_millis(self.duration_ms.into())
+        }
     }
 
-    /// How long the idle hosts are measured before each block: as long as asked, else as the window, at most
-    /// [`IDLE_BASELINE_MAX`].
+    /// The time for which the idle hosts are measured before each block: the requested time;
+    /// otherwise that of the window, but at most [`IDLE_BASELINE_MAX`].
     pub fn idle_baseline(&self) -> Duration {
-        let asked = self.idle_baseline_ms.map(|ms| Duration::from_millis(ms.into()));
+        let asked = self
+            .idle_baseline_ms
+            .map(|ms| Duration::from_millis(ms.into()));
         asked.unwrap_or_else(|| self.window_limit().min(IDLE_BASELINE_MAX))
     }
 
-    /// Messages that a bounded run sends: whole ones, and the bytes of a last, shorter one.
+    /// Messages that a bounded run sends: the number of whole ones, and the bytes of a last,
+    /// shorter one.
     pub fn bound(&self) -> Option<(u64, u32)> {
         let size = u64::from(self.message_size_bytes);
         match (self.stop_bytes, self.stop_messages) {
@@ -536,8 +515,9 @@ impl Conditions {
         }
     }
 
-    /// True where the receiver sets its low-water mark by itself: on a TCP stream that goes as fast as it can,
-    /// of messages that are not larger than the highest mark, and with a thread of its own.
+    /// True where the receiver sets its low-water mark itself: on a TCP stream without a rate
+    /// limit, with messages that are not larger than the highest mark, and with a separate thread
+    /// for each flow.
     pub fn chooses_low_water(&self) -> bool {
         self.workload == Workload::TcpStream
             && !self.shares_threads()
@@ -547,7 +527,7 @@ impl Conditions {
             && self.message_size_bytes <= AUTO_RECEIVE_BYTES
     }
 
-    /// The room of one receive call, in bytes.
+    /// The buffer size of one receive call, in bytes.
     pub fn receive_bytes(&self) -> u32 {
         match self.receive_size_bytes {
             ReceiveSize::Bytes(bytes) => bytes,
@@ -575,26 +555,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_records_use() {
-        for (name, workload) in Workload::NAMES {
-            assert_eq!(serde_json::to_string(&workload).expect("a word"), format!("\"{name}\""));
-        }
-    }
-
-    #[test]
     fn parts_have_one_direction_each_and_the_times_of_the_first() {
-        let rr = Conditions { latency: true, duration_ms: 1, ..Conditions::of(Workload::TcpRr) };
+        let rr = Conditions {
+            latency: true,
+            duration_ms: 1,
+            ..Conditions::of(Workload::TcpRr)
+        };
         let run = Conditions {
             direction: Direction::Both,
             stop_bytes: Some(7),
             duration_ms: 500,
-            beside: vec![Conditions { direction: Direction::Reverse, ..rr }],
+            background: vec![Conditions {
+                direction: Direction::Reverse,
+                ..rr
+            }],
             ..Conditions::default()
         };
         let parts = run.parts();
         let phrases: Vec<String> = parts.iter().map(Conditions::phrase).collect();
         assert_eq!(phrases, ["→ tcp_stream", "← tcp_stream", "← tcp_rr"]);
-        assert!(parts.iter().all(|part| part.duration_ms == 500 && part.beside.is_empty()));
+        assert!(
+            parts
+                .iter()
+                .all(|part| part.duration_ms == 500 && part.background.is_empty())
+        );
         let bounded: Vec<bool> = parts.iter().map(Conditions::is_bounded).collect();
         assert_eq!(bounded, [true, false, false]);
         assert_eq!(parts[1].direction.role_of(Role::Sender), Role::Receiver);

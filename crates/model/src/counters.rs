@@ -1,12 +1,14 @@
-//! Counters of a host, as its kernel publishes them. What a host does not tell is absent.
+//! Counters of a host, as its kernel publishes them. A counter that the host does not report is
+//! absent.
 //!
-//! Every counter counts from some time before the run: only the difference of two readings says something. Those that
-//! the kernel keeps in 32 bits are `u32` here, and go on from 0 when they are full (`wrapping_sub`).
+//! Every counter starts at some time before the run: only the difference of two readings has a
+//! meaning. Counters that the kernel keeps in 32 bits are `u32` here, and continue from 0 when they
+//! are full (`wrapping_sub`).
 
 use serde::{Deserialize, Serialize};
 
-/// A socket's memory and what it dropped (`SO_MEMINFO`, linux/sock_diag.h, Linux 4.12). Bytes are those of the kernel's
-/// own accounting, with its overhead for each packet.
+/// A socket's memory and what it dropped (`SO_MEMINFO`, linux/sock_diag.h, Linux 4.12). Bytes are
+/// those of the kernel's own accounting, with its overhead for each packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketMemory {
     /// Received and not yet taken.
@@ -21,22 +23,24 @@ pub struct SocketMemory {
     pub send_queue_bytes: u32,
     /// Received while the program was in a call on this socket.
     pub backlog_bytes: u32,
-    /// Packets dropped because the socket had no room for them: what `SO_RXQ_OVFL` counts.
+    /// Packets dropped because the socket had no space for them, as `SO_RXQ_OVFL` counts them.
     pub drops: u32,
 }
 
-/// What one CPU's soft interrupt for received packets did (`/proc/net/softnet_stat`, net/core/net-procfs.c).
+/// The work of one CPU's soft interrupt for received packets (`/proc/net/softnet_stat`,
+/// net/core/net-procfs.c).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Softnet {
-    /// CPU number; before Linux 5.10 the line's number, which is the same where every CPU is online.
+    /// CPU number; before Linux 5.10 the line's number, which is the same where every CPU is
+    /// online.
     pub cpu: u32,
     /// Packets that it took.
     pub processed: u32,
     /// Packets that found the CPU's backlog full (`net.core.netdev_max_backlog`).
     pub dropped: u32,
-    /// Times it stopped with work left, because its budget or its time was used up.
+    /// Times that it stopped with work left, because its budget or its time was used up.
     pub time_squeeze: u32,
-    /// Times another CPU handed it packets (receive steering); absent before Linux 2.6.35.
+    /// Times that another CPU handed it packets (receive steering); absent before Linux 2.6.35.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_rps: Option<u32>,
     /// Packets dropped by the flow limit; absent before Linux 3.11.
@@ -47,33 +51,33 @@ pub struct Softnet {
 /// An interface's counters (`/proc/net/dev`; the meanings: linux/if_link.h, `rtnl_link_stats64`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interface {
-    /// The node of the lab between the ends that has it; absent: the end itself.
+    /// The node of the lab between the endpoints that has it; absent: the endpoint's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// Its name.
     pub device: String,
     /// Bytes received, with Ethernet headers.
     pub rx_bytes: u64,
-    /// Packets received; one that offloads joined is one.
+    /// Packets received; packets that offloads joined count as one.
     pub rx_packets: u64,
     /// Received packets that were broken.
     pub rx_errors: u64,
-    /// Received packets that were dropped before the protocols, missed ones too.
+    /// Received packets that were dropped before the protocols saw them, including missed ones.
     pub rx_dropped: u64,
     /// Bytes sent, with Ethernet headers.
     pub tx_bytes: u64,
-    /// Packets sent; one that is not yet cut apart is one.
+    /// Packets sent; a super-packet that is not yet segmented counts as one.
     pub tx_packets: u64,
     /// Packets that could not be sent.
     pub tx_errors: u64,
-    /// Packets dropped on the way out, behind the queueing discipline.
+    /// Packets dropped on the way out, after the queueing discipline.
     pub tx_dropped: u64,
 }
 
 /// A queueing discipline's counters (`TCA_STATS2`, linux/gen_stats.h).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queue {
-    /// The node of the lab between the ends where it is; absent: the end itself.
+    /// The node of the lab between the endpoints where it is; absent: the endpoint's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// Its interface.
@@ -87,21 +91,21 @@ pub struct Queue {
     pub parent: Option<String>,
     /// Bytes that left it, with Ethernet headers.
     pub bytes: u64,
-    /// Packets that left it; one that TCP will have cut apart counts as its segments.
+    /// Packets that left it; a TCP super-packet counts as its segments.
     pub packets: u64,
     /// Packets that it dropped.
     pub drops: u32,
-    /// Times it held a packet back because of its rate.
+    /// Times that it held a packet back because of its rate.
     pub overlimits: u32,
-    /// Packets that the device did not take and that went back.
+    /// Packets that the device did not take and that returned to the queue.
     pub requeues: u32,
-    /// Bytes that wait in it now; no counter.
+    /// Bytes that wait in it now; this is not a counter.
     pub backlog_bytes: u32,
-    /// Packets that wait in it now; no counter.
+    /// Packets that wait in it now; this is not a counter.
     pub backlog_packets: u32,
 }
 
-/// Packets, what they are on the wire, and their bytes with all headers.
+/// A number of packets, of their segments on the wire, and of their bytes with all headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// Packets as they come; a super-packet is one.
@@ -112,35 +116,35 @@ pub struct Amount {
     pub bytes: u64,
 }
 
-/// One direction of a delay line, by the device that hands it packets.
+/// One direction of a link emulator, by the device that hands it packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Line {
+pub struct LinkEmulator {
     /// The device, such as `s1-eth2`.
     pub device: String,
-    /// What came.
+    /// The packets that arrived.
     pub arrived: Amount,
-    /// What was handed on.
+    /// The packets that were passed on.
     pub departed: Amount,
-    /// What was lost by chance, as asked.
+    /// The packets that were lost at random, as requested.
     pub lost: Amount,
-    /// What was dropped because the line was full.
+    /// The packets that were dropped because the queue was full.
     pub overflowed: Amount,
-    /// Copies that were made, as asked.
+    /// The copies that were made, as requested.
     pub duplicated: Amount,
-    /// What the kernel did not take from the line. Nobody asked for this.
+    /// The packets that the kernel did not accept from the emulator. They were not requested.
     pub refused: Amount,
-    /// Packets that came faster than the line read them. Nobody asked for this.
+    /// Packets that arrived faster than the emulator read them. They were not requested.
     pub missed_packets: u64,
-    /// CPU time of the line's thread, for both its directions, in ns.
+    /// CPU time of the emulator's thread, for both directions of the link, in ns.
     pub cpu_ns: u64,
-    /// How long after its time each packet departed: bounds in ns, rising, and how many packets were later than the bound
-    /// before and not later than this one.
+    /// Lateness of the departures after their scheduled time: rising bounds in ns, each with the
+    /// number of packets that were later than the bound before and not later than this one.
     pub late: Vec<(u64, u64)>,
 }
 
-/// How the CPU quotas of the end's control groups held it back (`cpu.stat`; kernel doc: admin-guide/cgroup-v2,
-/// scheduler/sched-bwc). Its own group and all above it together.
+/// Throttling by the CPU quotas of the endpoint's control groups (`cpu.stat`; kernel doc:
+/// admin-guide/cgroup-v2, scheduler/sched-bwc): the sum over its own group and all groups above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throttling {
     /// Periods that passed while something ran.
@@ -158,7 +162,7 @@ pub struct CpuInterrupts {
     pub cpu: u32,
     /// Interrupts of all kinds.
     pub all: u64,
-    /// Of these, by the interface of the run, where its lines are named after it; absent: none is.
+    /// Those of the run's interface, where interrupt lines are named after it; absent: no line is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<u64>,
     /// Soft interrupts for sent packets.
@@ -169,7 +173,8 @@ pub struct CpuInterrupts {
     pub net_rx: Option<u64>,
 }
 
-/// The frequency of one CPU at the reading (`scaling_cur_freq`; kernel doc: admin-guide/pm/cpufreq).
+/// The frequency of one CPU at the reading (`scaling_cur_freq`; kernel doc:
+/// admin-guide/pm/cpufreq).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frequency {
     /// CPU number.

@@ -1,4 +1,4 @@
-//! The lines of an execution's log: made once, in order, never rewritten.
+//! The lines of an execution's log: each is written once, in order, and never changed.
 
 use std::net::IpAddr;
 
@@ -8,33 +8,34 @@ use crate::calibration::Calibration;
 use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
 use crate::plan::Plan;
-use crate::record::{EndRecord, Role, Sample};
+use crate::record::{EndpointRecord, Role, Sample};
 use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
 
-/// The events of an execution that are kept elsewhere and read each time that they are asked for.
+/// The events of an execution that are stored outside memory and read each time that they are asked
+/// for.
 pub trait Stored {
     /// As [`Events::each`].
     fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event));
 }
 
-/// The events of an execution, in order, as often as they are asked for.
+/// The events of an execution, in order. They can be read any number of times.
 #[derive(Clone, Copy)]
 pub enum Events<'a> {
     /// All of them are in memory.
     InMemory(&'a [Event]),
-    /// One is in memory at a time.
+    /// One event is in memory at a time.
     Stored(&'a dyn Stored),
 }
 
 impl Events<'_> {
-    /// Hands over the events with their places, which rise and are the same each time. Of what holds a run's result or figures
-    /// only that of wanted runs comes.
+    /// Calls `take` for each event with its place. Places rise and are the same each time. Events
+    /// with a run's result or figures are passed only for wanted runs.
     pub fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
         match self {
             Events::InMemory(events) => {
@@ -43,7 +44,8 @@ impl Events<'_> {
                     _ => true,
                 };
                 let all = events.iter().enumerate();
-                all.filter(|(_, event)| is_wanted(event)).for_each(|(place, event)| take(place, event));
+                all.filter(|(_, event)| is_wanted(event))
+                    .for_each(|(place, event)| take(place, event));
             }
             Events::Stored(stored) => stored.each(wanted, take),
         }
@@ -71,11 +73,11 @@ impl<'a> From<&'a Vec<Event>> for Events<'a> {
     }
 }
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// An end died, hung, or could not do what was asked.
+    /// An endpoint died, hung, or could not do what was asked.
     Failed,
     /// The connection to an agent was lost.
     Lost,
@@ -83,18 +85,18 @@ pub enum FailureKind {
     Interrupted,
 }
 
-/// One end of the path, where it was found and what it is.
+/// One endpoint of the path: its place and its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EndDescription {
-    /// Which end.
+pub struct EndpointDescription {
+    /// Which endpoint.
     pub role: Role,
-    /// Where it is: `netns:h1`.
+    /// The place: `netns:h1`.
     pub place: String,
-    /// What it is.
+    /// The host.
     pub host: HostDescription,
 }
 
-/// Hosts as they were named, and how they are reached.
+/// Hosts as the user named them, and how they are reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedHosts {
     /// The sender's.
@@ -103,32 +105,33 @@ pub struct NamedHosts {
     pub receiver: NamedHost,
     /// The receiver's address for the data; absent: found by the hosts' names and interfaces.
     pub receiver_address: Option<IpAddr>,
-    /// The program there; absent: this one, copied where it is not there.
+    /// The program there; absent: this one, which is copied where it is missing.
     pub remote_program: Option<String>,
-    /// The configuration that ssh is told to use; absent: the user's.
+    /// The configuration file that is given to ssh; absent: the user's.
     pub ssh_config: Option<String>,
-    /// Whether agents are started by sudo.
+    /// Whether agents are started with sudo.
     pub sudo: bool,
 }
 
-/// One of them.
+/// One named host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedHost {
-    /// `local`, or `ssh:` and what ssh is told.
+    /// `local`, or `ssh:` and the destination that is given to ssh.
     pub place: String,
-    /// Its interface; absent: that of its route to the other.
+    /// Its interface; absent: that of its route to the other host.
     pub device: Option<String>,
 }
 
-/// A program that plays the ends of runs.
+/// A program at the endpoints of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramUsed {
-    /// As runs ask for it ([`crate::conditions::Conditions::program`]); absent: the one that runs the study.
+    /// The name by which runs ask for it ([`crate::conditions::Conditions::program`]); absent: the
+    /// one that runs the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
     /// Its file.
     pub path: String,
-    /// Its version, as it says itself.
+    /// Its version, as it reports it.
     pub version: String,
     /// Size and hash of its file (SipHash 1-3 with keys of 0), as `agent --identify` prints them.
     pub identity: String,
@@ -138,7 +141,7 @@ pub struct ProgramUsed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The first line.
+    /// The first line of the log.
     ExecutionBegan {
         /// [`FORMAT`].
         format: u32,
@@ -153,38 +156,42 @@ pub enum Event {
         /// The study's text.
         study_text: String,
     },
-    /// The runs, their order and its seed.
+    /// The runs, their order and the seed of the order.
     Planned {
         /// The plan.
         plan: Plan,
     },
-    /// Where the runs happen.
+    /// The place of the runs is ready.
     Prepared {
         /// The embedded lab; absent on real hosts.
         lab: Option<Box<LabSpec>>,
-        /// Both ends.
-        ends: Vec<EndDescription>,
-        /// True when both ends use the same CPUs.
+        /// Both endpoints.
+        #[serde(alias = "ends")]
+        endpoints: Vec<EndpointDescription>,
+        /// True when both endpoints use the same CPUs.
         shared_cpus: bool,
-        /// What was asked of the place and is not so, in words.
+        /// Requests to the place that are not in effect, in words.
         #[serde(default)]
         notes: Vec<String>,
-        /// The hosts that were named, so that the execution can go on there; absent in the embedded lab.
+        /// The hosts that were named, so that the execution can be resumed there; absent in the
+        /// embedded lab.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<NamedHosts>,
-        /// The round trip between the ends of the lab as it was asked for and as it is; absent where nothing was asked.
+        /// The round trip between the endpoints in the lab, as asked for and as measured; absent
+        /// where nothing was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rtt: Option<crate::ping::RttCheck>,
-        /// The programs that play the ends, where runs ask for other ones than that which runs the study.
+        /// The programs at the endpoints, where runs ask for others than the one that runs the
+        /// study.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         programs: Vec<ProgramUsed>,
     },
-    /// What the lab's path carries, measured before the first run; in the embedded lab alone.
+    /// The capacity of the lab's path, measured before the first run; in the embedded lab only.
     Calibrated {
-        /// What was measured, or why nothing was.
+        /// The measurements, or the reason why there are none.
         calibration: Box<Calibration>,
     },
-    /// The execution goes on after it was broken off.
+    /// The execution continues after it was interrupted.
     Resumed {
         /// Local time with offset (RFC 3339).
         at: String,
@@ -198,54 +205,56 @@ pub enum Event {
         /// Local time with offset (RFC 3339).
         at: String,
     },
-    /// A reading while the run goes on; live views only, not kept in the log.
+    /// A reading during the run; for live views only, not kept in the log.
     Progress {
         /// The run.
         run: u32,
-        /// Which end.
+        /// Which endpoint.
         role: Role,
         /// The reading.
         sample: Box<Sample>,
     },
-    /// A host is out of reach, and is tried again; live views only, not kept in the log.
+    /// A host cannot be reached and is tried again; for live views only, not kept in the log.
     Reconnecting {
-        /// Which end.
+        /// Which endpoint.
         role: Role,
-        /// What happened at the last attempt.
+        /// The error of the last attempt.
         reason: String,
     },
     /// A run has its result.
     RunEnded {
         /// The run.
         run: u32,
-        /// How far the two ends' windows may lie apart, in microseconds (half of the shortest round trip of the control channels).
+        /// The most by which the two endpoints' windows may differ, in microseconds (half of the
+        /// shortest round trip of the control channels).
         start_uncertainty_us: f64,
         /// The sender's record.
-        sender: Box<EndRecord>,
+        sender: Box<EndpointRecord>,
         /// The receiver's record.
-        receiver: Box<EndRecord>,
+        receiver: Box<EndpointRecord>,
     },
-    /// A run has none.
+    /// A run has no result.
     RunFailed {
         /// The run.
         run: u32,
-        /// Whether it failed or was stopped.
+        /// Whether it failed, lost its connection or was interrupted.
         kind: FailureKind,
-        /// What was asked, what happened, what to do.
+        /// The request, the failure, and the remedy.
         reason: String,
     },
-    /// A run that another program made, as its file tells it.
+    /// A run that another program made, as its file reports it.
     RunImported {
         /// The run.
         run: u32,
-        /// What the file says.
+        /// The content of the file.
         imported: Box<ImportedRun>,
     },
-    /// The last line of an execution that was not broken off.
+    /// The last line of an execution that was not interrupted.
     ExecutionEnded {
         /// Local time with offset (RFC 3339).
         at: String,
-        /// Blocks after which the study's stop rule was kept; absent where every planned run was tried.
+        /// Blocks after which the study's stop rule was met; absent where every planned run was
+        /// tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enough_blocks: Option<u32>,
     },

@@ -1,35 +1,41 @@
-//! Words from others' files and hosts, as people may be shown them.
+//! Text from foreign files and hosts, made safe to display.
 //!
 //! | letters | shown as |
 //! |---|---|
-//! | control characters (Unicode category Cc), line and paragraph separators | U+FFFD; line ends and tabs stay |
-//! | what reorders text (Unicode, UAX #9: embeddings, overrides, isolates, marks) | nothing |
-//! | what has no width and hides text, but for U+200C and U+200D, which scripts need | nothing |
+//! | control characters (Unicode Cc), line and paragraph separators | U+FFFD; not tabs, line ends |
+//! | letters that reorder text (UAX #9: embeddings, overrides, isolates, marks) | nothing |
+//! | zero-width letters that hide text, except U+200C and U+200D, which scripts need | nothing |
 //! | all others | themselves |
 
-/// Most bytes of one text of others.
+/// The most bytes of one foreign text.
 const MOST: usize = 4 << 10;
 
-/// What stands for the rest of a text that is longer.
+/// The text in place of the rest of a text that is longer.
 const CUT: &str = "…";
 
-/// One text of others, such as a reason, a label, or a host's name: nothing in it steers a terminal, reorders or hides what
-/// stands beside it, or colours it. What is longer than 4 KiB is cut and ends in an ellipsis.
+/// One foreign text, such as a reason, a label, or a host's name, made safe: nothing in it controls
+/// a terminal, reorders or hides the text next to it, or colours it. A text that is longer than 4
+/// KiB is cut and ends in an ellipsis.
 pub fn harmless(text: &str) -> String {
     if text.len() <= MOST {
         return harmless_page(text);
     }
-    let end = (0..=MOST - CUT.len()).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let end = (0..=MOST - CUT.len())
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
     harmless_page(&text[..end]) + CUT
 }
 
-/// A whole output in which texts of others stand, as [`harmless`] without a limit on its length.
+/// A whole output that contains foreign texts, treated like [`harmless`] without a limit on its
+/// length.
 pub fn harmless_page(text: &str) -> String {
     text.chars().filter_map(shown).collect()
 }
 
-/// A whole output with colours of our own: the sequences by which reports set bold, a colour, and neither (ECMA-48, 8.3.117)
-/// stay. Texts of others in it must be [`harmless`] already where their colours matter.
+/// A whole output with the program's colours: the sequences by which reports set bold, a colour,
+/// and neither (ECMA-48, 8.3.117) stay. Foreign texts in it must be [`harmless`] already where
+/// their colours matter.
 pub fn harmless_coloured(text: &str) -> String {
     let kept = |(at, letter): (usize, char)| match letter {
         '\u{1b}' if is_own_colour(&text[at + 1..]) => Some(letter),
@@ -38,23 +44,34 @@ pub fn harmless_coloured(text: &str) -> String {
     text.char_indices().filter_map(kept).collect()
 }
 
-/// A letter as it may be shown; `None` where it is left out.
+/// A letter as it may be displayed; `None` where it is left out.
 pub fn shown(letter: char) -> Option<char> {
     match letter {
         '\n' | '\t' => Some(letter),
         '\u{2028}' | '\u{2029}' => Some('\u{fffd}'),
         _ if letter.is_control() => Some('\u{fffd}'),
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => None,
-        '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' => None,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            None
+        }
+        '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' => {
+            None
+        }
         '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => None,
         _ => Some(letter),
     }
 }
 
-/// Whether this follows the ESC of a sequence that reports print: neither, bold, or one of six colours.
+/// Whether the text after ESC is a sequence that reports print: neither, bold, or one of six
+/// colours.
 fn is_own_colour(rest: &str) -> bool {
-    let number = rest.strip_prefix('[').and_then(|rest| rest.split_once('m')).map(|(number, _)| number);
-    matches!(number, Some("0" | "1" | "31" | "32" | "33" | "34" | "35" | "36"))
+    let number = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once('m'))
+        .map(|(number, _)| number);
+    matches!(
+        number,
+        Some("0" | "1" | "31" | "32" | "33" | "34" | "35" | "36")
+    )
 }
 
 #[cfg(test)]
@@ -64,8 +81,14 @@ mod tests {
     #[test]
     fn nothing_of_others_steers_or_colours_a_terminal() {
         assert_eq!(harmless("a\tb\nc"), "a\tb\nc");
-        assert_eq!(harmless("\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}"), "\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}");
-        assert_eq!(harmless("\u{1b}[31mred\u{1b}[0m"), "\u{fffd}[31mred\u{fffd}[0m");
+        assert_eq!(
+            harmless("\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}"),
+            "\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}"
+        );
+        assert_eq!(
+            harmless("\u{1b}[31mred\u{1b}[0m"),
+            "\u{fffd}[31mred\u{fffd}[0m"
+        );
         assert_eq!(harmless("\u{9b}31m\u{2028}"), "\u{fffd}31m\u{fffd}");
     }
 
@@ -73,9 +96,19 @@ mod tests {
     fn own_colours_stay_and_blink_and_conceal_do_not() {
         let own = "\u{1b}[1mbold\u{1b}[0m \u{1b}[36mcyan\u{1b}[0m";
         assert_eq!(harmless_coloured(own), own);
-        for foreign in ["\u{1b}[5m", "\u{1b}[8m", "\u{1b}[1;31m", "\u{1b}[38;5;1m", "\u{1b}[m", "\u{1b}[1", "\u{1b}[2J"]
-        {
-            assert!(!harmless_coloured(foreign).contains('\u{1b}'), "{foreign:?}");
+        for foreign in [
+            "\u{1b}[5m",
+            "\u{1b}[8m",
+            "\u{1b}[1;31m",
+            "\u{1b}[38;5;1m",
+            "\u{1b}[m",
+            "\u{1b}[1",
+            "\u{1b}[2J",
+        ] {
+            assert!(
+                !harmless_coloured(foreign).contains('\u{1b}'),
+                "{foreign:?}"
+            );
         }
     }
 
@@ -86,8 +119,13 @@ mod tests {
         {
             assert_eq!(harmless(&format!("a{letter}b")), "ab", "U+{:04X}", u32::from(letter));
         }
-        for text in ["نمی\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻", "שלום", "10 µs · 1 ‰"]
-        {
+        for text in [
+            "نمی\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "👩\u{200d}💻",
+            "שלום",
+            "10 µs · 1 ‰",
+        ] {
             assert_eq!(harmless(text), text);
         }
     }
@@ -97,7 +135,11 @@ mod tests {
         assert_eq!(harmless(&"x".repeat(MOST)).len(), MOST);
         for letter in ["x", "µ", "€", "👩"] {
             let cut = harmless(&letter.repeat(MOST));
-            assert!(cut.len() <= MOST && cut.len() > MOST - 8, "{letter}: {}", cut.len());
+            assert!(
+                cut.len() <= MOST && cut.len() > MOST - 8,
+                "{letter}: {}",
+                cut.len()
+            );
             if letter != "x" {
                 assert!(cut.ends_with("…") && cut.starts_with(letter), "{letter}");
             }

@@ -1,4 +1,4 @@
-//! What the file of another program tells of a run that it made.
+//! The content of another program's result file about one run.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::record::Role;
 use crate::study::Label;
 
-/// The level of a run whose file does not say it: a label in tables, nothing where values are read.
+/// The level of a run whose file does not name it: a label in tables, and no value where values are
+/// read.
 pub const NOT_SAID: &str = "not said";
 
-/// One run of another program. What its file does not say is absent.
+/// One run of another program. Everything that its file does not say is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRun {
     /// The program: `netperf`, `iperf3`.
@@ -20,36 +21,37 @@ pub struct ImportedRun {
     pub tool_version: Option<String>,
     /// The file.
     pub file: String,
-    /// Where in the file: a line from 1, or which of its documents.
+    /// The place in the file: a line from 1, or the number of its document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What was set, by the names of factors, also where it is no factor of the execution because all its runs have the same.
+    /// The settings of the run by the names of factors, including settings that are no factor
+    /// because all runs of the execution share them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, Label>,
-    /// When the run began, as the file says it.
+    /// The start of the run, as the file writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_at: Option<String>,
-    /// Metrics by the names of our own.
+    /// Metrics, by bitcost's names.
     pub figures: BTreeMap<String, f64>,
-    /// What the file says beside them, by the names that it uses.
+    /// Further facts of the file, by the names that it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
-    /// Stretches of the run, in order.
+    /// Intervals of the run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<ImportedInterval>,
-    /// What a reader of the figures must know.
+    /// Caveats of the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// One stretch of a run at one end.
+/// One interval of a run at one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedInterval {
-    /// The end that saw it.
+    /// The endpoint that reported it.
     pub end: Role,
-    /// Its begin, in seconds since the run's.
+    /// Its start, in seconds after the start of the run.
     pub begin_s: f64,
-    /// Its end.
+    /// Its end, in seconds after the start of the run.
     pub end_s: f64,
     /// Figures by the names of the columns of intervals.
     pub figures: BTreeMap<String, f64>,

@@ -1,20 +1,19 @@
-//! The nouns of bitcost: units, studies, plans, and what a run leaves behind.
+//! The types that the parts of bitcost share: conditions, plans, records, events, and the control
+//! protocol.
 //!
-//! Pure: no clock, no files, no sockets. A study's text comes in as a string, and a plan is a
-//! function of a study and a seed.
+//! Pure: no clock, no files, no sockets, and no text that a person writes: reading that is
+//! `bitcost_study`.
 
-pub mod beside;
 pub mod buffers;
 pub mod calibration;
 pub mod conditions;
 pub mod counters;
+pub mod cpu_list;
 pub mod event;
 mod harmless;
+pub mod host_settings;
 pub mod imported;
-pub mod knobs;
 pub mod machine;
-pub mod miniedit;
-pub mod mode_search;
 pub mod modes;
 pub mod near;
 pub mod one_host;
@@ -22,16 +21,16 @@ pub mod ping;
 pub mod place;
 pub mod plan;
 pub mod probes;
+pub mod protocol;
 pub mod record;
-pub mod settings;
 pub mod shaping;
 pub mod shared_sysctls;
 pub mod sizes;
 pub mod study;
 pub mod tcp_buffers;
 mod tcp_info;
-pub mod threads;
 pub mod topology;
 pub mod units;
+pub mod workload;
 
 pub use harmless::{harmless, harmless_coloured, harmless_page, shown};

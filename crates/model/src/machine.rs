@@ -1,4 +1,4 @@
-//! What a host is: the facts that must be the same for two executions to be comparable.
+//! The description of a host: the facts that must be equal for two executions to be comparable.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::harmless;
 
-/// A network interface as it stood when it was described.
+/// A network interface at the time of its description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceDescription {
     /// Its name.
     pub name: String,
-    /// The driver, as the kernel names it; absent where the device has none to tell.
+    /// The driver, as the kernel names it; absent where the device does not report one.
     pub driver: Option<String>,
     /// MTU in bytes.
     pub mtu_bytes: u32,
@@ -19,7 +19,8 @@ pub struct DeviceDescription {
     pub features: BTreeMap<String, bool>,
     /// Queueing disciplines, root first.
     pub qdiscs: Vec<String>,
-    /// True where received packets are handled in a kernel thread of the device; absent where that is not known.
+    /// True where received packets are handled in a kernel thread of the device; absent where this
+    /// is unknown.
     pub napi_threaded: Option<bool>,
 }
 
@@ -32,8 +33,8 @@ pub struct HostDescription {
     pub architecture: String,
     /// Host name.
     pub host_name: String,
-    /// The kernel's present boot (`/proc/sys/kernel/random/boot_id`), which namespaces of one machine share; absent where
-    /// it is not told.
+    /// The kernel's present boot (`/proc/sys/kernel/random/boot_id`), which namespaces of one
+    /// machine share; absent where it is not reported.
     #[serde(default)]
     pub boot_id: Option<String>,
     /// CPU model as the kernel names it; absent where it does not.
@@ -46,7 +47,7 @@ pub struct HostDescription {
     pub memory_kib: Option<u64>,
     /// The interface that faces the peer.
     pub device: DeviceDescription,
-    /// Sysctls that change what is measured, by dotted name; what does not exist is absent.
+    /// Sysctls that change the measurement, by dotted name; a sysctl that does not exist is absent.
     pub sysctls: BTreeMap<String, String>,
     /// True where the agent acts as root, in a user namespace or outside.
     pub is_root: bool,
@@ -55,34 +56,54 @@ pub struct HostDescription {
 }
 
 impl HostDescription {
-    /// Whether both hosts are surely different machines, as their boots tell.
+    /// Whether both hosts are certainly different machines, which their boot ids show.
     pub fn is_apart_from(&self, other: &HostDescription) -> bool {
         self.boot_id.is_some() && other.boot_id.is_some() && self.boot_id != other.boot_id
     }
 
-    /// What differs from another description, one sentence per difference, the other first.
+    /// The differences from another description, one sentence for each, which names the other's
+    /// value first.
     pub fn differences(&self, other: &HostDescription) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, before: String, now: String| {
             if before != now {
-                found.push(format!("{what}: was {}, is {}", harmless(&before), harmless(&now)));
+                found.push(format!(
+                    "{what}: was {}, is {}",
+                    harmless(&before),
+                    harmless(&now)
+                ));
             }
         };
         let list = |numbers: &[u32]| format!("{numbers:?}");
         let maybe = |text: &Option<String>| text.clone().unwrap_or_else(|| "absent".into());
         compare("kernel", other.kernel.clone(), self.kernel.clone());
-        compare("architecture", other.architecture.clone(), self.architecture.clone());
+        compare(
+            "architecture",
+            other.architecture.clone(),
+            self.architecture.clone(),
+        );
         compare("CPU model", maybe(&other.cpu_model), maybe(&self.cpu_model));
         compare("CPUs", list(&other.cpus), list(&self.cpus));
         compare("governor", maybe(&other.governor), maybe(&self.governor));
-        compare("bitcost version", other.bitcost_version.clone(), self.bitcost_version.clone());
+        compare(
+            "bitcost version",
+            other.bitcost_version.clone(),
+            self.bitcost_version.clone(),
+        );
         let (was, is) = (&other.device, &self.device);
         compare("interface", was.name.clone(), is.name.clone());
         compare("driver", maybe(&was.driver), maybe(&is.driver));
         compare("MTU", was.mtu_bytes.to_string(), is.mtu_bytes.to_string());
         compare("qdiscs", was.qdiscs.join(" "), is.qdiscs.join(" "));
-        let switch = |on: Option<bool>| on.map_or("absent", |on| if on { "on" } else { "off" }).to_owned();
-        compare("threaded NAPI", switch(was.napi_threaded), switch(is.napi_threaded));
+        let switch = |on: Option<bool>| {
+            on.map_or("absent", |on| if on { "on" } else { "off" })
+                .to_owned()
+        };
+        compare(
+            "threaded NAPI",
+            switch(was.napi_threaded),
+            switch(is.napi_threaded),
+        );
         compare_maps("feature", &was.features, &is.features, &mut found);
         compare_maps("sysctl", &other.sysctls, &self.sysctls, &mut found);
         found
@@ -95,7 +116,8 @@ fn compare_maps<T: PartialEq + std::fmt::Display>(
     now: &BTreeMap<String, T>,
     found: &mut Vec<String>,
 ) {
-    let show = |value: Option<&T>| value.map_or("absent".to_owned(), |value| harmless(&value.to_string()));
+    let show =
+        |value: Option<&T>| value.map_or("absent".to_owned(), |value| harmless(&value.to_string()));
     let mut names: Vec<&String> = before.keys().chain(now.keys()).collect();
     names.sort();
     names.dedup();
@@ -118,8 +140,10 @@ mod tests {
 
     #[test]
     fn hosts_are_apart_only_when_both_say_so() {
-        let of =
-            |boot: Option<&str>| HostDescription { boot_id: boot.map(str::to_owned), ..HostDescription::default() };
+        let of = |boot: Option<&str>| HostDescription {
+            boot_id: boot.map(str::to_owned),
+            ..HostDescription::default()
+        };
         assert!(of(Some("a")).is_apart_from(&of(Some("b"))));
         assert!(!of(Some("a")).is_apart_from(&of(Some("a"))));
         assert!(!of(Some("a")).is_apart_from(&of(None)));
@@ -127,12 +151,23 @@ mod tests {
 
     #[test]
     fn a_changed_sysctl_and_kernel_are_named() {
-        let mut before = HostDescription { kernel: "6.12".into(), ..HostDescription::default() };
-        before.sysctls.insert("net.core.rmem_max".into(), "212992".into());
-        let now = HostDescription { kernel: "6.18".into(), ..HostDescription::default() };
+        let mut before = HostDescription {
+            kernel: "6.12".into(),
+            ..HostDescription::default()
+        };
+        before
+            .sysctls
+            .insert("net.core.rmem_max".into(), "212992".into());
+        let now = HostDescription {
+            kernel: "6.18".into(),
+            ..HostDescription::default()
+        };
         assert_eq!(
             now.differences(&before),
-            ["kernel: was 6.12, is 6.18", "sysctl net.core.rmem_max: was 212992, is absent"]
+            [
+                "kernel: was 6.12, is 6.18",
+                "sysctl net.core.rmem_max: was 212992, is absent"
+            ]
         );
         assert!(before.differences(&before).is_empty());
     }

@@ -1,15 +1,24 @@
-//! Near matches: what the user may have meant by a name that is not known.
+//! Near matches: known names that resemble an unknown one.
 
 /// The candidates that resemble `word`, best first, at most three.
 pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let lower = word.to_lowercase();
     let mut scored: Vec<(f64, &str)> = candidates
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (
+                strsim::jaro_winkler(&lower, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(score, _)| *score > 0.75)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(_, candidate)| candidate)
+        .collect()
 }
 
 /// The sentence to append to an error: `; did you mean "mtu_bytes"?`, or nothing.

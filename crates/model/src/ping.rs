@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What came back of some echo requests.
+/// The replies to a number of echo requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pings {
-    /// Where to.
+    /// The destination.
     pub to: IpAddr,
-    /// Requests.
+    /// Number of requests.
     pub sent: u32,
     /// The round trip of each that was answered, in microseconds, in the order of the requests.
     pub rtts_us: Vec<f64>,
@@ -29,7 +29,7 @@ pub struct RttFigures {
 }
 
 impl Pings {
-    /// The figures; `None` where nothing came back.
+    /// The figures; `None` where no reply came.
     pub fn figures(&self) -> Option<RttFigures> {
         let count = self.rtts_us.len() as f64;
         let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count;
@@ -50,31 +50,36 @@ impl Pings {
     }
 }
 
-/// How the round trip that was measured compares with the one that was asked for.
+/// The comparison of the measured round trip with the requested one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttCheck {
     /// The sum of the delays there and back, in microseconds.
     pub asked_us: u64,
-    /// How far the shortest round trip may lie from it, in microseconds.
+    /// The most by which the shortest round trip may differ from it, in microseconds.
     pub tolerance_us: u64,
-    /// What was measured.
+    /// The measured round trips.
     pub pings: Pings,
 }
 
-/// Part of the asked round trip that the measured one may differ by, and what it may in any case, in microseconds.
+/// Part of the asked round trip that the measured one may differ by, and what it may in any case,
+/// in microseconds.
 const TOLERANCE_PART: u64 = 20;
 const TOLERANCE_LEAST_US: u64 = 500;
 
 impl RttCheck {
-    /// Compares with `asked_us`, which may vary by `jitter_us` to either side. The tolerance is 5 %, 0.5 ms at least, and
-    /// the jitter.
+    /// Compares with `asked_us`, which may vary by `jitter_us` to either side. The tolerance is 5
+    /// %, at least 0.5 ms, plus the jitter.
     pub fn new(asked_us: u64, jitter_us: u64, pings: Pings) -> RttCheck {
         let tolerance_us = (asked_us / TOLERANCE_PART).max(TOLERANCE_LEAST_US) + jitter_us;
-        RttCheck { asked_us, tolerance_us, pings }
+        RttCheck {
+            asked_us,
+            tolerance_us,
+            pings,
+        }
     }
 
-    /// What is wrong, in a sentence; `None` where the delay is what was asked. The shortest round trip is compared: a
-    /// busy machine makes single ones longer.
+    /// The fault in a sentence; `None` where the delay is the requested one. The shortest round
+    /// trip is compared, because a busy machine makes single ones longer.
     pub fn problem(&self) -> Option<String> {
         let Pings { to, sent, .. } = &self.pings;
         let Some(RttFigures { min_us, .. }) = self.pings.figures() else {
@@ -99,26 +104,40 @@ mod tests {
     use super::*;
 
     fn pings(rtts_us: &[f64]) -> Pings {
-        Pings { to: IpAddr::from([10, 0, 0, 2]), sent: 4, rtts_us: rtts_us.to_vec() }
+        Pings {
+            to: IpAddr::from([10, 0, 0, 2]),
+            sent: 4,
+            rtts_us: rtts_us.to_vec(),
+        }
     }
 
     #[test]
     fn figures_are_those_of_the_document() {
         // Lab 15, figure 10.
-        let figures = pings(&[41_244.0, 20_087.0, 20_108.5, 20_108.5]).figures().unwrap();
+        let figures = pings(&[41_244.0, 20_087.0, 20_108.5, 20_108.5])
+            .figures()
+            .unwrap();
         assert_eq!((figures.min_us, figures.max_us), (20_087.0, 41_244.0));
-        assert!((figures.avg_us - 25_387.0).abs() < 1.0 && (figures.mdev_us - 9155.0).abs() < 1.0, "{figures:?}");
+        assert!(
+            (figures.avg_us - 25_387.0).abs() < 1.0 && (figures.mdev_us - 9155.0).abs() < 1.0,
+            "{figures:?}"
+        );
         assert_eq!(pings(&[]).figures(), None);
         assert_eq!(pings(&[1.0]).lost_pct(), 75.0);
     }
 
     #[test]
     fn a_delay_that_was_not_asked_for_is_a_problem() {
-        let check = |asked, jitter, rtts: &[f64]| RttCheck::new(asked, jitter, pings(rtts)).problem();
+        let check =
+            |asked, jitter, rtts: &[f64]| RttCheck::new(asked, jitter, pings(rtts)).problem();
         assert_eq!(check(20_000, 0, &[55_000.0, 20_160.0]), None);
         assert_eq!(check(20_000, 5000, &[15_500.0]), None);
         assert_eq!(check(0, 0, &[60.0]), None);
-        assert!(check(20_000, 0, &[40_100.0]).unwrap().contains("took 40.100 ms; asked for: 20.000 ms ± 1.000 ms"));
+        assert!(
+            check(20_000, 0, &[40_100.0])
+                .unwrap()
+                .contains("took 40.100 ms; asked for: 20.000 ms ± 1.000 ms")
+        );
         assert!(check(20_000, 0, &[100.0]).is_some());
         assert!(check(20_000, 0, &[]).unwrap().contains("none of 4"));
     }

@@ -1,4 +1,5 @@
-//! Where the ends of a flow stand: version of IP, addresses, devices, ports, CPUs, scheduling class.
+//! The place of the endpoints of a flow: version of IP, addresses, devices, ports, CPUs, scheduling
+//! class.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,7 +22,11 @@ pub enum IpVersion {
 impl IpVersion {
     /// The version of an address.
     pub fn of(address: IpAddr) -> IpVersion {
-        if address.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 }
+        if address.is_ipv4() {
+            IpVersion::V4
+        } else {
+            IpVersion::V6
+        }
     }
 
     /// Its number.
@@ -40,8 +45,8 @@ impl IpVersion {
         }
     }
 
-    /// Largest UDP payload: the 16-bit length field counts UDP's 8 bytes, and with IPv4 the IP header too
-    /// (RFC 768, RFC 791, RFC 8200).
+    /// Largest UDP payload: the 16-bit length field counts UDP's 8 bytes, and with IPv4 also the IP
+    /// header (RFC 768, RFC 791, RFC 8200).
     pub fn udp_payload_max(self) -> u32 {
         match self {
             IpVersion::V4 => 65_507,
@@ -59,7 +64,7 @@ pub const IPV6_MTU_MIN: u32 = 1280;
 pub enum Scheduling {
     /// `SCHED_OTHER`.
     Other,
-    /// `SCHED_BATCH`: a thread that wakes up does not push another one aside.
+    /// `SCHED_BATCH`: a thread that wakes up does not preempt another one.
     Batch,
 }
 
@@ -73,7 +78,7 @@ impl Scheduling {
     }
 }
 
-/// Ports from the first to the last, both among them.
+/// A range of ports, first and last included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ports {
     /// The first.
@@ -83,19 +88,19 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Reads `5201` or `40000-40100`; nothing for what is none.
+    /// Reads `5201` or `40000-40100`; `None` for a text that is not a port or a range of ports.
     pub fn parse(text: &str) -> Option<Ports> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         (first > 0 && first <= last).then_some(Ports { first, last })
     }
 
-    /// True for a port of these.
+    /// True for a port in the range.
     pub fn has(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }
 
-    /// How many they are.
+    /// The number of ports.
     pub fn count(self) -> u32 {
         u32::from(self.last - self.first) + 1
     }
@@ -103,80 +108,74 @@ impl Ports {
 
 impl fmt::Display for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.first == self.last { write!(f, "{}", self.first) } else { write!(f, "{}-{}", self.first, self.last) }
-    }
-}
-
-/// Reads a list of CPUs such as `0`, `1,2` or `0-3`; nothing for what is none, or names one twice.
-pub fn parse_cpus(text: &str) -> Option<Vec<u32>> {
-    const CPU_MAX: u32 = 4095;
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if first > last || last > CPU_MAX {
-            return None;
+        if self.first == self.last {
+            write!(f, "{}", self.first)
+        } else {
+            write!(f, "{}-{}", self.first, self.last)
         }
-        cpus.extend(first..=last);
     }
-    let mut distinct = cpus.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    (distinct.len() == cpus.len()).then_some(cpus)
 }
 
-/// What a run asks of the place of one end.
+/// The request of a run for the place of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct EndPlace {
+pub struct EndpointPlace {
     /// Its own address; absent: that of its interface towards the peer.
     pub address: Option<IpAddr>,
     /// The interface that its sockets are bound to (`SO_BINDTODEVICE`).
     pub device: Option<String>,
-    /// Its own ports, one for each flow; absent: the kernel's choice. A sender takes any that is free of
-    /// them, a receiver the first for its first flow and so on.
+    /// Its own ports, one for each flow; absent: the kernel's choice. A sender takes any free port
+    /// of the range, a receiver takes the first for its first flow, the second for its second, and
+    /// so on.
     pub ports: Option<Ports>,
-    /// CPUs of its traffic threads, one for each in turn; empty: those of its host.
+    /// CPUs of its traffic threads, assigned to them in turn; empty: those of its host.
     pub cpus: Vec<u32>,
 }
 
-/// What a run asks of the places of both ends.
+/// The request of a run for the places of both endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Places {
-    /// Absent: that of the address that the receiver's host has first.
+    /// The version of IP; absent: that of the first address of the receiver's host.
     pub ip_version: Option<IpVersion>,
-    /// Flow label of what the sender sends (RFC 6437); IPv6 only.
+    /// Flow label of the sender's packets (RFC 6437); IPv6 only.
     pub flow_label: Option<u32>,
-    /// Of every traffic thread; absent: as found.
+    /// The scheduling class of every traffic thread; absent: unchanged.
     pub scheduling: Option<Scheduling>,
     /// The sender's.
-    pub sender: EndPlace,
+    pub sender: EndpointPlace,
     /// The receiver's.
-    pub receiver: EndPlace,
+    pub receiver: EndpointPlace,
 }
 
 impl Places {
-    /// What is asked of one end.
-    pub fn end(&self, role: Role) -> &EndPlace {
+    /// The request for one endpoint.
+    pub fn end(&self, role: Role) -> &EndpointPlace {
         match role {
             Role::Sender => &self.sender,
             Role::Receiver => &self.receiver,
         }
     }
 
-    /// What is asked here, and where nothing is, what `other` asks; but for ports and flow labels.
+    /// This request, completed by that of `other` where it asks for nothing, except for ports and
+    /// flow labels.
     #[must_use]
     pub fn or(&self, other: &Places) -> Places {
         let has_addresses = self.asked_version().is_some();
-        let end = |own: &EndPlace, other: &EndPlace| EndPlace {
+        let end = |own: &EndpointPlace, other: &EndpointPlace| EndpointPlace {
             address: own.address.or(other.address.filter(|_| !has_addresses)),
             device: own.device.clone().or(other.device.clone()),
             ports: own.ports,
-            cpus: if own.cpus.is_empty() { other.cpus.clone() } else { own.cpus.clone() },
+            cpus: if own.cpus.is_empty() {
+                other.cpus.clone()
+            } else {
+                own.cpus.clone()
+            },
         };
         Places {
-            ip_version: self.ip_version.or(other.ip_version.filter(|_| !has_addresses)),
+            ip_version: self
+                .ip_version
+                .or(other.ip_version.filter(|_| !has_addresses)),
             flow_label: self.flow_label,
             scheduling: self.scheduling.or(other.scheduling),
             sender: end(&self.sender, &other.sender),
@@ -184,11 +183,14 @@ impl Places {
         }
     }
 
-    /// The places of a flow that goes the other way between the same hosts. Addresses, interfaces and CPUs are
-    /// of the hosts; ports are of who connects and who listens.
+    /// The places of a flow in the opposite direction between the same hosts. Addresses, interfaces
+    /// and CPUs belong to the hosts; ports belong to the connecting and the listening endpoint.
     #[must_use]
     pub fn turned(&self) -> Places {
-        let end = |host: &EndPlace, role: &EndPlace| EndPlace { ports: role.ports, ..host.clone() };
+        let end = |host: &EndpointPlace, role: &EndpointPlace| EndpointPlace {
+            ports: role.ports,
+            ..host.clone()
+        };
         Places {
             sender: end(&self.receiver, &self.sender),
             receiver: end(&self.sender, &self.receiver),
@@ -196,13 +198,17 @@ impl Places {
         }
     }
 
-    /// The version of IP that the run asks for, in words or by an address.
+    /// The version of IP that the run asks for, by name or by an address.
     pub fn asked_version(&self) -> Option<IpVersion> {
-        let by_address = self.receiver.address.or(self.sender.address).map(IpVersion::of);
+        let by_address = self
+            .receiver
+            .address
+            .or(self.sender.address)
+            .map(IpVersion::of);
         self.ip_version.or(by_address)
     }
 
-    /// Checks that what is asked fits together.
+    /// Checks that the requests are consistent.
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
@@ -227,7 +233,9 @@ impl Places {
             return Err("a flow label needs IPv6; allowed with: ip_version = 6 (`-6`)".to_owned());
         }
         if version == Some(IpVersion::V6) && mtu_bytes < IPV6_MTU_MIN {
-            return Err(format!("IPv6 does not run over an MTU of {mtu_bytes}; allowed: {IPV6_MTU_MIN} and more"));
+            return Err(format!(
+                "IPv6 does not run over an MTU of {mtu_bytes}; allowed: {IPV6_MTU_MIN} and more"
+            ));
         }
         Ok(())
     }
@@ -240,48 +248,94 @@ mod tests {
     #[test]
     fn ports_and_cpus_are_read() {
         assert_eq!(Ports::parse("40000-40100").map(Ports::count), Some(101));
-        assert_eq!(Ports::parse("5201").map(|ports| ports.to_string()), Some("5201".to_owned()));
+        assert_eq!(
+            Ports::parse("5201").map(|ports| ports.to_string()),
+            Some("5201".to_owned())
+        );
         for text in ["", "0", "70000", "9-8", "1-", "a"] {
             assert_eq!(Ports::parse(text), None, "{text}");
-        }
-        assert_eq!(parse_cpus("0,2-4,1"), Some(vec![0, 2, 3, 4, 1]));
-        for text in ["", "1,", "3-2", "1,1", "0-2,1", "-1", "x", "0-99999"] {
-            assert_eq!(parse_cpus(text), None, "{text}");
         }
     }
 
     #[test]
     fn the_other_way_hosts_keep_their_addresses_and_roles_their_ports() {
-        let end = |last: u8, ports| EndPlace {
+        let end = |last: u8, ports| EndpointPlace {
             address: Some([10, 0, 0, last].into()),
             ports: Ports::parse(ports),
             cpus: vec![last.into()],
-            ..EndPlace::default()
+            ..EndpointPlace::default()
         };
-        let run = Places { sender: end(1, "9000"), receiver: end(2, "5201"), ..Places::default() };
+        let run = Places {
+            sender: end(1, "9000"),
+            receiver: end(2, "5201"),
+            ..Places::default()
+        };
         let turned = run.turned();
-        assert_eq!((turned.sender, turned.receiver), (end(2, "9000"), end(1, "5201")));
+        assert_eq!(
+            (turned.sender, turned.receiver),
+            (end(2, "9000"), end(1, "5201"))
+        );
         let beside = Places::default().or(&run);
-        assert_eq!((beside.sender.address, beside.sender.ports), (run.sender.address, None));
-        let v6 = Places { ip_version: Some(IpVersion::V6), ..Places::default() }.or(&run);
-        assert_eq!((v6.asked_version(), v6.sender.address), (Some(IpVersion::V6), None));
+        assert_eq!(
+            (beside.sender.address, beside.sender.ports),
+            (run.sender.address, None)
+        );
+        let v6 = Places {
+            ip_version: Some(IpVersion::V6),
+            ..Places::default()
+        }
+        .or(&run);
+        assert_eq!(
+            (v6.asked_version(), v6.sender.address),
+            (Some(IpVersion::V6), None)
+        );
         assert_eq!(v6.sender.cpus, [1]);
     }
 
     #[test]
     fn what_does_not_fit_together_is_refused_with_what_is_allowed() {
-        let v6 = Places { ip_version: Some(IpVersion::V6), ..Places::default() };
+        let v6 = Places {
+            ip_version: Some(IpVersion::V6),
+            ..Places::default()
+        };
         assert_eq!(v6.check(1, 1280), Ok(()));
-        assert!(v6.check(1, 1279).is_err_and(|found| found.contains("allowed: 1280 and more")));
-        let mixed =
-            Places { sender: EndPlace { address: Some([10, 0, 0, 1].into()), ..EndPlace::default() }, ..v6.clone() };
-        assert!(mixed.check(1, 1500).is_err_and(|found| found.contains("none of IPv6")));
-        let labelled = Places { flow_label: Some(1), ..Places::default() };
-        assert!(labelled.check(1, 1500).is_err_and(|found| found.contains("ip_version = 6")));
-        let ports = Places { sender: EndPlace { ports: Ports::parse("9000-9001"), ..EndPlace::default() }, ..v6 };
+        assert!(
+            v6.check(1, 1279)
+                .is_err_and(|found| found.contains("allowed: 1280 and more"))
+        );
+        let mixed = Places {
+            sender: EndpointPlace {
+                address: Some([10, 0, 0, 1].into()),
+                ..EndpointPlace::default()
+            },
+            ..v6.clone()
+        };
+        assert!(
+            mixed
+                .check(1, 1500)
+                .is_err_and(|found| found.contains("none of IPv6"))
+        );
+        let labelled = Places {
+            flow_label: Some(1),
+            ..Places::default()
+        };
+        assert!(
+            labelled
+                .check(1, 1500)
+                .is_err_and(|found| found.contains("ip_version = 6"))
+        );
+        let ports = Places {
+            sender: EndpointPlace {
+                ports: Ports::parse("9000-9001"),
+                ..EndpointPlace::default()
+            },
+            ..v6
+        };
         assert_eq!(ports.check(2, 1500), Ok(()));
         assert!(
-            ports.check(3, 1500).is_err_and(|found| found.contains("3 flows do not fit the sender's ports 9000-9001"))
+            ports.check(3, 1500).is_err_and(
+                |found| found.contains("3 flows do not fit the sender's ports 9000-9001")
+            )
         );
     }
 }

@@ -1,8 +1,8 @@
-//! How often a run reads the counters of its hosts.
+//! The times at which a run reads the counters of its hosts.
 
 use serde::{Deserialize, Serialize};
 
-/// When counters are read.
+/// The times at which counters are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probes {
@@ -25,8 +25,10 @@ impl Probes {
         }
     }
 
-    /// The one of this name.
+    /// The value of this name.
     pub fn named(word: &str) -> Option<Probes> {
-        [Probes::All, Probes::Edges].into_iter().find(|probes| probes.name() == word)
+        [Probes::All, Probes::Edges]
+            .into_iter()
+            .find(|probes| probes.name() == word)
     }
 }

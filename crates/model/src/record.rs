@@ -1,6 +1,6 @@
-//! What one end of a run leaves behind: raw counters and samples, never derived figures.
+//! The record of one endpoint of a run: raw counters and samples, never derived figures.
 //!
-//! All times are nanoseconds of the end's own `CLOCK_MONOTONIC`, unless a name says otherwise.
+//! All times are nanoseconds of the endpoint's own `CLOCK_MONOTONIC`, unless a name says otherwise.
 
 mod counts;
 mod flow;
@@ -19,7 +19,7 @@ pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, Threa
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
 pub use crate::tcp_info::TcpInfo;
 
-/// The part that an end plays in a flow.
+/// The role of an endpoint in a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -39,7 +39,7 @@ impl Role {
         }
     }
 
-    /// The role of the other end.
+    /// The role of the other endpoint.
     #[must_use]
     pub fn other(self) -> Role {
         match self {
@@ -49,96 +49,167 @@ impl Role {
     }
 }
 
-/// The name of the entry of [`InForce`] that tells what TCP connections began with: what the kernel remembered of earlier
-/// ones to the peer (`ip tcp_metrics`). Its value is absent where the kernel does not tell.
+/// The name of the entry of [`InEffect`] for the initial state of TCP connections: the metrics that
+/// the kernel remembered of earlier connections to the peer (`ip tcp_metrics`). Its value is absent
+/// where the kernel does not report them.
 pub const CACHED_METRICS: &str = "tcp_metrics";
 /// The value of that entry where nothing was remembered.
 pub const NO_CACHED_METRICS: &str = "none";
 
-/// A setting as it was asked for and as it was read back.
+/// A setting as it was requested and as it was read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InForce {
+pub struct InEffect {
     /// Its name, with the unit last.
     pub name: String,
-    /// What was asked; absent: nothing, the host's own value is shown.
+    /// The requested value; absent: nothing was requested, and the host's own value is shown.
     pub asked: Option<String>,
-    /// What was read back; absent: it cannot be read.
+    /// The value that was read back; absent: it cannot be read.
     pub actual: Option<String>,
 }
 
-/// The offload bits of one end during a run.
+/// The offload bits of one endpoint during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OffloadsInForce {
+pub struct OffloadsInEffect {
     /// Interface that was set.
     pub device: String,
     /// Bits that the run asked for, by kernel name.
     pub asked: BTreeMap<String, bool>,
-    /// Active bits as read back, of those asked for (all `tso gso gro lro` bits when nothing was asked).
+    /// Active bits as read back, of those asked for (all `tso gso gro lro` bits when nothing was
+    /// asked).
     pub active: BTreeMap<String, bool>,
     /// Bits whose active state is not the one asked for.
     pub mismatched: Vec<String>,
 }
 
-/// What the CPUs of an end's host did while nothing of bitcost went on, before the block of a run.
+/// The state of the CPUs of an endpoint's host before the block of a run, while bitcost made no
+/// traffic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleBaseline {
-    /// When the stretch began.
-    pub begin_ns: u64,
-    /// When it ended.
+    /// The start of the measurement.
+    #[serde(alias = "begin_ns")]
+    pub start_ns: u64,
+    /// The end of the measurement.
     pub end_ns: u64,
-    /// Each online CPU at its begin.
-    pub begin: Vec<CpuTicks>,
-    /// Each online CPU at its end.
+    /// The ticks of each online CPU at the start.
+    #[serde(alias = "begin")]
+    pub start: Vec<CpuTicks>,
+    /// The ticks of each online CPU at the end.
     pub end: Vec<CpuTicks>,
 }
 
-/// Everything that one end knows about a run. What it says of traffic is of the run's first part; other
-/// parts are in [`EndRecord::beside`].
+/// Everything that one endpoint knows about a run. The fields about traffic describe the run's
+/// first part; the other parts are in [`EndpointRecord::background`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EndRecord {
-    /// Which end: what it plays in the run's first part.
+pub struct EndpointRecord {
+    /// The role of the endpoint in the run's first part.
     pub role: Role,
-    /// Settings as asked and as read back.
-    pub in_force: Vec<InForce>,
-    /// Offloads as asked and as read back.
-    pub offloads: OffloadsInForce,
+    /// Settings as requested and as read back.
+    #[serde(alias = "in_force")]
+    pub in_effect: Vec<InEffect>,
+    /// Offloads as requested and as read back.
+    pub offloads: OffloadsInEffect,
     /// CPUs that the traffic thread was confined to; empty: any.
     pub pinned_cpus: Vec<u32>,
-    /// Begin of the measured window, as it happened.
-    pub window_begin_ns: u64,
-    /// End of the measured window, as it happened.
+    /// Start of the measured window, as measured.
+    #[serde(alias = "window_begin_ns")]
+    pub window_start_ns: u64,
+    /// End of the measured window, as measured.
     pub window_end_ns: u64,
-    /// What the loop counted in each phase. A receiver of `tcp_stream` and `tcp_connect` divides by
-    /// its own clock, all others by the sender's.
+    /// The counts of the loop in each phase. A receiver of `tcp_stream` and `tcp_connect` divides
+    /// them by its own clock, all others by the sender's.
     pub counts: PhaseCounts,
-    /// What the sequence numbers told; receivers of UDP flows only.
+    /// The result of the sequence numbers; receivers of UDP flows only.
     pub sequence: Option<Sequence>,
     /// `TCP_INFO` at the end of the run.
     pub tcp_info: Option<TcpInfo>,
-    /// Times of the transactions, or of a stream's send calls; where they were asked for, at the sender only.
+    /// Times of the transactions, or of a stream's send calls; where they were requested, at the
+    /// sender only.
     #[serde(default)]
     pub latency: Option<Latency>,
-    /// Each flow by itself; the fields above are of all together ([`FlowRecord::sum`]).
+    /// Each flow separately; the fields above are the sums of all flows ([`FlowRecord::sum`]).
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
-    /// The parts beside the first, in the order of [`crate::conditions::Conditions::parts`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<PartRecord>,
-    /// What the loop of this end costs without the kernel; absent in fast modes, and where a workload makes connections.
+    /// The parts after the first, in the order of [`crate::conditions::Conditions::parts`].
+    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<PartRecord>,
+    /// The cost of this endpoint's loop without the kernel; absent in fast modes, and for workloads
+    /// that make connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCost>,
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
-    /// The readings: the first at the window's begin, the last at its end, every 100 ms between.
+    /// The readings: the first at the window's start, the last at its end, one every 100 ms
+    /// between.
     pub samples: Vec<Sample>,
-    /// What the host did before the run's block, with nothing of bitcost at work; absent where that was not measured.
+    /// The state of the host before the run's block, while bitcost made no traffic; absent where it
+    /// was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBaseline>,
 }
 
-impl EndRecord {
+impl EndpointRecord {
     /// Length of the measured window, in seconds.
     pub fn window_seconds(&self) -> f64 {
-        (self.window_end_ns - self.window_begin_ns) as f64 / 1e9
+        (self.window_end_ns - self.window_start_ns) as f64 / 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Renames keys everywhere in a JSON text.
+    fn renamed(text: &str, names: &[(&str, &str)]) -> String {
+        names.iter().fold(text.to_owned(), |text, (new, old)| {
+            text.replace(&format!("\"{new}\":"), &format!("\"{old}\":"))
+        })
+    }
+
+    #[test]
+    fn records_of_logs_before_format_5_are_read() {
+        let part = PartRecord {
+            role: Role::Receiver,
+            in_effect: Vec::new(),
+            all: FlowRecord {
+                at_start: SocketSizes {
+                    mss_bytes: Some(1448),
+                    ..SocketSizes::default()
+                },
+                ..FlowRecord::default()
+            },
+            flows: Vec::new(),
+        };
+        let record = EndpointRecord {
+            window_start_ns: 7,
+            background: vec![part],
+            samples: vec![Sample {
+                background: vec![PartSample::default()],
+                emulators: vec![crate::counters::LinkEmulator::default()],
+                ..Sample::default()
+            }],
+            idle: Some(IdleBaseline {
+                start_ns: 3,
+                start: vec![CpuTicks::default()],
+                ..IdleBaseline::default()
+            }),
+            ..EndpointRecord::default()
+        };
+        let old = renamed(
+            &serde_json::to_string(&record).expect("JSON"),
+            &[
+                ("in_effect", "in_force"),
+                ("window_start_ns", "window_begin_ns"),
+                ("background", "beside"),
+                ("at_start", "at_begin"),
+                ("emulators", "lines"),
+                ("start_ns", "begin_ns"),
+                ("start", "begin"),
+            ],
+        );
+        assert!(old.contains("\"beside\":") && old.contains("\"at_begin\":"));
+        assert_eq!(
+            serde_json::from_str::<EndpointRecord>(&old).ok(),
+            Some(record)
+        );
     }
 }

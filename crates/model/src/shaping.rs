@@ -1,38 +1,42 @@
-//! What a link does to the packets of one direction: rate, delay, jitter, loss, order, copies, and how many may wait.
+//! The shaping of one direction of a link: rate, delay, jitter, loss, order, copies, and the size
+//! of its queue.
 
 use serde::{Deserialize, Serialize};
 
 /// Millionths in a whole: a probability of 1 % is 10 000 of them.
 pub const PPM: u32 = 1_000_000;
 
-/// What one direction of a link does to its packets, in this order: the queue takes or drops a packet, the rate lets it
-/// go, and the delay holds it. The default does nothing.
+/// The shaping of one direction of a link, in this order: the queue takes or drops a packet, the
+/// rate releases it, and the delay holds it. The default does nothing.
 ///
-/// A *packet* is what the device is handed: with segmentation offload a super-packet of up to 64 KiB counts once, as
-/// netem counts it. A loss or a copy is drawn for each packet, independently (tc-netem(8)).
+/// A *packet* is the unit that the device is handed: with segmentation offload a super-packet of up
+/// to 64 KiB counts once, as netem counts it. A loss or a copy is drawn for each packet,
+/// independently (tc-netem(8)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shaping {
-    /// Most bits of frames per second, from the destination address on, without checksum, preamble and gap; absent: no
-    /// limit.
+    /// Most bits of frames per second, from the destination address on, without checksum, preamble
+    /// and gap; absent: no limit.
     pub rate_bps: Option<u64>,
-    /// Bytes that may leave at once behind an idle time; absent: what the shaper takes by itself. Only where the kernel
-    /// shapes.
+    /// Bytes that may leave at once after an idle time; absent: the shaper's own default. Only
+    /// where the kernel shapes.
     pub burst_bytes: Option<u32>,
     /// Which of the kernel's shapers keeps the rate.
     pub shaper: Shaper,
-    /// How long each packet is held, in microseconds.
+    /// The time for which each packet is held, in microseconds.
     pub delay_us: u64,
-    /// How far the delay varies: uniform from `delay_us - jitter_us` to `delay_us + jitter_us`, never under 0.
+    /// The variation of the delay: uniform from `delay_us - jitter_us` to `delay_us + jitter_us`,
+    /// never under 0.
     pub jitter_us: u64,
     /// Share of packets that are dropped, in millionths.
     pub loss_ppm: u32,
-    /// Share of packets that are sent at once instead of being held, in millionths; without effect where nothing is held.
+    /// Share of packets that are sent at once instead of being held, in millionths; without effect
+    /// where nothing is held.
     pub reorder_ppm: u32,
     /// Share of packets that are sent twice, in millionths.
     pub duplicate_ppm: u32,
-    /// Most that may wait here, held packets included, as netem counts them; what comes on top is dropped. Absent: see
-    /// [`Shaping::room`].
+    /// The most that may wait here, held packets included, as netem counts them; packets above the
+    /// limit are dropped. Absent: see [`Shaping::room`].
     pub queue_limit: Option<QueueLimit>,
 }
 
@@ -47,16 +51,16 @@ pub enum Shaper {
     Htb,
 }
 
-/// Who delays, loses, copies and reorders packets.
+/// The program that delays, loses, copies and reorders packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayBackend {
-    /// netem where the kernel has it, else the delay line.
+    /// netem where the kernel has it, else the link emulator.
     #[default]
     Auto,
     /// The kernel's netem.
     Netem,
-    /// bitcost's own delay line.
+    /// bitcost's own link emulator.
     Builtin,
 }
 
@@ -66,35 +70,44 @@ impl DelayBackend {
 
     /// The backend of this name.
     pub fn named(name: &str) -> Option<DelayBackend> {
-        let all = [DelayBackend::Auto, DelayBackend::Netem, DelayBackend::Builtin];
-        DelayBackend::NAMES.into_iter().zip(all).find(|(known, _)| *known == name).map(|(_, backend)| backend)
+        let all = [
+            DelayBackend::Auto,
+            DelayBackend::Netem,
+            DelayBackend::Builtin,
+        ];
+        DelayBackend::NAMES
+            .into_iter()
+            .zip(all)
+            .find(|(known, _)| *known == name)
+            .map(|(_, backend)| backend)
     }
 }
 
-/// How many may wait.
+/// The size of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueLimit {
-    /// So many packets, a super-packet counting once, as netem and pfifo do.
+    /// A number of packets; a super-packet counts once, as in netem and pfifo.
     Packets(u32),
-    /// So many segments: a super-packet counts as many as it will be cut into.
+    /// A number of segments; a super-packet counts as the segments that it will be cut into.
     Segments(u32),
-    /// So many bytes of frames, as tbf and bfifo do.
+    /// A number of bytes of frames, as in tbf and bfifo.
     Bytes(u64),
 }
 
-/// How long a shaped direction lets packets wait for its rate where no queue limit is asked, in microseconds.
+/// The time for which packets may wait for the rate of a shaped direction where no queue limit is
+/// requested, in microseconds.
 const ROOM_US: u64 = 50_000;
-/// The least room, in bytes: two super-packets of 64 KiB.
+/// The smallest queue, in bytes: two super-packets of 64 KiB.
 const ROOM_LEAST_BYTES: u64 = 131_072;
 
 impl Shaping {
-    /// Whether it does nothing at all.
+    /// Whether it leaves packets unchanged.
     pub fn is_nothing(&self) -> bool {
         *self == Shaping::default()
     }
 
-    /// Whether it needs more than the kernel's shapers and queues: netem or a delay line.
+    /// Whether it needs more than the kernel's shapers and queues: netem or a link emulator.
     pub fn needs_emulator(&self) -> bool {
         self.delay_us > 0
             || self.jitter_us > 0
@@ -104,16 +117,89 @@ impl Shaping {
             || (matches!(self.queue_limit, Some(QueueLimit::Segments(_))))
     }
 
-    /// The queue limit in force: the one asked for; else with a rate the bytes of the delay and 50 ms at that rate, two
-    /// super-packets at least; else none.
+    /// The queue limit in effect: the requested one; otherwise with a rate the bytes of the delay,
+    /// the jitter and 50 ms at that rate, at least two super-packets; otherwise none.
     pub fn room(&self) -> Option<QueueLimit> {
         let bytes_of = |rate_bps: u64| {
             let time_us = u128::from(self.delay_us + self.jitter_us + ROOM_US);
             let bytes = u128::from(rate_bps) * time_us / 8_000_000;
-            QueueLimit::Bytes(u64::try_from(bytes).unwrap_or(u64::MAX).max(ROOM_LEAST_BYTES))
+            QueueLimit::Bytes(
+                u64::try_from(bytes)
+                    .unwrap_or(u64::MAX)
+                    .max(ROOM_LEAST_BYTES),
+            )
         };
         self.queue_limit.or(self.rate_bps.map(bytes_of))
     }
+}
+
+/// A rate as text that reads back exactly: "1G", "2500M", "999bit/s".
+pub fn show_rate(bps: u64) -> String {
+    let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")];
+    match units
+        .iter()
+        .find(|(scale, _)| bps > 0 && bps.is_multiple_of(*scale))
+    {
+        Some((scale, unit)) => format!("{}{unit}", bps / scale),
+        None => format!("{bps}bit/s"),
+    }
+}
+
+/// A time as text that reads back exactly: "20ms", "1500us".
+pub fn show_time(us: u64) -> String {
+    if us.is_multiple_of(1000) {
+        format!("{}ms", us / 1000)
+    } else {
+        format!("{us}us")
+    }
+}
+
+/// A share as text that reads back exactly: "1%".
+pub fn show_share(ppm: u32) -> String {
+    format!("{}%", f64::from(ppm) / f64::from(PPM / 100))
+}
+
+/// A limit as text that reads back exactly.
+pub fn show_limit(limit: QueueLimit) -> String {
+    match limit {
+        QueueLimit::Packets(count) => format!("{count} packets"),
+        QueueLimit::Segments(count) => format!("{count} segments"),
+        QueueLimit::Bytes(bytes) => format!("{bytes} B"),
+    }
+}
+
+/// The shaping of a direction in one short phrase: `1G, 20ms ±1ms, loss 1%, room for 1000 packets`;
+/// empty where it does nothing.
+pub fn show_shaping(shaping: &Shaping) -> String {
+    let mut parts = Vec::new();
+    parts.extend(
+        shaping
+            .rate_bps
+            .map(|rate| format!("{}bit/s", show_rate(rate).trim_end_matches("bit/s"))),
+    );
+    parts.extend(shaping.burst_bytes.map(|burst| format!("burst {burst} B")));
+    match (shaping.delay_us, shaping.jitter_us) {
+        (0, 0) => {}
+        (delay, 0) => parts.push(show_time(delay)),
+        (delay, jitter) => parts.push(format!("{} ±{}", show_time(delay), show_time(jitter))),
+    }
+    let shares = [
+        ("loss", shaping.loss_ppm),
+        ("reorder", shaping.reorder_ppm),
+        ("duplicate", shaping.duplicate_ppm),
+    ];
+    parts.extend(
+        shares
+            .iter()
+            .filter(|(_, ppm)| *ppm > 0)
+            .map(|(name, ppm)| format!("{name} {}", show_share(*ppm))),
+    );
+    parts.extend(
+        shaping
+            .queue_limit
+            .map(|limit| format!("room for {}", show_limit(limit))),
+    );
+    parts.join(", ")
 }
 
 #[cfg(test)]
@@ -122,7 +208,10 @@ mod tests {
 
     #[test]
     fn room_follows_rate_and_delay() {
-        let mut shaping = Shaping { delay_us: 20_000, ..Shaping::default() };
+        let mut shaping = Shaping {
+            delay_us: 20_000,
+            ..Shaping::default()
+        };
         assert_eq!(shaping.room(), None);
         shaping.rate_bps = Some(1_000_000_000);
         assert_eq!(shaping.room(), Some(QueueLimit::Bytes(8_750_000)));
@@ -134,8 +223,18 @@ mod tests {
 
     #[test]
     fn a_rate_alone_is_the_kernels() {
-        let rate = Shaping { rate_bps: Some(1), queue_limit: Some(QueueLimit::Bytes(1)), ..Shaping::default() };
+        let rate = Shaping {
+            rate_bps: Some(1),
+            queue_limit: Some(QueueLimit::Bytes(1)),
+            ..Shaping::default()
+        };
         assert!(!rate.needs_emulator() && !rate.is_nothing());
-        assert!(Shaping { loss_ppm: 1, ..Shaping::default() }.needs_emulator());
+        assert!(
+            Shaping {
+                loss_ppm: 1,
+                ..Shaping::default()
+            }
+            .needs_emulator()
+        );
     }
 }

@@ -1,22 +1,39 @@
-//! Kernel parameters that a run may not set, since a write to one of them changes other things that restoring its value
-//! does not restore (Linux: Documentation/networking/ip-sysctl.rst, net/ipv4/devinet.c, net/ipv6/addrconf.c).
+//! Kernel parameters that a run may not set, because a write to one of them changes other values
+//! that are not restored with it (Linux: Documentation/networking/ip-sysctl.rst,
+//! net/ipv4/devinet.c, net/ipv6/addrconf.c).
 
-/// A pattern of names, in which `*` is one part of the name or more of them at its end, and what a write to them changes.
+/// A pattern of names, in which `*` is one part of the name or, at its end, one or more, and the
+/// effect of a write to them.
 type Row = (&'static str, &'static str);
 
-/// Every pattern. The first one that fits gives the reason.
+/// Every pattern. The first one that matches gives the reason.
 const REFUSED: &[Row] = &[
     ("net.ipv4.ip_forward", FORWARDING),
     ("net.*.conf.*.forwarding", FORWARDING),
-    ("net.*.conf.*.mc_forwarding", "a multicast routing daemon sets it, together with the routes that it needs"),
-    ("net.ipv6.conf.*.force_forwarding", "on `all` and `default` it changes `force_forwarding` of every interface"),
+    (
+        "net.*.conf.*.mc_forwarding",
+        "a multicast routing daemon sets it, together with the routes that it needs",
+    ),
+    (
+        "net.ipv6.conf.*.force_forwarding",
+        "on `all` and `default` it changes `force_forwarding` of every interface",
+    ),
     (
         "net.ipv6.conf.*.disable_ipv6",
         "it removes the interface's IPv6 addresses and routes, which do not come back with the old value",
     ),
-    ("net.ipv6.conf.*.stable_secret", "it changes `addr_gen_mode`, too, and cannot be emptied again"),
-    ("net.ipv6.conf.*.addr_gen_mode", "it makes the kernel generate IPv6 addresses anew"),
-    ("net.ipv6.conf.all.*", "it changes the same parameter of every interface"),
+    (
+        "net.ipv6.conf.*.stable_secret",
+        "it changes `addr_gen_mode`, too, and cannot be emptied again",
+    ),
+    (
+        "net.ipv6.conf.*.addr_gen_mode",
+        "it makes the kernel generate IPv6 addresses anew",
+    ),
+    (
+        "net.ipv6.conf.all.*",
+        "it changes the same parameter of every interface",
+    ),
     (
         "net.ipv6.conf.default.*",
         "it changes what interfaces made during the run begin with, and for some parameters others",
@@ -33,45 +50,79 @@ const REFUSED: &[Row] = &[
         "net.*.neigh.default.*",
         "it changes the same parameter of every interface that was never given a value of its own",
     ),
-    ("net.*.neigh.*.unres_qlen", "it changes `unres_qlen_bytes`; set that one"),
-    ("net.*.neigh.*.retrans_time", "it cuts `retrans_time_ms` down to whole units; set that one"),
-    ("net.*.neigh.*.base_reachable_time", "it cuts `base_reachable_time_ms` down to whole seconds; set that one"),
-    ("net.ipv6.route.gc_min_interval", "it cuts `gc_min_interval_ms` down to whole seconds; set that one"),
-    ("net.ipv4.tcp_allowed_congestion_control", "it is one list for all programs of the machine"),
+    (
+        "net.*.neigh.*.unres_qlen",
+        "it changes `unres_qlen_bytes`; set that one",
+    ),
+    (
+        "net.*.neigh.*.retrans_time",
+        "it cuts `retrans_time_ms` down to whole units; set that one",
+    ),
+    (
+        "net.*.neigh.*.base_reachable_time",
+        "it cuts `base_reachable_time_ms` down to whole seconds; set that one",
+    ),
+    (
+        "net.ipv6.route.gc_min_interval",
+        "it cuts `gc_min_interval_ms` down to whole seconds; set that one",
+    ),
+    (
+        "net.ipv4.tcp_allowed_congestion_control",
+        "it is one list for all programs of the machine",
+    ),
     ("net.mptcp.path_manager", "it changes `net.mptcp.pm_type`"),
     ("net.mptcp.pm_type", "it changes `net.mptcp.path_manager`"),
-    ("net.mpls.platform_labels", "a smaller value removes MPLS routes, which do not come back"),
+    (
+        "net.mpls.platform_labels",
+        "a smaller value removes MPLS routes, which do not come back",
+    ),
     ("net.ipv4.route.flush", FLUSH),
     ("net.ipv6.route.flush", FLUSH),
 ];
 
 const FORWARDING: &str = "it changes `forwarding` and `accept_redirects` of other interfaces, routes learnt from router advertisements, or the interface's LRO, which do not come back with the old value";
 const FLUSH: &str = "it drops cached routes, which do not come back";
-/// Fits, and is not refused.
+/// The reason of a pattern that matches and is allowed.
 const ALLOWED: &str = "";
 
-/// Why a run may not set the kernel parameter of this dotted name, and what to do; `None` where it may.
+/// The reason why a run may not set the kernel parameter of this dotted name, and what to do;
+/// `None` where it may.
 pub fn refusal(name: &str) -> Option<String> {
-    let (_, reason) = REFUSED.iter().find(|(pattern, _)| fits(pattern, name)).filter(|(_, why)| *why != ALLOWED)?;
+    let (_, reason) = REFUSED
+        .iter()
+        .find(|(pattern, _)| fits(pattern, name))
+        .filter(|(_, why)| *why != ALLOWED)?;
     Some(format!(
         "the sysctl {name} is not set by a run: {reason}; set it yourself before the run (sysctl -w {name}=VALUE), and leave it out"
     ))
 }
 
-/// Whether a name has the parts of a pattern. An interface's name may have dots in it, so `*` is one part or more.
+/// Whether a name matches a pattern. An interface's name may contain dots, so `*` is one part or
+/// more.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((start, rest)) => {
-            let Some(after) = name.strip_prefix(start) else { return false };
-            let ends = after.char_indices().skip(1).map(|(at, _)| at).chain([after.len()]);
-            ends.filter(|at| *at > 0).any(|at| fits_rest(rest, &after[at..]))
+            let Some(after) = name.strip_prefix(start) else {
+                return false;
+            };
+            let ends = after
+                .char_indices()
+                .skip(1)
+                .map(|(at, _)| at)
+                .chain([after.len()]);
+            ends.filter(|at| *at > 0)
+                .any(|at| fits_rest(rest, &after[at..]))
         }
     }
 }
 
 fn fits_rest(pattern: &str, rest: &str) -> bool {
-    if pattern.is_empty() { rest.is_empty() } else { fits(pattern, rest) }
+    if pattern.is_empty() {
+        rest.is_empty()
+    } else {
+        fits(pattern, rest)
+    }
 }
 
 #[cfg(test)]
@@ -94,12 +145,18 @@ mod tests {
             ("net.ipv6.conf.c0.stable_secret", "addr_gen_mode"),
             ("net.ipv6.conf.c0.addr_gen_mode", "anew"),
             ("net.ipv4.conf.default.rp_filter", "never given a value"),
-            ("net.ipv4.neigh.default.delay_first_probe_time", "never given a value"),
+            (
+                "net.ipv4.neigh.default.delay_first_probe_time",
+                "never given a value",
+            ),
             ("net.ipv6.neigh.c0.retrans_time", "retrans_time_ms"),
             ("net.ipv4.tcp_allowed_congestion_control", "all programs"),
         ] {
             let said = refusal(name).unwrap_or_else(|| panic!("{name} is allowed"));
-            assert!(said.contains(reason) && said.contains("before the run"), "{name}: {said}");
+            assert!(
+                said.contains(reason) && said.contains("before the run"),
+                "{name}: {said}"
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the kernel tells of a TCP connection (`TCP_INFO`, linux/tcp.h).
+//! The kernel's state of a TCP connection (`TCP_INFO`, linux/tcp.h).
 
 use std::ops::Add;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// A field that older logs do not have and that is left out where the kernel does not report it.
 macro_rules! tcp_info {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)*) => {
-        /// `TCP_INFO` of one end (linux/tcp.h); what the kernel does not report is absent.
+        /// `TCP_INFO` of one endpoint (linux/tcp.h); fields that the kernel does not report are
+        /// absent.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct TcpInfo {
             $($(#[$doc])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<$kind>,)*
@@ -18,9 +19,10 @@ macro_rules! tcp_info {
 tcp_info! {
     /// Send MSS: user data per segment, in bytes.
     snd_mss_bytes: u32,
-    /// True when both ends use timestamps.
+    /// True when both endpoints use timestamps.
     timestamps: bool,
-    /// State of congestion control: 0 open, 1 disorder, 2 reduced by ECN, 3 recovery, 4 loss (`enum tcp_ca_state`).
+    /// State of congestion control: 0 open, 1 disorder, 2 reduced by ECN, 3 recovery, 4 loss (`enum
+    /// tcp_ca_state`).
     ca_state: u8,
     /// Smoothed round-trip time, in microseconds.
     rtt_us: u32,
@@ -30,41 +32,41 @@ tcp_info! {
     rcv_rtt_us: u32,
     /// Congestion window, in segments.
     snd_cwnd_segments: u32,
-    /// The window above which it grows slowly, in segments; 2^31 − 1: there is none yet.
+    /// The slow-start threshold, in segments; 2^31 − 1: there is none yet.
     snd_ssthresh_segments: u32,
-    /// The receive window that the other end announced, in bytes (Linux 5.4).
+    /// The receive window that the other endpoint announced, in bytes (Linux 5.4).
     snd_wnd_bytes: u32,
-    /// The receive window that this end announced, in bytes (Linux 6.2).
+    /// The receive window that this endpoint announced, in bytes (Linux 6.2).
     rcv_wnd_bytes: u32,
     /// Segments sent and not yet acknowledged.
     unacked_segments: u32,
     /// Bytes written and not yet sent.
     notsent_bytes: u32,
-    /// The rate at which the connection paces itself, in bytes per second; 2^64 − 1: it does not.
+    /// The pacing rate of the connection, in bytes per second; 2^64 − 1: it is not paced.
     pacing_rate_bytes_per_second: u64,
     /// The latest rate at which data was delivered, in bytes per second.
     delivery_rate_bytes_per_second: u64,
-    /// True when that rate was limited by what the program wrote.
+    /// True when that rate was limited by the data that the program wrote.
     delivery_rate_app_limited: bool,
-    /// Segments sent again.
+    /// Segments retransmitted.
     total_retrans: u32,
-    /// Bytes sent again (Linux 4.19).
+    /// Bytes retransmitted (Linux 4.19).
     bytes_retrans: u64,
-    /// Segments that the other end had twice, by its own word (Linux 4.19).
+    /// Segments that the other endpoint reported as duplicates (DSACK; Linux 4.19).
     dsack_dups: u32,
-    /// Times segments were seen to overtake each other (Linux 4.19).
+    /// Reordering events that were seen (Linux 4.19).
     reord_seen: u32,
     /// Segments received out of order (Linux 5.4).
     rcv_ooopack: u32,
-    /// Segments sent: data, again-sent ones too, and acknowledgements.
+    /// Segments sent: data, including retransmissions, and acknowledgements.
     segs_out: u32,
     /// Segments received.
     segs_in: u32,
-    /// Data segments sent, again-sent ones too.
+    /// Data segments sent, including retransmissions.
     data_segs_out: u32,
     /// Data segments received.
     data_segs_in: u32,
-    /// Bytes of user data sent, again-sent ones too.
+    /// Bytes of user data sent, including retransmissions.
     bytes_sent: u64,
     /// Bytes acknowledged.
     bytes_acked: u64,
@@ -79,7 +81,7 @@ tcp_info! {
 }
 
 impl TcpInfo {
-    /// Two connections as one: counters are added, what is no counter is this one's.
+    /// Two connections as one: counters are added, other values are those of this connection.
     #[must_use]
     pub fn plus(&self, other: &TcpInfo) -> TcpInfo {
         fn sum<T: Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {

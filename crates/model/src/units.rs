@@ -1,4 +1,4 @@
-//! Quantities that people type and read: durations and byte counts with their units.
+//! Quantities that people write and read: durations and byte counts with their units.
 
 use std::time::Duration;
 
@@ -10,7 +10,14 @@ pub const KIB: f64 = 1024.0;
 /// # Errors
 /// A sentence that says what was found and what is allowed.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 6] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    const UNITS: [(&str, f64); 6] = [
+        ("ns", 1e-9),
+        ("us", 1e-6),
+        ("ms", 1e-3),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("h", 3600.0),
+    ];
     let (number, unit) = split_unit(text);
     let scale = match unit {
         "" => 1.0,
@@ -31,17 +38,39 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// A sentence that says what was found and what is allowed.
 pub fn parse_rate(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 7] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("m", 1e6), ("M", 1e6), ("g", 1e9), ("G", 1e9)];
-    let error = || format!("`{text}` is not a rate; allowed: a number of bit/s with k, M or G, such as `1G` or `500M`");
+    const UNITS: [(&str, f64); 7] = [
+        ("", 1.0),
+        ("k", 1e3),
+        ("K", 1e3),
+        ("m", 1e6),
+        ("M", 1e6),
+        ("g", 1e9),
+        ("G", 1e9),
+    ];
+    let error = || {
+        format!(
+            "`{text}` is not a rate; allowed: a number of bit/s with k, M or G, such as `1G` or `500M`"
+        )
+    };
     let (number, unit) = split_unit(text);
-    let unit = ["bit/s", "bps"].iter().find_map(|tail| unit.strip_suffix(tail)).unwrap_or(unit);
-    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
+    let unit = ["bit/s", "bps"]
+        .iter()
+        .find_map(|tail| unit.strip_suffix(tail))
+        .unwrap_or(unit);
+    let (_, scale) = UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .ok_or_else(error)?;
     let rate = number.parse::<f64>().map_err(|_| error())? * scale;
-    if (1.0..9e15).contains(&rate) { Ok(rate.round() as u64) } else { Err(error()) }
+    if (1.0..9e15).contains(&rate) {
+        Ok(rate.round() as u64)
+    } else {
+        Err(error())
+    }
 }
 
-/// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M` and `G` alone are binary, as
-/// in netperf and iperf3, `kB` and `MB` decimal.
+/// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M` and `G` alone are
+/// binary, as in netperf and iperf3, `kB` and `MB` decimal.
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
@@ -68,9 +97,16 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         )
     };
     let (number, unit) = split_unit(text);
-    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(error)?;
+    let (_, scale) = UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .ok_or_else(error)?;
     let bytes = number.parse::<f64>().map_err(|_| error())? * scale;
-    if bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(error()) }
+    if bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(error())
+    }
 }
 
 fn duration_error(text: &str) -> String {
@@ -81,7 +117,9 @@ fn duration_error(text: &str) -> String {
 
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
     (&text[..end], text[end..].trim())
 }
 
@@ -99,7 +137,7 @@ pub fn show_duration(duration: Duration) -> String {
     }
 }
 
-/// How many there are of something: `1 block`, `5 blocks`.
+/// A count with its noun: `1 block`, `5 blocks`.
 pub fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! The kernel's answers, read from their bytes alone: what a recorded or a made-up answer says.
+//! The kernel's answers, read from their bytes alone: for recorded and made-up answers.
 
 use std::net::IpAddr;
 
@@ -8,14 +8,17 @@ use crate::ethtool::{Features, read_features};
 use crate::generic::body;
 use crate::message::{Reply, attribute, replies};
 use crate::netdev::{Napi, read_napi};
-use crate::qdisc::{Discipline, Parameters, Qdisc, Statistics, discipline, read_class, read_qdisc, read_statistics};
+use crate::qdisc::{
+    Discipline, Parameters, Qdisc, Statistics, discipline, read_class, read_qdisc, read_statistics,
+};
 use crate::route::{Route, read_route};
 use crate::rtnl::{Link, read_address, read_link};
 
-/// What one message of an answer says, read as each kind of message that this room asks for; absent where it is not one.
+/// One message of an answer, read as each kind of message that this crate requests; absent if it is
+/// not of that kind.
 #[derive(Debug)]
 pub struct Said {
-    /// A refusal, where it is an error or an acknowledgement with one.
+    /// The refusal, if it is an error or an acknowledgement with one.
     pub refusal: Option<Error>,
     /// A link.
     pub link: Option<Link>,
@@ -25,15 +28,15 @@ pub struct Said {
     pub route: Option<Route>,
     /// A qdisc.
     pub qdisc: Option<Qdisc>,
-    /// Its options as parameters of each discipline that this room makes.
+    /// Its options as parameters of each discipline that this crate can create.
     pub parameters: Vec<Parameters>,
     /// The class of an htb.
     pub class: Option<Parameters>,
-    /// What a qdisc counted.
+    /// The counters of a qdisc.
     pub statistics: Option<Statistics>,
     /// A NAPI instance.
     pub napi: Option<Napi>,
-    /// Features of a device; none where it is no such answer.
+    /// Features of a device; none if it is another kind of answer.
     pub features: Features,
 }
 
@@ -54,7 +57,9 @@ fn said(reply: &Reply) -> Said {
         class: reply.payload.get(20..).and_then(read_class),
         statistics: read_statistics(reply),
         napi: read_napi(reply),
-        features: attribute(body(reply), 1).map(|_| read_features(body(reply))).unwrap_or_default(),
+        features: attribute(body(reply), 1)
+            .map(|_| read_features(body(reply)))
+            .unwrap_or_default(),
         qdisc,
     }
 }

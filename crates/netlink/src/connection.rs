@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use sys::netlink::{NetlinkProtocol, NetlinkSocket};
+use bitcost_sys::netlink::{NetlinkProtocol, NetlinkSocket};
 
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, replies, text, u32_at};
@@ -14,7 +14,7 @@ const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_CAPPED: u16 = 0x100;
 const NLM_F_ACK_TLVS: u16 = 0x200;
 const NLM_F_DUMP: u16 = 0x300;
-/// Makes a request that creates put its object beside others of its kind.
+/// Makes a creating request append its object to others of its kind.
 pub(crate) const NLM_F_APPEND: u16 = 0x800;
 /// Makes a request that creates fail when the object exists.
 pub(crate) const NLM_F_EXCL: u16 = 0x200;
@@ -30,7 +30,7 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 const BUFFER_BYTES: usize = 64 * 1024;
-/// How often a dump is asked for again when the kernel says that it changed meanwhile.
+/// How often a dump is repeated when the kernel reports that the objects changed meanwhile.
 const DUMP_ATTEMPTS: usize = 5;
 
 /// A netlink socket with the numbering of its requests.
@@ -44,9 +44,15 @@ pub(crate) struct Connection {
 impl Connection {
     /// Opens a connection in the calling thread's network namespace.
     pub(crate) fn open(protocol: NetlinkProtocol) -> Result<Self, Error> {
-        let socket = NetlinkSocket::open(protocol, TIMEOUT)
-            .map_err(|source| Error::Socket { asked: "open a netlink socket".to_owned(), source })?;
-        Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER_BYTES] })
+        let socket = NetlinkSocket::open(protocol, TIMEOUT).map_err(|source| Error::Socket {
+            asked: "open a netlink socket".to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            socket,
+            sequence: 0,
+            buffer: vec![0; BUFFER_BYTES],
+        })
     }
 
     /// Sends a request about one object; returns the messages before the acknowledgement.
@@ -63,13 +69,26 @@ impl Connection {
                 return Ok(answer);
             }
         }
-        Err(Error::Malformed { asked: asked.to_owned(), detail: "the list keeps changing while it is read" })
+        Err(Error::Malformed {
+            asked: asked.to_owned(),
+            detail: "the list keeps changing while it is read",
+        })
     }
 
-    fn exchange(&mut self, asked: &str, message: Message, flags: u16) -> Result<(Vec<Reply>, bool), Error> {
+    fn exchange(
+        &mut self,
+        asked: &str,
+        message: Message,
+        flags: u16,
+    ) -> Result<(Vec<Reply>, bool), Error> {
         self.sequence = self.sequence.wrapping_add(1);
-        let failed = |source| Error::Socket { asked: asked.to_owned(), source };
-        let bytes = message.finish(self.sequence, NLM_F_REQUEST | flags).map_err(failed)?;
+        let failed = |source| Error::Socket {
+            asked: asked.to_owned(),
+            source,
+        };
+        let bytes = message
+            .finish(self.sequence, NLM_F_REQUEST | flags)
+            .map_err(failed)?;
         self.socket.send(&bytes).map_err(failed)?;
         let mut answer = Vec::new();
         let mut interrupted = false;
@@ -114,7 +133,11 @@ fn kernel_text(reply: &Reply) -> Option<String> {
     if reply.kind == NLMSG_ERROR {
         let request_bytes = u32_at(&reply.payload, 4)? as usize;
         let capped = reply.flags & NLM_F_CAPPED != 0;
-        start += if capped { 16 } else { crate::message::aligned(request_bytes) };
+        start += if capped {
+            16
+        } else {
+            crate::message::aligned(request_bytes)
+        };
     }
     attribute(reply.payload.get(start..)?, NLMSGERR_ATTR_MSG).map(text)
 }

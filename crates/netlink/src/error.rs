@@ -1,4 +1,4 @@
-//! What can go wrong, with the kernel's own words where it gave some.
+//! Errors, with the kernel's message if it gave one.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum Error {
     /// The kernel refused the request.
     #[error("cannot {asked}: {source}{}{}", in_brackets(text.as_deref()), advice(source))]
     Refused {
-        /// What was asked, as the rest of a sentence that begins with "cannot".
+        /// The request, as the rest of a sentence that starts with "cannot".
         asked: String,
         /// The kernel's error number.
         source: io::Error,
@@ -23,28 +23,40 @@ pub enum Error {
     /// The request did not reach the kernel, or no answer came back in time.
     #[error("cannot {asked}: the netlink socket says: {source}")]
     Socket {
-        /// What was asked, as the rest of a sentence that begins with "cannot".
+        /// The request, as the rest of a sentence that starts with "cannot".
         asked: String,
         /// The error of the socket; `WouldBlock` when there was no answer in time.
         source: io::Error,
     },
-    /// The kernel's answer is not what this program understands.
-    #[error("cannot {asked}: the kernel's answer cannot be read ({detail}); report the kernel's version")]
+    /// The kernel's answer could not be understood.
+    #[error(
+        "cannot {asked}: the kernel's answer cannot be read ({detail}); report the kernel's version"
+    )]
     Malformed {
-        /// What was asked, as the rest of a sentence that begins with "cannot".
+        /// The request, as the rest of a sentence that starts with "cannot".
         asked: String,
-        /// What is wrong with the answer.
+        /// The fault of the answer.
         detail: &'static str,
     },
 }
 
 impl Error {
-    /// The same error of what was asked in these words.
+    /// The same error with these words for the request.
     pub(crate) fn asking(self, words: String) -> Error {
         match self {
-            Error::Refused { source, text, .. } => Error::Refused { asked: words, source, text },
-            Error::Socket { source, .. } => Error::Socket { asked: words, source },
-            Error::Malformed { detail, .. } => Error::Malformed { asked: words, detail },
+            Error::Refused { source, text, .. } => Error::Refused {
+                asked: words,
+                source,
+                text,
+            },
+            Error::Socket { source, .. } => Error::Socket {
+                asked: words,
+                source,
+            },
+            Error::Malformed { detail, .. } => Error::Malformed {
+                asked: words,
+                detail,
+            },
         }
     }
 
@@ -56,12 +68,12 @@ impl Error {
         }
     }
 
-    /// Whether the kernel says that it has no such device or object (`ENODEV`).
+    /// Whether the kernel reports that it has no such device or object (`ENODEV`).
     pub fn is_no_device(&self) -> bool {
         self.errno() == Some(ENODEV)
     }
 
-    /// Whether the kernel says that it cannot do such a thing at all (`EOPNOTSUPP`).
+    /// Whether the kernel does not support the request (`EOPNOTSUPP`).
     pub fn is_unsupported(&self) -> bool {
         self.errno() == Some(EOPNOTSUPP)
     }

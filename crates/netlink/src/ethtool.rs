@@ -1,6 +1,6 @@
 //! Features of a device (offloads), by the kernel's names, over ethtool's generic netlink family.
 //!
-//! The kernel answers "done" also when it did not set a feature. Only a later read tells.
+//! The kernel reports success also when it did not set a feature. Read the features back.
 //! Source: Documentation/networking/ethtool-netlink.rst, Linux 5.7 and later.
 
 use std::collections::BTreeMap;
@@ -25,12 +25,12 @@ const BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 const BIT_VALUE: u16 = 3;
 
-/// What the kernel says about one feature.
+/// One feature as the kernel reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Feature {
-    /// The device can have it on and off.
+    /// The device supports on and off.
     pub hw: bool,
-    /// It was asked for.
+    /// It was requested.
     pub wanted: bool,
     /// It is on.
     pub active: bool,
@@ -48,12 +48,12 @@ impl Feature {
 /// Every feature that the kernel knows, by its name, such as "tx-tcp-segmentation".
 pub type Features = BTreeMap<String, Feature>;
 
-/// What the kernel answered to a change of features. It is not proof: read the features again.
+/// The kernel's answer to a change of features. It is not proof: read the features again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SetReply {
-    /// The features whose outcome is not what was asked, with what was asked.
+    /// The features whose outcome is not the requested one, with the requested value.
     pub refused: BTreeMap<String, bool>,
-    /// The features that changed, asked for or not, with their new value.
+    /// The features that changed, requested or not, with their new value.
     pub changed: BTreeMap<String, bool>,
 }
 
@@ -71,7 +71,7 @@ impl Ethtool {
         match Family::open("ethtool")? {
             Some(family) => Ok(Self { family }),
             None => Err(Error::Refused {
-                asked: "speak netlink with ethtool".to_owned(),
+                asked: "open ethtool's netlink family".to_owned(),
                 source: std::io::Error::from_raw_os_error(95),
                 text: Some("there is no family \"ethtool\"".to_owned()),
             }),
@@ -83,27 +83,38 @@ impl Ethtool {
         let asked = format!("read the features of {device}");
         let message = addressed(self.family.command(FEATURES_GET), device);
         let answer = self.family.request(&asked, message)?;
-        let reply = answer.first().ok_or(Error::Malformed { asked, detail: "no features in the answer" })?;
+        let reply = answer.first().ok_or(Error::Malformed {
+            asked,
+            detail: "no features in the answer",
+        })?;
         Ok(read_features(body(reply)))
     }
 
-    /// Asks for features of `device` to be on (true) or off, by name, in one message.
+    /// Requests features of `device` to be on (true) or off, by name, in one message.
     ///
     /// `Ok` does not mean that they are. `EINVAL` when a name is unknown to the kernel.
-    pub fn set_features(&mut self, device: &str, asked_for: &BTreeMap<String, bool>) -> Result<SetReply, Error> {
+    pub fn set_features(
+        &mut self,
+        device: &str,
+        asked_for: &BTreeMap<String, bool>,
+    ) -> Result<SetReply, Error> {
         let names: Vec<_> = asked_for.keys().map(String::as_str).collect();
         let asked = format!("set the features {} of {device}", names.join(" "));
         let message = addressed(self.family.command(FEATURES_SET), device);
-        let message =
-            message.nested(FEATURES_WANTED, |set| set.nested(BITSET_BITS, |bits| asked_for.iter().fold(bits, add_bit)));
+        let message = message.nested(FEATURES_WANTED, |set| {
+            set.nested(BITSET_BITS, |bits| asked_for.iter().fold(bits, add_bit))
+        });
         let answer = self.family.request(&asked, message)?;
         let reply = answer.first().map(body).unwrap_or_default();
         let set_of = |kind| attribute(reply, kind).map(read_bitset).unwrap_or_default();
-        Ok(SetReply { refused: set_of(FEATURES_WANTED), changed: set_of(FEATURES_ACTIVE) })
+        Ok(SetReply {
+            refused: set_of(FEATURES_WANTED),
+            changed: set_of(FEATURES_ACTIVE),
+        })
     }
 }
 
-/// Makes `message` one about this device.
+/// Adds the device to a message.
 pub(crate) fn addressed(message: Message, device: &str) -> Message {
     message.nested(HEADER, |h| h.attribute_text(HEADER_DEVICE_NAME, device))
 }
@@ -111,7 +122,11 @@ pub(crate) fn addressed(message: Message, device: &str) -> Message {
 fn add_bit(bits: Message, (name, on): (&String, &bool)) -> Message {
     bits.nested(BIT, |bit| {
         let bit = bit.attribute_text(BIT_NAME, name);
-        if *on { bit.attribute(BIT_VALUE, &[]) } else { bit }
+        if *on {
+            bit.attribute(BIT_VALUE, &[])
+        } else {
+            bit
+        }
     })
 }
 
@@ -134,16 +149,18 @@ pub(crate) fn read_features(attributes_of_reply: &[u8]) -> Features {
     features
 }
 
-/// Reads a verbose bit set: a list (every bit named is set), or bits with a value each. Bits that this
-/// kernel numbers and does not name are left out: nobody can ask for them. A compact bit set, which comes only when asked for,
-/// names none.
+/// Reads a verbose bit set: a list (every bit named is set), or bits with a value each. Bits
+/// without a name are left out: they cannot be requested. A compact bit set, which the kernel only
+/// sends on request, has no names.
 fn read_bitset(bitset: &[u8]) -> BTreeMap<String, bool> {
     let is_list = attribute(bitset, BITSET_NOMASK).is_some();
     let bits = attribute(bitset, BITSET_BITS).unwrap_or_default();
     attributes(bits)
         .filter(|(kind, _)| *kind == BIT)
         .filter_map(|(_, bit)| {
-            let name = attribute(bit, BIT_NAME).map(text).filter(|name| !name.is_empty())?;
+            let name = attribute(bit, BIT_NAME)
+                .map(text)
+                .filter(|name| !name.is_empty())?;
             Some((name, is_list || attribute(bit, BIT_VALUE).is_some()))
         })
         .collect()
@@ -160,13 +177,15 @@ mod tests {
             message = message.attribute(BITSET_NOMASK, &[]);
         }
         let message = message.nested(BITSET_BITS, |all| {
-            bits.iter().fold(all, |all, (name, on)| add_bit(all, (&(*name).to_owned(), on)))
+            bits.iter().fold(all, |all, (name, on)| {
+                add_bit(all, (&(*name).to_owned(), on))
+            })
         });
         replies(&message.finish(0, 0).unwrap())[0].payload.clone()
     }
 
     #[test]
-    fn a_bit_of_a_list_is_set_and_a_bit_with_mask_has_its_value() {
+    fn bit_of_a_list_is_set_and_bit_with_mask_has_its_value() {
         let list = read_bitset(&bitset(true, &[("rx-gro", false)]));
         assert_eq!(list, BTreeMap::from([("rx-gro".to_owned(), true)]));
         let masked = read_bitset(&bitset(false, &[("rx-gro", false), ("rx-lro", true)]));

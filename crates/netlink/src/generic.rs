@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, u16_at};
-use sys::netlink::NetlinkProtocol;
+use bitcost_sys::netlink::NetlinkProtocol;
 
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
@@ -24,7 +24,8 @@ impl Family {
     pub(crate) fn open(name: &str) -> Result<Option<Self>, Error> {
         let mut connection = Connection::open(NetlinkProtocol::Generic)?;
         let asked = format!("find the netlink family \"{name}\"");
-        let message = command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY).attribute_text(CTRL_ATTR_FAMILY_NAME, name);
+        let message =
+            command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY).attribute_text(CTRL_ATTR_FAMILY_NAME, name);
         let answer = match connection.request(&asked, message) {
             Ok(answer) => answer,
             Err(error) if error.errno() == Some(ENOENT) => return Ok(None),
@@ -34,11 +35,14 @@ impl Family {
             .iter()
             .find_map(|reply| attribute(body(reply), CTRL_ATTR_FAMILY_ID))
             .and_then(|value| u16_at(value, 0))
-            .ok_or(Error::Malformed { asked, detail: "no family id in the answer" })?;
+            .ok_or(Error::Malformed {
+                asked,
+                detail: "no family id in the answer",
+            })?;
         Ok(Some(Self { connection, id }))
     }
 
-    /// Begins a message to the family.
+    /// Starts a message to the family.
     pub(crate) fn command(&self, number: u8) -> Message {
         command(self.id, number)
     }

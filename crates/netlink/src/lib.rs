@@ -1,7 +1,8 @@
-//! Blocking netlink verbs: links, addresses, routes, qdiscs, ethtool features and tuning, NAPI instances, TCP metrics.
+//! Blocking netlink requests: links, addresses, routes, qdiscs, ethtool features and tuning, NAPI
+//! instances, TCP metrics.
 //!
-//! Each verb sends one request and waits for its whole answer. The types are the kernel's, not the
-//! program's. A connection stays in the network namespace in which it was opened.
+//! Each method sends one request and waits for its whole answer. The types are those of the kernel.
+//! A connection stays in the network namespace in which it was opened.
 
 pub mod answer;
 mod connection;

@@ -11,18 +11,21 @@ const TYPE_MASK: u16 = 0x3fff;
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     bytes: Vec<u8>,
-    /// Whether an attribute was longer than its length field can say.
+    /// Whether an attribute was longer than its length field can express.
     is_too_long: bool,
 }
 
 impl Message {
-    /// Begins a message of type `kind`, with the family's fixed header `fixed`.
+    /// Starts a message of type `kind`, with the family's fixed header `fixed`.
     pub(crate) fn new(kind: u16, flags: u16, fixed: &[u8]) -> Self {
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
         bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
         bytes.extend_from_slice(fixed);
-        let mut message = Self { bytes, is_too_long: false };
+        let mut message = Self {
+            bytes,
+            is_too_long: false,
+        };
         message.align();
         message
     }
@@ -45,12 +48,12 @@ impl Message {
         self.attribute(kind, &bytes)
     }
 
-    /// The bytes of the attributes alone, for a message begun without header.
+    /// The bytes of the attributes alone, for a message without header.
     pub(crate) fn into_body(self) -> Vec<u8> {
         self.bytes[HEADER_BYTES..].to_vec()
     }
 
-    /// Adds bytes that are no attribute: the header that some nested attributes begin with.
+    /// Adds bytes that are not an attribute: the header at the start of some nested attributes.
     pub(crate) fn raw(mut self, value: &[u8]) -> Self {
         self.bytes.extend_from_slice(value);
         self.align();
@@ -70,11 +73,14 @@ impl Message {
     /// The bytes to send, with this sequence number and these flags added.
     ///
     /// # Errors
-    /// Where a value was too long for an attribute: at most 65 531 bytes are.
+    /// When a value is too long for an attribute, which has at most 65 531 bytes.
     pub(crate) fn finish(mut self, sequence: u32, more_flags: u16) -> io::Result<Vec<u8>> {
-        let length = u32::try_from(self.bytes.len()).ok().filter(|_| !self.is_too_long);
-        let length =
-            length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a value is over 64 KiB long"))?;
+        let length = u32::try_from(self.bytes.len())
+            .ok()
+            .filter(|_| !self.is_too_long);
+        let length = length.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "a value is over 64 KiB long")
+        })?;
         self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());
         let flags = u16_at(&self.bytes, 6).unwrap_or(0) | more_flags;
         self.bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
@@ -94,7 +100,7 @@ impl Message {
         self.bytes.resize(aligned(self.bytes.len()), 0);
     }
 
-    /// An attribute's length field; one that cannot be said makes the whole message void.
+    /// An attribute's length field; a value that does not fit makes the whole message invalid.
     fn length(&mut self, length: usize) -> u16 {
         u16::try_from(length).unwrap_or_else(|_| {
             self.is_too_long = true;
@@ -117,27 +123,35 @@ pub(crate) struct Reply {
     pub(crate) flags: u16,
     /// The number of the request that it answers.
     pub(crate) sequence: u32,
-    /// What follows the header.
+    /// The bytes after the header.
     pub(crate) payload: Vec<u8>,
 }
 
-/// Splits a received buffer into its messages; what is cut short is left out.
+/// Splits a received buffer into its messages; truncated ones are left out.
 pub(crate) fn replies(mut buffer: &[u8]) -> Vec<Reply> {
     let mut found = Vec::new();
-    while let (Some(length), Some(kind), Some(flags), Some(sequence)) =
-        (u32_at(buffer, 0), u16_at(buffer, 4), u16_at(buffer, 6), u32_at(buffer, 8))
-    {
+    while let (Some(length), Some(kind), Some(flags), Some(sequence)) = (
+        u32_at(buffer, 0),
+        u16_at(buffer, 4),
+        u16_at(buffer, 6),
+        u32_at(buffer, 8),
+    ) {
         let length = length as usize;
         let Some(payload) = buffer.get(HEADER_BYTES..length) else {
             break;
         };
-        found.push(Reply { kind, flags, sequence, payload: payload.to_vec() });
+        found.push(Reply {
+            kind,
+            flags,
+            sequence,
+            payload: payload.to_vec(),
+        });
         buffer = buffer.get(aligned(length)..).unwrap_or(&[]);
     }
     found
 }
 
-/// The attributes in `bytes`, as (type without flags, value); what is cut short is left out.
+/// The attributes in `bytes`, as (type without flags, value); truncated ones are left out.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);
@@ -150,12 +164,17 @@ pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
 
 /// The first attribute of this type.
 pub(crate) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
-    attributes(bytes).find(|(found, _)| *found == kind).map(|(_, value)| value)
+    attributes(bytes)
+        .find(|(found, _)| *found == kind)
+        .map(|(_, value)| value)
 }
 
 /// The text of an attribute, without its closing zero byte.
 pub(crate) fn text(value: &[u8]) -> String {
-    let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
+    let end = value
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(value.len());
     String::from_utf8_lossy(&value[..end]).into_owned()
 }
 
@@ -182,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_built_reads_back() {
+    fn built_message_reads_back() {
         let bytes = Message::new(16, 1, &[7; 4])
             .attribute_text(3, "h1-eth0")
             .nested(18, |m| m.attribute_text(1, "veth").attribute_u32(2, 1500))
@@ -199,8 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_too_long_is_an_error() {
-        let message = |length: usize| Message::new(16, 1, &[]).nested(2, |m| m.attribute(3, &vec![0; length]));
+    fn too_long_value_is_an_error() {
+        let message = |length: usize| {
+            Message::new(16, 1, &[]).nested(2, |m| m.attribute(3, &vec![0; length]))
+        };
         assert!(message(65_524).finish(1, 0).is_ok());
         for length in [65_528, 65_532, 1 << 20] {
             let error = message(length).finish(1, 0).unwrap_err();
@@ -209,9 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn cut_or_absurd_answers_end_the_walk() {
+    fn truncated_or_absurd_answers_end_the_iteration() {
         assert!(replies(&[1, 2, 3]).is_empty());
-        let mut bytes = Message::new(16, 0, &[]).attribute_u32(1, 5).finish(1, 0).unwrap();
+        let mut bytes = Message::new(16, 0, &[])
+            .attribute_u32(1, 5)
+            .finish(1, 0)
+            .unwrap();
         bytes[0] = 0;
         assert!(replies(&bytes).is_empty());
         assert_eq!(attributes(&[3, 0, 1, 0]).count(), 0);

@@ -17,7 +17,7 @@ pub struct Napi {
     pub id: u32,
     /// The process id of its kernel thread, as the machine's first PID namespace numbers it.
     ///
-    /// `None` when it is not threaded, or when the kernel does not say.
+    /// `None` when it is not threaded, or when the kernel does not report it.
     pub thread_pid: Option<u32>,
 }
 
@@ -36,12 +36,16 @@ impl Netdev {
     /// The NAPI instances of the link `index`; `None` when this kernel cannot list them.
     pub fn napis(&mut self, index: u32) -> Result<Option<Vec<Napi>>, Error> {
         let asked = "list the NAPI instances of a link";
-        let message = self.family.command(NAPI_GET).attribute_u32(NAPI_IFINDEX, index);
+        let message = self
+            .family
+            .command(NAPI_GET)
+            .attribute_u32(NAPI_IFINDEX, index);
         match self.family.dump(asked, message) {
             Ok(answer) => Ok(Some(answer.iter().filter_map(read_napi).collect())),
             Err(error) if error.is_unsupported() => Ok(None),
             Err(error) => {
-                let name = Rtnl::open().map_or_else(|_| format!("link {index}"), |mut rtnl| rtnl.name(index));
+                let name = Rtnl::open()
+                    .map_or_else(|_| format!("link {index}"), |mut rtnl| rtnl.name(index));
                 Err(error.asking(format!("list the NAPI instances of {name}")))
             }
         }
@@ -50,5 +54,8 @@ impl Netdev {
 
 pub(crate) fn read_napi(reply: &Reply) -> Option<Napi> {
     let number = |kind| attribute(body(reply), kind).and_then(|value| u32_at(value, 0));
-    Some(Napi { id: number(NAPI_ID)?, thread_pid: number(NAPI_PID) })
+    Some(Napi {
+        id: number(NAPI_ID)?,
+        thread_pid: number(NAPI_PID),
+    })
 }

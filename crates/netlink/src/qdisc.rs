@@ -37,21 +37,25 @@ pub const ROOT: u32 = 0xffff_ffff;
 pub struct Qdisc {
     /// Its kind, such as "fq".
     pub kind: String,
-    /// Its handle, major number in the upper 16 bits; 0 for one that the kernel set by itself.
+    /// Its handle, major number in the upper 16 bits; 0 for a default of the kernel.
     pub handle: u32,
-    /// The class it hangs below; [`ROOT`] is the root.
+    /// Its parent class; [`ROOT`] is the root.
     pub parent: u32,
     /// Its parameters as the kernel lists them; empty when it has none.
     pub options: Vec<u8>,
-    /// What it has beside its parameters, in tc's words: a size table, an estimator, a shared block of filters.
+    /// Its extras in addition to its parameters, in tc's words: a size table, an estimator, a
+    /// shared block of filters.
     pub extras: Vec<&'static str>,
 }
 
-/// What a qdisc may have beside its parameters (tc-stab(8), tc(8)).
+/// The extras that a qdisc may have in addition to its parameters (tc-stab(8), tc(8)).
 const EXTRAS: [(u16, &str); 4] = [
     (TCA_STAB, "a size table (stab)"),
     (TCA_RATE, "a rate estimator"),
-    (TCA_INGRESS_BLOCK, "a shared block of filters (ingress_block)"),
+    (
+        TCA_INGRESS_BLOCK,
+        "a shared block of filters (ingress_block)",
+    ),
     (TCA_EGRESS_BLOCK, "a shared block of filters (egress_block)"),
 ];
 
@@ -61,32 +65,71 @@ impl Rtnl {
         let message = Message::new(RTM_GETQDISC, 0, &traffic_header(index, 0, 0));
         let answer = self.list_of(index, message, |link| format!("list the qdiscs of {link}"))?;
         let of_link = |reply: &&Reply| u32_at(&reply.payload, 4) == Some(index);
-        Ok(answer.iter().filter(of_link).filter_map(read_qdisc).collect())
+        Ok(answer
+            .iter()
+            .filter(of_link)
+            .filter_map(read_qdisc)
+            .collect())
     }
 
-    /// How many filters the root qdisc of a link has; none where the kernel has no filters.
+    /// How many filters the root qdisc of a link has; none if the kernel has no filters.
     pub fn root_filters(&mut self, index: u32) -> Result<usize, Error> {
         let message = Message::new(RTM_GETTFILTER, 0, &traffic_header(index, 0, 0));
         match self.list_of(index, message, |link| format!("list the filters of {link}")) {
-            Ok(answer) => Ok(answer.iter().filter(|reply| reply.kind == RTM_NEWTFILTER).count()),
+            Ok(answer) => Ok(answer
+                .iter()
+                .filter(|reply| reply.kind == RTM_NEWTFILTER)
+                .count()),
             Err(error) if error.is_unsupported() => Ok(0),
             Err(error) => Err(error),
         }
     }
 
-    /// Puts a qdisc with these options at the root of a link, in one step.
+    /// Replaces the root qdisc of a link with one of these options, in one step.
     ///
-    /// `handle` must be one that the link does not have, or 0: the kernel chooses. `ENOENT` when the kernel has no such kind.
-    pub fn replace_root(&mut self, index: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
+    /// `handle` must be one that the link does not have, or 0: the kernel chooses. `ENOENT` when
+    /// the kernel has no such kind.
+    pub fn replace_root(
+        &mut self,
+        index: u32,
+        handle: u32,
+        kind: &str,
+        options: &[u8],
+    ) -> Result<(), Error> {
         let asked = |link: &str| format!("make {kind} the root qdisc of {link}");
-        self.put(index, &traffic_header(index, handle, ROOT), kind, options, asked)
+        self.put(
+            index,
+            &traffic_header(index, handle, ROOT),
+            kind,
+            options,
+            asked,
+        )
     }
 
-    /// Puts a qdisc with these options below the class `parent` of another one of the link, in place of what is there.
-    pub fn add_child(&mut self, index: u32, parent: u32, handle: u32, kind: &str, options: &[u8]) -> Result<(), Error> {
-        let asked =
-            |link: &str| format!("put {kind} below the class {:x}:{:x} of {link}", parent >> 16, parent & 0xffff);
-        self.put(index, &traffic_header(index, handle, parent), kind, options, asked)
+    /// Puts a qdisc with these options below the class `parent` of another one of the link,
+    /// replacing the present one.
+    pub fn add_child(
+        &mut self,
+        index: u32,
+        parent: u32,
+        handle: u32,
+        kind: &str,
+        options: &[u8],
+    ) -> Result<(), Error> {
+        let asked = |link: &str| {
+            format!(
+                "put {kind} below the class {:x}:{:x} of {link}",
+                parent >> 16,
+                parent & 0xffff
+            )
+        };
+        self.put(
+            index,
+            &traffic_header(index, handle, parent),
+            kind,
+            options,
+            asked,
+        )
     }
 
     fn put(
@@ -97,26 +140,29 @@ impl Rtnl {
         options: &[u8],
         asked: impl Fn(&str) -> String,
     ) -> Result<(), Error> {
-        let mut message =
-            Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, header).attribute_text(TCA_KIND, kind);
+        let mut message = Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, header)
+            .attribute_text(TCA_KIND, kind);
         if !options.is_empty() {
             message = message.attribute(TCA_OPTIONS, options);
         }
         self.request_of(index, message, asked).map(drop)
     }
 
-    /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the qdiscs to see
-    /// that it is. `EOPNOTSUPP` when the kernel has no qdiscs.
+    /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the
+    /// qdiscs back. `EOPNOTSUPP` when the kernel has no qdiscs.
     pub fn set_root_pfifo(&mut self, index: u32, limit_packets: u32) -> Result<(), Error> {
         self.replace_root(index, 0, "pfifo", &limit_packets.to_ne_bytes())
     }
 
     /// Removes the qdisc at the root of a link; the kernel puts its default there.
     ///
-    /// `ENOENT` when there is none but the kernel's own.
+    /// `ENOENT` when there is only the kernel's default.
     pub fn delete_root(&mut self, index: u32) -> Result<(), Error> {
         let message = Message::new(RTM_DELQDISC, 0, &traffic_header(index, 0, ROOT));
-        self.request_of(index, message, |link| format!("remove the root qdisc of {link}")).map(drop)
+        self.request_of(index, message, |link| {
+            format!("remove the root qdisc of {link}")
+        })
+        .map(drop)
     }
 }
 
@@ -138,7 +184,9 @@ pub(crate) fn read_qdisc(reply: &Reply) -> Option<Qdisc> {
         kind: attribute(attributes, TCA_KIND).map(text)?,
         handle: u32_at(&reply.payload, 8)?,
         parent: u32_at(&reply.payload, 12)?,
-        options: attribute(attributes, TCA_OPTIONS).map(<[u8]>::to_vec).unwrap_or_default(),
+        options: attribute(attributes, TCA_OPTIONS)
+            .map(<[u8]>::to_vec)
+            .unwrap_or_default(),
         extras: EXTRAS
             .iter()
             .filter(|(kind, _)| attribute(attributes, *kind).is_some())

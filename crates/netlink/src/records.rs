@@ -1,4 +1,5 @@
-//! Addresses and routes as the kernel lists them, in a form in which they can be given back to it (rtnetlink(7)).
+//! Addresses and routes as the kernel lists them, in a form in which they can be restored
+//! (rtnetlink(7)).
 
 use std::net::IpAddr;
 
@@ -12,9 +13,11 @@ const IFA_LABEL: u16 = 3;
 const IFA_BROADCAST: u16 = 4;
 const IFA_CACHEINFO: u16 = 6;
 const IFA_FLAGS: u16 = 8;
-/// Of IPv6: made by the kernel for a while (RFC 8981). The same bit says of an IPv4 address that it is a secondary one.
+/// For IPv6: a temporary address of the kernel (RFC 8981). For IPv4 the same bit means a secondary
+/// address.
 const IFA_F_TEMPORARY: u32 = 0x01;
-/// What the kernel changes by itself: the states of duplicate address detection, and the end of a preferred lifetime.
+/// Flags that the kernel changes automatically: the states of duplicate address detection, and the
+/// end of a preferred lifetime.
 const IFA_F_OF_KERNEL: u32 = 0x04 | 0x08 | 0x20 | 0x40;
 const FOREVER: u32 = u32::MAX;
 
@@ -26,13 +29,13 @@ const RTA_TABLE: u16 = 15;
 const RTA_EXPIRES: u16 = 23;
 const RTAX_LOCK: u16 = 1;
 const RTAX_MTU: u16 = 2;
-/// Of a next hop's flags: those that a request may have. The others are the kernel's own.
+/// The flags of a next hop that a request may have. The kernel sets the others.
 const RTNH_F_ASKED: u8 = 0x02 | 0x04;
-/// Ticks of a second in lifetimes that the kernel tells (USER_HZ).
+/// Ticks per second in lifetimes that the kernel reports (USER_HZ).
 const TICKS_PER_SECOND: u32 = 100;
 const EEXIST: i32 = 17;
 
-/// An address of a link with what it was given.
+/// An address of a link with its attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressRecord {
     /// The number of its link.
@@ -43,28 +46,28 @@ pub struct AddressRecord {
     pub prefix_length: u8,
     /// How far it is valid (`RT_SCOPE_…`).
     pub scope: u8,
-    /// Its flags (`IFA_F_…`), without those that the kernel changes by itself.
+    /// Its flags (`IFA_F_…`), without those that the kernel changes automatically.
     pub flags: u32,
-    /// Whether it has no end of its life.
+    /// Whether its lifetime is unlimited.
     pub is_forever: bool,
-    /// The other end's address, the broadcast address and the label, where it has them.
+    /// The peer's address, the broadcast address and the label, if it has them.
     pub others: Vec<String>,
     message: Vec<u8>,
 }
 
 impl AddressRecord {
-    /// Whether the kernel made it for a while, so that it comes and goes without anybody's doing.
+    /// Whether the kernel made it temporarily, so that it changes without any request.
     pub fn is_temporary(&self) -> bool {
         self.address.is_ipv6() && self.flags & IFA_F_TEMPORARY != 0
     }
 }
 
-/// A route with what it was given.
+/// A route with its attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteRecord {
     /// Whether it is one of IPv6.
     pub is_ipv6: bool,
-    /// Where it leads; `None` for the default route.
+    /// Its destination; `None` for the default route.
     pub destination: Option<IpAddr>,
     /// The length of the destination's prefix.
     pub prefix_length: u8,
@@ -72,21 +75,21 @@ pub struct RouteRecord {
     pub table: u32,
     /// Its metric: the least one is used.
     pub priority: u32,
-    /// What becomes of packets (`RTN_…`): 1 is an ordinary route.
+    /// Its type (`RTN_…`): 1 is an ordinary route.
     pub kind: u8,
-    /// Who made it (`RTPROT_…`).
+    /// Its origin (`RTPROT_…`).
     pub protocol: u8,
-    /// The numbers of the links that packets leave by.
+    /// The interface indexes that packets leave by.
     pub links: Vec<u32>,
-    /// The neighbour that it leads by.
+    /// The gateway.
     pub gateway: Option<IpAddr>,
-    /// The address that packets come from.
+    /// The source address of packets.
     pub source: Option<IpAddr>,
-    /// The MTU that it was given, in bytes.
+    /// Its own MTU, in bytes.
     pub mtu_bytes: Option<u32>,
-    /// Whether the kernel may not change that MTU by itself.
+    /// Whether the MTU is locked against changes of the kernel.
     pub is_mtu_locked: bool,
-    /// In how many seconds it ends; `None` for one that stays.
+    /// Its remaining lifetime in seconds; `None` if unlimited.
     pub expires_s: Option<u32>,
     message: Vec<u8>,
 }
@@ -94,51 +97,77 @@ pub struct RouteRecord {
 impl Rtnl {
     /// Every address of this namespace.
     pub fn address_records(&mut self) -> Result<Vec<AddressRecord>, Error> {
-        let answer = self.connection.dump("list the addresses", Message::new(RTM_GETADDR, 0, &[0; 8]))?;
+        let answer = self
+            .connection
+            .dump("list the addresses", Message::new(RTM_GETADDR, 0, &[0; 8]))?;
         Ok(answer.iter().filter_map(read_address).collect())
     }
 
-    /// Gives an address back to its link, as it was listed.
+    /// Adds an address to its link, as it was listed.
     pub fn add_address_again(&mut self, record: &AddressRecord) -> Result<(), Error> {
         let message = Message::new(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &record.message);
-        let AddressRecord { address, prefix_length, link, .. } = record;
+        let AddressRecord {
+            address,
+            prefix_length,
+            link,
+            ..
+        } = record;
         let asked = |name: &str| format!("give {name} the address {address}/{prefix_length}");
         self.request_of(*link, message, asked).map(drop)
     }
 
-    /// Every route of this namespace, but those that the kernel keeps for its own addresses.
+    /// Every route of this namespace, without those that the kernel keeps for local addresses.
     pub fn route_records(&mut self) -> Result<Vec<RouteRecord>, Error> {
-        let answer = self.connection.dump("list the routes", Message::new(RTM_GETROUTE, 0, &[0; 12]))?;
+        let answer = self
+            .connection
+            .dump("list the routes", Message::new(RTM_GETROUTE, 0, &[0; 12]))?;
         Ok(answer.iter().filter_map(read_route).collect())
     }
 
-    /// Makes a route that is there anew as it was listed, with this MTU. One that ends by itself, as those do that a router
-    /// told of, keeps its nature.
+    /// Replaces an existing route as it was listed, with this MTU. One with a lifetime, such as
+    /// from a router advertisement, keeps it.
     ///
-    /// Of IPv6 the kernel takes any route with the same destination, table and metric for the one to be replaced.
-    pub fn replace_route(&mut self, record: &RouteRecord, mtu_bytes: Option<u32>) -> Result<(), Error> {
+    /// For IPv6 the kernel replaces any route with the same destination, table and metric.
+    pub fn replace_route(
+        &mut self,
+        record: &RouteRecord,
+        mtu_bytes: Option<u32>,
+    ) -> Result<(), Error> {
         let Some(seconds) = record.expires_s else {
-            return self.ask_for_route(record, NLM_F_CREATE | NLM_F_REPLACE, with_mtu(&record.message, mtu_bytes));
+            return self.ask_for_route(
+                record,
+                NLM_F_CREATE | NLM_F_REPLACE,
+                with_mtu(&record.message, mtu_bytes),
+            );
         };
         let message = Message::new(0, 0, &[]).raw(&with_mtu(&record.message, mtu_bytes));
         let message = message.attribute_u32(RTA_EXPIRES, seconds).into_body();
         match self.ask_for_route(record, NLM_F_CREATE, message) {
-            // The kernel takes over lifetime and MTU of a route that is there, and says that it is.
+            // The kernel updates lifetime and MTU of an existing route, and reports that it exists.
             Err(error) if error.errno() == Some(EEXIST) => Ok(()),
             outcome => outcome,
         }
     }
 
-    /// Adds a route that is gone, as it was listed, beside others to the same destination.
+    /// Adds a route that is gone, as it was listed, in addition to others to the same destination.
     pub fn add_route_again(&mut self, record: &RouteRecord) -> Result<(), Error> {
-        let beside = if record.is_ipv6 { 0 } else { NLM_F_APPEND };
-        self.ask_for_route(record, NLM_F_CREATE | beside, record.message.clone())
+        let append = if record.is_ipv6 { 0 } else { NLM_F_APPEND };
+        self.ask_for_route(record, NLM_F_CREATE | append, record.message.clone())
     }
 
-    fn ask_for_route(&mut self, record: &RouteRecord, flags: u16, message: Vec<u8>) -> Result<(), Error> {
-        let to = record.destination.map_or("default".to_owned(), |to| format!("{to}/{}", record.prefix_length));
+    fn ask_for_route(
+        &mut self,
+        record: &RouteRecord,
+        flags: u16,
+        message: Vec<u8>,
+    ) -> Result<(), Error> {
+        let to = record.destination.map_or("default".to_owned(), |to| {
+            format!("{to}/{}", record.prefix_length)
+        });
         let message = Message::new(RTM_NEWROUTE, flags, &message);
-        self.connection.request(&format!("make the route to {to} again"), message).map(drop)
+        self.connection
+            .request(&format!("recreate the route to {to}"), message)
+            .map(drop)
     }
 }
 
@@ -156,9 +185,16 @@ fn read_address(reply: &Reply) -> Option<AddressRecord> {
     }
     let of = |kind| attribute(body, kind);
     let own = of(IFA_LOCAL).or(of(IFA_ADDRESS)).and_then(address)?;
-    let flags = of(IFA_FLAGS).and_then(|value| u32_at(value, 0)).unwrap_or(header[2].into());
-    let peer = of(IFA_ADDRESS).and_then(address).filter(|peer| *peer != own).map(|peer| format!("peer {peer}"));
-    let broadcast = of(IFA_BROADCAST).and_then(address).map(|to| format!("broadcast {to}"));
+    let flags = of(IFA_FLAGS)
+        .and_then(|value| u32_at(value, 0))
+        .unwrap_or(header[2].into());
+    let peer = of(IFA_ADDRESS)
+        .and_then(address)
+        .filter(|peer| *peer != own)
+        .map(|peer| format!("peer {peer}"));
+    let broadcast = of(IFA_BROADCAST)
+        .and_then(address)
+        .map(|to| format!("broadcast {to}"));
     let label = of(IFA_LABEL).map(|label| format!("label {}", text(label)));
     Some(AddressRecord {
         link: u32_at(payload, 4)?,
@@ -166,16 +202,19 @@ fn read_address(reply: &Reply) -> Option<AddressRecord> {
         prefix_length: header[1],
         scope: header[3],
         flags: flags & !IFA_F_OF_KERNEL,
-        is_forever: of(IFA_CACHEINFO).and_then(|value| u32_at(value, 4)).is_none_or(|valid| valid == FOREVER),
+        is_forever: of(IFA_CACHEINFO)
+            .and_then(|value| u32_at(value, 4))
+            .is_none_or(|valid| valid == FOREVER),
         others: [peer, broadcast, label].into_iter().flatten().collect(),
         message: payload.clone(),
     })
 }
 
-/// Types of routes that the kernel keeps for its own addresses: local, broadcast, anycast, multicast.
+/// Types of routes that the kernel keeps for local addresses: local, broadcast, anycast, multicast.
 const OF_KERNEL: [u8; 4] = [2, 3, 4, 5];
 
-/// `struct rtmsg`: family, two prefix lengths, type of service, table, protocol, scope, type, flags; then attributes.
+/// `struct rtmsg`: family, two prefix lengths, type of service, table, protocol, scope, type,
+/// flags; then attributes.
 fn read_route(reply: &Reply) -> Option<RouteRecord> {
     let (header, body) = (reply.payload.get(..12)?, reply.payload.get(12..)?);
     let is_ours = reply.kind == RTM_NEWROUTE && [AF_INET, AF_INET6].contains(&header[0]);
@@ -186,7 +225,9 @@ fn read_route(reply: &Reply) -> Option<RouteRecord> {
     let number = |kind| of(kind).and_then(|value| u32_at(value, 0));
     let metric = |kind| attribute(of(RTA_METRICS)?, kind).and_then(|value| u32_at(value, 0));
     let hops = of(RTA_MULTIPATH).map(links_of_hops).unwrap_or_default();
-    let expires = of(RTA_CACHEINFO).and_then(|value| u32_at(value, 8)).filter(|ticks| *ticks != 0);
+    let expires = of(RTA_CACHEINFO)
+        .and_then(|value| u32_at(value, 8))
+        .filter(|ticks| *ticks != 0);
     Some(RouteRecord {
         is_ipv6: header[0] == AF_INET6,
         destination: of(RTA_DST).and_then(address),
@@ -210,12 +251,14 @@ fn links_of_hops(mut hops: &[u8]) -> Vec<u32> {
     let mut links = Vec::new();
     while let (Some(length), Some(link)) = (u16_at(hops, 0), u32_at(hops, 4)) {
         links.push(link);
-        hops = hops.get(aligned(usize::from(length).max(8))..).unwrap_or(&[]);
+        hops = hops
+            .get(aligned(usize::from(length).max(8))..)
+            .unwrap_or(&[]);
     }
     links
 }
 
-/// A listed route as a request for it: without what only the kernel says.
+/// A listed route as a request for it: without what only the kernel sets.
 fn askable(payload: &[u8]) -> Vec<u8> {
     let mut bytes = payload[..12].to_vec();
     let flags = u32_at(payload, 8).unwrap_or(0) & u32::from(RTNH_F_ASKED);
@@ -244,16 +287,23 @@ fn askable_hops(hops: &[u8]) -> Vec<u8> {
 fn with_mtu(request: &[u8], mtu_bytes: Option<u32>) -> Vec<u8> {
     let mut message = Message::new(0, 0, &request[..12]);
     let all = || attributes(&request[12..]);
-    let metrics = all().find(|(kind, _)| *kind == RTA_METRICS).map(|(_, value)| value).unwrap_or_default();
+    let metrics = all()
+        .find(|(kind, _)| *kind == RTA_METRICS)
+        .map(|(_, value)| value)
+        .unwrap_or_default();
     for (kind, value) in all().filter(|(kind, _)| *kind != RTA_METRICS) {
         message = message.attribute(kind, value);
     }
-    let others: Vec<(u16, &[u8])> = attributes(metrics).filter(|(kind, _)| *kind != RTAX_MTU).collect();
+    let others: Vec<(u16, &[u8])> = attributes(metrics)
+        .filter(|(kind, _)| *kind != RTAX_MTU)
+        .collect();
     if others.is_empty() && mtu_bytes.is_none() {
         return message.into_body();
     }
     let metrics = message.nested(RTA_METRICS, |nest| {
-        let nest = others.into_iter().fold(nest, |nest, (kind, value)| nest.attribute(kind, value));
+        let nest = others
+            .into_iter()
+            .fold(nest, |nest, (kind, value)| nest.attribute(kind, value));
         match mtu_bytes {
             Some(mtu) => nest.attribute_u32(RTAX_MTU, mtu),
             None => nest,
@@ -267,43 +317,70 @@ mod tests {
     use super::*;
     use crate::message::replies;
 
-    /// A route as the kernel lists it: fd01::/64 by link 7 with hop limit 9 and an MTU, whose carrier is down.
+    /// A route as the kernel lists it: fd01::/64 by link 7 with hop limit 9 and an MTU, whose
+    /// carrier is down.
     fn listed(mtu: u32) -> Reply {
         let mut header = vec![AF_INET6, 64, 0, 0, 254, 4, 0, 1];
         header.extend(16u32.to_ne_bytes());
-        let destination: [u8; 16] = "fd01::".parse::<std::net::Ipv6Addr>().expect("an address").octets();
+        let destination: [u8; 16] = "fd01::"
+            .parse::<std::net::Ipv6Addr>()
+            .expect("an address")
+            .octets();
         let message = Message::new(RTM_NEWROUTE, 0, &header)
             .attribute(RTA_DST, &destination)
             .attribute_u32(RTA_OIF, 7)
-            .nested(RTA_METRICS, |nest| nest.attribute_u32(RTAX_MTU, mtu).attribute_u32(10, 9))
+            .nested(RTA_METRICS, |nest| {
+                nest.attribute_u32(RTAX_MTU, mtu).attribute_u32(10, 9)
+            })
             .attribute(RTA_CACHEINFO, &[0; 32]);
         replies(&message.finish(0, 0).expect("it is short")).remove(0)
     }
 
     #[test]
-    fn a_route_is_asked_for_as_it_was_listed_but_for_what_is_the_kernel_s() {
+    fn route_is_requested_as_listed_without_fields_of_the_kernel() {
         let record = read_route(&listed(2000)).expect("a route");
-        assert_eq!((record.mtu_bytes, record.links.as_slice(), record.table), (Some(2000), &[7][..], 254));
+        assert_eq!(
+            (record.mtu_bytes, record.links.as_slice(), record.table),
+            (Some(2000), &[7][..], 254)
+        );
         for mtu in [Some(1500), None] {
             let again = Message::new(RTM_NEWROUTE, 0, &with_mtu(&record.message, mtu));
             let reply = replies(&again.finish(0, 0).expect("it is short")).remove(0);
-            assert_eq!(reply.payload[8..12], [0; 4], "a request says nothing of carriers");
+            assert_eq!(
+                reply.payload[8..12],
+                [0; 4],
+                "a request has no carrier flags"
+            );
             assert_eq!(attribute(&reply.payload[12..], RTA_CACHEINFO), None);
             let metrics = attribute(&reply.payload[12..], RTA_METRICS).expect("metrics");
             assert_eq!(attribute(metrics, 10), Some(&9u32.to_ne_bytes()[..]));
             let read = read_route(&reply).expect("a route");
-            assert_eq!((read.mtu_bytes, read.destination), (mtu, record.destination));
+            assert_eq!(
+                (read.mtu_bytes, read.destination),
+                (mtu, record.destination)
+            );
         }
     }
 
     #[test]
-    fn what_is_cut_short_is_left_out() {
+    fn truncated_records_are_left_out() {
         let whole = listed(2000).payload;
         for length in 0..whole.len() {
-            let reply = Reply { kind: RTM_NEWROUTE, flags: 0, sequence: 0, payload: whole[..length].to_vec() };
-            assert!(read_route(&reply).is_none_or(|route| route.is_ipv6), "{length}");
+            let reply = Reply {
+                kind: RTM_NEWROUTE,
+                flags: 0,
+                sequence: 0,
+                payload: whole[..length].to_vec(),
+            };
+            assert!(
+                read_route(&reply).is_none_or(|route| route.is_ipv6),
+                "{length}"
+            );
         }
         assert_eq!(links_of_hops(&[0; 9]), [0]);
-        assert_eq!(askable_hops(&[4, 0, 255, 0, 1, 0, 0, 0]), [4, 0, 6, 0, 1, 0, 0, 0]);
+        assert_eq!(
+            askable_hops(&[4, 0, 255, 0, 1, 0, 0, 0]),
+            [4, 0, 6, 0, 1, 0, 0, 0]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Routes: where the kernel would send what is meant for an address, and new ones (rtnetlink(7)).
+//! Routes: looking up the route to an address, and adding routes (rtnetlink(7)).
 
 use std::net::IpAddr;
 
@@ -13,21 +13,22 @@ pub(crate) const RTA_DST: u16 = 1;
 pub(crate) const RTA_OIF: u16 = 4;
 pub(crate) const RTA_GATEWAY: u16 = 5;
 pub(crate) const RTA_PREFSRC: u16 = 7;
-/// The table that every lookup uses, who made the route, how far it goes, and that it is for one receiver.
+/// Table, origin, scope and type of the routes that are added: main, administrator, everywhere,
+/// unicast.
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;
 const RT_SCOPE_UNIVERSE: u8 = 0;
 const RTN_UNICAST: u8 = 1;
-/// Of `rtm_type`: the address is one of this host.
+/// The value of `rtm_type` for an address of this host.
 const RTN_LOCAL: u8 = 2;
 
-/// The way that packets to one address take.
+/// The route of packets to one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// The number of the link that they leave by. To an address of this host packets go by loopback, though for IPv6 the
-    /// kernel names the link that has the address.
+    /// The interface index that they leave by. Packets to an address of this host go by loopback,
+    /// although for IPv6 the kernel reports the link that has the address.
     pub link: u32,
-    /// The address that they come from where their socket is bound to none.
+    /// Their source address if the socket is not bound to one.
     pub source: IpAddr,
     /// Whether the address is one of this host.
     pub is_local: bool,
@@ -40,17 +41,23 @@ impl Rtnl {
             IpAddr::V4(v4) => (AF_INET, v4.octets().to_vec()),
             IpAddr::V6(v6) => (AF_INET6, v6.octets().to_vec()),
         };
-        // `struct rtmsg`: family, length of the destination's prefix, and nothing else asked.
+        // `struct rtmsg`: family, length of the destination's prefix, and nothing else.
         let mut header = [0; 12];
         header[..2].copy_from_slice(&[family, bytes.len() as u8 * 8]);
         let asked = format!("find the route to {to}");
-        let answer =
-            self.connection.request(&asked, Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes))?;
+        let answer = self.connection.request(
+            &asked,
+            Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes),
+        )?;
         let detail = "no link or no source address in the answer";
-        answer.iter().find_map(read_route).ok_or(Error::Malformed { asked, detail })
+        answer
+            .iter()
+            .find_map(read_route)
+            .ok_or(Error::Malformed { asked, detail })
     }
 
-    /// Adds the route to a network by a neighbour. `EEXIST` when there is one, `ENETUNREACH` when `via` is no neighbour.
+    /// Adds the route to a network over a gateway. `EEXIST` when there is one, `ENETUNREACH` when
+    /// `via` is not reachable.
     pub fn add_route(&mut self, to: IpAddr, prefix_length: u8, via: IpAddr) -> Result<(), Error> {
         let bytes = |address: IpAddr| match address {
             IpAddr::V4(v4) => v4.octets().to_vec(),
@@ -58,13 +65,22 @@ impl Rtnl {
         };
         let family = if to.is_ipv4() { AF_INET } else { AF_INET6 };
         let own = [RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST];
-        let header: Vec<u8> = [family, prefix_length, 0, 0].into_iter().chain(own).chain([0; 4]).collect();
+        let header: Vec<u8> = [family, prefix_length, 0, 0]
+            .into_iter()
+            .chain(own)
+            .chain([0; 4])
+            .collect();
         let mut message = Message::new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &header);
         if prefix_length > 0 {
             message = message.attribute(RTA_DST, &bytes(to));
         }
         let message = message.attribute(RTA_GATEWAY, &bytes(via));
-        self.connection.request(&format!("add the route to {to}/{prefix_length} by {via}"), message).map(drop)
+        self.connection
+            .request(
+                &format!("add the route to {to}/{prefix_length} by {via}"),
+                message,
+            )
+            .map(drop)
     }
 }
 

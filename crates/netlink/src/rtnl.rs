@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use sys::netlink::NetlinkProtocol;
+use bitcost_sys::netlink::NetlinkProtocol;
 
 use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
 use crate::error::Error;
@@ -32,15 +32,15 @@ const VETH_INFO_PEER: u16 = 1;
 pub(crate) const IFA_ADDRESS: u16 = 1;
 pub(crate) const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
-/// The scope of addresses that are valid on their link alone (rtnetlink.h).
+/// The link scope of addresses (rtnetlink.h).
 const RT_SCOPE_LINK: u8 = 253;
 pub(crate) const AF_INET: u8 = 2;
 pub(crate) const AF_INET6: u8 = 10;
 
-/// The flag of [`Link::flags`] that says that the link is up.
+/// The flag of [`Link::flags`] of a link that is up.
 pub const IFF_UP: u32 = 0x1;
 
-/// The flag of [`Link::flags`] of a link that passes packets (RFC 2863: operational).
+/// The flag of [`Link::flags`] of a link that is operational (RFC 2863).
 const IFF_RUNNING: u32 = 0x40;
 
 /// The flag of [`Link::flags`] of loopback.
@@ -55,29 +55,30 @@ pub enum Netns<'a> {
     Pid(u32),
 }
 
-/// A pair of virtual Ethernet devices to be made.
+/// A pair of virtual Ethernet devices to create.
 #[derive(Debug, Clone, Copy)]
 pub struct VethPair<'a> {
-    /// The name of the end in the connection's own namespace.
+    /// The name of the device in the connection's namespace.
     pub name: &'a str,
-    /// The name of the other end.
+    /// The name of the peer.
     pub peer_name: &'a str,
-    /// The namespace of the other end; `None` for the same one.
+    /// The namespace of the peer; `None` for the same one.
     pub peer_netns: Option<Netns<'a>>,
-    /// The MTU of both ends, in bytes.
+    /// The MTU of both devices, in bytes.
     pub mtu_bytes: u32,
 }
 
 /// A network device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Its number in its namespace.
+    /// Its interface index in its namespace.
     pub index: u32,
     /// Its name in its namespace.
     pub name: String,
     /// Its MTU in bytes.
     pub mtu_bytes: u32,
-    /// The largest MTU that its driver takes, in bytes; `None` when it names none (or before Linux 4.19).
+    /// The largest MTU that its driver supports, in bytes; `None` when it reports none (or before
+    /// Linux 4.19).
     pub mtu_max_bytes: Option<u32>,
     /// Its flags, such as [`IFF_UP`] (netdevice(7)).
     pub flags: u32,
@@ -85,9 +86,10 @@ pub struct Link {
     pub kind: Option<String>,
     /// Its hardware address; empty when it has none.
     pub address: Vec<u8>,
-    /// The number of the link of this namespace that it stands on (a macvlan, a VLAN, a tunnel) or is paired with (a veth).
+    /// The interface index of the link below it (of a macvlan, a VLAN, a tunnel) or of its peer (of
+    /// a veth), in this namespace.
     pub lower: Option<u32>,
-    /// The number of the bridge or bond that it is a port of.
+    /// The interface index of the bridge or bond that it is a port of.
     pub master: Option<u32>,
 }
 
@@ -97,7 +99,7 @@ impl Link {
         self.flags & IFF_UP != 0
     }
 
-    /// Whether the link is up and passes packets, as far as the kernel has taken note of its carrier.
+    /// Whether the link is up and has a carrier, as far as the kernel has noticed.
     pub fn is_running(&self) -> bool {
         self.flags & IFF_RUNNING != 0
     }
@@ -121,7 +123,7 @@ impl Rtnl {
         Ok(Self { connection })
     }
 
-    /// Requests something of a link. Only where it fails the link's name is asked for, for the words of the error.
+    /// Sends a request about a link. If it fails, the link's name is read for the error.
     pub(crate) fn request_of(
         &mut self,
         index: u32,
@@ -152,14 +154,21 @@ impl Rtnl {
         answer.map_err(|error| error.asking(asked(&self.name(index))))
     }
 
-    /// The name of a link, or its number where it has none here.
+    /// The name of a link, or its interface index if it has none here.
     pub(crate) fn name(&mut self, index: u32) -> String {
         let message = Message::new(RTM_GETLINK, 0, &link_header(index, 0, 0));
-        let answer = self.connection.request("read a link", message).unwrap_or_default();
-        answer.iter().find_map(read_link).map_or_else(|| format!("link {index}"), |link| link.name)
+        let answer = self
+            .connection
+            .request("read a link", message)
+            .unwrap_or_default();
+        answer
+            .iter()
+            .find_map(read_link)
+            .map_or_else(|| format!("link {index}"), |link| link.name)
     }
 
-    /// Makes a veth pair. `EOPNOTSUPP` when the kernel has no veth, `EEXIST` when a name is taken.
+    /// Creates a veth pair. `EOPNOTSUPP` when the kernel has no veth, `EEXIST` when a name is
+    /// taken.
     pub fn create_veth(&mut self, pair: &VethPair<'_>) -> Result<(), Error> {
         let flags = NLM_F_CREATE | NLM_F_EXCL;
         let message = Message::new(RTM_NEWLINK, flags, &link_header(0, 0, 0))
@@ -167,24 +176,41 @@ impl Rtnl {
             .attribute_u32(IFLA_MTU, pair.mtu_bytes)
             .nested(IFLA_LINKINFO, |info| {
                 info.attribute_text(IFLA_INFO_KIND, "veth")
-                    .nested(IFLA_INFO_DATA, |data| data.nested(VETH_INFO_PEER, |peer| describe_peer(peer, pair)))
+                    .nested(IFLA_INFO_DATA, |data| {
+                        data.nested(VETH_INFO_PEER, |peer| describe_peer(peer, pair))
+                    })
             });
-        let VethPair { name, peer_name, mtu_bytes, .. } = pair;
-        let asked = format!("make the veth pair {name} and {peer_name} with an MTU of {mtu_bytes} bytes");
+        let VethPair {
+            name,
+            peer_name,
+            mtu_bytes,
+            ..
+        } = pair;
+        let asked =
+            format!("make the veth pair {name} and {peer_name} with an MTU of {mtu_bytes} bytes");
         self.connection.request(&asked, message).map(drop)
     }
 
-    /// Makes a bridge without spanning tree. `EOPNOTSUPP` when the kernel has no bridges.
+    /// Creates a bridge without spanning tree. `EOPNOTSUPP` when the kernel has no bridges.
     pub fn create_bridge(&mut self, name: &str) -> Result<(), Error> {
-        let message = Message::new(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link_header(0, 0, 0))
-            .attribute_text(IFLA_IFNAME, name)
-            .nested(IFLA_LINKINFO, |info| info.attribute_text(IFLA_INFO_KIND, "bridge"));
-        self.connection.request(&format!("make the bridge {name}"), message).map(drop)
+        let message = Message::new(
+            RTM_NEWLINK,
+            NLM_F_CREATE | NLM_F_EXCL,
+            &link_header(0, 0, 0),
+        )
+        .attribute_text(IFLA_IFNAME, name)
+        .nested(IFLA_LINKINFO, |info| {
+            info.attribute_text(IFLA_INFO_KIND, "bridge")
+        });
+        self.connection
+            .request(&format!("make the bridge {name}"), message)
+            .map(drop)
     }
 
     /// Makes a link a port of a bridge.
     pub fn set_master(&mut self, index: u32, bridge: u32) -> Result<(), Error> {
-        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MASTER, bridge);
+        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0))
+            .attribute_u32(IFLA_MASTER, bridge);
         let answer = self.connection.request("", message).map(drop);
         answer.map_err(|error| {
             let (link, bridge) = (self.name(index), self.name(bridge));
@@ -192,10 +218,11 @@ impl Rtnl {
         })
     }
 
-    /// Deletes a device; the other end of a veth pair goes with it.
+    /// Deletes a device; the peer of a veth is deleted with it.
     pub fn delete_link(&mut self, index: u32) -> Result<(), Error> {
         let message = Message::new(RTM_DELLINK, 0, &link_header(index, 0, 0));
-        self.request_of(index, message, |link| format!("delete {link}")).map(drop)
+        self.request_of(index, message, |link| format!("delete {link}"))
+            .map(drop)
     }
 
     /// Sets a link up or down.
@@ -203,25 +230,39 @@ impl Rtnl {
         let flags = if up { IFF_UP } else { 0 };
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, flags, IFF_UP));
         let state = if up { "up" } else { "down" };
-        self.request_of(index, message, |link| format!("set {link} {state}")).map(drop)
+        self.request_of(index, message, |link| format!("set {link} {state}"))
+            .map(drop)
     }
 
     /// Sets the flags of a link that are in `change` to what they are in `flags` (netdevice(7)).
     pub fn set_flags(&mut self, index: u32, flags: u32, change: u32) -> Result<(), Error> {
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, flags, change));
-        self.request_of(index, message, |link| format!("set the flags {change:#x} of {link} to {flags:#x}")).map(drop)
+        self.request_of(index, message, |link| {
+            format!("set the flags {change:#x} of {link} to {flags:#x}")
+        })
+        .map(drop)
     }
 
     /// Sets the MTU of a link, in bytes. `EINVAL` when the device cannot have it.
     pub fn set_mtu(&mut self, index: u32, mtu_bytes: u32) -> Result<(), Error> {
-        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0)).attribute_u32(IFLA_MTU, mtu_bytes);
-        self.request_of(index, message, |link| format!("set the MTU of {link} to {mtu_bytes} bytes")).map(drop)
+        let message = Message::new(RTM_NEWLINK, 0, &link_header(index, 0, 0))
+            .attribute_u32(IFLA_MTU, mtu_bytes);
+        self.request_of(index, message, |link| {
+            format!("set the MTU of {link} to {mtu_bytes} bytes")
+        })
+        .map(drop)
     }
 
     /// Adds an address to a link. `EEXIST` when it has it already.
     ///
-    /// IPv6 addresses are added without duplicate address detection, so that they work at once.
-    pub fn add_address(&mut self, index: u32, address: IpAddr, prefix_length: u8) -> Result<(), Error> {
+    /// IPv6 addresses are added without duplicate address detection, so that they are usable at
+    /// once.
+    pub fn add_address(
+        &mut self,
+        index: u32,
+        address: IpAddr,
+        prefix_length: u8,
+    ) -> Result<(), Error> {
         let (family, flags, bytes) = match address {
             IpAddr::V4(v4) => (AF_INET, 0, v4.octets().to_vec()),
             IpAddr::V6(v6) => (AF_INET6, IFA_F_NODAD, v6.octets().to_vec()),
@@ -235,19 +276,26 @@ impl Rtnl {
         self.request_of(index, message, asked).map(drop)
     }
 
-    /// The addresses of a link, without those that are valid on the link alone.
+    /// The addresses of a link, without those of link scope.
     pub fn addresses(&mut self, index: u32) -> Result<Vec<IpAddr>, Error> {
         let message = Message::new(RTM_GETADDR, 0, &[0; 8]);
         let answer = self.connection.dump("list the addresses", message)?;
-        Ok(answer.iter().filter_map(|reply| read_address(reply, index)).collect())
+        Ok(answer
+            .iter()
+            .filter_map(|reply| read_address(reply, index))
+            .collect())
     }
 
     /// The link with this name. `ENODEV` when there is none in this namespace.
     pub fn link(&mut self, name: &str) -> Result<Link, Error> {
-        let message = Message::new(RTM_GETLINK, 0, &link_header(0, 0, 0)).attribute_text(IFLA_IFNAME, name);
+        let message =
+            Message::new(RTM_GETLINK, 0, &link_header(0, 0, 0)).attribute_text(IFLA_IFNAME, name);
         let asked = format!("read link \"{name}\"");
         let answer = self.connection.request(&asked, message)?;
-        answer.iter().find_map(read_link).ok_or(Error::Malformed { asked, detail: "no link in the answer" })
+        answer.iter().find_map(read_link).ok_or(Error::Malformed {
+            asked,
+            detail: "no link in the answer",
+        })
     }
 
     /// All links of this namespace.
@@ -279,10 +327,14 @@ fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
     header
 }
 
-/// `struct ifaddrmsg`: family, prefix length, flags, scope, link. The peer's address of a point-to-point link is not ours.
+/// `struct ifaddrmsg`: family, prefix length, flags, scope, link. The peer's address of a
+/// point-to-point link is not ours.
 pub(crate) fn read_address(reply: &Reply, index: u32) -> Option<IpAddr> {
     let payload = &reply.payload;
-    if reply.kind != RTM_NEWADDR || u32_at(payload, 4)? != index || *payload.get(3)? >= RT_SCOPE_LINK {
+    if reply.kind != RTM_NEWADDR
+        || u32_at(payload, 4)? != index
+        || *payload.get(3)? >= RT_SCOPE_LINK
+    {
         return None;
     }
     let of = |kind| attribute(payload.get(8..)?, kind);
@@ -314,11 +366,14 @@ pub(crate) fn read_link(reply: &Reply) -> Option<Link> {
         match kind {
             IFLA_IFNAME => link.name = text(value),
             IFLA_MTU => link.mtu_bytes = u32_at(value, 0)?,
-            // A driver without a limit says 0.
+            // A driver without a limit reports 0.
             IFLA_MAX_MTU => link.mtu_max_bytes = u32_at(value, 0).filter(|most| *most > 0),
             IFLA_ADDRESS => link.address = value.to_vec(),
-            // The number of a link in another namespace says nothing here.
-            IFLA_LINK => link.lower = u32_at(value, 0).filter(|_| attribute(all, IFLA_LINK_NETNSID).is_none()),
+            // The index of a link in another namespace means nothing here.
+            IFLA_LINK => {
+                link.lower =
+                    u32_at(value, 0).filter(|_| attribute(all, IFLA_LINK_NETNSID).is_none())
+            }
             IFLA_MASTER => link.master = u32_at(value, 0),
             IFLA_LINKINFO => link.kind = attribute(value, IFLA_INFO_KIND).map(text),
             _ => {}

@@ -1,4 +1,5 @@
-//! What the kernel remembers of former TCP connections to an address, and begins the next one with (`ip tcp_metrics`).
+//! Metrics that the kernel caches of former TCP connections to an address, and uses at the start of
+//! the next one (`ip tcp_metrics`).
 //!
 //! Source: include/uapi/linux/tcp_metrics.h, tcp_init_metrics in net/ipv4/tcp_metrics.c.
 
@@ -20,7 +21,7 @@ const CWND: u16 = 3;
 const REORDERING: u16 = 4;
 const ESRCH: i32 = 3;
 
-/// What is remembered of one address. A value that is not remembered is absent.
+/// The cached metrics of one address. A value that is not cached is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerMetrics {
     /// The address.
@@ -31,7 +32,7 @@ pub struct PeerMetrics {
     pub ssthresh: Option<u32>,
     /// The congestion window, in segments.
     pub cwnd: Option<u32>,
-    /// How far segments were reordered.
+    /// The reordering of segments, in segments.
     pub reordering: Option<u32>,
 }
 
@@ -42,25 +43,32 @@ pub struct TcpMetrics {
 }
 
 impl TcpMetrics {
-    /// Opens a connection in the calling thread's network namespace; `None` where the kernel remembers nothing.
+    /// Opens a connection in the calling thread's network namespace; `None` if the kernel has no
+    /// cache.
     pub fn open() -> Result<Option<Self>, Error> {
         Ok(Family::open("tcp_metrics")?.map(|family| Self { family }))
     }
 
-    /// Everything that is remembered in this namespace.
+    /// All cached metrics of this namespace.
     pub fn all(&mut self) -> Result<Vec<PeerMetrics>, Error> {
-        let answer = self.family.dump("list the cached TCP metrics", self.family.command(GET))?;
+        let answer = self
+            .family
+            .dump("list the cached TCP metrics", self.family.command(GET))?;
         Ok(answer.iter().filter_map(read).collect())
     }
 
-    /// Forgets what is remembered of an address. `EPERM` without `CAP_NET_ADMIN` of the whole machine.
+    /// Removes the cached metrics of an address. `EPERM` without `CAP_NET_ADMIN` of the whole
+    /// machine.
     pub fn forget(&mut self, address: IpAddr) -> Result<(), Error> {
         let message = self.family.command(DELETE);
         let message = match address {
             IpAddr::V4(v4) => message.attribute(ADDR_IPV4, &v4.octets()),
             IpAddr::V6(v6) => message.attribute(ADDR_IPV6, &v6.octets()),
         };
-        match self.family.request(&format!("remove the cached TCP metrics of {address}"), message) {
+        match self.family.request(
+            &format!("remove the cached TCP metrics of {address}"),
+            message,
+        ) {
             Err(error) if error.errno() == Some(ESRCH) => Ok(()),
             outcome => outcome.map(drop),
         }
@@ -69,9 +77,19 @@ impl TcpMetrics {
 
 fn read(reply: &Reply) -> Option<PeerMetrics> {
     let all = body(reply);
-    let v4 = || attribute(all, ADDR_IPV4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()).map(IpAddr::from);
-    let v6 = || attribute(all, ADDR_IPV6).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()).map(IpAddr::from);
-    let value = |number: u16| attribute(attribute(all, VALUES)?, number + 1).and_then(|value| u32_at(value, 0));
+    let v4 = || {
+        attribute(all, ADDR_IPV4)
+            .and_then(|bytes| <[u8; 4]>::try_from(bytes).ok())
+            .map(IpAddr::from)
+    };
+    let v6 = || {
+        attribute(all, ADDR_IPV6)
+            .and_then(|bytes| <[u8; 16]>::try_from(bytes).ok())
+            .map(IpAddr::from)
+    };
+    let value = |number: u16| {
+        attribute(attribute(all, VALUES)?, number + 1).and_then(|value| u32_at(value, 0))
+    };
     Some(PeerMetrics {
         address: v4().or_else(v6)?,
         rtt_us: value(RTT_US),
@@ -87,15 +105,34 @@ mod tests {
     use crate::message::{Message, replies};
 
     #[test]
-    fn an_entry_is_read_and_one_that_is_cut_has_no_values() {
+    fn entry_is_read_and_a_truncated_one_has_no_values() {
         let message = Message::new(30, 0, &[1, 1, 0, 0])
             .attribute(ADDR_IPV4, &[10, 0, 0, 2])
-            .nested(VALUES, |nest| nest.attribute_u32(RTT_US + 1, 1234).attribute_u32(REORDERING + 1, 5));
+            .nested(VALUES, |nest| {
+                nest.attribute_u32(RTT_US + 1, 1234)
+                    .attribute_u32(REORDERING + 1, 5)
+            });
         let reply = replies(&message.finish(0, 0).expect("it is short")).remove(0);
         let address = IpAddr::from([10, 0, 0, 2]);
-        let expected = PeerMetrics { address, rtt_us: Some(1234), ssthresh: None, cwnd: None, reordering: Some(5) };
+        let expected = PeerMetrics {
+            address,
+            rtt_us: Some(1234),
+            ssthresh: None,
+            cwnd: None,
+            reordering: Some(5),
+        };
         assert_eq!(read(&reply), Some(expected.clone()));
-        let cut = Reply { payload: reply.payload[..12].to_vec(), ..reply };
-        assert_eq!(read(&cut), Some(PeerMetrics { rtt_us: None, reordering: None, ..expected }));
+        let cut = Reply {
+            payload: reply.payload[..12].to_vec(),
+            ..reply
+        };
+        assert_eq!(
+            read(&cut),
+            Some(PeerMetrics {
+                rtt_us: None,
+                reordering: None,
+                ..expected
+            })
+        );
     }
 }

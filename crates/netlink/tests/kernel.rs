@@ -6,27 +6,47 @@ use std::os::fd::AsFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
-use sys::namespace::{Kind, current, enter, unshare};
+use bitcost_netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
+use bitcost_sys::namespace::{Kind, current, enter, unshare};
 
 fn main() {
-    testkit::main(vec![
+    bitcost_testkit::main(vec![
         ("a_veth_pair_reads_back", a_veth_pair_reads_back),
-        ("a_peer_goes_to_another_namespace", a_peer_goes_to_another_namespace),
+        (
+            "a_peer_goes_to_another_namespace",
+            a_peer_goes_to_another_namespace,
+        ),
         ("addresses_work_at_once", addresses_work_at_once),
-        ("routes_are_told", routes_are_told),
+        ("routes_are_reported", routes_are_reported),
         ("qdiscs_are_listed", qdiscs_are_listed),
-        ("a_queue_takes_the_place_of_the_root_qdisc", a_queue_takes_the_place_of_the_root_qdisc),
-        ("features_are_those_of_ethtool", features_are_those_of_ethtool),
-        ("an_unknown_feature_is_named", an_unknown_feature_is_named),
-        ("a_refusal_carries_the_kernels_words", a_refusal_carries_the_kernels_words),
-        ("napi_of_a_veth_with_gro_is_listed", napi_of_a_veth_with_gro_is_listed),
+        (
+            "queue_replaces_the_root_qdisc",
+            queue_replaces_the_root_qdisc,
+        ),
+        (
+            "features_are_those_of_ethtool",
+            features_are_those_of_ethtool,
+        ),
+        ("unknown_feature_is_named", unknown_feature_is_named),
+        (
+            "refusal_has_the_message_of_the_kernel",
+            refusal_has_the_message_of_the_kernel,
+        ),
+        (
+            "napi_of_a_veth_with_gro_is_listed",
+            napi_of_a_veth_with_gro_is_listed,
+        ),
         ("the_driver_of_a_veth_is_veth", the_driver_of_a_veth_is_veth),
     ]);
 }
 
 fn pair(rtnl: &mut Rtnl, mtu_bytes: u32, peer_netns: Option<Netns<'_>>) {
-    let pair = VethPair { name: "a0", peer_name: "b0", peer_netns, mtu_bytes };
+    let pair = VethPair {
+        name: "a0",
+        peer_name: "b0",
+        peer_netns,
+        mtu_bytes,
+    };
     rtnl.create_veth(&pair).unwrap();
 }
 
@@ -34,7 +54,10 @@ fn a_veth_pair_reads_back() {
     let mut rtnl = Rtnl::open().unwrap();
     pair(&mut rtnl, 8896, None);
     let a = rtnl.link("a0").unwrap();
-    assert_eq!((a.mtu_bytes, a.kind.as_deref(), a.is_up()), (8896, Some("veth"), false));
+    assert_eq!(
+        (a.mtu_bytes, a.kind.as_deref(), a.is_up()),
+        (8896, Some("veth"), false)
+    );
     assert_eq!(a.address.len(), 6);
     rtnl.set_up(a.index, true).unwrap();
     rtnl.set_mtu(a.index, 1500).unwrap();
@@ -50,7 +73,7 @@ fn a_veth_pair_reads_back() {
     assert!(rtnl.link("b0").unwrap_err().is_no_device());
 }
 
-fn routes_are_told() {
+fn routes_are_reported() {
     let mut rtnl = Rtnl::open().unwrap();
     pair(&mut rtnl, 1500, None);
     let a = rtnl.link("a0").unwrap().index;
@@ -61,8 +84,15 @@ fn routes_are_told() {
     for (own, other, prefix) in [("10.9.0.1", "10.9.0.2", 24), ("fd09::1", "fd09::2", 64)] {
         let [own, other]: [IpAddr; 2] = [own.parse().unwrap(), other.parse().unwrap()];
         rtnl.add_address(a, own, prefix).unwrap();
-        assert_eq!(rtnl.route(other).unwrap(), Route { link: a, source: own, is_local: false });
-        // The kernel makes the local route of an IPv6 address in a work queue of its own.
+        assert_eq!(
+            rtnl.route(other).unwrap(),
+            Route {
+                link: a,
+                source: own,
+                is_local: false
+            }
+        );
+        // The kernel makes the local route of an IPv6 address in a separate work queue.
         let deadline = Instant::now() + Duration::from_secs(10);
         while !rtnl.route(own).unwrap().is_local {
             assert!(Instant::now() < deadline, "{own} does not become local");
@@ -71,7 +101,10 @@ fn routes_are_told() {
         assert_eq!(rtnl.route(own).unwrap().source, own);
     }
     let error = rtnl.route("192.0.2.1".parse().unwrap()).unwrap_err();
-    assert!(error.to_string().contains("find the route to 192.0.2.1"), "{error}");
+    assert!(
+        error.to_string().contains("find the route to 192.0.2.1"),
+        "{error}"
+    );
 }
 
 fn a_peer_goes_to_another_namespace() {
@@ -93,7 +126,12 @@ fn addresses_work_at_once() {
         let address: std::net::IpAddr = address.parse().unwrap();
         rtnl.add_address(lo.index, address, prefix).unwrap();
         std::net::UdpSocket::bind((address, 0)).unwrap();
-        assert_eq!(rtnl.add_address(lo.index, address, prefix).unwrap_err().errno(), Some(17));
+        assert_eq!(
+            rtnl.add_address(lo.index, address, prefix)
+                .unwrap_err()
+                .errno(),
+            Some(17)
+        );
     }
 }
 
@@ -101,11 +139,14 @@ fn qdiscs_are_listed() {
     let mut rtnl = Rtnl::open().unwrap();
     let lo = rtnl.link("lo").unwrap();
     let qdiscs = rtnl.qdiscs(lo.index).unwrap();
-    let found: Vec<_> = qdiscs.iter().map(|q| (q.kind.as_str(), q.handle, q.parent)).collect();
+    let found: Vec<_> = qdiscs
+        .iter()
+        .map(|q| (q.kind.as_str(), q.handle, q.parent))
+        .collect();
     assert_eq!(found, [("noqueue", 0, 0xffff_ffff)]);
 }
 
-fn a_queue_takes_the_place_of_the_root_qdisc() {
+fn queue_replaces_the_root_qdisc() {
     let mut rtnl = Rtnl::open().unwrap();
     pair(&mut rtnl, 1500, None);
     let a = rtnl.link("a0").unwrap();
@@ -113,10 +154,24 @@ fn a_queue_takes_the_place_of_the_root_qdisc() {
     for limit_packets in [10_000, 20_000] {
         rtnl.set_root_pfifo(a.index, limit_packets).unwrap();
         let qdiscs = rtnl.qdiscs(a.index).unwrap();
-        assert_eq!(qdiscs.iter().map(|q| (q.kind.as_str(), q.parent)).collect::<Vec<_>>(), [("pfifo", 0xffff_ffff)]);
-        let Ok(tc) = Command::new("tc").args(["qdisc", "show", "dev", "a0"]).output() else { continue };
+        assert_eq!(
+            qdiscs
+                .iter()
+                .map(|q| (q.kind.as_str(), q.parent))
+                .collect::<Vec<_>>(),
+            [("pfifo", 0xffff_ffff)]
+        );
+        let Ok(tc) = Command::new("tc")
+            .args(["qdisc", "show", "dev", "a0"])
+            .output()
+        else {
+            continue;
+        };
         let shown = String::from_utf8_lossy(&tc.stdout).into_owned();
-        assert!(shown.contains(&format!("limit {limit_packets}p")), "{shown}");
+        assert!(
+            shown.contains(&format!("limit {limit_packets}p")),
+            "{shown}"
+        );
     }
 }
 
@@ -138,36 +193,58 @@ fn features_are_those_of_ethtool() {
             continue;
         };
         assert_eq!(feature.active, value.starts_with("on"), "{line}");
-        assert_eq!(!feature.is_changeable(), value.contains("[fixed]"), "{line}");
+        assert_eq!(
+            !feature.is_changeable(),
+            value.contains("[fixed]"),
+            "{line}"
+        );
         compared += 1;
     }
-    assert!(compared > 30, "only {compared} features compared:\n{printed}");
+    assert!(
+        compared > 30,
+        "only {compared} features compared:\n{printed}"
+    );
 }
 
-fn an_unknown_feature_is_named() {
+fn unknown_feature_is_named() {
     pair(&mut Rtnl::open().unwrap(), 1500, None);
     let asked = BTreeMap::from([("tcp-segmentation-offload".to_owned(), false)]);
-    let error = Ethtool::open().unwrap().set_features("a0", &asked).unwrap_err();
+    let error = Ethtool::open()
+        .unwrap()
+        .set_features("a0", &asked)
+        .unwrap_err();
     let said = error.to_string();
     assert!(said.contains("tcp-segmentation-offload"), "{said}");
-    assert!(said.contains("the kernel says: bit name not found"), "{said}");
+    assert!(
+        said.contains("the kernel says: bit name not found"),
+        "{said}"
+    );
 }
 
-fn a_refusal_carries_the_kernels_words() {
+fn refusal_has_the_message_of_the_kernel() {
     let mut rtnl = Rtnl::open().unwrap();
     pair(&mut rtnl, 1500, None);
     let a = rtnl.link("a0").unwrap();
     let said = rtnl.set_mtu(a.index, 10).unwrap_err().to_string();
     assert!(said.contains("set the MTU of a0"), "{said}");
-    assert!(said.contains("the kernel says: mtu less than device minimum"), "{said}");
-    let said = rtnl.replace_root(a.index, 0, "no-such", &[]).unwrap_err().to_string();
+    assert!(
+        said.contains("the kernel says: mtu less than device minimum"),
+        "{said}"
+    );
+    let said = rtnl
+        .replace_root(a.index, 0, "no-such", &[])
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("make no-such the root qdisc of a0"), "{said}");
-    // Of a link that is not there its number is all that is known.
+    // For a link that does not exist, its number is all that is known.
     rtnl.delete_link(a.index).unwrap();
     let said = rtnl.set_up(a.index, true).unwrap_err().to_string();
     assert!(said.contains(&format!("set link {} up", a.index)), "{said}");
     let said = rtnl.link("no-such").unwrap_err().to_string();
-    assert!(said.contains("\"no-such\"") && said.contains("check its name"), "{said}");
+    assert!(
+        said.contains("\"no-such\"") && said.contains("check its name"),
+        "{said}"
+    );
 }
 
 fn napi_of_a_veth_with_gro_is_listed() {
@@ -194,8 +271,8 @@ fn napi_of_a_veth_with_gro_is_listed() {
 
 fn the_driver_of_a_veth_is_veth() {
     pair(&mut Rtnl::open().unwrap(), 1500, None);
-    let driver = sys::ethtool::driver_name("a0").unwrap();
+    let driver = bitcost_sys::ethtool::driver_name("a0").unwrap();
     assert_eq!(driver.as_deref(), Some("veth"));
-    let missing = sys::ethtool::driver_name("no-such").unwrap_err();
+    let missing = bitcost_sys::ethtool::driver_name("no-such").unwrap_err();
     assert_eq!(missing.raw_os_error(), Some(19));
 }

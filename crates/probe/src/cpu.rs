@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use model::record::{CpuTicks, Sample};
+use bitcost_model::record::{CpuTicks, Sample};
 
 use crate::read;
 use crate::source::{Detail, Source, Target};
@@ -15,16 +15,25 @@ pub struct CpuProbe {
 }
 
 impl CpuProbe {
-    /// Opens `/proc/stat`; where that is not possible every reading is empty.
+    /// Opens `/proc/stat`; if that fails, every reading is empty.
     pub fn open() -> CpuProbe {
-        CpuProbe { file: File::open("/proc/stat").ok(), buffer: Vec::new() }
+        CpuProbe {
+            file: File::open("/proc/stat").ok(),
+            buffer: Vec::new(),
+        }
     }
 
-    /// Each online CPU in the order of the file; empty where it cannot be read.
+    /// Each online CPU in the order of the file; empty if it cannot be read.
     pub fn read(&mut self) -> Vec<CpuTicks> {
-        let Some(file) = &self.file else { return Vec::new() };
-        let Some(length) = read::from_begin(file, &mut self.buffer, cpu_lines_are_complete) else { return Vec::new() };
-        std::str::from_utf8(&self.buffer[..length]).map(parse).unwrap_or_default()
+        let Some(file) = &self.file else {
+            return Vec::new();
+        };
+        let Some(length) = read::from_begin(file, &mut self.buffer, cpu_lines_are_complete) else {
+            return Vec::new();
+        };
+        std::str::from_utf8(&self.buffer[..length])
+            .map(parse)
+            .unwrap_or_default()
     }
 }
 
@@ -44,11 +53,15 @@ pub fn ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second()
 }
 
-/// The per-CPU lines of `/proc/stat`; a line that is not understood is left out.
+/// The per-CPU lines of `/proc/stat`; lines that cannot be parsed are left out.
 ///
-/// The kernel counts guest and guest_nice in user and nice as well, so the last two fields are not added.
+/// The kernel counts guest and guest_nice in user and nice as well, so the last two fields are not
+/// added.
 pub fn parse(text: &str) -> Vec<CpuTicks> {
-    text.lines().take_while(|line| line.starts_with("cpu")).filter_map(parse_line).collect()
+    text.lines()
+        .take_while(|line| line.starts_with("cpu"))
+        .filter_map(parse_line)
+        .collect()
 }
 
 fn parse_line(line: &str) -> Option<CpuTicks> {
@@ -62,7 +75,16 @@ fn parse_line(line: &str) -> Option<CpuTicks> {
         *field = words.next()?.parse().ok()?;
     }
     let [user, nice, system, idle, iowait, irq, softirq, steal] = fields;
-    Some(CpuTicks { cpu, user: user.saturating_add(nice), system, irq, softirq, steal, idle, iowait })
+    Some(CpuTicks {
+        cpu,
+        user: user.saturating_add(nice),
+        system,
+        irq,
+        softirq,
+        steal,
+        idle,
+        iowait,
+    })
 }
 
 /// The CPU lines come first; `intr` follows them and is long.
@@ -93,11 +115,19 @@ intr 10
 ";
 
     #[test]
-    fn each_cpu_has_its_line() {
+    fn each_cpu_has_its_times() {
         let cpus = parse(LINUX_6_18);
         assert_eq!(cpus.len(), 2);
-        let first =
-            CpuTicks { cpu: 0, user: 2218, system: 1045, irq: 1, softirq: 91, steal: 10, idle: 138_055, iowait: 26 };
+        let first = CpuTicks {
+            cpu: 0,
+            user: 2218,
+            system: 1045,
+            irq: 1,
+            softirq: 91,
+            steal: 10,
+            idle: 138_055,
+            iowait: 26,
+        };
         assert_eq!(cpus[0], first);
         assert_eq!(cpus[1].cpu, 1);
     }
@@ -111,19 +141,24 @@ intr 10
     }
 
     #[test]
-    fn what_is_not_understood_is_left_out() {
+    fn unknown_lines_are_left_out() {
         assert!(parse("").is_empty());
         assert!(parse("cpu0 1 2 3\nintr 1\n").is_empty());
         assert!(parse("cpufreq 1 2 3 4 5 6 7 8\n").is_empty());
     }
 
     #[test]
-    fn this_machine_tells_its_cpus_again_and_again() {
+    fn cpus_of_this_machine_are_read_repeatedly() {
         let mut probe = CpuProbe::open();
         let (before, after) = (probe.read(), probe.read());
         assert!(!before.is_empty());
         assert_eq!(before.len(), after.len());
-        assert!(before.iter().zip(&after).all(|(before, after)| before.all() <= after.all()));
+        assert!(
+            before
+                .iter()
+                .zip(&after)
+                .all(|(before, after)| before.all() <= after.all())
+        );
         assert!(ticks_per_second() >= 100);
     }
 }

@@ -1,9 +1,10 @@
-//! The frequency of each CPU: `scaling_cur_freq` (kernel doc: admin-guide/pm/cpufreq). Some kernels measure for up to 20 ms.
+//! The frequency of each CPU: `scaling_cur_freq` (kernel doc: admin-guide/pm/cpufreq). Some kernels
+//! measure for up to 20 ms.
 
 use std::fs::File;
 
-use model::counters::Frequency;
-use model::record::Sample;
+use bitcost_model::counters::Frequency;
+use bitcost_model::record::Sample;
 
 use crate::read;
 use crate::source::{Detail, Source, Target};
@@ -13,12 +14,20 @@ struct Frequencies {
     buffer: Vec<u8>,
 }
 
-/// Opens the file of each online CPU; absent where none has one.
+/// Opens the file of each online CPU; absent if none has one.
 pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
     let path = |cpu: &u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
     let cpus = crate::host::cpus();
-    let files: Vec<(u32, File)> = cpus.iter().filter_map(|cpu| Some((*cpu, File::open(path(cpu)).ok()?))).collect();
-    (!files.is_empty()).then(|| Box::new(Frequencies { files, buffer: Vec::new() }) as Box<dyn Source>)
+    let files: Vec<(u32, File)> = cpus
+        .iter()
+        .filter_map(|cpu| Some((*cpu, File::open(path(cpu)).ok()?)))
+        .collect();
+    (!files.is_empty()).then(|| {
+        Box::new(Frequencies {
+            files,
+            buffer: Vec::new(),
+        }) as Box<dyn Source>
+    })
 }
 
 impl Source for Frequencies {
@@ -32,7 +41,7 @@ impl Source for Frequencies {
     }
 }
 
-/// A number of kHz; absent where the driver says `<unknown>` or 0.
+/// A number of kHz; absent if the driver reports `<unknown>` or 0.
 pub fn parse(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|khz| *khz > 0)
 }

@@ -1,12 +1,14 @@
-//! What a host is: kernel, CPUs, memory, and the sysctls that change what is measured.
+//! The facts of a host: kernel, CPUs, memory, and the sysctls that affect measurements.
 
+use bitcost_model::cpu_list::parse_cpu_list;
 use std::collections::BTreeMap;
 
-use model::machine::{DeviceDescription, HostDescription};
+use bitcost_model::machine::{DeviceDescription, HostDescription};
 
 use crate::read;
 
-/// The sysctls that change what is measured, by dotted name (kernel doc: admin-guide/sysctl, networking/ip-sysctl).
+/// The sysctls that affect measurements, by dotted name (kernel doc: admin-guide/sysctl,
+/// networking/ip-sysctl).
 pub const SYSCTLS: &[&str] = &[
     "kernel.numa_balancing",
     "kernel.sched_autogroup_enabled",
@@ -80,70 +82,67 @@ pub fn sysctls() -> BTreeMap<String, String> {
     SYSCTLS.iter().filter_map(read).collect()
 }
 
-/// One sysctl by dotted name; absent where it does not exist or may not be read.
+/// One sysctl by dotted name; absent if it does not exist or cannot be read.
 pub fn sysctl(name: &str) -> Option<String> {
     let text = read::text(&format!("/proc/sys/{}", name.replace('.', "/")))?;
     Some(text.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The present boot; absent where the kernel does not tell.
+/// The identifier of the present boot; absent if the kernel does not report it.
 pub fn boot_id() -> Option<String> {
     read::text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
 /// The online CPUs.
 pub(crate) fn cpus() -> Vec<u32> {
-    let online = read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
+    let online =
+        read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
     online.unwrap_or_else(|| {
         let stat = read::text("/proc/stat").unwrap_or_default();
         crate::cpu::parse(&stat).iter().map(|cpu| cpu.cpu).collect()
     })
 }
 
-/// The governor of all CPUs; where they differ, each that is in use.
+/// The governor of all CPUs; if they differ, each that is in use.
 fn governor(cpus: &[u32]) -> Option<String> {
     let path = |cpu: &u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-    let mut found: Vec<String> = cpus.iter().filter_map(|cpu| read::text(&path(cpu))).collect();
+    let mut found: Vec<String> = cpus
+        .iter()
+        .filter_map(|cpu| read::text(&path(cpu)))
+        .collect();
     found.sort();
     found.dedup();
     (!found.is_empty()).then(|| found.join(", "))
 }
 
-/// More CPUs than Linux can have.
-const CPUS_MAX: usize = 1 << 16;
-
-/// CPU numbers from a list such as `0-2,5` (kernel doc: admin-guide/cputopology); absent where it is none.
-pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last < first || last as usize >= CPUS_MAX {
-            return None;
-        }
-        cpus.extend(first..=last);
-        if cpus.len() > CPUS_MAX {
-            return None;
-        }
-    }
-    Some(cpus)
-}
-
-/// The CPU's name in the text of `/proc/cpuinfo`, whose keys differ from architecture to architecture.
+/// The CPU's name in the text of `/proc/cpuinfo`, whose keys differ from architecture to
+/// architecture.
 ///
-/// arm64 has no name; its implementer and part numbers stand for it.
+/// arm64 has no name; its implementer and part numbers are used instead.
 pub fn cpu_model(cpu_info: &str) -> Option<String> {
     let value = |key: &str| {
         let mut pairs = cpu_info.lines().filter_map(|line| line.split_once(':'));
-        pairs.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
+        pairs
+            .find(|(name, _)| name.trim() == key)
+            .map(|(_, value)| value.trim().to_owned())
     };
-    let named = ["model name", "cpu model", "cpu", "uarch", "isa"].iter().find_map(|key| value(key));
-    named.or_else(|| Some(format!("implementer {} part {}", value("CPU implementer")?, value("CPU part")?)))
+    let named = ["model name", "cpu model", "cpu", "uarch", "isa"]
+        .iter()
+        .find_map(|key| value(key));
+    named.or_else(|| {
+        Some(format!(
+            "implementer {} part {}",
+            value("CPU implementer")?,
+            value("CPU part")?
+        ))
+    })
 }
 
 /// Memory in KiB from the text of `/proc/meminfo`.
 pub fn memory_kib(mem_info: &str) -> Option<u64> {
-    let line = mem_info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let line = mem_info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
@@ -182,19 +181,20 @@ clock		: 3800.000000MHz
 ";
 
     #[test]
-    fn the_cpu_has_a_name_on_each_architecture() {
-        assert_eq!(cpu_model(X86).as_deref(), Some("Intel(R) Xeon(R) Processor"));
-        assert_eq!(cpu_model(ARM64).as_deref(), Some("implementer 0x41 part 0xd0c"));
-        assert_eq!(cpu_model(POWER).as_deref(), Some("POWER9, altivec supported"));
+    fn cpu_has_a_name_on_each_architecture() {
+        assert_eq!(
+            cpu_model(X86).as_deref(),
+            Some("Intel(R) Xeon(R) Processor")
+        );
+        assert_eq!(
+            cpu_model(ARM64).as_deref(),
+            Some("implementer 0x41 part 0xd0c")
+        );
+        assert_eq!(
+            cpu_model(POWER).as_deref(),
+            Some("POWER9, altivec supported")
+        );
         assert_eq!(cpu_model(""), None);
-    }
-
-    #[test]
-    fn cpu_lists_are_read() {
-        assert_eq!(parse_cpu_list("0-1\n"), Some(vec![0, 1]));
-        assert_eq!(parse_cpu_list("0,2-4,7"), Some(vec![0, 2, 3, 4, 7]));
-        assert_eq!(parse_cpu_list(""), None);
-        assert_eq!(parse_cpu_list("3-1"), None);
     }
 
     #[test]
@@ -216,12 +216,12 @@ clock		: 3800.000000MHz
     }
 
     #[test]
-    fn a_sysctl_that_does_not_exist_is_absent() {
+    fn missing_sysctl_is_absent() {
         assert_eq!(sysctl("net.core.no_such_thing"), None);
     }
 
     #[test]
-    fn each_sysctl_stands_once() {
+    fn each_sysctl_is_listed_once() {
         assert!(SYSCTLS.windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

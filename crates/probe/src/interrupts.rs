@@ -1,9 +1,10 @@
-//! Interrupts that each CPU took: `/proc/interrupts` and `/proc/softirqs` (kernel doc: filesystems/proc, 1.2).
+//! Interrupts that each CPU took: `/proc/interrupts` and `/proc/softirqs` (kernel doc:
+//! filesystems/proc, 1.2).
 
 use std::fs::File;
 
-use model::counters::CpuInterrupts;
-use model::record::Sample;
+use bitcost_model::counters::CpuInterrupts;
+use bitcost_model::record::Sample;
 
 use crate::read;
 use crate::source::{Detail, Source, Target};
@@ -19,13 +20,25 @@ struct Interrupts {
 pub fn open(target: &Target) -> Option<Box<dyn Source>> {
     let hard = File::open("/proc/interrupts").ok()?;
     let soft = File::open("/proc/softirqs").ok();
-    Some(Box::new(Interrupts { hard, soft, device: target.device.clone(), buffer: Vec::new() }))
+    Some(Box::new(Interrupts {
+        hard,
+        soft,
+        device: target.device.clone(),
+        buffer: Vec::new(),
+    }))
 }
 
 impl Source for Interrupts {
     fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        let Interrupts { hard, soft, device, buffer } = self;
-        let mut cpus = read::whole(hard, buffer).map(|text| parse(text, device)).unwrap_or_default();
+        let Interrupts {
+            hard,
+            soft,
+            device,
+            buffer,
+        } = self;
+        let mut cpus = read::whole(hard, buffer)
+            .map(|text| parse(text, device))
+            .unwrap_or_default();
         if let Some(text) = soft.as_ref().and_then(|soft| read::whole(soft, buffer)) {
             add_soft(&mut cpus, text);
         }
@@ -33,16 +46,28 @@ impl Source for Interrupts {
     }
 }
 
-/// The CPUs of the head line with the sum of each one's column; of a line named after `device` apart, too.
+/// The CPUs of the head line with the sum of each one's column; also of the lines named after
+/// `device`.
 pub fn parse(text: &str, device: &str) -> Vec<CpuInterrupts> {
     let mut lines = text.lines();
-    let mut cpus: Vec<CpuInterrupts> =
-        heads(lines.next()).into_iter().map(|cpu| CpuInterrupts { cpu, ..CpuInterrupts::default() }).collect();
+    let mut cpus: Vec<CpuInterrupts> = heads(lines.next())
+        .into_iter()
+        .map(|cpu| CpuInterrupts {
+            cpu,
+            ..CpuInterrupts::default()
+        })
+        .collect();
     for line in lines {
-        let Some((_, rest)) = line.split_once(':') else { continue };
+        let Some((_, rest)) = line.split_once(':') else {
+            continue;
+        };
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         // Lines of errors have one number, for all CPUs together.
-        if words.len() < cpus.len() || words[..cpus.len()].iter().any(|word| word.parse::<u64>().is_err()) {
+        if words.len() < cpus.len()
+            || words[..cpus.len()]
+                .iter()
+                .any(|word| word.parse::<u64>().is_err())
+        {
             continue;
         }
         let is_device = words[cpus.len()..].iter().any(|word| is_of(word, device));
@@ -57,7 +82,8 @@ pub fn parse(text: &str, device: &str) -> Vec<CpuInterrupts> {
     cpus
 }
 
-/// Drivers name their lines `eth0`, `eth0-rx-0`, `i40e-eth0-TxRx-3`, `mlx5_comp0@pci…`; only those with the interface's name are told.
+/// Drivers name their lines `eth0`, `eth0-rx-0`, `i40e-eth0-TxRx-3`, `mlx5_comp0@pci…`; only those
+/// with the interface's name are reported.
 fn is_of(word: &str, device: &str) -> bool {
     let is_part = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.');
     !device.is_empty() && word.split(is_part).any(|part| part == device)
@@ -67,9 +93,13 @@ fn is_of(word: &str, device: &str) -> bool {
 pub fn add_soft(cpus: &mut [CpuInterrupts], text: &str) {
     let heads = heads(text.lines().next());
     for line in text.lines().skip(1) {
-        let Some((name, rest)) = line.split_once(':') else { continue };
+        let Some((name, rest)) = line.split_once(':') else {
+            continue;
+        };
         for (number, word) in heads.iter().zip(rest.split_ascii_whitespace()) {
-            let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == *number) else { continue };
+            let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == *number) else {
+                continue;
+            };
             match name.trim() {
                 "NET_TX" => cpu.net_tx = word.parse().ok(),
                 "NET_RX" => cpu.net_rx = word.parse().ok(),
@@ -82,5 +112,7 @@ pub fn add_soft(cpus: &mut [CpuInterrupts], text: &str) {
 /// `CPU0 CPU2` as numbers.
 fn heads(line: Option<&str>) -> Vec<u32> {
     let words = line.unwrap_or_default().split_ascii_whitespace();
-    words.filter_map(|word| word.strip_prefix("CPU")?.parse().ok()).collect()
+    words
+        .filter_map(|word| word.strip_prefix("CPU")?.parse().ok())
+        .collect()
 }

@@ -1,14 +1,15 @@
 //! Counters and facts that the kernel publishes, one file per source, read only.
 //!
-//! What a host does not tell is absent: readers return `None` or an empty list, never an error and never 0.
+//! What a host does not report is absent: readers return `None` or an empty list, never an error
+//! and never 0.
 
 pub mod cpu;
 pub mod driver;
+pub mod emulators;
 pub mod frequency;
 pub mod host;
 pub mod interfaces;
 pub mod interrupts;
-pub mod lines;
 pub mod protocols;
 pub mod queues;
 mod read;
@@ -26,38 +27,88 @@ pub use source::{Between, Detail, Every, Node, Socket, Source, Target, Thread};
 pub struct Probe {
     /// Its name.
     pub name: &'static str,
-    /// What it reads.
+    /// A description of what it reads.
     pub reads: &'static str,
-    /// When.
+    /// When it is read.
     pub every: Every,
-    /// Opens it; absent where the host has no such counters.
+    /// Opens it; absent if the host has no such counters.
     pub open: fn(&Target) -> Option<Box<dyn Source>>,
 }
 
 /// Every probe that a run reads, in the order in which they are read.
 pub const PROBES: &[Probe] = &[
-    Probe { name: "cpu", reads: "/proc/stat", every: Every::Reading, open: cpu::open },
+    Probe {
+        name: "cpu",
+        reads: "/proc/stat",
+        every: Every::Reading,
+        open: cpu::open,
+    },
     Probe {
         name: "threads",
         reads: "/proc/PID/task/TID/schedstat and status, CPU clocks",
         every: Every::Reading,
         open: threads::open,
     },
-    Probe { name: "sockets", reads: "TCP_INFO, SO_MEMINFO", every: Every::Reading, open: sockets::open },
-    Probe { name: "queues", reads: "RTM_GETQDISC", every: Every::Reading, open: queues::open },
-    Probe { name: "lines", reads: "the lab's file of its delay lines", every: Every::Reading, open: lines::open },
-    Probe { name: "interfaces", reads: "/proc/net/dev", every: Every::Reading, open: interfaces::open },
-    Probe { name: "softnet", reads: "/proc/net/softnet_stat", every: Every::Reading, open: softnet::open },
+    Probe {
+        name: "sockets",
+        reads: "TCP_INFO, SO_MEMINFO",
+        every: Every::Reading,
+        open: sockets::open,
+    },
+    Probe {
+        name: "queues",
+        reads: "RTM_GETQDISC",
+        every: Every::Reading,
+        open: queues::open,
+    },
+    Probe {
+        name: "emulators",
+        reads: "the lab's file with the counters of its link emulators",
+        every: Every::Reading,
+        open: emulators::open,
+    },
+    Probe {
+        name: "interfaces",
+        reads: "/proc/net/dev",
+        every: Every::Reading,
+        open: interfaces::open,
+    },
+    Probe {
+        name: "softnet",
+        reads: "/proc/net/softnet_stat",
+        every: Every::Reading,
+        open: softnet::open,
+    },
     Probe {
         name: "throttling",
         reads: "cpu.stat of the control groups",
         every: Every::Reading,
         open: throttling::open,
     },
-    Probe { name: "protocols", reads: "/proc/net/snmp, netstat, snmp6", every: Every::Edge, open: protocols::open },
-    Probe { name: "interrupts", reads: "/proc/interrupts, /proc/softirqs", every: Every::Edge, open: interrupts::open },
-    Probe { name: "driver", reads: "ETHTOOL_GSTATS", every: Every::Edge, open: driver::open },
-    Probe { name: "frequency", reads: "cpufreq/scaling_cur_freq", every: Every::Edge, open: frequency::open },
+    Probe {
+        name: "protocols",
+        reads: "/proc/net/snmp, netstat, snmp6",
+        every: Every::Edge,
+        open: protocols::open,
+    },
+    Probe {
+        name: "interrupts",
+        reads: "/proc/interrupts, /proc/softirqs",
+        every: Every::Edge,
+        open: interrupts::open,
+    },
+    Probe {
+        name: "driver",
+        reads: "ETHTOOL_GSTATS",
+        every: Every::Edge,
+        open: driver::open,
+    },
+    Probe {
+        name: "frequency",
+        reads: "cpufreq/scaling_cur_freq",
+        every: Every::Edge,
+        open: frequency::open,
+    },
 ];
 
 #[cfg(test)]
@@ -65,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_at_edges_comes_last() {
+    fn probes_at_edges_are_last() {
         assert!(PROBES.is_sorted_by_key(|probe| probe.every == Every::Edge));
     }
 }

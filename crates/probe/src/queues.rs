@@ -1,14 +1,14 @@
-//! Queueing disciplines: of the end's interface, and of every interface between the ends.
+//! Queueing disciplines of the endpoint's interface, and of every interface on the path.
 
 use std::collections::BTreeMap;
 
-use model::counters::Queue;
-use model::record::Sample;
-use netlink::{ROOT, Rtnl, Statistics};
+use bitcost_model::counters::Queue;
+use bitcost_model::record::Sample;
+use bitcost_netlink::{ROOT, Rtnl, Statistics};
 
 use crate::source::{Detail, Source, Target, inside};
 
-/// The kind of devices that send at once.
+/// The kind of qdisc of devices that send at once.
 const NO_QUEUE: &str = "noqueue";
 
 struct Queues(Vec<Hop>);
@@ -17,23 +17,32 @@ struct Queues(Vec<Hop>);
 struct Hop {
     node: Option<String>,
     rtnl: Rtnl,
-    /// The names of the interfaces that are told of, by their numbers.
+    /// The names of the interfaces to report, by their interface indexes.
     devices: BTreeMap<u32, String>,
 }
 
-/// Opens netlink here and at every node between.
+/// Opens netlink here and at every node on the path.
 pub fn open(target: &Target) -> Option<Box<dyn Source>> {
     let own = hop(None, |name| name == target.device);
     let between = target.between.nodes.iter();
-    let between = between.map(|node| inside(&node.namespace, || hop(Some(node.name.clone()), |_| true)));
+    let between =
+        between.map(|node| inside(&node.namespace, || hop(Some(node.name.clone()), |_| true)));
     let hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
     (!hops.is_empty()).then(|| Box::new(Queues(hops)) as Box<dyn Source>)
 }
 
 fn hop(node: Option<String>, is_told: impl Fn(&str) -> bool) -> Option<Hop> {
     let mut rtnl = Rtnl::open().ok()?;
-    let links = rtnl.links().ok()?.into_iter().filter(|link| is_told(&link.name));
-    Some(Hop { node, rtnl, devices: links.map(|link| (link.index, link.name)).collect() })
+    let links = rtnl
+        .links()
+        .ok()?
+        .into_iter()
+        .filter(|link| is_told(&link.name));
+    Some(Hop {
+        node,
+        rtnl,
+        devices: links.map(|link| (link.index, link.name)).collect(),
+    })
 }
 
 impl Source for Queues {
@@ -47,14 +56,19 @@ impl Source for Queues {
     }
 }
 
-/// What was found, if it is at one of these interfaces.
-fn queue(node: &Option<String>, devices: &BTreeMap<u32, String>, found: Statistics) -> Option<Queue> {
+/// The counters, if they belong to one of these interfaces.
+fn queue(
+    node: &Option<String>,
+    devices: &BTreeMap<u32, String>,
+    found: Statistics,
+) -> Option<Queue> {
     Some(Queue {
         node: node.clone(),
         device: devices.get(&found.link)?.clone(),
         kind: found.kind,
         handle: format!("{:x}:", found.handle >> 16),
-        parent: (found.parent != ROOT).then(|| format!("{:x}:{:x}", found.parent >> 16, found.parent & 0xffff)),
+        parent: (found.parent != ROOT)
+            .then(|| format!("{:x}:{:x}", found.parent >> 16, found.parent & 0xffff)),
         bytes: found.bytes,
         packets: found.packets,
         drops: found.drops,
@@ -70,15 +84,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_that_tc_writes() {
+    fn names_are_those_of_tc() {
         let devices = BTreeMap::from([(3, "eth0".to_owned())]);
-        let found =
-            Statistics { link: 3, kind: "htb".to_owned(), handle: 0x8001_0000, parent: ROOT, ..Statistics::default() };
+        let found = Statistics {
+            link: 3,
+            kind: "htb".to_owned(),
+            handle: 0x8001_0000,
+            parent: ROOT,
+            ..Statistics::default()
+        };
         let root = queue(&None, &devices, found.clone()).expect("of eth0");
-        assert_eq!((root.device.as_str(), root.handle.as_str(), root.parent), ("eth0", "8001:", None));
-        let leaf = queue(&Some("s1".to_owned()), &devices, Statistics { parent: 0x0001_0010, ..found.clone() });
+        assert_eq!(
+            (root.device.as_str(), root.handle.as_str(), root.parent),
+            ("eth0", "8001:", None)
+        );
+        let leaf = queue(
+            &Some("s1".to_owned()),
+            &devices,
+            Statistics {
+                parent: 0x0001_0010,
+                ..found.clone()
+            },
+        );
         let leaf = leaf.expect("of eth0");
-        assert_eq!((leaf.parent.as_deref(), leaf.node.as_deref()), (Some("1:10"), Some("s1")));
-        assert_eq!(queue(&None, &devices, Statistics { link: 4, ..found }), None);
+        assert_eq!(
+            (leaf.parent.as_deref(), leaf.node.as_deref()),
+            (Some("1:10"), Some("s1"))
+        );
+        assert_eq!(
+            queue(&None, &devices, Statistics { link: 4, ..found }),
+            None
+        );
     }
 }

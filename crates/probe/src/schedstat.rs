@@ -1,13 +1,14 @@
-//! A thread's time as the scheduler counts it: `/proc/PID/task/TID/schedstat` (kernel doc: scheduler/sched-stats).
+//! A thread's time as the scheduler counts it: `/proc/PID/task/TID/schedstat` (kernel doc:
+//! scheduler/sched-stats).
 //!
-//! The kernel brings a running thread's figure up to date at each tick and switch, so a reading from another CPU may be
-//! up to one tick old.
+//! The kernel brings a running thread's figure up to date at each tick and switch, so a reading
+//! from another CPU may be up to one tick old.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use model::record::{ThreadKind, ThreadTime};
+use bitcost_model::record::{ThreadKind, ThreadTime};
 
 /// One thread's `schedstat`, kept open. A reading allocates nothing.
 #[derive(Debug)]
@@ -18,13 +19,16 @@ pub struct ThreadProbe {
 
 impl ThreadProbe {
     /// Opens the `schedstat` at `path`: `/proc/thread-self/schedstat` of the calling thread,
-    /// `/proc/self/task/TID/schedstat` of one of this program's, `/proc/PID/schedstat` of a kernel thread.
-    /// Where that is not possible every reading is absent.
+    /// `/proc/self/task/TID/schedstat` of one of this program's, `/proc/PID/schedstat` of a kernel
+    /// thread. If that fails, every reading is absent.
     pub fn open(kind: ThreadKind, path: &Path) -> ThreadProbe {
-        ThreadProbe { kind, file: File::open(path).ok() }
+        ThreadProbe {
+            kind,
+            file: File::open(path).ok(),
+        }
     }
 
-    /// The thread's time so far; absent where it cannot be read, or once the thread is gone.
+    /// The thread's time so far; absent if it cannot be read, or once the thread is gone.
     pub fn read(&self) -> Option<ThreadTime> {
         let mut buffer = [0; 96];
         let length = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
@@ -34,11 +38,18 @@ impl ThreadProbe {
 
 /// The three numbers of a `schedstat` file: run time and wait time in ns, slices.
 ///
-/// Absent where they are not three numbers, and where all are 0: a kernel without scheduler statistics prints that.
+/// Absent if they are not three numbers, or all 0, as a kernel without scheduler statistics prints.
 pub fn parse(kind: ThreadKind, text: &str) -> Option<ThreadTime> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
     let mut next = || numbers.next()?.ok();
-    let time = ThreadTime { kind, part: 0, run_ns: next()?, wait_ns: next()?, slices: next()?, switches: None };
+    let time = ThreadTime {
+        kind,
+        part: 0,
+        run_ns: next()?,
+        wait_ns: next()?,
+        slices: next()?,
+        switches: None,
+    };
     (time.run_ns > 0 || time.wait_ns > 0 || time.slices > 0).then_some(time)
 }
 
@@ -61,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_scheduler_statistics_tells_nothing() {
+    fn kernel_without_scheduler_statistics_has_no_time() {
         assert_eq!(parse(ThreadKind::Traffic, "0 0 0\n"), None);
         assert_eq!(parse(ThreadKind::Traffic, "1 2\n"), None);
         assert_eq!(parse(ThreadKind::Traffic, ""), None);
@@ -69,7 +80,10 @@ mod tests {
 
     #[test]
     fn this_thread_runs() {
-        let probe = ThreadProbe::open(ThreadKind::Traffic, Path::new("/proc/thread-self/schedstat"));
+        let probe = ThreadProbe::open(
+            ThreadKind::Traffic,
+            Path::new("/proc/thread-self/schedstat"),
+        );
         let Some(before) = probe.read() else { return };
         std::thread::sleep(std::time::Duration::from_millis(2));
         let after = probe.read().unwrap();
@@ -77,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_does_not_exist_is_absent() {
+    fn missing_thread_is_absent() {
         let probe = ThreadProbe::open(ThreadKind::Napi, Path::new("/proc/0/schedstat"));
         assert_eq!(probe.read(), None);
     }

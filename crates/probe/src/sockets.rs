@@ -1,11 +1,11 @@
 //! The sockets of the flows: `TCP_INFO` (linux/tcp.h) and `SO_MEMINFO` (linux/sock_diag.h).
 //!
-//! A reading locks the socket for under 1 µs; the traffic's calls have no part in it.
+//! A reading locks the socket for under 1 µs; the threads of the traffic do not take part.
 
 use std::rc::Rc;
 
-use model::counters::SocketMemory;
-use model::record::{PartSample, Sample, TcpInfo};
+use bitcost_model::counters::SocketMemory;
+use bitcost_model::record::{PartSample, Sample, TcpInfo};
 
 use crate::source::{Detail, Socket, Source, Target};
 
@@ -16,7 +16,10 @@ struct Sockets {
 
 /// Takes the sockets of the target's flows.
 pub fn open(target: &Target) -> Option<Box<dyn Source>> {
-    Some(Box::new(Sockets { parts: target.sockets.clone(), tcp_info: target.tcp_info }))
+    Some(Box::new(Sockets {
+        parts: target.sockets.clone(),
+        tcp_info: target.tcp_info,
+    }))
 }
 
 impl Source for Sockets {
@@ -26,37 +29,58 @@ impl Source for Sockets {
         }
         let mut parts = self.parts.iter().map(|sockets| self.part(sockets));
         if let Some(first) = parts.next() {
-            let PartSample { tcp_info, connections, sockets, .. } = first;
-            (sample.tcp_info, sample.connections, sample.sockets) = (tcp_info, connections, sockets);
+            let PartSample {
+                tcp_info,
+                connections,
+                sockets,
+                ..
+            } = first;
+            (sample.tcp_info, sample.connections, sample.sockets) =
+                (tcp_info, connections, sockets);
         }
-        for (beside, read) in sample.beside.iter_mut().zip(parts) {
-            *beside = PartSample { counts: beside.counts, ..read };
+        for (background, read) in sample.background.iter_mut().zip(parts) {
+            *background = PartSample {
+                counts: background.counts,
+                ..read
+            };
         }
     }
 }
 
 impl Sockets {
-    /// Where one socket cannot be read, nothing is told of any: a sum would miss it.
+    /// If one socket cannot be read, none is reported: their sum would be wrong.
     fn part(&self, sockets: &[Socket]) -> PartSample {
         let connections = sockets.iter().filter(|socket| socket.is_connection);
-        let connections: Option<Vec<TcpInfo>> = connections.map(|socket| (self.tcp_info)(&socket.handle)).collect();
+        let connections: Option<Vec<TcpInfo>> = connections
+            .map(|socket| (self.tcp_info)(&socket.handle))
+            .collect();
         let memory: Option<Vec<SocketMemory>> = sockets.iter().map(memory).collect();
         let (tcp_info, connections) = together(connections.unwrap_or_default());
-        PartSample { tcp_info, connections, sockets: memory.unwrap_or_default(), ..PartSample::default() }
+        PartSample {
+            tcp_info,
+            connections,
+            sockets: memory.unwrap_or_default(),
+            ..PartSample::default()
+        }
     }
 }
 
-/// All connections as one, and each by itself where there are several.
+/// The sum of all connections, and each of them if there are several.
 fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
-    let Some((first, rest)) = connections.split_first() else { return (None, Vec::new()) };
+    let Some((first, rest)) = connections.split_first() else {
+        return (None, Vec::new());
+    };
     if rest.is_empty() {
         return (Some(first.clone()), Vec::new());
     }
-    (Some(rest.iter().fold(first.clone(), |sum, next| sum.plus(next))), connections)
+    (
+        Some(rest.iter().fold(first.clone(), |sum, next| sum.plus(next))),
+        connections,
+    )
 }
 
 fn memory(socket: &Socket) -> Option<SocketMemory> {
-    let memory = sys::socket::memory(&socket.handle).ok()?;
+    let memory = bitcost_sys::socket::memory(&socket.handle).ok()?;
     Some(SocketMemory {
         receive_queue_bytes: memory.receive_queue_bytes,
         receive_buffer_bytes: memory.receive_buffer_bytes,
@@ -75,11 +99,15 @@ mod tests {
     use super::*;
 
     fn info(retransmits: u32, rtt_us: u32) -> TcpInfo {
-        TcpInfo { total_retrans: Some(retransmits), rtt_us: Some(rtt_us), ..TcpInfo::default() }
+        TcpInfo {
+            total_retrans: Some(retransmits),
+            rtt_us: Some(rtt_us),
+            ..TcpInfo::default()
+        }
     }
 
     #[test]
-    fn one_connection_stands_in_the_sum_only() {
+    fn single_connection_is_in_the_sum_only() {
         assert_eq!(together(Vec::new()), (None, Vec::new()));
         assert_eq!(together(vec![info(3, 50)]), (Some(info(3, 50)), Vec::new()));
         let two = vec![info(3, 50), info(4, 90)];
@@ -87,17 +115,23 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_without_room_are_drops_of_their_socket() {
+    fn datagrams_over_the_receive_buffer_are_drops_of_their_socket() {
         let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
         let (from, to) = (bind(), bind());
         let address = to.local_addr().expect("address");
         let probe = Sockets {
-            parts: Rc::new([vec![Socket { handle: to.into(), is_connection: false }]]),
+            parts: Rc::new([vec![Socket {
+                handle: to.into(),
+                is_connection: false,
+            }]]),
             tcp_info: |_| unreachable!("no connection"),
         };
         let mut sample = Sample::default();
         let mut read = || {
-            let mut probe = Sockets { parts: probe.parts.clone(), tcp_info: probe.tcp_info };
+            let mut probe = Sockets {
+                parts: probe.parts.clone(),
+                tcp_info: probe.tcp_info,
+            };
             probe.read(&mut sample, Detail::Flows);
             sample.sockets.first().copied()
         };
@@ -107,6 +141,9 @@ mod tests {
             from.send_to(&[0; 1400], address).expect("sends");
         }
         let after = read().expect("as before");
-        assert!(after.receive_queue_bytes > after.receive_buffer_bytes / 2, "{after:?}");
+        assert!(
+            after.receive_queue_bytes > after.receive_buffer_bytes / 2,
+            "{after:?}"
+        );
     }
 }

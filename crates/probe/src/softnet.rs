@@ -4,8 +4,8 @@
 
 use std::fs::File;
 
-use model::counters::Softnet;
-use model::record::Sample;
+use bitcost_model::counters::Softnet;
+use bitcost_model::record::Sample;
 
 use crate::read;
 use crate::source::{Detail, Source, Target};
@@ -25,24 +25,36 @@ struct SoftnetStat {
 /// Opens the file.
 pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
     let file = File::open("/proc/net/softnet_stat").ok()?;
-    Some(Box::new(SoftnetStat { file, buffer: Vec::new() }))
+    Some(Box::new(SoftnetStat {
+        file,
+        buffer: Vec::new(),
+    }))
 }
 
 impl Source for SoftnetStat {
     fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        sample.softnet = read::whole(&self.file, &mut self.buffer).map(parse).unwrap_or_default();
+        sample.softnet = read::whole(&self.file, &mut self.buffer)
+            .map(parse)
+            .unwrap_or_default();
     }
 }
 
-/// A line for each online CPU; one that is not understood is left out.
+/// A line for each online CPU; lines that cannot be parsed are left out.
 pub fn parse(text: &str) -> Vec<Softnet> {
-    text.lines().enumerate().filter_map(|(number, line)| parse_line(number, line)).collect()
+    text.lines()
+        .enumerate()
+        .filter_map(|(number, line)| parse_line(number, line))
+        .collect()
 }
 
 fn parse_line(number: usize, line: &str) -> Option<Softnet> {
-    let columns = line.split_ascii_whitespace().map(|word| u32::from_str_radix(word, 16));
+    let columns = line
+        .split_ascii_whitespace()
+        .map(|word| u32::from_str_radix(word, 16));
     let columns = columns.collect::<Result<Vec<u32>, _>>().ok()?;
-    let [processed, dropped, time_squeeze, ..] = columns[..] else { return None };
+    let [processed, dropped, time_squeeze, ..] = columns[..] else {
+        return None;
+    };
     Some(Softnet {
         cpu: columns.get(CPU).copied().unwrap_or(number as u32),
         processed,

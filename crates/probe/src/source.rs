@@ -1,26 +1,26 @@
-//! What all probes have in common: what they look at, when they are read, and where their counters go.
+//! The common parts of all probes: their target, when they are read, and where their counters go.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use model::record::{Sample, TcpInfo, ThreadKind};
+use bitcost_model::record::{Sample, TcpInfo, ThreadKind};
 
 /// When a probe is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// At each reading.
     Reading,
-    /// At the window's begin and at its end, after the others.
+    /// At the window's start and at its end, after the others.
     Edge,
 }
 
-/// How much a reading is to tell.
+/// The detail of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What does not grow with the number of flows.
+    /// Only sums, whose size does not grow with the number of flows.
     Sums,
-    /// Each thread and each socket, too.
+    /// Also each thread and each socket.
     Flows,
 }
 
@@ -33,11 +33,11 @@ pub trait Source {
 /// A thread whose time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// What it is for.
+    /// Its purpose.
     pub kind: ThreadKind,
     /// The part of the run that it belongs to.
     pub part: usize,
-    /// Its number in this process, or its process id where it is the kernel's.
+    /// Its thread id, or its process id if it is a kernel thread.
     pub id: u32,
 }
 
@@ -50,7 +50,7 @@ pub struct Socket {
     pub is_connection: bool,
 }
 
-/// A network namespace on the path between the ends.
+/// A network namespace on the path between the endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its name.
@@ -59,35 +59,38 @@ pub struct Node {
     pub namespace: PathBuf,
 }
 
-/// What lies between the ends and can be seen from here.
+/// The path between the endpoints, as far as this host can read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Between {
     /// Its nodes.
     pub nodes: Vec<Node>,
-    /// The file into which the counters of its delay lines are written; absent where it has none.
-    pub lines: Option<PathBuf>,
+    /// The file with the counters of its link emulators; absent if there are none.
+    pub emulators: Option<PathBuf>,
 }
 
-/// What the probes of a run look at.
+/// The target of the probes of a run.
 pub struct Target {
-    /// The interface towards the other end.
+    /// The interface towards the other endpoint.
     pub device: String,
     /// Threads of this process and of the kernel.
     pub threads: Vec<Thread>,
-    /// Of each part of the run, of each flow.
+    /// The sockets of each flow of each part of the run.
     pub sockets: Rc<[Vec<Socket>]>,
-    /// How `TCP_INFO` of a socket is put into the words of the record.
+    /// How `TCP_INFO` of a socket is converted for the record.
     pub tcp_info: fn(&OwnedFd) -> Option<TcpInfo>,
-    /// What lies between the ends and can be seen from here.
+    /// The path between the endpoints, as far as this host can read it.
     pub between: Between,
 }
 
-/// Opens something in another network namespace, which it then belongs to: a file of `/proc/thread-self/net`, or a socket.
-/// Absent where the namespace cannot be entered.
-pub(crate) fn inside<T: Send>(namespace: &Path, open: impl FnOnce() -> Option<T> + Send) -> Option<T> {
+/// Opens something in another network namespace, which it then belongs to: a file of
+/// `/proc/thread-self/net`, or a socket. Absent if the namespace cannot be entered.
+pub(crate) fn inside<T: Send>(
+    namespace: &Path,
+    open: impl FnOnce() -> Option<T> + Send,
+) -> Option<T> {
     let namespace = std::fs::File::open(namespace).ok()?;
     let enter = || {
-        sys::namespace::enter(namespace.as_fd(), sys::namespace::Kind::Net).ok()?;
+        bitcost_sys::namespace::enter(namespace.as_fd(), bitcost_sys::namespace::Kind::Net).ok()?;
         open()
     };
     std::thread::scope(|scope| scope.spawn(enter).join().ok().flatten())

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use model::record::Switches;
+use bitcost_model::record::Switches;
 
 use crate::read;
 
@@ -14,23 +14,28 @@ pub struct SwitchProbe {
 }
 
 impl SwitchProbe {
-    /// Opens the `status` at `path`; where that is not possible every reading is absent.
+    /// Opens the `status` at `path`; if that fails, every reading is absent.
     pub fn open(path: &Path) -> SwitchProbe {
-        SwitchProbe { file: File::open(path).ok() }
+        SwitchProbe {
+            file: File::open(path).ok(),
+        }
     }
 
-    /// The switches so far; absent where they cannot be read, or once the thread is gone. The buffer is for
-    /// readings of many threads, one after the other.
+    /// The switches so far; absent if they cannot be read, or once the thread is gone. The buffer
+    /// is for readings of many threads, one after the other.
     pub fn read(&self, buffer: &mut Vec<u8>) -> Option<Switches> {
         let length = read::from_begin(self.file.as_ref()?, buffer, |text| text.ends_with(b"\n"))?;
         parse(std::str::from_utf8(&buffer[..length]).ok()?)
     }
 }
 
-/// The two counters of a `status` file, which stand at its end.
+/// The two counters at the end of a `status` file.
 pub fn parse(text: &str) -> Option<Switches> {
     let number = |name: &str| {
-        let line = text.lines().rev().find_map(|line| line.strip_prefix(name))?;
+        let line = text
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix(name))?;
         line.trim().parse().ok()
     };
     Some(Switches {
@@ -46,7 +51,13 @@ mod tests {
     #[test]
     fn both_counters_are_found() {
         let text = "Name:\tcat\nvoluntary_ctxt_switches:\t14\nnonvoluntary_ctxt_switches:\t2\nx86_Thread_features:\t\n";
-        assert_eq!(parse(text), Some(Switches { voluntary: 14, involuntary: 2 }));
+        assert_eq!(
+            parse(text),
+            Some(Switches {
+                voluntary: 14,
+                involuntary: 2
+            })
+        );
         assert_eq!(parse("Name:\tcat\n"), None);
     }
 
@@ -54,14 +65,22 @@ mod tests {
     fn each_sleep_of_this_thread_is_a_voluntary_switch() {
         let probe = SwitchProbe::open(Path::new("/proc/thread-self/status"));
         let mut buffer = Vec::new();
-        let Some(before) = probe.read(&mut buffer) else { return };
+        let Some(before) = probe.read(&mut buffer) else {
+            return;
+        };
         (0..5).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
         let after = probe.read(&mut buffer).expect("it was there before");
-        assert!(after.voluntary >= before.voluntary + 5, "{before:?} {after:?}");
+        assert!(
+            after.voluntary >= before.voluntary + 5,
+            "{before:?} {after:?}"
+        );
     }
 
     #[test]
-    fn a_thread_that_does_not_exist_is_absent() {
-        assert_eq!(SwitchProbe::open(Path::new("/proc/0/status")).read(&mut Vec::new()), None);
+    fn missing_thread_is_absent() {
+        assert_eq!(
+            SwitchProbe::open(Path::new("/proc/0/status")).read(&mut Vec::new()),
+            None
+        );
     }
 }

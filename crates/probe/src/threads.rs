@@ -1,10 +1,11 @@
 //! Times and context switches of the run's threads, and the CPU time of this process.
 //!
-//! `schedstat` of a running thread is as old as its last tick; the CPU clock of one of this process's is not.
+//! `schedstat` of a running thread is as old as its last tick; the CPU clock of a thread of this
+//! process is exact.
 
 use std::path::PathBuf;
 
-use model::record::{Sample, ThreadKind, ThreadTime};
+use bitcost_model::record::{Sample, ThreadKind, ThreadTime};
 
 use crate::schedstat::ThreadProbe;
 use crate::source::{Detail, Source, Target, Thread};
@@ -26,9 +27,13 @@ struct Own {
 
 /// Opens the counters of the target's threads.
 pub fn open(target: &Target) -> Option<Box<dyn Source>> {
-    let (kernel, own): (Vec<&Thread>, Vec<&Thread>) =
-        target.threads.iter().partition(|thread| thread.kind == ThreadKind::Napi);
-    let path = |thread: &Thread, file: &str| PathBuf::from(format!("/proc/self/task/{}/{file}", thread.id));
+    let (kernel, own): (Vec<&Thread>, Vec<&Thread>) = target
+        .threads
+        .iter()
+        .partition(|thread| thread.kind == ThreadKind::Napi);
+    let path = |thread: &Thread, file: &str| {
+        PathBuf::from(format!("/proc/self/task/{}/{file}", thread.id))
+    };
     let own = own.into_iter().map(|thread| Own {
         part: thread.part as u32,
         id: thread.id.cast_signed(),
@@ -39,23 +44,45 @@ pub fn open(target: &Target) -> Option<Box<dyn Source>> {
         let path = PathBuf::from(format!("/proc/{}/schedstat", thread.id));
         ThreadProbe::open(thread.kind, &path)
     });
-    Some(Box::new(Threads { own: own.collect(), kernel: kernel.collect(), buffer: Vec::new() }))
+    Some(Box::new(Threads {
+        own: own.collect(),
+        kernel: kernel.collect(),
+        buffer: Vec::new(),
+    }))
 }
 
 impl Source for Threads {
     fn read(&mut self, sample: &mut Sample, detail: Detail) {
-        let Threads { own, kernel, buffer } = self;
-        sample.threads = own.iter().filter_map(|own| own.read(detail, buffer)).collect();
-        sample.threads.extend(kernel.iter().filter_map(ThreadProbe::read));
-        sample.process_ns = Some(sys::clock::process_cpu_ns());
+        let Threads {
+            own,
+            kernel,
+            buffer,
+        } = self;
+        sample.threads = own
+            .iter()
+            .filter_map(|own| own.read(detail, buffer))
+            .collect();
+        sample
+            .threads
+            .extend(kernel.iter().filter_map(ThreadProbe::read));
+        sample.process_ns = Some(bitcost_sys::clock::process_cpu_ns());
     }
 }
 
 impl Own {
     fn read(&self, detail: Detail, buffer: &mut Vec<u8>) -> Option<ThreadTime> {
         let time = self.time.read()?;
-        let run_ns = sys::thread::cpu_time_ns(self.id).ok()?;
-        let switches = if detail == Detail::Flows { self.switches.read(buffer) } else { None };
-        Some(ThreadTime { part: self.part, run_ns, switches, ..time })
+        let run_ns = bitcost_sys::thread::cpu_time_ns(self.id).ok()?;
+        let switches = if detail == Detail::Flows {
+            self.switches.read(buffer)
+        } else {
+            None
+        };
+        Some(ThreadTime {
+            part: self.part,
+            run_ns,
+            switches,
+            ..time
+        })
     }
 }

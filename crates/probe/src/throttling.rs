@@ -1,13 +1,13 @@
-//! What CPU quotas held back: `cpu.stat` of the control group of this process and of all above it.
+//! Throttling by CPU quotas: `cpu.stat` of the control group of this process and of all above it.
 //!
-//! Version 2 of control groups counts in µs (`throttled_usec`; kernel doc: admin-guide/cgroup-v2), version 1 in ns
-//! (`throttled_time`; kernel doc: scheduler/sched-bwc).
+//! Version 2 of control groups counts in µs (`throttled_usec`; kernel doc: admin-guide/cgroup-v2),
+//! version 1 in ns (`throttled_time`; kernel doc: scheduler/sched-bwc).
 
 use std::fs::File;
 use std::path::PathBuf;
 
-use model::counters::Throttling;
-use model::record::Sample;
+use bitcost_model::counters::Throttling;
+use bitcost_model::record::Sample;
 
 use crate::read;
 use crate::source::{Detail, Source, Target};
@@ -17,19 +17,33 @@ struct Groups {
     buffer: Vec<u8>,
 }
 
-/// Opens the `cpu.stat` of each group; absent where none of them has a quota's counters.
+/// Opens the `cpu.stat` of each group; absent if none of them has the counters of a quota.
 pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
-    let paths = paths(&read::text("/proc/self/cgroup")?, &read::text("/proc/self/mounts")?);
-    let has_counters = |path: &PathBuf| std::fs::read_to_string(path).is_ok_and(|text| parse(&text).is_some());
-    let files = paths.iter().filter(|path| has_counters(path)).filter_map(|path| File::open(path).ok());
+    let paths = paths(
+        &read::text("/proc/self/cgroup")?,
+        &read::text("/proc/self/mounts")?,
+    );
+    let has_counters =
+        |path: &PathBuf| std::fs::read_to_string(path).is_ok_and(|text| parse(&text).is_some());
+    let files = paths
+        .iter()
+        .filter(|path| has_counters(path))
+        .filter_map(|path| File::open(path).ok());
     let files: Vec<File> = files.collect();
-    (!files.is_empty()).then(|| Box::new(Groups { files, buffer: Vec::new() }) as Box<dyn Source>)
+    (!files.is_empty()).then(|| {
+        Box::new(Groups {
+            files,
+            buffer: Vec::new(),
+        }) as Box<dyn Source>
+    })
 }
 
 impl Source for Groups {
     fn read(&mut self, sample: &mut Sample, _detail: Detail) {
         let Groups { files, buffer } = self;
-        let each = files.iter().map(|file| read::whole(file, buffer).and_then(parse));
+        let each = files
+            .iter()
+            .map(|file| read::whole(file, buffer).and_then(parse));
         let all: Option<Vec<Throttling>> = each.collect();
         sample.throttling = all.map(|all| all.iter().fold(Throttling::default(), plus));
     }
@@ -43,24 +57,36 @@ fn plus(sum: Throttling, group: &Throttling) -> Throttling {
     }
 }
 
-/// Where the `cpu.stat` files are of the group and of those above it, by the texts of `/proc/self/cgroup` and
+/// The `cpu.stat` files of the group and of those above it, by the texts of `/proc/self/cgroup` and
 /// `/proc/self/mounts` (cgroups(7)). The controller may be of version 1 or 2.
 pub fn paths(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let group = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?.to_owned(), fields.next()?.to_owned());
-        let kind = if controllers.is_empty() { "cgroup2" } else { "cgroup" };
-        (controllers.is_empty() || controllers.split(',').any(|name| name == "cpu")).then_some((kind, path))
+        let kind = if controllers.is_empty() {
+            "cgroup2"
+        } else {
+            "cgroup"
+        };
+        (controllers.is_empty() || controllers.split(',').any(|name| name == "cpu"))
+            .then_some((kind, path))
     };
-    let found = groups.lines().filter_map(group).filter_map(|(kind, path)| Some((mount(mounts, kind)?, path)));
-    found.flat_map(|(mount, path)| above(&mount, &path)).collect()
+    let found = groups
+        .lines()
+        .filter_map(group)
+        .filter_map(|(kind, path)| Some((mount(mounts, kind)?, path)));
+    found
+        .flat_map(|(mount, path)| above(&mount, &path))
+        .collect()
 }
 
-/// Where the controller `cpu`, or all of version 2, are mounted.
+/// The mount point of the controller `cpu`, or of version 2.
 fn mount(mounts: &str, kind: &str) -> Option<String> {
     mounts.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(' ').collect();
-        let [_, place, of, options, ..] = fields[..] else { return None };
+        let [_, place, of, options, ..] = fields[..] else {
+            return None;
+        };
         let has_cpu = kind == "cgroup2" || options.split(',').any(|option| option == "cpu");
         (of == kind && has_cpu).then(|| place.to_owned())
     })
@@ -68,21 +94,31 @@ fn mount(mounts: &str, kind: &str) -> Option<String> {
 
 /// The files of a group and of every group above it.
 fn above(mount: &str, group: &str) -> Vec<PathBuf> {
-    let names: Vec<&str> = group.split('/').filter(|name| !name.is_empty() && *name != "..").collect();
-    let path =
-        |depth: usize| names[..depth].iter().fold(PathBuf::from(mount), |path, name| path.join(name)).join("cpu.stat");
+    let names: Vec<&str> = group
+        .split('/')
+        .filter(|name| !name.is_empty() && *name != "..")
+        .collect();
+    let path = |depth: usize| {
+        names[..depth]
+            .iter()
+            .fold(PathBuf::from(mount), |path, name| path.join(name))
+            .join("cpu.stat")
+    };
     (0..=names.len()).map(path).collect()
 }
 
-/// The counters in a `cpu.stat`; absent where the group has none.
+/// The counters in a `cpu.stat`; absent if the group has none.
 pub fn parse(text: &str) -> Option<Throttling> {
     let number = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         line.trim().parse::<u64>().ok()
     };
     Some(Throttling {
         periods: number("nr_periods")?,
         throttled_periods: number("nr_throttled")?,
-        throttled_us: number("throttled_usec").or_else(|| Some(number("throttled_time")? / 1000))?,
+        throttled_us: number("throttled_usec")
+            .or_else(|| Some(number("throttled_time")? / 1000))?,
     })
 }

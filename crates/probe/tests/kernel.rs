@@ -1,20 +1,20 @@
-//! The probes against the running kernel, in a network of their own: every row of the table opens and reads, and what
-//! does not exist is absent.
+//! The probes against the running kernel, in a private network: every row of the table opens and
+//! reads, and what does not exist is absent.
 
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use model::record::{Sample, ThreadKind};
-use netlink::{Rtnl, VethPair};
-use probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
+use bitcost_model::record::{Sample, ThreadKind};
+use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
 
 fn main() {
-    testkit::main(vec![
-        ("a_full_queue_is_told_with_its_drops", queues),
-        ("another_namespace_is_read_from_here", between),
-        ("what_does_not_exist_is_absent", absent),
+    bitcost_testkit::main(vec![
+        ("full_queue_is_reported_with_its_drops", queues),
+        ("other_namespace_is_read_from_here", between),
+        ("missing_sources_are_absent", absent),
         ("each_probe_reads_its_own_fields", fields),
     ]);
 }
@@ -22,10 +22,17 @@ fn main() {
 fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
     Target {
         device: device.to_owned(),
-        threads: vec![Thread { kind: ThreadKind::Traffic, part: 0, id: sys::thread::thread_id().cast_unsigned() }],
+        threads: vec![Thread {
+            kind: ThreadKind::Traffic,
+            part: 0,
+            id: bitcost_sys::thread::thread_id().cast_unsigned(),
+        }],
         sockets: Rc::from(vec![sockets]),
         tcp_info: |_: &OwnedFd| None,
-        between: Between { nodes, lines: None },
+        between: Between {
+            nodes,
+            emulators: None,
+        },
     }
 }
 
@@ -36,12 +43,18 @@ fn read(target: &Target) -> Sample {
     sample
 }
 
-/// A pair of devices that are up, the first with the address 10.9.0.1 and neighbours that never answer.
+/// A pair of devices that are up, the first with the address 10.9.0.1 and neighbours that never
+/// answer.
 fn pair() -> Rtnl {
     let mut rtnl = Rtnl::open().unwrap();
-    let pair = VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 1500 };
+    let pair = VethPair {
+        name: "a0",
+        peer_name: "b0",
+        peer_netns: None,
+        mtu_bytes: 1500,
+    };
     match rtnl.create_veth(&pair) {
-        Err(error) if error.is_unsupported() => testkit::ignore("no veth in this kernel"),
+        Err(error) if error.is_unsupported() => bitcost_testkit::ignore("no veth in this kernel"),
         outcome => outcome.unwrap(),
     }
     for name in ["a0", "b0"] {
@@ -49,18 +62,19 @@ fn pair() -> Rtnl {
         rtnl.set_up(index, true).unwrap();
     }
     let index = rtnl.link("a0").unwrap().index;
-    rtnl.add_address(index, "10.9.0.1".parse().unwrap(), 24).unwrap();
+    rtnl.add_address(index, "10.9.0.1".parse().unwrap(), 24)
+        .unwrap();
     rtnl
 }
 
-/// A queue without room drops every packet that is sent by it.
+/// A queue without room drops every packet that the interface sends.
 fn queues() {
     let mut rtnl = pair();
     let index = rtnl.link("a0").unwrap().index;
-    // It has room for no packet.
+    // The limit is zero packets.
     let made = rtnl.replace_root(index, 0x8001_0000, "pfifo", &0u32.to_ne_bytes());
     if made.is_err() {
-        testkit::ignore("no pfifo in this kernel");
+        bitcost_testkit::ignore("no pfifo in this kernel");
     }
     let target = target("a0", Vec::new(), Vec::new());
     let before = read(&target);
@@ -72,9 +86,22 @@ fn queues() {
     }
     let after = read(&target);
     let queue = &after.queues[0];
-    assert_eq!((queue.kind.as_str(), queue.handle.as_str(), queue.node.as_deref()), ("pfifo", "8001:", None));
-    assert!(queue.drops.wrapping_sub(before.queues[0].drops) >= 5, "{queue:?}");
-    assert_eq!((queue.parent.as_deref(), queue.packets), (None, before.queues[0].packets));
+    assert_eq!(
+        (
+            queue.kind.as_str(),
+            queue.handle.as_str(),
+            queue.node.as_deref()
+        ),
+        ("pfifo", "8001:", None)
+    );
+    assert!(
+        queue.drops.wrapping_sub(before.queues[0].drops) >= 5,
+        "{queue:?}"
+    );
+    assert_eq!(
+        (queue.parent.as_deref(), queue.packets),
+        (None, before.queues[0].packets)
+    );
 }
 
 /// The counters of a namespace that this process is not in.
@@ -82,24 +109,47 @@ fn between() {
     let mut rtnl = pair();
     let index = rtnl.link("a0").unwrap().index;
     if rtnl.set_root_pfifo(index, 10).is_err() {
-        testkit::ignore("no pfifo in this kernel");
+        bitcost_testkit::ignore("no pfifo in this kernel");
     }
-    let there = PathBuf::from(format!("/proc/self/task/{}/ns/net", sys::thread::thread_id()));
+    let there = PathBuf::from(format!(
+        "/proc/self/task/{}/ns/net",
+        bitcost_sys::thread::thread_id()
+    ));
     let there = std::fs::File::open(there).unwrap();
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&there));
-    sys::namespace::unshare(&[sys::namespace::Kind::Net]).unwrap();
+    bitcost_sys::namespace::unshare(&[bitcost_sys::namespace::Kind::Net]).unwrap();
     assert!(Rtnl::open().unwrap().link("a0").is_err());
-    let node = |name: &str, path: &str| Node { name: name.to_owned(), namespace: path.into() };
-    let nodes = vec![node("w1", &path), node("w2", "/proc/self/no-such-namespace")];
+    let node = |name: &str, path: &str| Node {
+        name: name.to_owned(),
+        namespace: path.into(),
+    };
+    let nodes = vec![
+        node("w1", &path),
+        node("w2", "/proc/self/no-such-namespace"),
+    ];
     let sample = read(&target("lo", Vec::new(), nodes));
     let names = |found: Vec<(&Option<String>, &String)>| {
-        let mut names: Vec<String> =
-            found.into_iter().map(|(node, device)| format!("{}/{device}", node.as_deref().unwrap_or("-"))).collect();
+        let mut names: Vec<String> = found
+            .into_iter()
+            .map(|(node, device)| format!("{}/{device}", node.as_deref().unwrap_or("-")))
+            .collect();
         names.sort();
         names
     };
-    assert_eq!(names(sample.queues.iter().map(|q| (&q.node, &q.device)).collect()), ["w1/a0"]);
-    assert_eq!(names(sample.interfaces.iter().map(|i| (&i.node, &i.device)).collect()), ["-/lo", "w1/a0", "w1/b0"]);
+    assert_eq!(
+        names(sample.queues.iter().map(|q| (&q.node, &q.device)).collect()),
+        ["w1/a0"]
+    );
+    assert_eq!(
+        names(
+            sample
+                .interfaces
+                .iter()
+                .map(|i| (&i.node, &i.device))
+                .collect()
+        ),
+        ["-/lo", "w1/a0", "w1/b0"]
+    );
 }
 
 fn absent() {
@@ -112,16 +162,40 @@ fn absent() {
 fn fields() {
     pair();
     let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
-    let sample = read(&target("a0", vec![Socket { handle: socket.into(), is_connection: false }], Vec::new()));
+    let sample = read(&target(
+        "a0",
+        vec![Socket {
+            handle: socket.into(),
+            is_connection: false,
+        }],
+        Vec::new(),
+    ));
     assert!(!sample.cpus.is_empty() && sample.process_ns > Some(0));
     assert_eq!(sample.threads.len(), 1);
     assert_eq!(sample.sockets.len(), 1);
-    assert_eq!(sample.interfaces.iter().map(|found| found.device.as_str()).collect::<Vec<_>>(), ["a0"]);
+    assert_eq!(
+        sample
+            .interfaces
+            .iter()
+            .map(|found| found.device.as_str())
+            .collect::<Vec<_>>(),
+        ["a0"]
+    );
     let has = |path: &str| std::path::Path::new(path).exists();
     assert_eq!(has("/proc/net/softnet_stat"), !sample.softnet.is_empty());
-    assert_eq!(has("/proc/net/snmp"), sample.protocols.contains_key("Udp.RcvbufErrors"));
+    assert_eq!(
+        has("/proc/net/snmp"),
+        sample.protocols.contains_key("Udp.RcvbufErrors")
+    );
     assert_eq!(has("/proc/interrupts"), !sample.interrupts.is_empty());
-    assert_eq!(has("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"), !sample.frequencies.is_empty());
-    // A veth counts, and names the number of its other end.
-    assert!(sample.driver.contains_key("peer_ifindex"), "{:?}", sample.driver);
+    assert_eq!(
+        has("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"),
+        !sample.frequencies.is_empty()
+    );
+    // A veth counts, and reports the number of its peer.
+    assert!(
+        sample.driver.contains_key("peer_ifindex"),
+        "{:?}",
+        sample.driver
+    );
 }

@@ -7,13 +7,13 @@ use rand_core::{RngCore, SeedableRng};
 
 use crate::quantile::quantile_in_place;
 
-/// How often the values are drawn again for one interval.
+/// Number of resamples for one interval.
 pub const RESAMPLES: usize = 2000;
 
-/// With more values the bounds of a median are taken from their order, and nothing is drawn again.
+/// With more values, the bounds of a median are order statistics, without resampling.
 const MANY: usize = 100;
 
-/// The same of a ratio, where drawing whole blocks again cancels what blocks have in common.
+/// The same limit for a ratio. It is higher, because resampling whole blocks cancels block effects.
 const MANY_PAIRED: usize = 1000;
 
 /// An estimate and the bounds between which it lies with 95 % confidence.
@@ -21,7 +21,7 @@ const MANY_PAIRED: usize = 1000;
 pub struct Interval {
     /// The estimate.
     pub value: f64,
-    /// Lower bound (2.5 %); absent where one value says nothing about their spread.
+    /// Lower bound (2.5 %); absent where there is only one value.
     pub low: Option<f64>,
     /// Upper bound (97.5 %); absent together with `low`.
     pub high: Option<f64>,
@@ -35,9 +35,9 @@ impl Interval {
     }
 }
 
-/// The median with its 95 % bootstrap interval: a function of the values, whatever their order, and the seed.
+/// The median with its 95 % bootstrap interval. It depends on the values and the seed, not on the order.
 ///
-/// Absent where there are no values or one is not finite; without bounds where there is one value only.
+/// Absent where there are no values or one is not finite; without bounds where there is only one value.
 pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
     if values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -46,7 +46,11 @@ pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
     sorted.sort_by(f64::total_cmp);
     let value = quantile_in_place(&mut sorted.clone(), 0.5)?;
     if sorted.len() == 1 {
-        return Some(Interval { value, low: None, high: None });
+        return Some(Interval {
+            value,
+            low: None,
+            high: None,
+        });
     }
     if sorted.len() > MANY {
         return Some(by_order(value, &sorted));
@@ -54,23 +58,28 @@ pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = sorted.clone();
     let resampled = (0..RESAMPLES).filter_map(|_| {
-        draw.iter_mut().for_each(|slot| *slot = sorted[below(&mut generator, sorted.len())]);
+        draw.iter_mut()
+            .for_each(|slot| *slot = sorted[below(&mut generator, sorted.len())]);
         quantile_in_place(&mut draw, 0.5)
     });
     Some(Interval::new(value, resampled.collect()))
 }
 
-/// The interval of a median by the order of the values: the ranks n ÷ 2 ± 0.98 √n, to which the bootstrap's bounds tend.
+/// The interval of a median by order statistics: the ranks n ÷ 2 ± 0.98 √n, to which the bounds of the bootstrap converge.
 fn by_order(value: f64, sorted: &[f64]) -> Interval {
     let count = sorted.len() as f64;
     let reach = 0.98 * count.sqrt();
     let at = |rank: f64| sorted[(rank.round() as usize).min(sorted.len() - 1)];
     let middle = (count - 1.0) / 2.0;
-    Interval { value, low: Some(at(middle - reach)), high: Some(at(middle + reach)) }
+    Interval {
+        value,
+        low: Some(at(middle - reach)),
+        high: Some(at(middle + reach)),
+    }
 }
 
-/// The interval of a ratio of two medians of many values: their own intervals' logarithms, added in quadrature. What blocks
-/// have in common does not cancel here, so it is rather too wide.
+/// The interval of a ratio of two medians of many values: the logarithms of both intervals, added in quadrature. Block
+/// effects do not cancel here, so that it is rather too wide.
 fn by_both_orders(value: f64, a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<Interval> {
     let side = |side: &[(u32, f64)]| {
         let mut values: Vec<f64> = side.iter().map(|(_, value)| *value).collect();
@@ -82,14 +91,18 @@ fn by_both_orders(value: f64, a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<Inte
     };
     let ((a_low, a_high), (b_low, b_high)) = (side(a)?, side(b)?);
     let (down, up) = (a_low.hypot(b_high), a_high.hypot(b_low));
-    Some(Interval { value, low: Some(value * (-down).exp()), high: Some(value * up.exp()) })
+    Some(Interval {
+        value,
+        low: Some(value * (-down).exp()),
+        high: Some(value * up.exp()),
+    })
 }
 
-/// The median of `a` over the median of `b`, with its 95 % bootstrap interval. Each value carries its block.
+/// The median of `a` over the median of `b`, with its 95 % bootstrap interval. Each value comes with its block.
 ///
-/// Blocks are drawn again as a whole, so that what a block does to both its values cancels. A block that holds a value
-/// of one side only takes part with that one; a draw that leaves a side without values is left out. Absent where a side
-/// has no values, a value is not finite, or the median of `b` is 0; without bounds where a side has one value only.
+/// Whole blocks are resampled, so that the effect of a block on both of its values cancels. A block with a value of one side
+/// contributes that value; a resample that leaves a side without values is skipped. Absent where a side has no values, a
+/// value is not finite, or the median of `b` is 0; without bounds where a side has only one value.
 pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<Interval> {
     if a.iter().chain(b).any(|(_, value)| !value.is_finite()) {
         return None;
@@ -99,7 +112,11 @@ pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<I
     let mut sides = (Vec::new(), Vec::new());
     let value = ratio_of(&blocks, &everything, &mut sides)?;
     if a.len() == 1 || b.len() == 1 || blocks.len() == 1 {
-        return Some(Interval { value, low: None, high: None });
+        return Some(Interval {
+            value,
+            low: None,
+            high: None,
+        });
     }
     if a.len().min(b.len()) > MANY_PAIRED {
         return by_both_orders(value, a, b);
@@ -107,7 +124,9 @@ pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<I
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut chosen = everything;
     let resampled = (0..RESAMPLES).filter_map(|_| {
-        chosen.iter_mut().for_each(|slot| *slot = below(&mut generator, blocks.len()));
+        chosen
+            .iter_mut()
+            .for_each(|slot| *slot = below(&mut generator, blocks.len()));
         ratio_of(&blocks, &chosen, &mut sides)
     });
     Some(Interval::new(value, resampled.collect()))
@@ -116,21 +135,37 @@ pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<I
 /// Values, each with its block.
 pub type Side<'a> = &'a [(u32, f64)];
 
-/// The geometric mean of several ratios of medians, with its 95 % bootstrap interval. Each pair's blocks are drawn again
-/// by themselves, as in [`ratio_interval`]. Absent where a pair has no ratio; without bounds where a side has one value only.
+/// The geometric mean of several ratios of medians, with its 95 % bootstrap interval. The blocks of each pair are resampled
+/// independently, as in [`ratio_interval`]. Absent where a pair has no ratio; without bounds where a side has only one
+/// value.
 pub fn geometric_interval(pairs: &[(Side, Side)], seed: u64) -> Option<Interval> {
-    if pairs.is_empty() || pairs.iter().flat_map(|(a, b)| a.iter().chain(*b)).any(|(_, value)| !value.is_finite()) {
+    if pairs.is_empty()
+        || pairs
+            .iter()
+            .flat_map(|(a, b)| a.iter().chain(*b))
+            .any(|(_, value)| !value.is_finite())
+    {
         return None;
     }
     let sets: Vec<Vec<Block>> = pairs.iter().map(|(a, b)| by_block(a, b)).collect();
     let mut sides = (Vec::new(), Vec::new());
     let mut mean = |choose: &mut dyn FnMut(usize) -> Vec<usize>| {
-        let logs = sets.iter().map(|blocks| Some(ratio_of(blocks, &choose(blocks.len()), &mut sides)?.ln()));
-        logs.sum::<Option<f64>>().map(|sum| (sum / pairs.len() as f64).exp()).filter(|mean| mean.is_finite())
+        let logs = sets
+            .iter()
+            .map(|blocks| Some(ratio_of(blocks, &choose(blocks.len()), &mut sides)?.ln()));
+        logs.sum::<Option<f64>>()
+            .map(|sum| (sum / pairs.len() as f64).exp())
+            .filter(|mean| mean.is_finite())
     };
     let value = mean(&mut |count| (0..count).collect())?;
-    if pairs.iter().any(|(a, b)| a.len() == 1 || b.len() == 1) || sets.iter().any(|blocks| blocks.len() == 1) {
-        return Some(Interval { value, low: None, high: None });
+    if pairs.iter().any(|(a, b)| a.len() == 1 || b.len() == 1)
+        || sets.iter().any(|blocks| blocks.len() == 1)
+    {
+        return Some(Interval {
+            value,
+            low: None,
+            high: None,
+        });
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = |count: usize| (0..count).map(|_| below(&mut generator, count)).collect();
@@ -143,8 +178,10 @@ type Block = (Vec<f64>, Vec<f64>);
 
 fn by_block(a: &[(u32, f64)], b: &[(u32, f64)]) -> Vec<Block> {
     let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
-    a.iter().for_each(|(name, value)| blocks.entry(*name).or_default().0.push(*value));
-    b.iter().for_each(|(name, value)| blocks.entry(*name).or_default().1.push(*value));
+    a.iter()
+        .for_each(|(name, value)| blocks.entry(*name).or_default().0.push(*value));
+    b.iter()
+        .for_each(|(name, value)| blocks.entry(*name).or_default().1.push(*value));
     let sorted = |(mut a, mut b): Block| {
         a.sort_by(f64::total_cmp);
         b.sort_by(f64::total_cmp);
@@ -164,7 +201,7 @@ fn ratio_of(blocks: &[Block], chosen: &[usize], sides: &mut Block) -> Option<f64
     ratio.is_finite().then_some(ratio)
 }
 
-/// A number in `0..bound`, each equally likely (rejection of the incomplete last stretch).
+/// A number in `0..bound`, each equally likely (rejection of the incomplete last interval).
 pub(crate) fn below(generator: &mut ChaCha8Rng, bound: usize) -> usize {
     let bound = bound as u64;
     let limit = u64::MAX - u64::MAX % bound;
@@ -182,28 +219,62 @@ mod tests {
 
     #[test]
     fn one_value_has_no_bounds() {
-        assert_eq!(median_interval(&[7.0], 1), Some(Interval { value: 7.0, low: None, high: None }));
+        assert_eq!(
+            median_interval(&[7.0], 1),
+            Some(Interval {
+                value: 7.0,
+                low: None,
+                high: None
+            })
+        );
         assert_eq!(median_interval(&[], 1), None);
         assert_eq!(median_interval(&[1.0, f64::INFINITY], 1), None);
         let ratio = ratio_interval(&[(0, 6.0)], &[(0, 3.0), (1, 3.0)], 1);
-        assert_eq!(ratio, Some(Interval { value: 2.0, low: None, high: None }));
+        assert_eq!(
+            ratio,
+            Some(Interval {
+                value: 2.0,
+                low: None,
+                high: None
+            })
+        );
     }
 
     #[test]
-    fn pairing_within_blocks_cancels_what_blocks_have_in_common() {
-        let b: Vec<(u32, f64)> = (0..9).map(|block| (block, 10.0 + f64::from(block * block))).collect();
-        let a: Vec<(u32, f64)> = b.iter().map(|(block, value)| (*block, value * 2.0)).collect();
+    fn ratio_interval_cancels_block_effects() {
+        let b: Vec<(u32, f64)> = (0..9)
+            .map(|block| (block, 10.0 + f64::from(block * block)))
+            .collect();
+        let a: Vec<(u32, f64)> = b
+            .iter()
+            .map(|(block, value)| (*block, value * 2.0))
+            .collect();
         let paired = ratio_interval(&a, &b, 3).unwrap();
-        assert_eq!((paired.value, paired.low, paired.high), (2.0, Some(2.0), Some(2.0)));
-        let elsewhere: Vec<(u32, f64)> = a.iter().map(|(block, value)| (block + 100, *value)).collect();
+        assert_eq!(
+            (paired.value, paired.low, paired.high),
+            (2.0, Some(2.0), Some(2.0))
+        );
+        let elsewhere: Vec<(u32, f64)> = a
+            .iter()
+            .map(|(block, value)| (block + 100, *value))
+            .collect();
         let unpaired = ratio_interval(&elsewhere, &b, 3).unwrap();
-        assert!(unpaired.high.unwrap() - unpaired.low.unwrap() > 0.5, "{unpaired:?}");
+        assert!(
+            unpaired.high.unwrap() - unpaired.low.unwrap() > 0.5,
+            "{unpaired:?}"
+        );
     }
 
     #[test]
-    fn a_geometric_mean_is_of_the_ratios() {
-        let one: Vec<(u32, f64)> = (0..5).map(|block| (block, 1.0 + f64::from(block))).collect();
-        let times = |factor: f64| one.iter().map(|(block, value)| (*block, value * factor)).collect::<Vec<_>>();
+    fn geometric_interval_is_the_mean_of_ratios() {
+        let one: Vec<(u32, f64)> = (0..5)
+            .map(|block| (block, 1.0 + f64::from(block)))
+            .collect();
+        let times = |factor: f64| {
+            one.iter()
+                .map(|(block, value)| (*block, value * factor))
+                .collect::<Vec<_>>()
+        };
         let (two, eight) = (times(2.0), times(8.0));
         let found = geometric_interval(&[(&two, &one), (&eight, &one)], 1).unwrap();
         for value in [Some(found.value), found.low, found.high] {
@@ -216,23 +287,40 @@ mod tests {
     }
 
     #[test]
-    fn many_values_have_bounds_like_those_of_the_bootstrap() {
-        let values =
-            |count: u32| (0..count).map(|n| 100.0 + f64::from(n * 7919 % count) * 50.0 / f64::from(count)).collect();
+    fn order_statistics_agree_with_the_bootstrap() {
+        let values = |count: u32| {
+            (0..count)
+                .map(|n| 100.0 + f64::from(n * 7919 % count) * 50.0 / f64::from(count))
+                .collect()
+        };
         let (few, many): (Vec<f64>, Vec<f64>) = (values(100), values(101));
-        let (few, many) = (median_interval(&few, 1).unwrap(), median_interval(&many, 1).unwrap());
+        let (few, many) = (
+            median_interval(&few, 1).unwrap(),
+            median_interval(&many, 1).unwrap(),
+        );
         for (drawn, ordered) in [(few.low, many.low), (few.high, many.high)] {
-            // A value lies half a unit from the next; what is drawn misses by about one.
-            assert!((drawn.unwrap() - ordered.unwrap()).abs() < 0.75, "{few:?} {many:?}");
+            // Values are half a unit apart; the resampled bounds differ by about one.
+            assert!(
+                (drawn.unwrap() - ordered.unwrap()).abs() < 0.75,
+                "{few:?} {many:?}"
+            );
         }
-        let side: Vec<(u32, f64)> = (0..1200).map(|n| (n, 100.0 + f64::from(n * 7919 % 1200) / 24.0)).collect();
-        let twice: Vec<(u32, f64)> = side.iter().map(|(block, value)| (*block, 2.0 * value)).collect();
+        let side: Vec<(u32, f64)> = (0..1200)
+            .map(|n| (n, 100.0 + f64::from(n * 7919 % 1200) / 24.0))
+            .collect();
+        let twice: Vec<(u32, f64)> = side
+            .iter()
+            .map(|(block, value)| (*block, 2.0 * value))
+            .collect();
         let ratio = ratio_interval(&twice, &side, 1).unwrap();
-        assert!(ratio.low.unwrap() > 1.95 && ratio.low.unwrap() < 2.0 && ratio.high.unwrap() < 2.06, "{ratio:?}");
+        assert!(
+            ratio.low.unwrap() > 1.95 && ratio.low.unwrap() < 2.0 && ratio.high.unwrap() < 2.06,
+            "{ratio:?}"
+        );
     }
 
     #[test]
-    fn a_ratio_to_nothing_is_absent() {
+    fn ratio_absent_for_a_median_of_zero() {
         assert_eq!(ratio_interval(&[(0, 1.0)], &[], 1), None);
         assert_eq!(ratio_interval(&[(0, 1.0)], &[(0, 0.0)], 1), None);
     }

@@ -1,8 +1,10 @@
-//! By how much one set of values differs from another: the Hodges–Lehmann shift of them or of their logarithms, with an interval.
+//! The change from one set of values to another: the Hodges–Lehmann shift of the values or of their logarithms, with an
+//! interval.
 //!
-//! The interval is that of the rank tests of Wilcoxon (Lehmann, "Nonparametrics", chapters 2 and 4), which hold for noise of every
-//! shape: two modes, outliers. Of few values ranks bound a shift poorly, and where counts are unequal they trust the larger side's
-//! spread; there the interval is Student's about the shift, each side with its own spread (Welch 1947).
+//! The interval is that of Wilcoxon's rank tests (Lehmann, "Nonparametrics", chapters 2 and 4), which hold for noise of any
+//! distribution: with two modes, with outliers. Ranks of few values give wide bounds, and with unequal counts they depend
+//! on the spread of the larger side; in these cases the interval is Student's about the shift, with a separate spread for
+//! each side (Welch 1947).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,23 +16,24 @@ use crate::quantile::quantile_in_place;
 use crate::ranks::{rank_sums, rank_within, signed_ranks};
 use crate::spread::{mean, squares};
 
-/// How often an interval may miss what it is of.
+/// The probability that an interval does not contain the true value.
 const MISSES: f64 = 0.05;
 
-/// With more values on a side only so many, evenly chosen by rank, stand for them: the shift needs every pair.
+/// The most values of a side that are used; of more, this number is chosen evenly by rank, since the shift needs every pair.
 const MOST: usize = 200;
 
-/// From this many values on a side on, ranks bound the shift about as well as Student's interval does in steady noise.
+/// From this number of values on each side, the bounds by ranks are about as narrow as Student's with normal noise.
 const RANKS_FROM: usize = 8;
 
-/// Up to this ratio of the counts, in per cent, ranks miss little more often where the sides spread differently.
+/// Up to this ratio of the counts, in per cent, the intervals by ranks miss little more often where spreads differ.
 const RANKS_RATIO_PCT: usize = 125;
 
-/// From so many blocks on pairing is surer where both sides are correlated by more than this: it takes off what blocks do to
-/// both, and costs half of what is known of the spread. Of few blocks a correlation is seen that is none.
+/// With at least this number of blocks, pairing gives narrower intervals where both sides are correlated by more than
+/// this: it removes the effect of a block on both sides, and halves the degrees of freedom. With fewer blocks, a correlation
+/// may be a coincidence.
 const TOGETHER: [(usize, f64); 2] = [(8, 0.5), (5, 0.8)];
 
-/// What a change is told in.
+/// The scale of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// New ÷ old; only values above 0 have it.
@@ -40,16 +43,20 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The values where their shift is taken; absent where there are none, or one has no place there.
+    /// The values on the scale; absent where there are none, or one is not on the scale.
     fn values(self, values: &[f64]) -> Option<Vec<f64>> {
         let place = |value: &f64| match self {
             Scale::Ratio => (value.is_finite() && *value > 0.0).then(|| value.ln()),
             Scale::Difference => value.is_finite().then_some(*value),
         };
-        values.iter().map(place).collect::<Option<Vec<f64>>>().filter(|values| !values.is_empty())
+        values
+            .iter()
+            .map(place)
+            .collect::<Option<Vec<f64>>>()
+            .filter(|values| !values.is_empty())
     }
 
-    /// A shift as it is told.
+    /// A shift in the unit in which it is reported.
     fn told(self, shift: f64) -> f64 {
         match self {
             Scale::Ratio => shift.exp(),
@@ -58,14 +65,17 @@ impl Scale {
     }
 }
 
-/// The change where both were measured in the same blocks, of the blocks' own changes: `pairs` holds old and new of each block.
+/// The change of two sides that were measured in the same blocks, from the change in each block: `pairs` holds old and new
+/// of each block.
 ///
-/// Absent where [`change`] of all values is surer: with less than 5 blocks, and where both sides do not rise and fall together
-/// from block to block. Also where a value has no place on the scale.
+/// Absent where [`change`] of all values is more precise: with fewer than 5 blocks, and where the sides are not correlated
+/// over the blocks. Absent, too, where a value is not on the scale.
 pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Interval> {
     let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (old, new) = (scale.values(&old)?, scale.values(&new)?);
-    let (_, least) = TOGETHER.into_iter().find(|(blocks, _)| old.len() >= *blocks)?;
+    let (_, least) = TOGETHER
+        .into_iter()
+        .find(|(blocks, _)| old.len() >= *blocks)?;
     if correlation(&old, &new) <= least {
         return None;
     }
@@ -76,36 +86,54 @@ pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Interval> {
     }
     let count = differences.len();
     let rank = rank_within(&signed_ranks(count), 2_f64.powi(count as i32), MISSES);
-    interval(means, rank, scale, || student((variance(&differences) / count as f64).sqrt(), count as f64 - 1.0))
+    interval(means, rank, scale, || {
+        student(
+            (variance(&differences) / count as f64).sqrt(),
+            count as f64 - 1.0,
+        )
+    })
 }
 
-/// The change where each was measured by itself: the middle of the changes of every new value from every old one.
+/// The change of two sides that were measured independently: the median of the changes from every old value to every new
+/// one.
 ///
-/// Absent where a side is empty or a value has no place on the scale; without bounds where a side has one value only.
+/// Absent where a side is empty or a value is not on the scale; without bounds where a side has only one value.
 pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Interval> {
     let counts = (old.len(), new.len());
     let (old, new) = (thinned(scale.values(old)?), thinned(scale.values(new)?));
-    let differences = old.iter().flat_map(|a| new.iter().map(move |b| b - a)).collect();
+    let differences = old
+        .iter()
+        .flat_map(|a| new.iter().map(move |b| b - a))
+        .collect();
     let (fewer, more) = (counts.0.min(counts.1), counts.0.max(counts.1));
-    let rank =
-        if fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer { rank_of(old.len(), new.len()) } else { None };
+    let rank = if fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer {
+        rank_of(old.len(), new.len())
+    } else {
+        None
+    };
     interval(differences, rank, scale, || welch(&old, &new))
 }
 
-/// The ranks that were counted already: of many sides with as many values each they are the same.
+/// Ranks that were computed before, by the counts of both sides.
 static COUNTED: Mutex<BTreeMap<(usize, usize), Option<usize>>> = Mutex::new(BTreeMap::new());
 
-/// The rank that bounds the shift between so many values and so many.
+/// The rank that bounds the shift between sides of these counts.
 fn rank_of(old: usize, new: usize) -> Option<usize> {
     let count = || {
-        let ways = (1..=old).map(|i| (new as f64 + i as f64) / i as f64).product();
+        let ways = (1..=old)
+            .map(|i| (new as f64 + i as f64) / i as f64)
+            .product();
         rank_within(&rank_sums(old, new), ways, MISSES)
     };
-    *COUNTED.lock().unwrap_or_else(PoisonError::into_inner).entry((old, new)).or_insert_with(count)
+    *COUNTED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .entry((old, new))
+        .or_insert_with(count)
 }
 
-/// The middle of the shifts, between those of this rank from below and from above; where there is no rank, as far to both sides as
-/// `otherwise` says.
+/// The median of the shifts, bounded by those of this rank from below and from above; without a rank, by `otherwise` to
+/// both sides.
 fn interval(
     mut shifts: Vec<f64>,
     rank: Option<usize>,
@@ -118,11 +146,16 @@ fn interval(
     let bounds = ranked.or_else(|| otherwise().map(|reach| (value - reach, value + reach)));
     let (low, high) = bounds.unzip();
     let told = |shift| scale.told(shift);
-    Some(Interval { value: told(value), low: low.map(told), high: high.map(told) })
+    Some(Interval {
+        value: told(value),
+        low: low.map(told),
+        high: high.map(told),
+    })
 }
 
-/// Half of Student's interval of a difference of means, each side with its own spread. Where the counts are the same its degrees
-/// of freedom are those of equal spreads, which hold there also for others; else they are Welch's and Satterthwaite's.
+/// Half of Student's interval of a difference of means, with a separate spread for each side. With equal counts, its
+/// degrees of freedom are those of equal spreads, which then also hold for unequal ones; otherwise they are those of Welch
+/// and Satterthwaite.
 fn welch(old: &[f64], new: &[f64]) -> Option<f64> {
     if old.len() < 2 || new.len() < 2 {
         return None;
@@ -135,7 +168,8 @@ fn welch(old: &[f64], new: &[f64]) -> Option<f64> {
     let freedom = if old.len() == new.len() || both == 0.0 {
         old_count + new_count - 2.0
     } else {
-        both * both / (old_part * old_part / (old_count - 1.0) + new_part * new_part / (new_count - 1.0))
+        both * both
+            / (old_part * old_part / (old_count - 1.0) + new_part * new_part / (new_count - 1.0))
     };
     student(both.sqrt(), freedom)
 }
@@ -146,24 +180,30 @@ fn student(error: f64, freedom: f64) -> Option<f64> {
     Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * error)
 }
 
-/// The values in order, at most [`MOST`] of them.
+/// The sorted values, at most [`MOST`] of them.
 fn thinned(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     if values.len() <= MOST {
         return values;
     }
-    (0..MOST).map(|place| values[place * (values.len() - 1) / (MOST - 1)]).collect()
+    (0..MOST)
+        .map(|place| values[place * (values.len() - 1) / (MOST - 1)])
+        .collect()
 }
 
-/// Of a sample.
+/// The variance of a sample.
 fn variance(values: &[f64]) -> f64 {
     squares(values) / (values.len() as f64 - 1.0)
 }
 
-/// Pearson's; 0 where a side does not vary.
+/// Pearson's correlation; 0 where a side does not vary.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let (mean_a, mean_b) = (mean(a), mean(b));
-    let common: f64 = a.iter().zip(b).map(|(a, b)| (a - mean_a) * (b - mean_b)).sum();
+    let common: f64 = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| (a - mean_a) * (b - mean_b))
+        .sum();
     let both = (squares(a) * squares(b)).sqrt();
     if both > 0.0 { common / both } else { 0.0 }
 }
@@ -173,8 +213,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_blocks_have_in_common_cancels() {
-        let pairs: Vec<(f64, f64)> = (1..8).map(|block| (f64::from(block), f64::from(block) * 1.05)).collect();
+    fn paired_change_cancels_block_effects() {
+        let pairs: Vec<(f64, f64)> = (1..8)
+            .map(|block| (f64::from(block), f64::from(block) * 1.05))
+            .collect();
         for pairs in [&pairs[..], &pairs[..5]] {
             let found = paired_change(pairs, Scale::Ratio).unwrap();
             for value in [Some(found.value), found.low, found.high] {
@@ -183,68 +225,115 @@ mod tests {
         }
         let (old, new): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let apart = change(&old, &new, Scale::Ratio).unwrap();
-        assert!(apart.low.unwrap() < 0.9 && apart.high.unwrap() > 1.1, "{apart:?}");
+        assert!(
+            apart.low.unwrap() < 0.9 && apart.high.unwrap() > 1.1,
+            "{apart:?}"
+        );
     }
 
     #[test]
-    fn one_disturbed_run_moves_it_little() {
+    fn change_is_robust_against_one_outlier() {
         let old = [1.00, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99];
         let mut new = old.map(|value| value * 1.1);
         new[4] = 0.2;
         let found = change(&old, &new, Scale::Ratio).unwrap();
-        assert!((found.value - 1.1).abs() < 0.02 && found.low.unwrap() > 1.0, "{found:?}");
+        assert!(
+            (found.value - 1.1).abs() < 0.02 && found.low.unwrap() > 1.0,
+            "{found:?}"
+        );
     }
 
     #[test]
-    fn few_values_bound_it_by_student() {
+    fn change_of_few_values_has_student_bounds() {
         // Means 0 and ln 2, squares 2 s² with s = 0.01, two degrees of freedom: ± 4.303 × 0.01.
         let (old, new) = ([0.99_f64.ln(), -(0.99_f64.ln())].map(f64::exp), [2.0, 2.0]);
         let found = change(&old, &new, Scale::Ratio).unwrap();
         let spread = (2.0 * 0.99_f64.ln().powi(2) / 2.0).sqrt();
-        assert!((found.high.unwrap() / 2.0 - (4.302_65 * spread).exp()).abs() < 1e-5, "{found:?}");
+        assert!(
+            (found.high.unwrap() / 2.0 - (4.302_65 * spread).exp()).abs() < 1e-5,
+            "{found:?}"
+        );
         assert!((found.value - 2.0).abs() < 1e-9);
     }
 
     #[test]
-    fn blocks_are_paired_where_that_is_surer() {
+    fn paired_change_absent_without_correlation() {
         let is_paired = |pairs: &[(f64, f64)]| paired_change(pairs, Scale::Difference).is_some();
-        let together: Vec<(f64, f64)> = (1..6).map(|block| (f64::from(block), f64::from(block) * 1.1)).collect();
+        let together: Vec<(f64, f64)> = (1..6)
+            .map(|block| (f64::from(block), f64::from(block) * 1.1))
+            .collect();
         assert!(!is_paired(&together[..4]) && is_paired(&together));
         // Correlated by about 0.7, then by −1.
-        let half = [(1.0, 2.0), (2.0, 1.0), (3.0, 4.0), (4.0, 3.0), (5.0, 2.0), (6.0, 7.0), (7.0, 6.0), (8.0, 5.0)];
+        let half = [
+            (1.0, 2.0),
+            (2.0, 1.0),
+            (3.0, 4.0),
+            (4.0, 3.0),
+            (5.0, 2.0),
+            (6.0, 7.0),
+            (7.0, 6.0),
+            (8.0, 5.0),
+        ];
         assert!(!is_paired(&half[..7]) && is_paired(&half));
         assert!(!is_paired(&half.map(|(old, _)| (old, -old))));
     }
 
     #[test]
-    fn a_difference_needs_nothing_above_zero() {
+    fn difference_accepts_values_below_zero() {
         let found = change(&[0.0, 0.0, 0.0], &[60.0, 70.0, 80.0], Scale::Difference).unwrap();
         // Squares 200, a standard error of √(100 / 3), four degrees of freedom: ± 2.776 × 5.774.
-        assert!((found.value - 70.0).abs() < 1e-9 && (found.low.unwrap() - (70.0 - 16.03)).abs() < 0.01, "{found:?}");
-        let pairs: Vec<(f64, f64)> = (-4..4).map(|block| (f64::from(block), f64::from(block) + 3.0)).collect();
-        assert_eq!(paired_change(&pairs, Scale::Difference).unwrap().low, Some(3.0));
+        assert!(
+            (found.value - 70.0).abs() < 1e-9 && (found.low.unwrap() - (70.0 - 16.03)).abs() < 0.01,
+            "{found:?}"
+        );
+        let pairs: Vec<(f64, f64)> = (-4..4)
+            .map(|block| (f64::from(block), f64::from(block) + 3.0))
+            .collect();
+        assert_eq!(
+            paired_change(&pairs, Scale::Difference).unwrap().low,
+            Some(3.0)
+        );
     }
 
     #[test]
-    fn each_side_has_its_own_spread() {
+    fn change_uses_separate_spreads() {
         // Welch and Satterthwaite: parts 1 / 9 and 1, 3.69 degrees of freedom.
         let wide = [-1.0, -1.0, 1.0, 1.0].map(|value: f64| value * 3_f64.sqrt());
         let narrow = [-1.0, -1.0, -1.0, -1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
         let reach = welch(&narrow, &wide).unwrap();
-        let (parts, freedom) = (10.0_f64 / 9.0, (10.0_f64 / 9.0).powi(2) / (1.0 / 81.0 / 8.0 + 1.0 / 3.0));
-        let expected = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975) * parts.sqrt();
-        assert!((reach - expected).abs() < 1e-9 && freedom < 4.0, "{reach} {expected}");
+        let (parts, freedom) = (
+            10.0_f64 / 9.0,
+            (10.0_f64 / 9.0).powi(2) / (1.0 / 81.0 / 8.0 + 1.0 / 3.0),
+        );
+        let expected = StudentsT::new(0.0, 1.0, freedom)
+            .unwrap()
+            .inverse_cdf(0.975)
+            * parts.sqrt();
+        assert!(
+            (reach - expected).abs() < 1e-9 && freedom < 4.0,
+            "{reach} {expected}"
+        );
         let same = [2.0; 3];
-        assert_eq!(change(&same, &[2.0; 4], Scale::Ratio).unwrap().high, Some(1.0));
+        assert_eq!(
+            change(&same, &[2.0; 4], Scale::Ratio).unwrap().high,
+            Some(1.0)
+        );
     }
 
     #[test]
-    fn what_has_no_ratio_has_none() {
+    fn ratio_absent_for_values_not_above_zero() {
         assert_eq!(paired_change(&[], Scale::Ratio), None);
         assert_eq!(paired_change(&[(0.0, 1.0); 9], Scale::Ratio), None);
         assert_eq!(change(&[1.0], &[], Scale::Ratio), None);
         assert_eq!(change(&[1.0], &[f64::INFINITY], Scale::Difference), None);
-        assert_eq!(change(&[2.0], &[4.0, 4.0], Scale::Ratio).unwrap(), Interval { value: 2.0, low: None, high: None });
+        assert_eq!(
+            change(&[2.0], &[4.0, 4.0], Scale::Ratio).unwrap(),
+            Interval {
+                value: 2.0,
+                low: None,
+                high: None
+            }
+        );
         let many: Vec<f64> = (1..=1000).map(f64::from).collect();
         assert!((change(&many, &many, Scale::Ratio).unwrap().value - 1.0).abs() < 1e-9);
     }

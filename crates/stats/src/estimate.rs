@@ -1,4 +1,4 @@
-//! Intervals of figures that several medians make up, such as the largest over the smallest.
+//! Intervals of figures that are computed from several medians, such as the largest over the smallest.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,40 @@ use rand_core::SeedableRng;
 use crate::bootstrap::{Interval, RESAMPLES, Side, below};
 use crate::quantile::quantile_in_place;
 
-/// A figure of the medians of several sides, with its 95 % percentile bootstrap interval. Each value carries its block.
+/// A figure of the medians of several sides, with its 95 % percentile bootstrap interval. Each value comes with its block.
 ///
-/// Blocks are drawn again as a whole, so that what a block does to all its values cancels; a draw that leaves a side
-/// without values is left out. Absent where a side has no values, a value is not finite, or the medians have no such figure;
-/// without bounds where a side has one value only, or all are of one block.
-pub fn estimate_interval(sides: &[Side], seed: u64, figure: impl Fn(&[f64]) -> Option<f64>) -> Option<Interval> {
-    if sides.iter().copied().flatten().any(|(_, value)| !value.is_finite()) {
+/// Whole blocks are resampled, so that the effect of a block on all of its values cancels; a resample that leaves a side
+/// without values is skipped. Absent where a side has no values, a value is not finite, or the medians have no such figure;
+/// without bounds where a side has only one value, or all are of one block.
+pub fn estimate_interval(
+    sides: &[Side],
+    seed: u64,
+    figure: impl Fn(&[f64]) -> Option<f64>,
+) -> Option<Interval> {
+    if sides
+        .iter()
+        .copied()
+        .flatten()
+        .any(|(_, value)| !value.is_finite())
+    {
         return None;
     }
     let blocks = by_block(sides);
     let everything: Vec<usize> = (0..blocks.len()).collect();
     let value = figure(&medians(&blocks, &everything, sides.len())?)?;
     if blocks.len() < 2 || sides.iter().any(|side| side.len() < 2) {
-        return Some(Interval { value, low: None, high: None });
+        return Some(Interval {
+            value,
+            low: None,
+            high: None,
+        });
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut chosen = everything;
     let resampled = (0..RESAMPLES).filter_map(|_| {
-        chosen.iter_mut().for_each(|slot| *slot = below(&mut generator, blocks.len()));
+        chosen
+            .iter_mut()
+            .for_each(|slot| *slot = below(&mut generator, blocks.len()));
         figure(&medians(&blocks, &chosen, sides.len())?)
     });
     Some(Interval::new(value, resampled.collect()))
@@ -37,17 +52,26 @@ fn by_block(sides: &[Side]) -> Vec<Vec<Vec<f64>>> {
     let mut blocks: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
     for (place, side) in sides.iter().enumerate() {
         for (block, value) in *side {
-            blocks.entry(*block).or_insert_with(|| vec![Vec::new(); sides.len()])[place].push(*value);
+            blocks
+                .entry(*block)
+                .or_insert_with(|| vec![Vec::new(); sides.len()])[place]
+                .push(*value);
         }
     }
     let mut blocks: Vec<_> = blocks.into_values().collect();
-    blocks.iter_mut().flatten().for_each(|values| values.sort_by(f64::total_cmp));
+    blocks
+        .iter_mut()
+        .flatten()
+        .for_each(|values| values.sort_by(f64::total_cmp));
     blocks
 }
 
 fn medians(by_block: &[Vec<Vec<f64>>], chosen: &[usize], sides: usize) -> Option<Vec<f64>> {
     let median = |side: usize| {
-        let mut values: Vec<f64> = chosen.iter().flat_map(|block| by_block[*block][side].iter().copied()).collect();
+        let mut values: Vec<f64> = chosen
+            .iter()
+            .flat_map(|block| by_block[*block][side].iter().copied())
+            .collect();
         quantile_in_place(&mut values, 0.5)
     };
     (0..sides).map(median).collect()
@@ -63,19 +87,35 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_that_of_ratio_interval() {
-        let (a, b) = (side(&[9.0, 8.0, 11.0, 12.0, 7.0]), side(&[3.0, 4.0, 3.5, 5.0, 2.0]));
+    fn estimate_of_a_ratio_agrees_with_ratio_interval() {
+        let (a, b) = (
+            side(&[9.0, 8.0, 11.0, 12.0, 7.0]),
+            side(&[3.0, 4.0, 3.5, 5.0, 2.0]),
+        );
         let ratio = |medians: &[f64]| Some(medians[0] / medians[1]);
-        assert_eq!(estimate_interval(&[&a, &b], 5, ratio), ratio_interval(&a, &b, 5));
+        assert_eq!(
+            estimate_interval(&[&a, &b], 5, ratio),
+            ratio_interval(&a, &b, 5)
+        );
     }
 
     #[test]
-    fn what_has_no_value_has_no_figure_and_one_block_no_bounds() {
+    fn estimate_absent_without_values_and_unbounded_for_one_block() {
         let first = |medians: &[f64]| medians.first().copied();
         let one = side(&[4.0]);
-        assert_eq!(estimate_interval(&[&one], 1, first), Some(Interval { value: 4.0, low: None, high: None }));
+        assert_eq!(
+            estimate_interval(&[&one], 1, first),
+            Some(Interval {
+                value: 4.0,
+                low: None,
+                high: None
+            })
+        );
         assert_eq!(estimate_interval(&[&one, &[]], 1, first), None);
-        assert_eq!(estimate_interval(&[&side(&[1.0, f64::NAN])], 1, first), None);
+        assert_eq!(
+            estimate_interval(&[&side(&[1.0, f64::NAN])], 1, first),
+            None
+        );
         assert_eq!(estimate_interval(&[&side(&[1.0, 2.0])], 1, |_| None), None);
     }
 }

@@ -1,20 +1,22 @@
-//! Numbers in, estimates out: quantiles, lines, modes, changes, and bootstrap intervals that are the same on every machine.
+//! Statistics: quantiles, regression lines, modes, changes, and bootstrap intervals that are the same on every machine.
 
 mod bootstrap;
 mod change;
 mod estimate;
-mod line;
 mod modes;
 mod quantile;
 mod ranks;
+mod regression;
 mod spread;
 mod trend;
 
-pub use bootstrap::{Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval};
+pub use bootstrap::{
+    Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
+};
 pub use change::{Scale, change, paired_change};
 pub use estimate::estimate_interval;
-pub use line::{LackOfFit, LineFit, fit_line};
-pub use modes::{Apart, MODES_FROM, TwoModes, apart, two_modes};
+pub use modes::{MODES_FROM, SeparatedRanges, TwoModes, separated_ranges, two_modes};
 pub use quantile::{median, quantile, quantile_of_sorted};
+pub use regression::{LackOfFit, LineFit, fit_line};
 pub use spread::{Spread, spread};
 pub use trend::{Trend, trend};

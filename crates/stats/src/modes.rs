@@ -1,4 +1,4 @@
-//! Do values fall into two modes, and which other quantity tells them apart?
+//! Whether values have two modes, and which other quantity separates them.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -8,17 +8,17 @@ use crate::spread::{mean, squares};
 /// Samples of a normal distribution that the values are compared with.
 const COMPARED: usize = 1000;
 
-/// Least number of values of which modes can be told.
+/// Least number of values for which modes can be determined.
 pub const MODES_FROM: usize = 6;
 
-/// Least values of a mode: a single one that lies apart is an outlier.
+/// Least number of values of a mode: a single distant value is an outlier.
 const MODE_MIN: usize = 2;
 
-/// From this distance of the means on, in standard deviations within the modes, there is a valley between
-/// them (Ashman et al. 1994 ask for 2; halves of a uniform distribution have 3.5, halves of a normal one 2.7).
+/// Two modes are separate from this distance of their means on, in standard deviations within the modes (Ashman et al.
+/// 1994 require 2; halves of a uniform distribution have 3.5, halves of a normal one 2.7).
 const SEPARATION_MIN: f64 = 4.0;
 
-/// How often a normal distribution may look as divided as the values.
+/// The highest probability at which the same number of normal values may look as divided.
 const CHANCE_MAX: f64 = 0.01;
 
 /// Values in two modes.
@@ -34,20 +34,20 @@ pub struct TwoModes {
     pub high_mean: f64,
     /// Distance of the means in standard deviations within the modes.
     pub separation: f64,
-    /// How often as many values of one normal distribution divide as well.
+    /// Probability that the same number of values of one normal distribution divide as well.
     pub chance: f64,
 }
 
-/// How a quantity lies in two modes that it keeps apart: its range in each.
+/// The ranges of a quantity in two modes, which do not overlap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Apart {
+pub struct SeparatedRanges {
     /// Least and greatest value in the lower mode.
     pub low: (f64, f64),
     /// Least and greatest value in the higher mode.
     pub high: (f64, f64),
 }
 
-/// The values' two modes; absent where they have one, where there are too few to tell, or one is not a number.
+/// The values' two modes; absent where they have one, where there are too few values, or one is not a number.
 pub fn two_modes(values: &[f64], seed: u64) -> Option<TwoModes> {
     if values.len() < MODES_FROM || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -60,32 +60,46 @@ pub fn two_modes(values: &[f64], seed: u64) -> Option<TwoModes> {
     let (low_mean, high_mean) = (mean(low), mean(high));
     let within = ((squares(low) + squares(high)) / (sorted.len() - 2) as f64).sqrt();
     let separation = (high_mean - low_mean) / within.max(f64::MIN_POSITIVE);
-    // What chance does takes a thousand samples: it is asked only of values that lie apart.
+    // Computed last, because it takes a thousand samples.
     if separation <= SEPARATION_MIN {
         return None;
     }
     let chance = chance(sorted.len(), share, seed);
     let (low, high) = (order[..cut].to_vec(), order[cut..].to_vec());
-    (chance < CHANCE_MAX).then_some(TwoModes { low, high, low_mean, high_mean, separation, chance })
+    (chance < CHANCE_MAX).then_some(TwoModes {
+        low,
+        high,
+        low_mean,
+        high_mean,
+        separation,
+        chance,
+    })
 }
 
-/// Where a quantity lies in both modes; absent where the ranges meet.
-pub fn apart(quantity: &[f64], modes: &TwoModes) -> Option<Apart> {
+/// The ranges of a quantity in both modes; absent where they overlap.
+pub fn separated_ranges(quantity: &[f64], modes: &TwoModes) -> Option<SeparatedRanges> {
     let range = |side: &[usize]| {
-        let values = side.iter().map(|index| quantity.get(*index).copied().filter(|value| value.is_finite()));
+        let values = side.iter().map(|index| {
+            quantity
+                .get(*index)
+                .copied()
+                .filter(|value| value.is_finite())
+        });
         let values: Vec<f64> = values.collect::<Option<_>>()?;
-        let (least, greatest) =
-            (values.iter().copied().min_by(f64::total_cmp)?, values.into_iter().max_by(f64::total_cmp)?);
+        let (least, greatest) = (
+            values.iter().copied().min_by(f64::total_cmp)?,
+            values.into_iter().max_by(f64::total_cmp)?,
+        );
         Some((least, greatest))
     };
     let (low, high) = (range(&modes.low)?, range(&modes.high)?);
-    (low.1 < high.0 || high.1 < low.0).then_some(Apart { low, high })
+    (low.1 < high.0 || high.1 < low.0).then_some(SeparatedRanges { low, high })
 }
 
-/// The cut of sorted values that leaves the least spread within both sides, and the share of the spread that is between them.
+/// The cut of sorted values with the least spread within both sides, and the share of the spread between the sides.
 ///
 /// Of `n` values on one side with the sum `s` of distances from the mean of all, `s² ÷ n` of the spread lies between the sides
-/// (analysis of variance): sums that grow from cut to cut give every share in one pass.
+/// (analysis of variance): running sums give every share in one pass.
 fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
     let (all, middle) = (squares(sorted), mean(sorted));
     if all <= 0.0 {
@@ -108,7 +122,7 @@ fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
     best
 }
 
-/// How often as many values of a normal distribution have a cut with as large a share between its sides.
+/// Probability that the same number of normal values have a cut with as large a share between its sides.
 fn chance(count: usize, share: f64, seed: u64) -> f64 {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let as_large = |generator: &mut ChaCha8Rng| {
@@ -122,7 +136,10 @@ fn chance(count: usize, share: f64, seed: u64) -> f64 {
 /// A value of the standard normal distribution (Box and Muller 1958).
 fn normal(generator: &mut ChaCha8Rng) -> f64 {
     let mut unit = || (generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-    let (radius, angle) = ((-2.0 * (1.0 - unit()).ln()).sqrt(), std::f64::consts::TAU * unit());
+    let (radius, angle) = (
+        (-2.0 * (1.0 - unit()).ln()).sqrt(),
+        std::f64::consts::TAU * unit(),
+    );
     radius * angle.cos()
 }
 
@@ -131,24 +148,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_heaps_are_two_modes() {
+    fn two_modes_are_found_in_two_clusters() {
         let values = [21.1, 24.7, 24.8, 24.7, 21.0, 24.4, 21.0, 24.6, 20.9, 24.8];
         let modes = two_modes(&values, 1).expect("two modes");
-        assert_eq!(modes.low.iter().copied().collect::<std::collections::BTreeSet<_>>(), [0, 4, 6, 8].into());
-        let peak = [100.0, 53.5, 57.1, 99.8, 100.0, 96.7, 100.0, 99.7, 100.0, 65.2];
-        assert_eq!(apart(&peak, &modes), Some(Apart { low: (100.0, 100.0), high: (53.5, 99.8) }));
-        assert_eq!(apart(&[1.0; 10], &modes), None);
-        assert_eq!(apart(&[1.0], &modes), None);
+        assert_eq!(
+            modes
+                .low
+                .iter()
+                .copied()
+                .collect::<std::collections::BTreeSet<_>>(),
+            [0, 4, 6, 8].into()
+        );
+        let peak = [
+            100.0, 53.5, 57.1, 99.8, 100.0, 96.7, 100.0, 99.7, 100.0, 65.2,
+        ];
+        assert_eq!(
+            separated_ranges(&peak, &modes),
+            Some(SeparatedRanges {
+                low: (100.0, 100.0),
+                high: (53.5, 99.8)
+            })
+        );
+        assert_eq!(separated_ranges(&[1.0; 10], &modes), None);
+        assert_eq!(separated_ranges(&[1.0], &modes), None);
     }
 
     #[test]
-    fn the_best_cut_is_that_of_the_spread_on_both_sides() {
+    fn best_cut_minimizes_spread_within_sides() {
         let mut generator = ChaCha8Rng::seed_from_u64(9);
         for count in [6, 7, 50] {
             let mut values: Vec<f64> = (0..count).map(|_| 1e6 + normal(&mut generator)).collect();
             values.sort_by(f64::total_cmp);
-            let share = |cut: &usize| 1.0 - (squares(&values[..*cut]) + squares(&values[*cut..])) / squares(&values);
-            let cut = (MODE_MIN..=count - MODE_MIN).max_by(|a, b| share(a).total_cmp(&share(b))).expect("a cut");
+            let share = |cut: &usize| {
+                1.0 - (squares(&values[..*cut]) + squares(&values[*cut..])) / squares(&values)
+            };
+            let cut = (MODE_MIN..=count - MODE_MIN)
+                .max_by(|a, b| share(a).total_cmp(&share(b)))
+                .expect("a cut");
             let found = best_cut(&values).expect("a cut");
             assert_eq!(found.0, cut);
             assert!((found.1 - share(&cut)).abs() < 1e-9, "{found:?}");
@@ -156,12 +192,18 @@ mod tests {
     }
 
     #[test]
-    fn one_heap_an_outlier_and_a_slope_are_not() {
+    fn two_modes_absent_for_one_cluster_outlier_and_slope() {
         let slope: Vec<f64> = (0..40).map(f64::from).collect();
         let outlier = [10.0, 10.1, 9.9, 10.05, 9.95, 10.0, 30.0];
         let mut generator = ChaCha8Rng::seed_from_u64(5);
         let heap: Vec<f64> = (0..30).map(|_| 10.0 + normal(&mut generator)).collect();
-        for values in [&slope[..], &outlier, &heap, &[1.0; 8], &[1.0, 9.0, 1.0, 9.0]] {
+        for values in [
+            &slope[..],
+            &outlier,
+            &heap,
+            &[1.0; 8],
+            &[1.0, 9.0, 1.0, 9.0],
+        ] {
             assert_eq!(two_modes(values, 1), None, "{values:?}");
         }
     }

@@ -1,6 +1,6 @@
-//! Quantiles of a handful of numbers.
+//! Quantiles of a small set of numbers.
 
-/// The middle of the values, or the mean of the two middle ones; absent where there are no values or one is not a
+/// The median: the middle value, or the mean of the two middle ones; absent where there are no values or one is not a
 /// number.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
@@ -17,14 +17,17 @@ pub fn quantile(values: &[f64], fraction: f64) -> Option<f64> {
     quantile_in_place(&mut values.to_vec(), fraction)
 }
 
-/// [`quantile`] of numbers that lie in order, the least first; absent where there are none.
+/// [`quantile`] of numbers in ascending order; absent where there are none.
 pub fn quantile_of_sorted(sorted: &[f64], fraction: f64) -> Option<f64> {
     let place = fraction.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    let (low, high) = (
+        sorted[place.floor() as usize],
+        sorted[place.ceil() as usize],
+    );
     Some(low + place.fract() * (high - low))
 }
 
-/// [`quantile`] of numbers that may be put in another order and are known to be numbers.
+/// [`quantile`] of values that are not NaN; reorders them.
 pub(crate) fn quantile_in_place(values: &mut [f64], fraction: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let place = fraction * last as f64;
@@ -54,13 +57,16 @@ mod tests {
         let mut sorted = values;
         sorted.sort_by(f64::total_cmp);
         for fraction in [0.0, 0.1, 0.25, 0.4, 0.5, 0.99, 1.0] {
-            assert_eq!(quantile_of_sorted(&sorted, fraction), quantile(&values, fraction));
+            assert_eq!(
+                quantile_of_sorted(&sorted, fraction),
+                quantile(&values, fraction)
+            );
         }
         assert_eq!(quantile_of_sorted(&[], 0.5), None);
     }
 
     #[test]
-    fn what_has_no_quantile_has_none() {
+    fn quantile_absent_for_invalid_input() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[1.0, f64::NAN]), None);
         assert_eq!(quantile(&[1.0], 1.5), None);

@@ -1,7 +1,7 @@
-//! In how many ways ranks fall together, counted exactly: the distributions of the rank tests of Wilcoxon, Mann and Whitney.
+//! Exact null distributions of the rank tests of Wilcoxon, Mann and Whitney.
 
-/// In how many of the ways to mix two sides the sum of pairs in which the one is smaller is 0, 1, 2 …, up to half of all
-/// (Mann and Whitney 1947): coefficients of the Gaussian binomial.
+/// The number of arrangements of two sides in which U, the number of pairs where the first is smaller, is 0, 1, 2 …, up to
+/// half of all pairs (Mann and Whitney 1947): coefficients of the Gaussian binomial.
 pub(crate) fn rank_sums(a: usize, b: usize) -> Vec<f64> {
     let mut ways = vec![0.0; a * b / 2 + 1];
     ways[0] = 1.0;
@@ -16,8 +16,8 @@ pub(crate) fn rank_sums(a: usize, b: usize) -> Vec<f64> {
     ways
 }
 
-/// In how many of the ways to give signs to the ranks 1 … `count` the ranks of one sign add up to 0, 1, 2 …, up to half of all
-/// (Wilcoxon 1945).
+/// The number of ways to give signs to the ranks 1 … `count` in which the ranks of one sign add up to 0, 1, 2 …, up to half
+/// of their sum (Wilcoxon 1945).
 pub(crate) fn signed_ranks(count: usize) -> Vec<f64> {
     let mut ways = vec![0.0; count * (count + 1) / 4 + 1];
     ways[0] = 1.0;
@@ -29,7 +29,8 @@ pub(crate) fn signed_ranks(count: usize) -> Vec<f64> {
     ways
 }
 
-/// The greatest rank that may be left out on both sides; absent where even the whole range misses too often.
+/// The greatest rank that may be left out on both sides; absent where even the whole range misses the true value too
+/// often.
 pub(crate) fn rank_within(ways: &[f64], all: f64, misses: f64) -> Option<usize> {
     let mut so_far = 0.0;
     let left_out = ways.iter().take_while(|ways| {
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_those_of_the_tables() {
+    fn critical_ranks_match_published_tables() {
         let of_two = |a, b| {
             let ways = (1..=a).map(|i| (b + i) as f64 / i as f64).product();
             rank_within(&rank_sums(a, b), ways, 0.05)
@@ -55,7 +56,11 @@ mod tests {
             [None, Some(0), Some(2), Some(6), Some(23), Some(127)]
         );
         // Two-sided 5 % of Wilcoxon's signed ranks.
-        let of_pairs = |count: usize| rank_within(&signed_ranks(count), 2_f64.powi(count as i32), 0.05);
-        assert_eq!([5, 6, 8, 10, 20].map(of_pairs), [None, Some(0), Some(3), Some(8), Some(52)]);
+        let of_pairs =
+            |count: usize| rank_within(&signed_ranks(count), 2_f64.powi(count as i32), 0.05);
+        assert_eq!(
+            [5, 6, 8, 10, 20].map(of_pairs),
+            [None, Some(0), Some(3), Some(8), Some(52)]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Do values grow or fall with their place in an order?
+//! The trend of values over their position in an order.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -8,18 +8,22 @@ use crate::bootstrap::below;
 /// Permutations that a slope is compared with.
 const PERMUTATIONS: usize = 1000;
 
-/// A change of values over places.
+/// A linear change of values over positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Change per unit of the place, by least squares.
+    /// Change per unit of the position, by least squares.
     pub slope: f64,
-    /// How often the same values in random order have a slope as steep (permutation test, both sides).
+    /// Probability of a slope as steep for the same values in random order (two-sided permutation test).
     pub chance: f64,
 }
 
-/// The trend of points of place and value; absent with fewer than three, or where all places are one.
+/// The trend of points of position and value; absent with fewer than three, or where all positions are equal.
 pub fn trend(points: &[(f64, f64)], seed: u64) -> Option<Trend> {
-    if points.len() < 3 || points.iter().any(|(x, y)| !(x.is_finite() && y.is_finite())) {
+    if points.len() < 3
+        || points
+            .iter()
+            .any(|(x, y)| !(x.is_finite() && y.is_finite()))
+    {
         return None;
     }
     let places: Vec<f64> = points.iter().map(|(x, _)| *x).collect();
@@ -33,15 +37,22 @@ pub fn trend(points: &[(f64, f64)], seed: u64) -> Option<Trend> {
         slope(&places, &values).is_some_and(|other| other.abs() >= found.abs())
     };
     let count = (0..PERMUTATIONS).filter(|_| as_steep()).count();
-    // The order that was found is one of the permutations.
-    Some(Trend { slope: found, chance: (count + 1) as f64 / (PERMUTATIONS + 1) as f64 })
+    // The observed order is one of the permutations.
+    Some(Trend {
+        slope: found,
+        chance: (count + 1) as f64 / (PERMUTATIONS + 1) as f64,
+    })
 }
 
 fn slope(places: &[f64], values: &[f64]) -> Option<f64> {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (x, y) = (mean(places), mean(values));
     let spread: f64 = places.iter().map(|place| (place - x).powi(2)).sum();
-    let common: f64 = places.iter().zip(values).map(|(place, value)| (place - x) * (value - y)).sum();
+    let common: f64 = places
+        .iter()
+        .zip(values)
+        .map(|(place, value)| (place - x) * (value - y))
+        .sum();
     (spread > 0.0).then(|| common / spread)
 }
 
@@ -50,13 +61,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drift_is_found_and_an_even_spread_is_none() {
+    fn drift_is_significant_and_noise_is_not() {
         let noise = [0.3, -0.2, 0.1, -0.4, 0.2, 0.0, -0.1, 0.4, -0.3, 0.1];
         let points = |slope: f64| {
-            noise.iter().enumerate().map(|(x, noise)| (x as f64, 10.0 + slope * x as f64 + noise)).collect::<Vec<_>>()
+            noise
+                .iter()
+                .enumerate()
+                .map(|(x, noise)| (x as f64, 10.0 + slope * x as f64 + noise))
+                .collect::<Vec<_>>()
         };
         let drift = trend(&points(0.5), 1).expect("ten points");
-        assert!((drift.slope - 0.5).abs() < 0.1 && drift.chance < 0.01, "{drift:?}");
+        assert!(
+            (drift.slope - 0.5).abs() < 0.1 && drift.chance < 0.01,
+            "{drift:?}"
+        );
         assert!(trend(&points(0.0), 1).expect("ten points").chance > 0.1);
         assert_eq!(trend(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)], 1), None);
     }

@@ -1,4 +1,4 @@
-//! What holds for any numbers: intervals contain their estimate, cover the truth, and do not depend on order.
+//! Properties for any numbers: intervals contain their estimate, cover the true value, and do not depend on order.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -19,7 +19,7 @@ fn the_median_lies_in_its_interval_about_95_times_in_100() {
     let trials = 250;
     let covered = (0..trials).filter(|trial| {
         let values: Vec<f64> = (0..20).map(|_| normal(&mut generator)).collect();
-        let interval = stats::median_interval(&values, *trial).unwrap();
+        let interval = bitcost_stats::median_interval(&values, *trial).unwrap();
         interval.low.unwrap() <= 0.0 && 0.0 <= interval.high.unwrap()
     });
     let share = covered.count() as f64 / trials as f64;
@@ -32,9 +32,11 @@ fn the_ratio_lies_in_its_interval_about_95_times_in_100() {
     let trials = 250;
     let covered = (0..trials).filter(|trial| {
         let mut side = |middle: f64| -> Vec<(u32, f64)> {
-            (0..20).map(|block| (block, middle + normal(&mut generator))).collect()
+            (0..20)
+                .map(|block| (block, middle + normal(&mut generator)))
+                .collect()
         };
-        let interval = stats::ratio_interval(&side(30.0), &side(20.0), *trial).unwrap();
+        let interval = bitcost_stats::ratio_interval(&side(30.0), &side(20.0), *trial).unwrap();
         interval.low.unwrap() <= 1.5 && 1.5 <= interval.high.unwrap()
     });
     let share = covered.count() as f64 / trials as f64;
@@ -46,8 +48,8 @@ proptest! {
 
     #[test]
     fn an_interval_contains_its_median(values in prop::collection::vec(-1e6..1e6f64, 2..40), seed: u64) {
-        let interval = stats::median_interval(&values, seed).unwrap();
-        prop_assert_eq!(Some(interval.value), stats::median(&values));
+        let interval = bitcost_stats::median_interval(&values, seed).unwrap();
+        prop_assert_eq!(Some(interval.value), bitcost_stats::median(&values));
         prop_assert!(interval.low.unwrap() <= interval.value && interval.value <= interval.high.unwrap());
     }
 
@@ -60,10 +62,10 @@ proptest! {
         let mut turned = values.clone();
         turned.reverse();
         let plain = |side: &[(u32, f64)]| -> Vec<f64> { side.iter().map(|(_, value)| *value).collect() };
-        let once = stats::median_interval(&plain(&values), seed);
-        prop_assert_eq!(once, stats::median_interval(&plain(&turned), seed));
-        let ratio = stats::ratio_interval(&values, &others, seed);
-        prop_assert_eq!(ratio, stats::ratio_interval(&turned, &others, seed));
+        let once = bitcost_stats::median_interval(&plain(&values), seed);
+        prop_assert_eq!(once, bitcost_stats::median_interval(&plain(&turned), seed));
+        let ratio = bitcost_stats::ratio_interval(&values, &others, seed);
+        prop_assert_eq!(ratio, bitcost_stats::ratio_interval(&turned, &others, seed));
     }
 
     #[test]
@@ -73,6 +75,6 @@ proptest! {
         b in 0.0..=1.0f64,
     ) {
         let (low, high) = (a.min(b), a.max(b));
-        prop_assert!(stats::quantile(&values, low) <= stats::quantile(&values, high));
+        prop_assert!(bitcost_stats::quantile(&values, low) <= bitcost_stats::quantile(&values, high));
     }
 }

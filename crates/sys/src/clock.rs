@@ -1,15 +1,15 @@
-//! The host's monotonic clock, and sleeping by it.
+//! Clocks of the host, and sleeping until a time.
 
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
-/// Now on `CLOCK_MONOTONIC`, in nanoseconds.
+/// The present time on `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Now on `CLOCK_REALTIME`, in nanoseconds.
+/// The present time on `CLOCK_REALTIME`, in nanoseconds.
 pub fn realtime_ns() -> u64 {
     let now = clock_gettime(ClockId::Realtime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -29,6 +29,9 @@ pub fn process_cpu_ns() -> u64 {
 
 /// Sleeps until `CLOCK_MONOTONIC` reaches `at_ns`; returns at once when that has passed.
 pub fn sleep_until(at_ns: u64) {
-    let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+    let at = Timespec {
+        tv_sec: (at_ns / 1_000_000_000) as i64,
+        tv_nsec: (at_ns % 1_000_000_000) as i64,
+    };
     while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(rustix::io::Errno::INTR) {}
 }

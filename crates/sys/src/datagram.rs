@@ -9,7 +9,7 @@ use crate::socket;
 /// How a receive call waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Until something is there, or the socket's timeout has passed.
+    /// Until data is available, or the socket's timeout has passed.
     Sleep,
     /// Not at all (`MSG_DONTWAIT`).
     Never,
@@ -24,16 +24,16 @@ impl Wait {
     }
 }
 
-/// Datagrams of equal length, one after another in the buffer; the last may be shorter.
+/// Datagrams of equal length, adjacent in the buffer; the last may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Joined {
-    /// Bytes in all.
+    /// Total bytes.
     pub bytes: usize,
     /// Length of each.
     pub each: usize,
 }
 
-/// Room for one control message with a C `int` or a timespec, aligned as the kernel wants it.
+/// Space for one control message with a C `int` or a timespec, aligned as the kernel requires.
 #[repr(C, align(8))]
 pub(crate) struct Control(pub [u8; 64]);
 
@@ -43,24 +43,31 @@ impl Default for Control {
     }
 }
 
-/// Each control message of a header that the kernel filled, whole.
+/// Each complete control message of a header that the kernel filled.
 ///
 /// # Safety
-/// The header's control buffer must be as the kernel left it, and outlive what is returned.
-pub(crate) unsafe fn control_messages(header: &libc::msghdr) -> impl Iterator<Item = *mut libc::cmsghdr> {
+/// The header's control buffer must be unchanged since the kernel filled it, and outlive what is returned.
+pub(crate) unsafe fn control_messages(
+    header: &libc::msghdr,
+) -> impl Iterator<Item = *mut libc::cmsghdr> {
     // SAFETY: the caller promises a header that the kernel filled.
     let first = unsafe { libc::CMSG_FIRSTHDR(std::ptr::from_ref(header)) };
     let some = |message: *mut libc::cmsghdr| (!message.is_null()).then_some(message);
-    // SAFETY: as above; the message is one that FIRSTHDR or NXTHDR gave.
-    std::iter::successors(some(first), move |message| some(unsafe { libc::CMSG_NXTHDR(header, *message) }))
+    std::iter::successors(some(first), move |message| {
+        // SAFETY: as above; the message is one that FIRSTHDR or NXTHDR gave.
+        some(unsafe { libc::CMSG_NXTHDR(header, *message) })
+    })
 }
 
-/// Receives what a socket with `UDP_GRO` has joined, or one datagram (udp(7)).
+/// Receives the datagrams that a socket with `UDP_GRO` has joined, or one datagram (udp(7)).
 ///
 /// # Errors
-/// The kernel's; `EAGAIN` when nothing came in time.
+/// The error of the system call; `EAGAIN` when nothing was received in time.
 pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Joined> {
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
     let mut control = Control::default();
     // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
     let mut header: libc::msghdr = unsafe { socket::zeroed() };
@@ -78,14 +85,21 @@ pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::R
         let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
         if level == libc::SOL_UDP && kind == libc::UDP_GRO {
             // SAFETY: the data of this message is a C `int` (udp(7)); it may be unaligned.
-            let size = unsafe { libc::CMSG_DATA(message).cast::<libc::c_int>().read_unaligned() };
-            each = usize::try_from(size).ok().filter(|size| *size > 0).unwrap_or(bytes);
+            let size = unsafe {
+                libc::CMSG_DATA(message)
+                    .cast::<libc::c_int>()
+                    .read_unaligned()
+            };
+            each = usize::try_from(size)
+                .ok()
+                .filter(|size| *size > 0)
+                .unwrap_or(bytes);
         }
     }
     Ok(Joined { bytes, each })
 }
 
-/// A list of datagrams of equal room, sent or received by one call.
+/// A list of datagram buffers of equal size, sent or received by one call.
 pub struct List {
     memory: Box<[u8]>,
     room: usize,
@@ -103,56 +117,69 @@ impl List {
     /// A list of `count` datagrams of `room` bytes each, filled with `fill`.
     pub fn new(count: usize, room: usize, fill: u8) -> List {
         let mut memory = vec![fill; count * room].into_boxed_slice();
-        let part = |memory: &mut [u8]| libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
+        let part = |memory: &mut [u8]| libc::iovec {
+            iov_base: memory.as_mut_ptr().cast(),
+            iov_len: memory.len(),
+        };
         let mut parts: Box<[libc::iovec]> = memory.chunks_exact_mut(room).map(part).collect();
         let headers = parts.iter_mut().map(socket::message_of).collect();
-        List { memory, room, parts, headers }
+        List {
+            memory,
+            room,
+            parts,
+            headers,
+        }
     }
 
-    /// How many datagrams it has room for.
+    /// Number of datagram buffers.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// True where it has room for none.
+    /// True without any buffer.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// The room of one datagram.
+    /// The buffer of one datagram.
     pub fn datagram_mut(&mut self, index: usize) -> &mut [u8] {
         &mut self.memory[index * self.room..][..self.room]
     }
 
-    /// The datagram received at this place of the list.
+    /// The datagram received at this index of the list.
     pub fn received(&self, index: usize) -> &[u8] {
         let length = self.headers[index].msg_len as usize;
         &self.memory[index * self.room..][..length.min(self.room)]
     }
 
-    /// Sends the first `count` datagrams whole, and says how many the kernel took (sendmmsg(2)).
+    /// Sends the first `count` datagrams whole, and returns how many the kernel took (sendmmsg(2)).
     ///
     /// # Errors
-    /// The kernel's, when it did not take the first.
+    /// The error of the system call, when the kernel did not take the first.
     pub fn send(&mut self, socket: impl AsFd, count: usize) -> io::Result<usize> {
         let headers = &mut self.headers[..count];
         let fd = socket.as_fd().as_raw_fd();
         // SAFETY: `count` headers point to parts that point into `memory`, all owned by the list.
-        let sent = unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as libc::c_uint, 0) };
+        let sent =
+            unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as libc::c_uint, 0) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Waits for one datagram and takes all that are there, and says how many (recvmmsg(2)).
+    /// Waits for one datagram, receives all that are queued, and returns their number (recvmmsg(2)).
     ///
     /// # Errors
-    /// The kernel's; `EAGAIN` when nothing came in time.
+    /// The error of the system call; `EAGAIN` when nothing was received in time.
     pub fn receive(&mut self, socket: impl AsFd, wait: Wait) -> io::Result<usize> {
         let flags = libc::MSG_WAITFORONE | wait.flags();
-        let (headers, count) = (self.headers.as_mut_ptr(), self.headers.len() as libc::c_uint);
+        let (headers, count) = (
+            self.headers.as_mut_ptr(),
+            self.headers.len() as libc::c_uint,
+        );
         let fd = socket.as_fd().as_raw_fd();
         // SAFETY: `count` headers point to parts that point into `memory`, all owned by the list; the
         // parts' lengths are never changed.
-        let received = unsafe { libc::recvmmsg(fd, headers, count, flags as _, std::ptr::null_mut()) };
+        let received =
+            unsafe { libc::recvmmsg(fd, headers, count, flags as _, std::ptr::null_mut()) };
         usize::try_from(received).map_err(|_| io::Error::last_os_error())
     }
 }
@@ -169,12 +196,13 @@ mod tests {
     fn pair() -> (UdpSocket, UdpSocket) {
         let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
         let (from, to) = (bind(), bind());
-        from.connect(to.local_addr().expect("address")).expect("connects");
+        from.connect(to.local_addr().expect("address"))
+            .expect("connects");
         (from, to)
     }
 
     #[test]
-    fn a_list_carries_each_datagram_to_its_place() {
+    fn list_keeps_datagrams_separate() {
         let (from, to) = pair();
         let mut out = List::new(3, 8, 7);
         (0..3).for_each(|index| out.datagram_mut(index)[0] = index as u8);
@@ -189,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_datagrams_say_their_length() {
+    fn joined_datagrams_have_a_length() {
         let (from, to) = pair();
         let joins = socket::set_int(&to, socket::UDP_GRO, 1);
         let cuts = socket::set_int(&from, socket::UDP_SEGMENT, 100);
@@ -207,6 +235,12 @@ mod tests {
             bytes += joined.bytes;
         }
         let single = receive_joined(&to, &mut buffer, Wait::Sleep).expect("receives");
-        assert_eq!(single, Joined { bytes: 50, each: 50 });
+        assert_eq!(
+            single,
+            Joined {
+                bytes: 50,
+                each: 50
+            }
+        );
     }
 }

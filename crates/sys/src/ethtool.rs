@@ -1,4 +1,4 @@
-//! The old ethtool call, for what netlink does not tell: the driver's name and its own counters.
+//! The ethtool ioctl, for what netlink does not report: the driver's name and its own counters.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,7 +14,7 @@ const ETHTOOL_GSTATS: u32 = 0x1d;
 const STATISTICS: u32 = 1;
 /// Length of each string (`ETH_GSTRING_LEN`).
 const STRING_BYTES: usize = 32;
-/// Room for counters beyond four times as many as the driver said to have.
+/// Space for counters in addition to four times the number that the driver reported.
 const ROOM_MORE: usize = 16 << 10;
 
 /// `struct ethtool_drvinfo` of linux/ethtool.h.
@@ -33,9 +33,15 @@ struct DriverInfo {
 /// The name of the driver of `device` in the caller's network namespace (ETHTOOL_GDRVINFO).
 ///
 /// `None` when the device has no driver to name (`EOPNOTSUPP`, as loopback on old kernels).
-/// Errors: `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
+/// # Errors
+/// `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
 pub fn driver_name(device: &str) -> io::Result<Option<String>> {
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
     let info = match driver_info(&socket, device) {
         Ok(info) => info,
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(None),
@@ -49,9 +55,15 @@ pub fn driver_name(device: &str) -> io::Result<Option<String>> {
 /// The counters of the driver of `device`, in its order and by its names (ETHTOOL_GSTATS, ETHTOOL_GSTRINGS): what
 /// `ethtool -S` shows. Empty where it has none.
 ///
-/// Errors: `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
+/// # Errors
+/// `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
 pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
     let count = match driver_info(&socket, device) {
         Ok(info) => info.counts[1] as usize,
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => 0,
@@ -60,7 +72,8 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     if count == 0 {
         return Ok(Vec::new());
     }
-    // The kernel writes as many as the driver has at the call, whatever room was told; no driver comes near to this.
+    // The kernel writes as many as the driver has at the time of the call, whatever the given size; no driver comes close
+    // to this.
     let room = 4 * count + ROOM_MORE;
     // `struct ethtool_gstrings`: command, set, length, then the strings.
     let mut strings = vec![0u32; 3 + room * STRING_BYTES / size_of::<u32>()];
@@ -72,16 +85,24 @@ pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
     numbers[0] = two_words(ETHTOOL_GSTATS, count as u32);
     // SAFETY: the kernel writes the head and 8 bytes for each counter, and `room` of them have place.
     unsafe { ethtool_call(&socket, device, numbers.as_mut_ptr().cast())? };
-    let told = (strings[2] as usize).min(number_of(numbers[0]) as usize).min(room);
+    let told = (strings[2] as usize)
+        .min(number_of(numbers[0]) as usize)
+        .min(room);
     let name = |index: usize| {
         let words = &strings[3 + index * STRING_BYTES / 4..][..STRING_BYTES / 4];
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
+        let bytes: Vec<u8> = words
+            .iter()
+            .flat_map(|word| word.to_ne_bytes())
+            .take_while(|byte| *byte != 0)
+            .collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
     };
-    Ok((0..told).map(|index| (name(index), numbers[1 + index])).collect())
+    Ok((0..told)
+        .map(|index| (name(index), numbers[1 + index]))
+        .collect())
 }
 
-/// Two numbers as they lie one after the other in memory.
+/// Two numbers, adjacent in memory.
 fn two_words(first: u32, second: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&first.to_ne_bytes());
@@ -124,10 +145,17 @@ unsafe fn ethtool_call(socket: &OwnedFd, device: &str, data: *mut libc::c_char) 
     for (to, from) in name.iter_mut().zip(bytes) {
         *to = from.cast_signed() as libc::c_char;
     }
-    let mut request = libc::ifreq { ifr_name: name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data } };
+    let mut request = libc::ifreq {
+        ifr_name: name,
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data },
+    };
     // SAFETY: `request` is laid out as the kernel's structure and outlives the call; the caller promises the rest.
     let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 #[cfg(test)]
@@ -135,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_driver_has_no_counters() {
+    fn loopback_has_no_driver_counters() {
         assert_eq!(statistics("lo").expect("loopback is there"), Vec::new());
         let missing = statistics("no-such-device").expect_err("there is none");
         assert_eq!(missing.raw_os_error(), Some(libc::ENODEV));

@@ -1,28 +1,30 @@
-//! Files that strangers may have put somewhere: opened only where they are regular ones, and replaced as a whole.
+//! Files in places where others may write: only regular files are opened, and files are replaced atomically.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Temporary names that are tried beside a target.
+/// Temporary names that are tried for a target.
 const NAMES_TRIED: u32 = 100;
 
-/// Opens a regular file that is at `path` itself: the last component is not followed where it is a symbolic link.
+/// Opens the regular file at `path`; its last component is not followed where it is a symbolic link.
 ///
-/// Opening never waits, also not for the other side of a FIFO (open(2): `O_NOFOLLOW`, `O_NONBLOCK`), and the descriptor
+/// Opening never blocks, not even on a FIFO (open(2): `O_NOFOLLOW`, `O_NONBLOCK`), and the descriptor
 /// is closed on exec. `options` must not ask to truncate, which would come before the check.
 ///
 /// # Errors
-/// `InvalidInput` with a sentence where something else than a regular file is there; else what open(2) says.
+/// `InvalidInput` with a sentence where the file is not a regular one; otherwise the error of open(2).
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    // A device may do something when it is opened: what is known to be one is not opened at all.
+    // Opening a device may have effects: what is known to be one is not opened.
     match std::fs::symlink_metadata(path) {
         Ok(facts) => check(facts.file_type())?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let file = options
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
     check(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -32,7 +34,7 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
 /// # Errors
 /// As [`open_regular`].
 pub fn open_regular_target(path: &Path) -> io::Result<File> {
-    // A pipe that a shell made has no path of its own.
+    // An anonymous pipe of a shell has no path.
     let target = path.canonicalize().or_else(|error| match path.metadata() {
         Ok(facts) => check(facts.file_type()).and(Err(error)),
         Err(_) => Err(error),
@@ -44,7 +46,10 @@ fn check(kind: FileType) -> io::Result<()> {
     if kind.is_file() {
         return Ok(());
     }
-    Err(io::Error::new(ErrorKind::InvalidInput, format!("it is {}, not a regular file", name_of(kind))))
+    Err(io::Error::new(
+        ErrorKind::InvalidInput,
+        format!("it is {}, not a regular file", name_of(kind)),
+    ))
 }
 
 fn name_of(kind: FileType) -> &'static str {
@@ -55,41 +60,52 @@ fn name_of(kind: FileType) -> &'static str {
         (kind.is_socket(), "a socket"),
         (kind.is_block_device() || kind.is_char_device(), "a device"),
     ];
-    names.into_iter().find(|(is_it, _)| *is_it).map_or("something else", |(_, name)| name)
+    names
+        .into_iter()
+        .find(|(is_it, _)| *is_it)
+        .map_or("something else", |(_, name)| name)
 }
 
-/// Makes `path` a file with this content, whole or not at all: the content is written to a new file beside it, which is then
-/// renamed. A file that was there is kept until then, and nothing is written through a symbolic link.
+/// Replaces the file at `path` atomically: the content is written to a new file in the same folder, which is then renamed.
+/// An existing file is kept until then, and nothing is written through a symbolic link.
 ///
 /// # Errors
-/// `InvalidInput` with a sentence where something else than a regular file is at `path`; else what the kernel says. No
-/// temporary file is left then.
+/// `InvalidInput` with a sentence where `path` is not a regular file; otherwise the error of the system call. No temporary
+/// file is left.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(facts) => check(facts.file_type())?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let (mut file, beside) = create_beside(path)?;
+    let (mut file, temporary) = create_temporary(path)?;
     let written = file.write_all(content).and_then(|()| file.sync_all());
-    written.and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| {
-        // The error that is returned says more than one of removing could.
-        let _ = std::fs::remove_file(&beside);
-    })
+    written
+        .and_then(|()| std::fs::rename(&temporary, path))
+        .inspect_err(|_| {
+            // The error of writing is more important than one of removing.
+            let _ = std::fs::remove_file(&temporary);
+        })
 }
 
-/// A new, empty file in the folder of `path`, under a name that nothing had (open(2): `O_EXCL`).
-fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
-    let name = path.file_name().ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it names no file"))?;
+/// A new, empty file in the folder of `path`, under an unused name (open(2): `O_EXCL`).
+fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it names no file"))?;
     let pid = std::process::id();
     for number in 0..NAMES_TRIED {
-        // A name may have 255 bytes; this one stays far below whatever the target's is.
+        // A name may have 255 bytes; this one does not depend on the target's length.
         let start: String = name.to_string_lossy().chars().take(32).collect();
-        let beside = path.with_file_name(format!(".{start}.{pid}-{number}.tmp"));
-        let created = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(&beside);
+        let temporary = path.with_file_name(format!(".{start}.{pid}-{number}.tmp"));
+        let created = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&temporary);
         match created {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            created => return created.map(|file| (file, beside)),
+            created => return created.map(|file| (file, temporary)),
         }
     }
     Err(ErrorKind::AlreadyExists.into())
@@ -108,11 +124,18 @@ mod tests {
     }
 
     fn fifo(path: &Path) {
-        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a FIFO");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .expect("a FIFO");
     }
 
     #[test]
-    fn only_a_regular_file_is_opened() {
+    fn open_regular_refuses_other_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "content").expect("written");
@@ -131,11 +154,14 @@ mod tests {
             assert!(said.contains(what), "{path:?}: {said}");
         }
         assert!(open_regular_target(&at("fifo")).is_err());
-        assert_eq!(reading(&at("none")).expect_err("nothing there").kind(), ErrorKind::NotFound);
+        assert_eq!(
+            reading(&at("none")).expect_err("nothing there").kind(),
+            ErrorKind::NotFound
+        );
     }
 
     #[test]
-    fn a_file_is_replaced_as_a_whole_and_never_through_a_link() {
+    fn replace_is_atomic_and_follows_no_link() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         replace(&at("new"), b"first").expect("written");
@@ -147,9 +173,13 @@ mod tests {
         assert!(said.contains("a symbolic link"), "{said}");
         assert_eq!(fs::read(at("precious")).expect("read"), b"precious");
         fifo(&at("fifo"));
-        assert!(replace(&at("fifo"), b"x").is_err() && replace(Path::new("/dev/null"), b"x").is_err());
-        let mut names: Vec<_> =
-            fs::read_dir(folder.path()).expect("listed").map(|e| e.expect("one").file_name()).collect();
+        assert!(
+            replace(&at("fifo"), b"x").is_err() && replace(Path::new("/dev/null"), b"x").is_err()
+        );
+        let mut names: Vec<_> = fs::read_dir(folder.path())
+            .expect("listed")
+            .map(|e| e.expect("one").file_name())
+            .collect();
         names.sort();
         assert_eq!(names, ["fifo", "link", "new", "precious"]);
     }

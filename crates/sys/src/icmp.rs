@@ -1,4 +1,4 @@
-//! Datagram sockets for ICMP echo, which need no rights where `net.ipv4.ping_group_range` has a group of the caller
+//! Datagram sockets for ICMP echo, which need no privilege where `net.ipv4.ping_group_range` includes a group of the caller
 //! (icmp(7), since Linux 3.0 for IPv4 and 3.11 for IPv6).
 
 use std::io;
@@ -6,13 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send,
+    socket_with,
 };
 
 /// `ICMP_ECHO` and `ICMP_ECHOREPLY`, `ICMPV6_ECHO_REQUEST` and `ICMPV6_ECHO_REPLY`.
 const V4: [u8; 2] = [8, 0];
 const V6: [u8; 2] = [128, 129];
-/// Bytes of an echo's header: kind, code, checksum, identifier, sequence number.
+/// Bytes of an echo header: type, code, checksum, identifier, sequence number.
 const HEADER_BYTES: usize = 8;
 
 /// A socket that sends echo requests to one address and gets the replies to them.
@@ -25,7 +26,8 @@ pub struct EchoSocket {
 impl EchoSocket {
     /// Opens a socket in the calling thread's network namespace.
     ///
-    /// Errors: `EACCES` where the caller's groups may not ping.
+    /// # Errors
+    /// `EACCES` where the caller's groups may not ping.
     pub fn open(to: IpAddr) -> io::Result<EchoSocket> {
         let (family, protocol, kinds) = match to {
             IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP, V4),
@@ -37,7 +39,7 @@ impl EchoSocket {
         Ok(EchoSocket { socket, kinds })
     }
 
-    /// Sends an echo request with this number and so many bytes of data. The kernel fills in checksum and identifier.
+    /// Sends an echo request with this sequence number and `data_bytes` bytes of data. The kernel fills in checksum and identifier.
     pub fn send(&self, sequence: u16, data_bytes: usize) -> io::Result<()> {
         let mut packet = vec![0; HEADER_BYTES + data_bytes];
         packet[0] = self.kinds[0];
@@ -46,9 +48,10 @@ impl EchoSocket {
         Ok(())
     }
 
-    /// The number of the next reply; `None` where none is waiting.
+    /// The sequence number of the next reply; absent where none is queued.
     ///
-    /// Errors: what the way says of a request, such as `EHOSTUNREACH`.
+    /// # Errors
+    /// What a router or host on the path reports, such as `EHOSTUNREACH`.
     pub fn receive(&self) -> io::Result<Option<u16>> {
         let mut packet = [0; HEADER_BYTES];
         match recv(&self.socket, &mut packet[..], RecvFlags::TRUNC) {

@@ -1,7 +1,7 @@
-//! Safe wrappers of the Linux system calls that the other rooms need; the only room with `unsafe`.
+//! Safe wrappers of the Linux system calls that the other crates need; the only crate with `unsafe`.
 //!
-//! Nothing here decides anything: each function does one system call (or a fixed sequence of them),
-//! and returns its error as [`std::io::Error`].
+//! There is no policy here: each function makes one system call, or a fixed sequence of them, and returns its error as
+//! [`std::io::Error`].
 
 pub mod clock;
 pub mod datagram;

@@ -1,4 +1,4 @@
-//! Namespaces: making new ones, entering existing ones, and a private sysfs that shows them.
+//! Namespaces: creating and entering them, and a private sysfs that shows their devices.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use rustix::fs::CWD;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsmount, fsopen, mount_change, move_mount, open_tree,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, fsconfig_create, fsmount, fsopen, mount_change, move_mount, open_tree,
 };
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-/// The kinds of namespace that the program makes and enters.
+/// The kinds of namespace that the program creates and enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// User and group ids, and the capabilities that go with them.
@@ -21,7 +21,7 @@ pub enum Kind {
     Net,
     /// The mount table.
     Mount,
-    /// Process ids. Who makes or enters one stays where it is: its children are in it.
+    /// Process ids. A process that creates or enters one stays outside: its children are in it.
     Pid,
 }
 
@@ -58,9 +58,11 @@ impl Kind {
 /// Moves the calling thread into new namespaces of `kinds` (unshare(2)).
 ///
 /// `Kind::User` needs a process with a single thread: with more, the error is `EINVAL`. `EPERM`
-/// means that the caller may not make them (or, for `Kind::User`, that it runs in a chroot).
+/// means that the caller may not create them (or, for `Kind::User`, that it runs in a chroot).
 pub fn unshare(kinds: &[Kind]) -> io::Result<()> {
-    let flags = kinds.iter().fold(UnshareFlags::empty(), |all, kind| all | kind.unshare_flag());
+    let flags = kinds
+        .iter()
+        .fold(UnshareFlags::empty(), |all, kind| all | kind.unshare_flag());
     // SAFETY: `Kind` has no value for the table of file descriptors (CLONE_FILES), the only flag
     // that makes this call unsafe.
     unsafe { unshare_unsafe(flags) }?;
@@ -69,7 +71,7 @@ pub fn unshare(kinds: &[Kind]) -> io::Result<()> {
 
 /// Moves the calling process into a new user namespace, in which its user and group are root (0).
 ///
-/// The ids are those in force before the call. Errors as for [`unshare`], and `EPERM` when the
+/// The ids are those in effect before the call. Errors as for [`unshare`], and `EPERM` when the
 /// maps may not be written.
 pub fn unshare_user_as_root() -> io::Result<()> {
     let uid = rustix::process::geteuid().as_raw();
@@ -83,7 +85,8 @@ pub fn unshare_user_as_root() -> io::Result<()> {
 
 /// Moves the calling thread into the namespace that `namespace` refers to (setns(2)).
 ///
-/// Errors: `EINVAL` when it is not of this `kind`, `EPERM` without the capabilities in it.
+/// # Errors
+/// `EINVAL` when it is not of this `kind`, `EPERM` without the capabilities in it.
 pub fn enter(namespace: BorrowedFd<'_>, kind: Kind) -> io::Result<()> {
     move_into_link_name_space(namespace, Some(kind.link_type()))?;
     Ok(())
@@ -95,9 +98,10 @@ pub fn current(kind: Kind) -> io::Result<OwnedFd> {
     Ok(fs::File::open(path)?.into())
 }
 
-/// The number of the caller's network namespace, which no other has until the next boot (`SO_NETNS_COOKIE`).
+/// The cookie of the caller's network namespace, unique until the next boot (`SO_NETNS_COOKIE`).
 ///
-/// Errors: `ENOPROTOOPT` before Linux 5.14.
+/// # Errors
+/// `ENOPROTOOPT` before Linux 5.14.
 pub fn network_cookie() -> io::Result<u64> {
     use std::os::fd::AsRawFd;
     let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
@@ -106,9 +110,19 @@ pub fn network_cookie() -> io::Result<u64> {
     // SAFETY: the socket is open; the pointers describe `cookie` and its length, and outlive the call.
     let outcome = unsafe {
         let value = (&raw mut cookie).cast();
-        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_NETNS_COOKIE, value, &raw mut length)
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_NETNS_COOKIE,
+            value,
+            &raw mut length,
+        )
     };
-    if outcome == 0 { Ok(cookie) } else { Err(io::Error::last_os_error()) }
+    if outcome == 0 {
+        Ok(cookie)
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Of asm-generic/socket.h.
@@ -116,8 +130,7 @@ const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// A sysfs that shows the network namespace in which it was mounted, attached to no directory.
 ///
-/// `/sys` shows the devices of the namespace of its mount, not of the caller. This one goes away
-/// when dropped.
+/// `/sys` shows the devices of the namespace of its mount, not of the caller. This one is unmounted when dropped.
 #[derive(Debug)]
 pub struct PrivateSysfs {
     root: OwnedFd,
@@ -131,14 +144,15 @@ impl PrivateSysfs {
     pub fn mount() -> io::Result<Self> {
         let context = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
-        let attributes =
-            MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let root = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
         Ok(Self { root })
     }
 
-    /// As [`PrivateSysfs::mount`], from a mount table that a thread makes for it: so `CAP_SYS_ADMIN` over the caller's user
-    /// namespace is enough.
+    /// As [`PrivateSysfs::mount`], in the separate mount namespace of a new thread, so that `CAP_SYS_ADMIN` over the caller's
+    /// user namespace suffices.
     pub fn mount_in_own_table() -> io::Result<Self> {
         let mounted = std::thread::spawn(|| unshare(&[Kind::Mount]).and_then(|()| Self::mount()));
         mounted.join().unwrap_or(Err(io::ErrorKind::Other.into()))
@@ -146,13 +160,19 @@ impl PrivateSysfs {
 
     /// The sysfs at `/sys`, which shows the network namespace in which it was mounted.
     pub fn of_machine() -> io::Result<Self> {
-        Ok(Self { root: fs::File::open("/sys")?.into() })
+        Ok(Self {
+            root: fs::File::open("/sys")?.into(),
+        })
     }
 
-    /// The names in the folder at `path`, relative to the root of sysfs, in order.
+    /// The names in the folder at `path`, relative to the root of sysfs, sorted.
     pub fn names(&self, path: &Path) -> io::Result<Vec<String>> {
-        let folder = self.open(path, rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY)?;
-        let entries = rustix::fs::Dir::new(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let folder = self.open(
+            path,
+            rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY,
+        )?;
+        let entries = rustix::fs::Dir::new(folder)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         let mut names: Vec<String> = entries.collect::<io::Result<_>>()?;
         names.retain(|name| name != "." && name != "..");
         names.sort();
@@ -170,7 +190,8 @@ impl PrivateSysfs {
     /// Success means only that the kernel took the value: read it back.
     pub fn write(&self, path: &Path, value: &str) -> io::Result<()> {
         use std::io::Write as _;
-        self.open(path, rustix::fs::OFlags::WRONLY)?.write_all(value.as_bytes())
+        self.open(path, rustix::fs::OFlags::WRONLY)?
+            .write_all(value.as_bytes())
     }
 
     fn open(&self, path: &Path, access: rustix::fs::OFlags) -> io::Result<fs::File> {
@@ -183,20 +204,37 @@ impl PrivateSysfs {
 /// Where control groups are, below the mount of sysfs.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// Gives the calling process a mount table of its own, in which `/sys` shows the devices of its network namespace.
+/// Moves the calling process to a separate mount namespace, in which `/sys` shows the devices of its network namespace.
 ///
 /// Control groups stay where they were. Errors as for [`unshare`] and [`PrivateSysfs::mount`]; `/sys` is then as before.
 pub fn show_own_devices() -> io::Result<()> {
     unshare(&[Kind::Mount])?;
-    // What is mounted from here on is for this process and its children alone.
-    mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
+    // Later mounts are visible to this process and its children only.
+    mount_change(
+        "/",
+        MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM,
+    )?;
     let sysfs = PrivateSysfs::mount()?;
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let groups = open_tree(CWD, CGROUPS, flags);
-    move_mount(&sysfs.root, "", CWD, "/sys", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    move_mount(
+        &sysfs.root,
+        "",
+        CWD,
+        "/sys",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )?;
     if let Ok(groups) = groups {
-        // A host without control groups has nothing to keep.
-        let _ = move_mount(&groups, "", CWD, CGROUPS, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH);
+        // A host without control groups has none to move.
+        let _ = move_mount(
+            &groups,
+            "",
+            CWD,
+            CGROUPS,
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+        );
     }
     Ok(())
 }

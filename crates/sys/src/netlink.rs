@@ -1,4 +1,4 @@
-//! A blocking netlink socket; what the messages mean is the netlink room's business.
+//! A blocking netlink socket; the crate `bitcost-netlink` interprets the messages.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
-    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send,
+    socket_with,
 };
 
-/// Which part of the kernel a netlink socket talks to.
+/// The netlink protocol of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetlinkProtocol {
     /// NETLINK_ROUTE: links, addresses, qdiscs.
@@ -20,7 +21,7 @@ pub enum NetlinkProtocol {
     SockDiag,
 }
 
-/// A netlink socket with the kernel at its other end.
+/// A netlink socket, connected to the kernel.
 ///
 /// It stays in the network namespace in which it was opened.
 #[derive(Debug)]
@@ -29,14 +30,19 @@ pub struct NetlinkSocket {
 }
 
 impl NetlinkSocket {
-    /// Opens a socket with extended acknowledgements, whose reads give up after `timeout`.
+    /// Opens a socket with extended acknowledgements, whose reads time out after `timeout`.
     pub fn open(protocol: NetlinkProtocol, timeout: Duration) -> io::Result<Self> {
         let protocol: Option<Protocol> = match protocol {
             NetlinkProtocol::Route => None,
             NetlinkProtocol::Generic => Some(netlink::GENERIC),
             NetlinkProtocol::SockDiag => Some(netlink::SOCK_DIAG),
         };
-        let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
+        let fd = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            protocol,
+        )?;
         set_socket_timeout(&fd, Timeout::Recv, Some(timeout))?;
         enable(&fd, libc::NETLINK_EXT_ACK)?;
         enable(&fd, libc::NETLINK_CAP_ACK)?;
@@ -46,12 +52,17 @@ impl NetlinkSocket {
     /// Sends one buffer of messages to the kernel.
     pub fn send(&self, messages: &[u8]) -> io::Result<()> {
         let sent = send(&self.fd, messages, SendFlags::empty())?;
-        if sent == messages.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+        if sent == messages.len() {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::WriteZero.into())
+        }
     }
 
     /// Receives one buffer of messages; returns how many bytes of `buffer` it fills.
     ///
-    /// Errors: `WouldBlock` when the timeout has passed; `FileTooLarge` when the answer does not
+    /// # Errors
+    /// `WouldBlock` when the timeout has passed; `FileTooLarge` when the answer does not
     /// fit into `buffer`, which should have at least 32 KiB.
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -73,5 +84,9 @@ fn enable(fd: &OwnedFd, option: libc::c_int) -> io::Result<()> {
         let value = (&raw const on).cast();
         libc::setsockopt(fd.as_raw_fd(), libc::SOL_NETLINK, option, value, length)
     };
-    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }

@@ -17,19 +17,23 @@ use crate::namespace::{Kind, enter};
 /// Source: PR_SET_PDEATHSIG(2const).
 pub fn die_with_parent(expected_parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    if parent() == expected_parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    if parent() == expected_parent {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    }
 }
 
-/// Makes `command` start its program so that the kernel kills it (SIGKILL) when the thread that calls `spawn` ends,
-/// where the caller's children are in a PID namespace that the caller is not in: there they have no parent.
+/// Makes `command` start its program so that the kernel kills it (SIGKILL) when the thread that calls `spawn` ends, where
+/// the caller's children are in a PID namespace that the caller is not in: in it, they have no parent.
 pub fn die_with_spawner_outside(command: &mut Command) {
     // SAFETY: between fork and exec the closure makes only the system calls prctl and getppid, which are
     // async-signal-safe; it allocates nothing and takes no lock.
     unsafe { command.pre_exec(|| die_with_parent(0)) };
 }
 
-/// Has this process ignore a signal, as the programs will that it starts from here on (signal(2)). Where it is
-/// `SIGCHLD`, children that end leave nothing to wait for.
+/// Makes this process, and the programs that it starts later, ignore a signal (signal(2)). With `SIGCHLD`, children that end
+/// leave no zombies.
 pub fn ignore(signal: Ignored) {
     let number = match signal {
         Ignored::Child => libc::SIGCHLD,
@@ -56,21 +60,27 @@ pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Lets this process have as many open files as its hard limit allows, and returns how many that are; absent:
-/// no limit (setrlimit(2), `RLIMIT_NOFILE`).
+/// Raises the limit of open files of this process to its hard limit, and returns it; absent: no limit (setrlimit(2),
+/// `RLIMIT_NOFILE`).
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn raise_open_files() -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    )?;
     Ok(getrlimit(Resource::Nofile).current)
 }
 
-/// Waits until `file` has something to read, its writers are gone, or `timeout` has passed.
+/// Waits until `file` is readable, its writers are gone, or `timeout` has passed.
 ///
-/// Returns whether there is something to read (or the end of the file). poll(2).
+/// Returns whether there is data to read (or the end of the file). poll(2).
 pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -84,33 +94,47 @@ pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Resul
 
 /// A file that becomes readable when the process with this id has ended (pidfd_open(2), Linux 5.3).
 ///
-/// Errors: `ESRCH` when there is no such process.
+/// # Errors
+/// `ESRCH` when there is no such process.
 pub fn watch(pid: u32) -> io::Result<OwnedFd> {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())?)
+    Ok(rustix::process::pidfd_open(
+        pid,
+        rustix::process::PidfdFlags::empty(),
+    )?)
 }
 
-/// Ends a process that [`watch`] found, at once and whatever it does (`SIGKILL`; pidfd_send_signal(2), Linux 5.1).
+/// Kills a process that [`watch`] found (`SIGKILL`; pidfd_send_signal(2), Linux 5.1).
 ///
-/// Errors: `ESRCH` when it has ended, `EPERM` when it belongs to somebody else.
+/// # Errors
+/// `ESRCH` when it has ended, `EPERM` when it belongs to another user.
 pub fn kill(watched: impl AsFd) -> io::Result<()> {
     Ok(rustix::process::pidfd_send_signal(watched, Signal::KILL)?)
 }
 
-/// The process id of the process that started this one, or of the one that took its place when it ended; 0 where that is outside of
-/// this one's PID namespace (getppid(2), pid_namespaces(7)).
+/// The process id of the parent, or of the process that adopted this one when the parent ended; 0 where it is outside of this
+/// process's PID namespace (getppid(2), pid_namespaces(7)).
 pub fn parent() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// Waits until one of two files has something to read or has ended, or `timeout` has passed (poll(2)).
+/// Waits until one of two files is readable or has ended, or `timeout` has passed (poll(2)).
 ///
-/// Returns whether one of them has, or may have: a signal ends the wait too.
-pub fn wait_either(first: impl AsFd, second: impl AsFd, timeout: std::time::Duration) -> io::Result<bool> {
+/// Returns whether one of them has, or may have: a signal also ends the wait.
+pub fn wait_either(
+    first: impl AsFd,
+    second: impl AsFd,
+    timeout: std::time::Duration,
+) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut files = [PollFd::new(&first, PollFlags::IN), PollFd::new(&second, PollFlags::IN)];
+    let mut files = [
+        PollFd::new(&first, PollFlags::IN),
+        PollFd::new(&second, PollFlags::IN),
+    ];
     match poll(&mut files, Some(&timeout)) {
         Ok(ready) => Ok(ready > 0),
         Err(rustix::io::Errno::INTR) => Ok(true),
@@ -118,26 +142,35 @@ pub fn wait_either(first: impl AsFd, second: impl AsFd, timeout: std::time::Dura
     }
 }
 
-/// Waits until one of `files` has something to read or has ended, or until `timeout` has passed (ppoll(2)); absent: without
-/// a limit. A signal ends the wait too.
+/// Waits until one of `files` is readable or has ended, or until `timeout` has passed (ppoll(2)); absent: no timeout. A
+/// signal also ends the wait.
 ///
 /// # Errors
-/// The kernel's.
-pub fn wait_any(files: &[std::os::fd::BorrowedFd<'_>], timeout: Option<std::time::Duration>) -> io::Result<()> {
+/// The error of the system call.
+pub fn wait_any(
+    files: &[std::os::fd::BorrowedFd<'_>],
+    timeout: Option<std::time::Duration>,
+) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let timeout = timeout.map(Timespec::try_from).transpose().map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut files: Vec<PollFd<'_>> = files.iter().map(|file| PollFd::new(file, PollFlags::IN)).collect();
+    let timeout = timeout
+        .map(Timespec::try_from)
+        .transpose()
+        .map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut files: Vec<PollFd<'_>> = files
+        .iter()
+        .map(|file| PollFd::new(file, PollFlags::IN))
+        .collect();
     match poll(&mut files, timeout.as_ref()) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A file in memory, which is gone when nobody has it open any more (memfd_create(2)). Others open it as
+/// A file in memory, which is freed when no process has it open (memfd_create(2)). Other processes open it as
 /// `/proc/PID/fd/NUMBER`.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn memory_file(name: &str) -> io::Result<std::fs::File> {
     Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
@@ -151,8 +184,8 @@ pub struct NamespaceEntry {
     pub net: OwnedFd,
 }
 
-/// Makes `command` start its program inside the namespaces of `entry`, in a process group of its
-/// own (a terminal's Ctrl-C does not reach it), and die with the thread that calls `spawn`.
+/// Makes `command` start its program inside the namespaces of `entry`, in a separate
+/// process group (a terminal's Ctrl-C does not reach it), and die with the thread that calls `spawn`.
 ///
 /// The namespaces stay open as long as `command` exists. A namespace that cannot be entered
 /// becomes the error of `spawn`.
@@ -178,7 +211,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_pipe_is_readable_when_written_or_closed_and_not_before() {
+    fn wait_readable_sees_data_and_end_of_a_pipe() {
         let (reader, writer) = io::pipe().unwrap();
         assert!(!wait_readable(&reader, Duration::from_millis(1)).unwrap());
         drop(writer);
@@ -186,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watched_process_is_killed_and_its_end_is_seen() {
+    fn kill_ends_a_watched_process() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let watched = watch(child.id()).unwrap();
         let (reader, _writer) = io::pipe().unwrap();
@@ -194,14 +227,26 @@ mod tests {
         kill(&watched).unwrap();
         while !wait_either(&reader, &watched, Duration::from_secs(60)).unwrap() {}
         child.wait().unwrap();
-        assert_eq!(kill(&watched).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        assert_eq!(
+            kill(&watched).unwrap_err().raw_os_error(),
+            Some(libc::ESRCH)
+        );
     }
 
     #[test]
-    fn a_namespace_that_cannot_be_entered_is_the_error_of_spawn() {
+    fn spawn_fails_for_a_namespace_that_cannot_be_entered() {
         let not_a_namespace = std::fs::File::open("/dev/null").unwrap();
         let mut command = Command::new("true");
-        enter_before_exec(&mut command, NamespaceEntry { user: None, net: not_a_namespace.into() });
-        assert_eq!(command.spawn().unwrap_err().raw_os_error(), Some(libc::EINVAL));
+        enter_before_exec(
+            &mut command,
+            NamespaceEntry {
+                user: None,
+                net: not_a_namespace.into(),
+            },
+        );
+        assert_eq!(
+            command.spawn().unwrap_err().raw_os_error(),
+            Some(libc::EINVAL)
+        );
     }
 }

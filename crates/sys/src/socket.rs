@@ -20,72 +20,149 @@ impl IntOption {
 }
 
 /// Most user data per segment, options included, to announce and to send (tcp(7)).
-pub const TCP_MAXSEG: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_MAXSEG };
+pub const TCP_MAXSEG: IntOption = IntOption {
+    level: libc::IPPROTO_TCP,
+    name: libc::TCP_MAXSEG,
+};
 /// Send buffer in bytes; the kernel doubles what is set (socket(7)).
-pub const SO_SNDBUF: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_SNDBUF };
+pub const SO_SNDBUF: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_SNDBUF,
+};
 /// Receive buffer in bytes; the kernel doubles what is set (socket(7)).
-pub const SO_RCVBUF: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUF };
+pub const SO_RCVBUF: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_RCVBUF,
+};
 /// As [`SO_RCVBUF`] without the host's bound: `EPERM` without `CAP_NET_ADMIN` over the first network namespace (socket(7)).
-pub const SO_RCVBUFFORCE: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUFFORCE };
+pub const SO_RCVBUFFORCE: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_RCVBUFFORCE,
+};
 
-/// Bytes that must be there before a receive call returns (socket(7)).
-pub const SO_RCVLOWAT: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_RCVLOWAT };
+/// Bytes that must be available before a receive call returns (socket(7)).
+pub const SO_RCVLOWAT: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_RCVLOWAT,
+};
 
 /// Send small segments at once (tcp(7)).
-pub const TCP_NODELAY: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_NODELAY };
+pub const TCP_NODELAY: IntOption = IntOption {
+    level: libc::IPPROTO_TCP,
+    name: libc::TCP_NODELAY,
+};
 /// Send full segments only (tcp(7)).
-pub const TCP_CORK: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_CORK };
+pub const TCP_CORK: IntOption = IntOption {
+    level: libc::IPPROTO_TCP,
+    name: libc::TCP_CORK,
+};
 /// Type of service: the code point in its upper six bits (ip(7)).
-pub const IP_TOS: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_TOS };
+pub const IP_TOS: IntOption = IntOption {
+    level: libc::IPPROTO_IP,
+    name: libc::IP_TOS,
+};
 /// Traffic class: the code point in its upper six bits (ipv6(7)).
-pub const IPV6_TCLASS: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_TCLASS };
+pub const IPV6_TCLASS: IntOption = IntOption {
+    level: libc::IPPROTO_IPV6,
+    name: libc::IPV6_TCLASS,
+};
 /// Packets carry the flow label that the socket was connected with (linux/in6.h).
-pub const IPV6_FLOWINFO_SEND: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_FLOWINFO_SEND };
+pub const IPV6_FLOWINFO_SEND: IntOption = IntOption {
+    level: libc::IPPROTO_IPV6,
+    name: libc::IPV6_FLOWINFO_SEND,
+};
 /// The port is chosen when the socket is connected, not when it is bound to an address (ip(7)).
-pub const IP_BIND_ADDRESS_NO_PORT: IntOption =
-    IntOption { level: libc::IPPROTO_IP, name: libc::IP_BIND_ADDRESS_NO_PORT };
+pub const IP_BIND_ADDRESS_NO_PORT: IntOption = IntOption {
+    level: libc::IPPROTO_IP,
+    name: libc::IP_BIND_ADDRESS_NO_PORT,
+};
 /// The range of ports that the kernel chooses from: the last one in the upper 16 bits, the first one in the
-/// lower (ip(7), Linux 6.3). What lies outside of `net.ipv4.ip_local_port_range` is ignored.
-pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption { level: libc::IPPROTO_IP, name: 51 };
+/// lower (ip(7), Linux 6.3). Ports outside of `net.ipv4.ip_local_port_range` are ignored.
+pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption {
+    level: libc::IPPROTO_IP,
+    name: 51,
+};
 /// Priority for queueing disciplines (socket(7)).
-pub const SO_PRIORITY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_PRIORITY };
+pub const SO_PRIORITY: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_PRIORITY,
+};
 /// Microseconds that a receive call polls the device (socket(7)).
-pub const SO_BUSY_POLL: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_BUSY_POLL };
-/// Length of the datagrams into which the kernel cuts what one send call hands over (udp(7)).
-pub const UDP_SEGMENT: IntOption = IntOption { level: libc::SOL_UDP, name: libc::UDP_SEGMENT };
-/// Receive calls take datagrams of equal length that the kernel joined (udp(7)).
-pub const UDP_GRO: IntOption = IntOption { level: libc::SOL_UDP, name: libc::UDP_GRO };
+pub const SO_BUSY_POLL: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_BUSY_POLL,
+};
+/// Length of the datagrams into which the kernel segments the data of one send call (udp(7)).
+pub const UDP_SEGMENT: IntOption = IntOption {
+    level: libc::SOL_UDP,
+    name: libc::UDP_SEGMENT,
+};
+/// Receive calls return several datagrams of equal length that the kernel joined (udp(7)).
+pub const UDP_GRO: IntOption = IntOption {
+    level: libc::SOL_UDP,
+    name: libc::UDP_GRO,
+};
 /// Send calls may ask for `MSG_ZEROCOPY` (socket(7)).
-pub const SO_ZEROCOPY: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_ZEROCOPY };
-/// Receive calls say when the kernel took each datagram from the device (socket(7)).
-pub const SO_TIMESTAMPNS: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_TIMESTAMPNS };
+pub const SO_ZEROCOPY: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_ZEROCOPY,
+};
+/// Receive calls report when the kernel received each datagram (socket(7)).
+pub const SO_TIMESTAMPNS: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_TIMESTAMPNS,
+};
 /// MTU of a connected IPv4 socket's path; read only (ip(7)).
-pub const IP_MTU: IntOption = IntOption { level: libc::IPPROTO_IP, name: libc::IP_MTU };
+pub const IP_MTU: IntOption = IntOption {
+    level: libc::IPPROTO_IP,
+    name: libc::IP_MTU,
+};
 /// MTU of a connected IPv6 socket's path; read only (ipv6(7)).
-pub const IPV6_MTU: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_MTU };
+pub const IPV6_MTU: IntOption = IntOption {
+    level: libc::IPPROTO_IPV6,
+    name: libc::IPV6_MTU,
+};
 
-/// What went wrong since this was read last, as an error number; 0: nothing (socket(7)).
-pub const SO_ERROR: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_ERROR };
+/// The pending error since this was last read, as an error number; 0: none (socket(7)).
+pub const SO_ERROR: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_ERROR,
+};
 
 /// A packet socket does not see what this host sends (packet(7)).
-pub const PACKET_IGNORE_OUTGOING: IntOption = IntOption { level: libc::SOL_PACKET, name: libc::PACKET_IGNORE_OUTGOING };
+pub const PACKET_IGNORE_OUTGOING: IntOption = IntOption {
+    level: libc::SOL_PACKET,
+    name: libc::PACKET_IGNORE_OUTGOING,
+};
 
 /// Sets an option.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn set_int(socket: impl AsFd, option: IntOption, value: i32) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     let length = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the pointer and length describe `value`, which outlives the call.
-    let result = unsafe { libc::setsockopt(fd, option.level, option.name, (&raw const value).cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe {
+        libc::setsockopt(
+            fd,
+            option.level,
+            option.name,
+            (&raw const value).cast(),
+            length,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Reads an option.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn get_int(socket: impl AsFd, option: IntOption) -> io::Result<i32> {
     let mut value: libc::c_int = 0;
     // SAFETY: `c_int` has no invalid values and the buffer is exactly one of them.
@@ -100,9 +177,20 @@ pub fn get_int(socket: impl AsFd, option: IntOption) -> io::Result<i32> {
 pub(crate) unsafe fn get<T>(fd: i32, option: IntOption, value: &mut T) -> io::Result<usize> {
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointer and length describe `value`; the kernel writes at most `length` bytes.
-    let result =
-        unsafe { libc::getsockopt(fd, option.level, option.name, std::ptr::from_mut(value).cast(), &mut length) };
-    if result == 0 { Ok(length as usize) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe {
+        libc::getsockopt(
+            fd,
+            option.level,
+            option.name,
+            std::ptr::from_mut(value).cast(),
+            &mut length,
+        )
+    };
+    if result == 0 {
+        Ok(length as usize)
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// A socket's memory (linux/sock_diag.h).
@@ -124,19 +212,32 @@ pub struct Memory {
     pub drops: u32,
 }
 
-/// How much memory a socket uses, and how many packets it dropped for want of it (`SO_MEMINFO`, Linux 4.12).
+/// The memory that a socket uses, and the packets that it dropped for lack of memory (`SO_MEMINFO`, Linux 4.12).
 ///
 /// # Errors
-/// The kernel's; `ENOPROTOOPT` before that; `UnexpectedEof` where it tells less than this.
+/// The error of the system call; `ENOPROTOOPT` before that version; `UnexpectedEof` where it returns fewer fields.
 pub fn memory(socket: impl AsFd) -> io::Result<Memory> {
-    const OPTION: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_MEMINFO };
+    const OPTION: IntOption = IntOption {
+        level: libc::SOL_SOCKET,
+        name: libc::SO_MEMINFO,
+    };
     let mut words = [0u32; 9];
     // SAFETY: `u32` has no invalid values.
     let length = unsafe { get(socket.as_fd().as_raw_fd(), OPTION, &mut words)? };
     if length < size_of_val(&words) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let [received, receive, allocated, send, _forward, queued, _options, backlog, drops] = words;
+    let [
+        received,
+        receive,
+        allocated,
+        send,
+        _forward,
+        queued,
+        _options,
+        backlog,
+        drops,
+    ] = words;
     Ok(Memory {
         receive_queue_bytes: received,
         receive_buffer_bytes: receive,
@@ -148,7 +249,10 @@ pub fn memory(socket: impl AsFd) -> io::Result<Memory> {
     })
 }
 
-pub(crate) const TCP_INFO: IntOption = IntOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO };
+pub(crate) const TCP_INFO: IntOption = IntOption {
+    level: libc::IPPROTO_TCP,
+    name: libc::TCP_INFO,
+};
 
 /// A zeroed `T`, for structures that the kernel fills.
 ///
@@ -159,7 +263,7 @@ pub(crate) unsafe fn zeroed<T>() -> T {
     unsafe { MaybeUninit::<T>::zeroed().assume_init() }
 }
 
-/// What `sendmmsg` and `recvmmsg` take for a message of one part; it points to the part.
+/// The header of `sendmmsg` and `recvmmsg` for a message of one part, to which it points.
 pub(crate) fn message_of(part: &mut libc::iovec) -> libc::mmsghdr {
     // SAFETY: `mmsghdr` is integers and pointers only, so zero is valid.
     let mut message: libc::mmsghdr = unsafe { zeroed() };
@@ -168,27 +272,41 @@ pub(crate) fn message_of(part: &mut libc::iovec) -> libc::mmsghdr {
     message
 }
 
-const SO_MAX_PACING_RATE: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_MAX_PACING_RATE };
+const SO_MAX_PACING_RATE: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_MAX_PACING_RATE,
+};
 
-/// Asks the kernel to pace what the socket sends, in bytes per second (socket(7), tc-fq(8)). TCP does so
-/// by itself; for UDP the interface needs the queueing discipline `fq`, and nothing says when it is not there.
+/// Asks the kernel to pace what the socket sends, in bytes per second (socket(7), tc-fq(8)). TCP needs
+/// nothing else; for UDP the interface needs the queueing discipline `fq`, and its absence is not reported.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn set_max_pacing_rate(socket: impl AsFd, bytes_per_second: u64) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     let length = size_of::<u64>() as libc::socklen_t;
     let option = SO_MAX_PACING_RATE;
     // SAFETY: the pointer and length describe `bytes_per_second`, which outlives the call.
-    let result =
-        unsafe { libc::setsockopt(fd, option.level, option.name, (&raw const bytes_per_second).cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe {
+        libc::setsockopt(
+            fd,
+            option.level,
+            option.name,
+            (&raw const bytes_per_second).cast(),
+            length,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
-/// The pacing rate in force, in bytes per second; absent where there is none.
+/// The pacing rate in effect, in bytes per second; absent where there is none.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn max_pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
     let mut rate = 0u64;
     // SAFETY: `u64` has no invalid values.
@@ -199,15 +317,18 @@ pub fn max_pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
 /// Sets the congestion control of a TCP socket.
 ///
 /// # Errors
-/// `ENOENT` when the host has none of that name, `EPERM` when it is not allowed to the caller.
+/// `ENOENT` when the host has none of that name, `EPERM` when the caller may not use it.
 pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
-    Ok(rustix::net::sockopt::set_tcp_congestion(socket.as_fd(), name)?)
+    Ok(rustix::net::sockopt::set_tcp_congestion(
+        socket.as_fd(),
+        name,
+    )?)
 }
 
-/// The congestion control in force on a TCP socket.
+/// The congestion control in effect on a TCP socket.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
     Ok(rustix::net::sockopt::tcp_congestion(socket.as_fd())?)
 }
@@ -215,26 +336,44 @@ pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
 /// Binds a socket to an interface (`SO_BINDTODEVICE`, socket(7)).
 ///
 /// # Errors
-/// `ENODEV` when there is none of this name.
+/// `ENODEV` when there is no interface of this name.
 pub fn bind_to_device(socket: impl AsFd, device: &str) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
-    let length = libc::socklen_t::try_from(device.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let length =
+        libc::socklen_t::try_from(device.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the pointer and length describe the name, which outlives the call.
-    let result =
-        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, device.as_ptr().cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_BINDTODEVICE,
+            device.as_ptr().cast(),
+            length,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// The interface that a socket is bound to; absent where it is bound to none.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn bound_device(socket: impl AsFd) -> io::Result<Option<String>> {
-    const OPTION: IntOption = IntOption { level: libc::SOL_SOCKET, name: libc::SO_BINDTODEVICE };
+    const OPTION: IntOption = IntOption {
+        level: libc::SOL_SOCKET,
+        name: libc::SO_BINDTODEVICE,
+    };
     let mut name = [0u8; libc::IFNAMSIZ];
     // SAFETY: bytes have no invalid values.
     let length = unsafe { get(socket.as_fd().as_raw_fd(), OPTION, &mut name)? };
-    let name = name[..length].split(|byte| *byte == 0).next().unwrap_or_default();
+    let name = name[..length]
+        .split(|byte| *byte == 0)
+        .next()
+        .unwrap_or_default();
     Ok((!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned()))
 }
 
@@ -252,16 +391,19 @@ struct FlowLabelRequest {
     pad: u32,
 }
 
-const FLOW_LABEL_MANAGER: IntOption = IntOption { level: libc::IPPROTO_IPV6, name: libc::IPV6_FLOWLABEL_MGR };
+const FLOW_LABEL_MANAGER: IntOption = IntOption {
+    level: libc::IPPROTO_IPV6,
+    name: libc::IPV6_FLOWLABEL_MGR,
+};
 const FLOW_LABEL_GET: u8 = 0;
 const FLOW_LABEL_CREATE: u16 = 1;
 const FLOW_LABEL_SHARED_BY_ANY: u8 = 255;
 
 /// Leases a flow label towards an address, so that the socket may be connected with it; other sockets may
-/// have it too (linux/in6.h, `IPV6_FLOWLABEL_MGR`).
+/// lease it, too (linux/in6.h, `IPV6_FLOWLABEL_MGR`).
 ///
 /// # Errors
-/// The kernel's, such as `EPERM` when another has the label for itself.
+/// The error of the system call, such as `EPERM` when another user has it exclusively.
 pub fn lease_flow_label(socket: impl AsFd, destination: Ipv6Addr, label: u32) -> io::Result<()> {
     let request = FlowLabelRequest {
         destination: destination.octets(),
@@ -276,8 +418,20 @@ pub fn lease_flow_label(socket: impl AsFd, destination: Ipv6Addr, label: u32) ->
     let length = size_of::<FlowLabelRequest>() as libc::socklen_t;
     let (fd, option) = (socket.as_fd().as_raw_fd(), FLOW_LABEL_MANAGER);
     // SAFETY: the pointer and length describe `request`, which outlives the call.
-    let result = unsafe { libc::setsockopt(fd, option.level, option.name, (&raw const request).cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe {
+        libc::setsockopt(
+            fd,
+            option.level,
+            option.name,
+            (&raw const request).cast(),
+            length,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// The flow label that a connected socket sends; absent where it has leased none.
@@ -289,32 +443,39 @@ pub fn flow_label(socket: impl AsFd) -> Option<u32> {
     Some(u32::from_be(request.label) & 0xf_ffff).filter(|label| *label != 0)
 }
 
-/// Ends both directions of a connection, so that calls that wait on it return.
+/// Shuts down both directions of a connection, so that calls blocked on it return.
 ///
 /// # Errors
-/// The kernel's, such as `ENOTCONN`.
+/// The error of the system call, such as `ENOTCONN`.
 pub fn shutdown(socket: impl AsFd) -> io::Result<()> {
-    Ok(rustix::net::shutdown(socket.as_fd(), rustix::net::Shutdown::Both)?)
+    Ok(rustix::net::shutdown(
+        socket.as_fd(),
+        rustix::net::Shutdown::Both,
+    )?)
 }
 
-/// The user at the other end of a connected socket of a path or an abstract name, as it was when the connection was
-/// made (unix(7), `SO_PEERCRED`).
+/// The effective user id of the peer of a connected Unix socket when the connection was made (unix(7), `SO_PEERCRED`).
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
     Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
 }
 
-/// A connection to a stream socket of the abstract namespace (unix(7)); connecting does not wait.
+/// A connection to a stream socket of the abstract namespace (unix(7)); connecting does not block.
 ///
 /// # Errors
-/// The kernel's: `WouldBlock` where as many wait for the listener already as it allows.
+/// The error of the system call: `WouldBlock` where the listener's backlog is full.
 pub fn connect_abstract(name: &str) -> io::Result<UnixStream> {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+    };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    connect(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes())?)?;
+    connect(
+        &socket,
+        &SocketAddrUnix::new_abstract_name(name.as_bytes())?,
+    )?;
     let stream = UnixStream::from(socket);
     stream.set_nonblocking(false)?;
     Ok(stream)

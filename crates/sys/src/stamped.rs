@@ -1,4 +1,4 @@
-//! Datagrams with the time at which the kernel took them from the device (`SO_TIMESTAMPNS`).
+//! Datagrams with the time at which the kernel received them (`SO_TIMESTAMPNS`).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -11,16 +11,19 @@ use crate::socket;
 pub struct Stamped {
     /// Its length.
     pub bytes: usize,
-    /// When it came, on `CLOCK_REALTIME`, in nanoseconds; absent where the kernel did not say.
+    /// When it was received, on `CLOCK_REALTIME`, in nanoseconds; absent where the kernel did not report it.
     pub at_ns: Option<u64>,
 }
 
 /// Receives a datagram from a socket with `SO_TIMESTAMPNS` (socket(7)).
 ///
 /// # Errors
-/// The kernel's; `EAGAIN` when nothing came in time.
+/// The error of the system call; `EAGAIN` when nothing was received in time.
 pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Stamped> {
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
     let mut control = crate::datagram::Control::default();
     // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
     let mut header: libc::msghdr = unsafe { socket::zeroed() };
@@ -39,7 +42,11 @@ pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::
         let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
         if level == libc::SOL_SOCKET && kind == libc::SCM_TIMESTAMPNS {
             // SAFETY: the data of this message is a timespec (socket(7)); it may be unaligned.
-            let time = unsafe { libc::CMSG_DATA(message).cast::<libc::timespec>().read_unaligned() };
+            let time = unsafe {
+                libc::CMSG_DATA(message)
+                    .cast::<libc::timespec>()
+                    .read_unaligned()
+            };
             at_ns = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
         }
     }
@@ -54,17 +61,21 @@ mod tests {
     use crate::clock::realtime_ns;
 
     #[test]
-    fn the_kernel_says_when_a_datagram_came() {
+    fn received_datagram_has_a_kernel_timestamp() {
         let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
         let (from, to) = (bind(), bind());
         socket::set_int(&to, socket::SO_TIMESTAMPNS, 1).expect("sets");
         let before_ns = realtime_ns();
-        from.send_to(&[7; 100], to.local_addr().expect("address")).expect("sends");
+        from.send_to(&[7; 100], to.local_addr().expect("address"))
+            .expect("sends");
         let mut buffer = [0; 200];
         let stamped = receive_stamped(&to, &mut buffer, Wait::Sleep).expect("receives");
         assert_eq!((stamped.bytes, buffer[99], buffer[100]), (100, 7, 0));
         let at_ns = stamped.at_ns.expect("a time");
-        assert!((before_ns..=realtime_ns()).contains(&at_ns), "{before_ns} {at_ns}");
+        assert!(
+            (before_ns..=realtime_ns()).contains(&at_ns),
+            "{before_ns} {at_ns}"
+        );
         let nothing = receive_stamped(&to, &mut buffer, Wait::Never).expect_err("nothing more");
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
     }

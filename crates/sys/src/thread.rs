@@ -1,18 +1,20 @@
-//! The calling thread: its number and the CPUs that it may run on.
+//! The calling thread: its id, CPU affinity, scheduling class and CPU time.
 
 use std::io;
 
-use rustix::thread::{CpuSet, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe};
+use rustix::thread::{
+    CpuSet, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe,
+};
 
-/// The thread's number, as `/proc/self/task` lists it when `/proc` is of the caller's PID namespace.
+/// The thread's id, as `/proc/self/task` lists it when `/proc` is of the caller's PID namespace.
 pub fn thread_id() -> i32 {
     gettid().as_raw_nonzero().get()
 }
 
-/// Confines the calling thread to these CPUs and reads back where it may run.
+/// Pins the calling thread to these CPUs and reads back its affinity.
 ///
 /// # Errors
-/// The kernel's, such as `EINVAL` for CPUs that do not exist or are not allowed.
+/// The error of the system call, such as `EINVAL` for CPUs that do not exist or are not allowed.
 pub fn pin_to(cpus: &[u32]) -> io::Result<Vec<u32>> {
     let mut set = CpuSet::new();
     for cpu in cpus {
@@ -28,10 +30,13 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<Vec<u32>> {
 /// The CPUs that the calling thread may run on.
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .map(|cpu| cpu as u32)
+        .collect())
 }
 
 /// How the kernel schedules a thread (sched(7)).
@@ -44,38 +49,43 @@ pub enum Policy {
     Batch = libc::SCHED_BATCH,
 }
 
-/// Sets the calling thread's scheduling class; its nice value stays (sched_setscheduler(2)).
+/// Sets the calling thread's scheduling class; its nice value is unchanged (sched_setscheduler(2)).
 ///
 /// # Errors
-/// The kernel's.
+/// The error of the system call.
 pub fn set_policy(policy: Policy) -> io::Result<()> {
     // SAFETY: `sched_param` is integers only, so zero is valid; it is the only priority of these classes.
     let parameters: libc::sched_param = unsafe { crate::socket::zeroed() };
     // SAFETY: the pointer is to a valid structure that outlives the call; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, policy as libc::c_int, &raw const parameters) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result =
+        unsafe { libc::sched_setscheduler(0, policy as libc::c_int, &raw const parameters) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
-/// The calling thread's scheduling class; absent where it is none of [`Policy`] (sched_getscheduler(2)).
+/// The calling thread's scheduling class; absent where it is not in [`Policy`] (sched_getscheduler(2)).
 pub fn policy() -> Option<Policy> {
     // SAFETY: the call takes a number and touches no memory of ours; 0 is the calling thread.
     let class = unsafe { libc::sched_getscheduler(0) };
-    [Policy::Other, Policy::Batch].into_iter().find(|policy| *policy as libc::c_int == class)
+    [Policy::Other, Policy::Batch]
+        .into_iter()
+        .find(|policy| *policy as libc::c_int == class)
 }
 
-/// Gives the calling thread a table of file descriptors of its own (unshare(2), `CLONE_FILES`), a copy of the
-/// process's.
+/// Gives the calling thread a separate table of file descriptors (unshare(2), `CLONE_FILES`), a copy of the process's.
 ///
-/// While a table has one user only, a system call finds its file without counting references (`fdget` in
-/// fs/file.c), as in a program with one thread. What the thread opens afterwards no other thread has, and what
-/// others open or close it does not see.
+/// While a table has only one user, a system call finds its file without counting references (`fdget` in fs/file.c), as in
+/// a program with one thread. Files that the thread opens afterwards are not visible to other threads, nor theirs to it.
 ///
 /// # Errors
-/// The kernel's.
-pub fn own_files() -> io::Result<()> {
+/// The error of the system call.
+pub fn unshare_files() -> io::Result<()> {
     // SAFETY: the caller's descriptors stay valid under the same numbers in both tables, so no owned
     // descriptor of any thread changes its meaning; a descriptor that the thread opens from now on must be
-    // closed by it, which callers see to.
+    // closed by it, which callers ensure.
     unsafe { unshare_unsafe(UnshareFlags::FILES) }?;
     Ok(())
 }
@@ -83,21 +93,28 @@ pub fn own_files() -> io::Result<()> {
 /// Makes the calling thread's sleeps end at their time instead of up to 50 µs later (prctl(2), `PR_SET_TIMERSLACK`).
 ///
 /// # Errors
-/// The kernel's.
-pub fn wake_on_time() -> io::Result<()> {
+/// The error of the system call.
+pub fn minimize_timer_slack() -> io::Result<()> {
     // SAFETY: this prctl takes a number and touches no memory of ours.
     let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// CPU time of a thread of this process, in nanoseconds, up to now (clock_getcpuclockid(3)).
 ///
 /// # Errors
-/// The kernel's, such as `EINVAL` when there is no such thread.
+/// The error of the system call, such as `EINVAL` when there is no such thread.
 pub fn cpu_time_ns(thread_id: i32) -> io::Result<u64> {
     // The kernel numbers a thread's CPU clock by its inverted id; 6 is per thread, scheduler's time.
     let clock: libc::clockid_t = (!thread_id << 3) | 6;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `time` is a valid timespec that outlives the call; a bad clock number is an error.
     let result = unsafe { libc::clock_gettime(clock, &mut time) };
     if result != 0 {
@@ -111,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_s_time_grows_while_it_works() {
+    fn cpu_time_grows_while_a_thread_works() {
         let before = cpu_time_ns(thread_id()).expect("own clock");
         let mut sum = 0u64;
         while cpu_time_ns(thread_id()).expect("own clock") < before + 1_000_000 {
@@ -121,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduling_class_is_read_back() {
+    fn scheduling_class_is_read_back() {
         std::thread::spawn(|| {
             for class in [Policy::Batch, Policy::Other] {
                 set_policy(class).expect("allowed to everybody");

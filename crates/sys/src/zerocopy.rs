@@ -1,4 +1,4 @@
-//! Data that the kernel does not copy: completions of `MSG_ZEROCOPY`, and received pages that are mapped.
+//! Zero-copy: completions of `MSG_ZEROCOPY`, and received pages that are mapped (`TCP_ZEROCOPY_RECEIVE`).
 
 use std::io;
 use std::mem::{offset_of, size_of};
@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use crate::socket;
 
-/// Send calls that the kernel is done with (kernel documentation, networking/msg_zerocopy).
+/// Send calls that the kernel has completed (kernel documentation, networking/msg_zerocopy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// True where the kernel copied their data after all.
+    /// True where the kernel copied their data nevertheless.
     pub copied: bool,
 }
 
@@ -37,7 +37,7 @@ struct Control([u8; 128]);
 /// Takes one message about completed calls from the socket's error queue; it never waits.
 ///
 /// # Errors
-/// The kernel's; `EAGAIN` when there is none. What is no such message counts as no call.
+/// The error of the system call; `EAGAIN` when there is none. Another message counts as no call.
 pub fn take_completed(socket: impl AsFd) -> io::Result<Completed> {
     let mut control = Control([0; 128]);
     // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
@@ -45,7 +45,13 @@ pub fn take_completed(socket: impl AsFd) -> io::Result<Completed> {
     header.msg_control = control.0.as_mut_ptr().cast();
     header.msg_controllen = control.0.len() as _;
     // SAFETY: the header describes `control`, which outlives the call.
-    let result = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, libc::MSG_ERRQUEUE) };
+    let result = unsafe {
+        libc::recvmsg(
+            socket.as_fd().as_raw_fd(),
+            &raw mut header,
+            libc::MSG_ERRQUEUE,
+        )
+    };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -53,24 +59,40 @@ pub fn take_completed(socket: impl AsFd) -> io::Result<Completed> {
     let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
     while !message.is_null() {
         // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a whole header within `control`.
-        let (level, kind, length) = unsafe { ((*message).cmsg_level, (*message).cmsg_type, (*message).cmsg_len) };
+        let (level, kind, length) = unsafe {
+            (
+                (*message).cmsg_level,
+                (*message).cmsg_type,
+                (*message).cmsg_len,
+            )
+        };
         let is_error = (level == libc::SOL_IP && kind == libc::IP_RECVERR)
             || (level == libc::SOL_IPV6 && kind == libc::IPV6_RECVERR);
         // SAFETY: the macro is arithmetic only.
         let whole = unsafe { libc::CMSG_LEN(size_of::<ExtendedError>() as u32) };
         if is_error && length >= whole as _ {
             // SAFETY: the data of this message begins with the structure, integers only; it may be unaligned.
-            let error = unsafe { libc::CMSG_DATA(message).cast::<ExtendedError>().read_unaligned() };
+            let error = unsafe {
+                libc::CMSG_DATA(message)
+                    .cast::<ExtendedError>()
+                    .read_unaligned()
+            };
             if error.origin == ORIGIN_ZEROCOPY && error.errno == 0 {
                 // Calls are numbered by 32 bits that wrap around.
                 let calls = u64::from(error.data.wrapping_sub(error.info)) + 1;
-                return Ok(Completed { calls, copied: error.code & CODE_ZEROCOPY_COPIED != 0 });
+                return Ok(Completed {
+                    calls,
+                    copied: error.code & CODE_ZEROCOPY_COPIED != 0,
+                });
             }
         }
         // SAFETY: as above.
         message = unsafe { libc::CMSG_NXTHDR(&raw const header, message) };
     }
-    Ok(Completed { calls: 0, copied: false })
+    Ok(Completed {
+        calls: 0,
+        copied: false,
+    })
 }
 
 /// The kernel's structure (linux/tcp.h), up to the fields that are used.
@@ -87,16 +109,16 @@ struct Request {
     flags: u32,
 }
 
-/// What a call of [`Mapping::receive`] did.
+/// The result of [`Mapping::receive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// Bytes that were mapped, and are taken from the socket.
+    /// Bytes that were mapped, and removed from the socket.
     pub mapped: usize,
-    /// Bytes that come next and must be read by a plain call: they do not fill pages.
+    /// Bytes that come next and must be read by a receive call: they do not fill pages.
     pub to_read: usize,
 }
 
-/// Room in the address space into which received pages are mapped. Nobody reads them.
+/// Address space into which received pages are mapped. They are not read.
 pub struct Mapping {
     address: *mut libc::c_void,
     length: usize,
@@ -109,18 +131,31 @@ impl Mapping {
     /// Maps `length` bytes, a multiple of the page size, of a TCP socket.
     ///
     /// # Errors
-    /// The kernel's, such as `ENODEV` where it cannot do this.
+    /// The error of the system call, such as `ENODEV` where the kernel does not support this.
     pub fn of(socket: impl AsFd, length: usize) -> io::Result<Mapping> {
         let fd = socket.as_fd().as_raw_fd();
         // SAFETY: a new mapping at an address of the kernel's choice touches nobody's memory.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, 0) };
-        if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Mapping { address, length }) }
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                fd,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Mapping { address, length })
+        }
     }
 
-    /// Maps what is there in whole pages in place of what was mapped before; it never waits.
+    /// Maps what was received in whole pages, replacing the previous mapping; never blocks.
     ///
     /// # Errors
-    /// The kernel's; `EIO` when the other end has ended the connection and everything is taken.
+    /// The error of the system call; `EIO` when the peer has ended the connection and everything is read.
     pub fn receive(&mut self, socket: impl AsFd) -> io::Result<Mapped> {
         let mut request = Request {
             address: self.address as u64,
@@ -136,9 +171,15 @@ impl Mapping {
         let fd = socket.as_fd().as_raw_fd();
         let request_pointer: *mut Request = &raw mut request;
         // SAFETY: the pointer and length describe `request`; the kernel maps pages only into the range
-        // of this mapping, to which nobody holds a reference.
+        // of this mapping, to which no reference exists.
         let result = unsafe {
-            libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE, request_pointer.cast(), &raw mut length)
+            libc::getsockopt(
+                fd,
+                libc::IPPROTO_TCP,
+                libc::TCP_ZEROCOPY_RECEIVE,
+                request_pointer.cast(),
+                &raw mut length,
+            )
         };
         if result != 0 {
             return Err(io::Error::last_os_error());
@@ -146,7 +187,10 @@ impl Mapping {
         if request.err != 0 && length as usize >= offset_of!(Request, err) + size_of::<i32>() {
             return Err(io::Error::from_raw_os_error(request.err.abs()));
         }
-        Ok(Mapped { mapped: request.length as usize, to_read: request.recv_skip_hint as usize })
+        Ok(Mapped {
+            mapped: request.length as usize,
+            to_read: request.recv_skip_hint as usize,
+        })
     }
 }
 
@@ -172,22 +216,34 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_without_completions_says_so() {
+    fn take_completed_fails_without_completions() {
         let (from, _to) = pair();
         let nothing = take_completed(&from).expect_err("nothing was sent");
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]
-    fn what_fills_no_page_must_be_read() {
+    fn partial_page_is_reported_for_reading() {
         let (mut from, to) = pair();
         let Ok(mut mapping) = Mapping::of(&to, 1 << 20) else {
             eprintln!("this kernel maps no TCP sockets: not tested");
             return;
         };
-        assert_eq!(mapping.receive(&to).expect("asks"), Mapped { mapped: 0, to_read: 0 });
+        assert_eq!(
+            mapping.receive(&to).expect("asks"),
+            Mapped {
+                mapped: 0,
+                to_read: 0
+            }
+        );
         from.write_all(&[1; 100]).expect("sends");
         crate::process::wait_readable(&to, std::time::Duration::from_secs(5)).expect("waits");
-        assert_eq!(mapping.receive(&to).expect("asks"), Mapped { mapped: 0, to_read: 100 });
+        assert_eq!(
+            mapping.receive(&to).expect("asks"),
+            Mapped {
+                mapped: 0,
+                to_read: 100
+            }
+        );
     }
 }

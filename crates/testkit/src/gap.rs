@@ -1,4 +1,5 @@
-//! Two hosts whose links end in the caller's namespace and are joined by nothing: for what joins them.
+//! Two hosts whose links end, unconnected, in the caller's namespace: for tests of programs that
+//! connect them.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,17 +7,17 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use netlink::{Netns, Rtnl, VethPair};
-use sys::namespace::{Kind, current, enter, unshare};
-use sys::process::{NamespaceEntry, enter_before_exec};
+use bitcost_netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
 /// The name of each host's device.
 pub const DEVICE: &str = "eth0";
 
-/// Links that were made; the kernel removes those of a gap that is gone later.
+/// Number of links that were made: the kernel removes those of a dropped gap with a delay.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A host of its own network namespace, with one device.
+/// A host in a separate network namespace, with one device.
 #[derive(Debug)]
 pub struct Host {
     namespace: OwnedFd,
@@ -27,8 +28,14 @@ pub struct Host {
 impl Host {
     fn new(last: u8) -> Host {
         let made = thread::spawn(|| unshare(&[Kind::Net]).and_then(|()| current(Kind::Net)));
-        let namespace = made.join().expect("joins").expect("makes a network namespace");
-        Host { namespace, address: Ipv4Addr::new(10, 0, 0, last) }
+        let namespace = made
+            .join()
+            .expect("joins")
+            .expect("makes a network namespace");
+        Host {
+            namespace,
+            address: Ipv4Addr::new(10, 0, 0, last),
+        }
     }
 
     /// Runs `work` in a thread that is in the host; sockets made there stay there.
@@ -47,12 +54,12 @@ impl Host {
     }
 }
 
-/// Two hosts, and in the caller's namespace the other ends of their links.
+/// Two hosts, and the other ends of their links in the caller's namespace.
 #[derive(Debug)]
 pub struct Gap {
     /// 10.0.0.1 and 10.0.0.2.
     pub hosts: [Host; 2],
-    /// The numbers of the devices in the caller's namespace, in the order of the hosts.
+    /// The interface indexes in the caller's namespace, in the order of the hosts.
     pub devices: [u32; 2],
 }
 
@@ -60,8 +67,13 @@ impl Gap {
     /// Makes both hosts and their links. The caller must be root of its network namespace.
     pub fn new(mtu_bytes: u32) -> Gap {
         let hosts = [Host::new(1), Host::new(2)];
-        // Nobody speaks of itself, so that all that passes is what a test sends, and ARP.
-        let hush = || drop(std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1"));
+        // Without IPv6 the kernel sends nothing unasked: only the packets of a test pass, and ARP.
+        let hush = || {
+            drop(std::fs::write(
+                "/proc/sys/net/ipv6/conf/default/disable_ipv6",
+                "1",
+            ))
+        };
         hush();
         hosts.iter().for_each(|host| host.run(hush));
         let devices = hosts.each_ref().map(|host| {
@@ -75,7 +87,13 @@ impl Gap {
 fn link(host: &Host, name: &str, mtu_bytes: u32) -> u32 {
     let peer_netns = Some(Netns::Fd(host.namespace.as_fd()));
     let mut rtnl = Rtnl::open().expect("opens");
-    rtnl.create_veth(&VethPair { name, peer_name: DEVICE, peer_netns, mtu_bytes }).expect("makes a veth pair");
+    rtnl.create_veth(&VethPair {
+        name,
+        peer_name: DEVICE,
+        peer_netns,
+        mtu_bytes,
+    })
+    .expect("makes a veth pair");
     let address = IpAddr::from(host.address);
     host.run(|| {
         let mut rtnl = Rtnl::open().expect("opens");
@@ -84,7 +102,8 @@ fn link(host: &Host, name: &str, mtu_bytes: u32) -> u32 {
             rtnl.set_up(link.index, true).expect("goes up");
         }
         let link = rtnl.link(DEVICE).expect("is there");
-        rtnl.add_address(link.index, address, 24).expect("takes its address");
+        rtnl.add_address(link.index, address, 24)
+            .expect("takes its address");
     });
     let index = rtnl.link(name).expect("is there").index;
     rtnl.set_up(index, true).expect("goes up");

@@ -1,77 +1,149 @@
-//! For tests only: running each test alone in a network namespace of its own.
+//! For tests only: runs each test in its own process, and if needed in a new network namespace.
 //!
-//! A test file with `harness = false` is a table of trials and `fn main() { testkit::main(..) }`.
-//! Each trial runs in a process of its own: the test program, started again, so that it has one
-//! thread when it makes its namespaces, and so that nothing of one trial reaches another.
+//! Each module of a test program with `harness = false` lists its tests with [`trials!`], and
+//! `main` gives the lists to [`main_of_modules`]. The process of a trial is the test program,
+//! started again: it has one thread when it makes namespaces, and nothing of one trial reaches
+//! another.
 
-// What a test prints is read by its harness.
+// The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
+pub mod chaos;
 pub mod damage;
 pub mod gap;
 pub mod process;
 pub mod sshd;
 
 use std::io::Read as _;
+use std::num::NonZero;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, PoisonError, RwLock};
 
+use bitcost_sys::namespace::{Kind, unshare, unshare_user_as_root};
+use bitcost_sys::process::effective_uid;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use sys::namespace::{Kind, unshare, unshare_user_as_root};
-use sys::process::effective_uid;
 
-/// Names the trial that the started-again test program is to run.
+/// The trial that the restarted test program must run.
 const TRIAL_VARIABLE: &str = "BITCOST_TESTKIT_TRIAL";
-/// The trial's name that only makes the namespaces.
+/// The name of the trial that only makes the namespaces.
 const PROBE: &str = "(can namespaces be made?)";
-/// Exit status of a trial that this machine cannot make, as automake's test drivers have it.
+/// Exit status of a trial that cannot run on this machine, as for automake's test drivers.
 const IGNORED: i32 = 77;
 
-/// What a trial does; it fails by panicking.
+/// The function of a trial; it fails by panicking.
 pub type Run = Box<dyn Fn()>;
 
-/// Where a trial runs.
+/// The place where a trial runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RunIn {
     /// In a new network namespace with only a loopback that is up, as root of it.
     PrivateNetwork,
-    /// Where the test program was started, though only when namespaces can be made.
+    /// In the namespaces where the test program was started, but only if namespaces can be made.
     Host,
+    /// As [`RunIn::Host`], with no other trial of the program at the same time: for tests that
+    /// assert CPU time or rates.
+    QuietHost,
+}
+
+/// A test of a module, as [`trials!`] makes it.
+#[derive(Clone, Copy)]
+pub struct ListedTrial {
+    /// Crate, modules and function.
+    pub path: &'static str,
+    /// The place where it runs.
+    pub run_in: RunIn,
+    /// Its function; it fails by panicking.
+    pub run: fn(),
+}
+
+/// Makes `TRIALS`, the list of a module's tests: `trials! { Host: one, another; PrivateNetwork:
+/// third; }` names functions of the module under their [`RunIn`].
+#[macro_export]
+macro_rules! trials {
+    ($($run_in:ident: $($run:ident),+;)+) => {
+        /// The tests of this module.
+        pub const TRIALS: &[$crate::ListedTrial] = &[$($($crate::ListedTrial {
+            path: concat!(module_path!(), "::", stringify!($run)),
+            run_in: $crate::RunIn::$run_in,
+            run: $run,
+        }),+),+];
+    };
+}
+
+/// Runs the trials of all modules of a test program, those of a quiet host last and one after the
+/// other. Does not return.
+///
+/// If namespaces cannot be made, the trials are reported as ignored, with the reason.
+pub fn main_of_modules(modules: &[&[ListedTrial]]) -> ! {
+    let mut listed: Vec<ListedTrial> = modules.concat();
+    listed.sort_by_key(|trial| trial.run_in == RunIn::QuietHost);
+    let trials = listed.into_iter().map(|trial| {
+        let name = trial
+            .path
+            .split_once("::")
+            .map_or(trial.path, |(_, name)| name);
+        (name, trial.run_in, Box::new(trial.run) as Run)
+    });
+    // A trial waits for most of its time: for a window, a deadline, a process.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    run_all(trials.collect(), threads)
 }
 
 /// Runs the trials, each in a private network; the `main` of a test file. Does not return.
 ///
-/// Where namespaces cannot be made the trials are reported as ignored, with the reason.
+/// If namespaces cannot be made, the trials are reported as ignored, with the reason.
 pub fn main(trials: Vec<(&'static str, fn())>) -> ! {
     let placed = trials.into_iter();
-    main_in(placed.map(|(name, run)| (name, Place::PrivateNetwork, run)).collect())
+    main_in(
+        placed
+            .map(|(name, run)| (name, RunIn::PrivateNetwork, run))
+            .collect(),
+    )
 }
 
 /// As [`main`], for trials that carry values.
 pub fn main_of(trials: Vec<(&'static str, Run)>) -> ! {
     let placed = trials.into_iter();
-    run_all(placed.map(|(name, run)| (name, Place::PrivateNetwork, run)).collect())
+    run_all(
+        placed
+            .map(|(name, run)| (name, RunIn::PrivateNetwork, run))
+            .collect(),
+        1,
+    )
 }
 
-/// As [`main`], with a place for each trial.
-pub fn main_in(trials: Vec<(&'static str, Place, fn())>) -> ! {
+/// As [`main`], with where each trial runs.
+pub fn main_in(trials: Vec<(&'static str, RunIn, fn())>) -> ! {
     let boxed = trials.into_iter();
-    run_all(boxed.map(|(name, place, run)| (name, place, Box::new(run) as Run)).collect())
+    run_all(
+        boxed
+            .map(|(name, run_in, run)| (name, run_in, Box::new(run) as Run))
+            .collect(),
+        1,
+    )
 }
 
-fn run_all(trials: Vec<(&'static str, Place, Run)>) -> ! {
+fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
     if let Ok(wanted) = std::env::var(TRIAL_VARIABLE) {
         run_here(&wanted, &trials);
         std::process::exit(0);
     }
     let mut arguments = Arguments::from_args();
-    // A child's wish to die with its parent means the thread that made it: stay on one.
-    arguments.test_threads = Some(1);
+    arguments.test_threads.get_or_insert(threads);
     let obstacle = can_make_namespaces().err();
-    let trials = trials.into_iter().map(|(name, _, _)| {
-        let obstacle = obstacle.clone();
+    let quiet = Arc::new(RwLock::new(()));
+    let trials = trials.into_iter().map(|(name, run_in, _)| {
+        let (obstacle, quiet) = (obstacle.clone(), quiet.clone());
         Trial::ignorable_test(name, move || match obstacle {
             Some(reason) => Ok(Completion::ignored_with(reason)),
-            None => run_again(name).map_err(Failed::from),
+            None if run_in == RunIn::QuietHost => {
+                let _alone = quiet.write().unwrap_or_else(PoisonError::into_inner);
+                run_again(name).map_err(Failed::from)
+            }
+            None => {
+                let _together = quiet.read().unwrap_or_else(PoisonError::into_inner);
+                run_again(name).map_err(Failed::from)
+            }
         })
     });
     libtest_mimic::run(&arguments, trials.collect()).exit()
@@ -86,13 +158,14 @@ pub fn can_make_namespaces() -> Result<(), String> {
 
 /// Ends a trial that this machine cannot make: it is reported as ignored, with the reason.
 ///
-/// Nothing is dropped: what must not stay behind is removed before.
+/// Nothing is dropped, so the trial must first remove everything that must not remain.
 pub fn ignore(reason: &str) -> ! {
     eprintln!("{reason}");
     std::process::exit(IGNORED);
 }
 
-/// Moves this process, which must have one thread, into a new network namespace with loopback up.
+/// Moves this process, which must have one thread, into a new network namespace whose loopback is
+/// up.
 ///
 /// An ordinary user becomes root of a new user namespace first.
 pub fn enter_private_network() -> Result<(), String> {
@@ -101,15 +174,15 @@ pub fn enter_private_network() -> Result<(), String> {
         unshare_user_as_root().map_err(|e| failed("make a user namespace", &e))?;
         unshare(&[Kind::Net]).map_err(|e| failed("make a network namespace", &e))?;
     }
-    let mut rtnl = netlink::Rtnl::open().map_err(|e| e.to_string())?;
+    let mut rtnl = bitcost_netlink::Rtnl::open().map_err(|e| e.to_string())?;
     let loopback = rtnl.link("lo").map_err(|e| e.to_string())?;
     rtnl.set_up(loopback.index, true).map_err(|e| e.to_string())
 }
 
-fn run_here(wanted: &str, trials: &[(&'static str, Place, Run)]) {
+fn run_here(wanted: &str, trials: &[(&'static str, RunIn, Run)]) {
     let trial = trials.iter().find(|(name, _, _)| *name == wanted);
-    let place = trial.map_or(Place::PrivateNetwork, |(_, place, _)| *place);
-    if place == Place::PrivateNetwork
+    let run_in = trial.map_or(RunIn::PrivateNetwork, |(_, run_in, _)| *run_in);
+    if run_in == RunIn::PrivateNetwork
         && let Err(reason) = enter_private_network()
     {
         eprintln!("{reason}");
@@ -136,7 +209,9 @@ fn run_again(trial: &str) -> Result<Completion, String> {
         .map_err(|e| format!("cannot start the test program again: {e}"))?;
     let mut printed = String::new();
     if let Some(mut stderr) = child.stderr.take() {
-        stderr.read_to_string(&mut printed).map_err(|e| e.to_string())?;
+        stderr
+            .read_to_string(&mut printed)
+            .map_err(|e| e.to_string())?;
     }
     let status = child.wait().map_err(|e| e.to_string())?;
     match status.code() {

@@ -1,4 +1,4 @@
-//! What a program under test leaves behind: its processes, wherever they went, and its networks.
+//! The processes and network namespaces that a program under test leaves behind.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,10 +8,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Names the family that a process belongs to.
+/// The environment variable with the family of a process.
 const FAMILY_VARIABLE: &str = "BITCOST_TESTKIT_FAMILY";
 
-/// A program and all that it starts, known by a variable that processes hand on to their children.
+/// A program and all processes that it starts, identified by an environment variable that children
+/// inherit.
 #[derive(Debug)]
 pub struct Family {
     name: String,
@@ -19,13 +20,19 @@ pub struct Family {
 
 impl Family {
     /// A family without members.
-    #[expect(clippy::new_without_default, reason = "each one is another family")]
+    #[expect(clippy::new_without_default, reason = "each call makes another family")]
     pub fn new() -> Family {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        Family { name: format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)) }
+        Family {
+            name: format!(
+                "{}-{}",
+                std::process::id(),
+                COUNT.fetch_add(1, Ordering::Relaxed)
+            ),
+        }
     }
 
-    /// Makes what `command` starts a member.
+    /// Makes the process that `command` starts a member.
     pub fn adopt(&self, command: &mut Command) {
         command.env(FAMILY_VARIABLE, &self.name);
     }
@@ -35,7 +42,7 @@ impl Family {
         format!("{FAMILY_VARIABLE}={}", self.name)
     }
 
-    /// The members that live.
+    /// The living members.
     pub fn members(&self) -> Vec<u32> {
         let variable = self.variable();
         let is_member = |pid: &u32| words(*pid, "environ").contains(&variable);
@@ -44,9 +51,14 @@ impl Family {
 
     /// The members whose first argument is `verb` and that see a network device of this name.
     pub fn members_with(&self, verb: &str, device: &str) -> Vec<u32> {
-        let of_device = |text: String| text.lines().any(|line| line.trim_start().starts_with(&format!("{device}:")));
+        let of_device = |text: String| {
+            text.lines()
+                .any(|line| line.trim_start().starts_with(&format!("{device}:")))
+        };
         let is_wanted = |pid: &u32| {
-            words(*pid, "cmdline").get(1).is_some_and(|word| word == verb)
+            words(*pid, "cmdline")
+                .get(1)
+                .is_some_and(|word| word == verb)
                 && fs::read_to_string(format!("/proc/{pid}/net/dev")).is_ok_and(of_device)
         };
         self.members().into_iter().filter(is_wanted).collect()
@@ -54,30 +66,45 @@ impl Family {
 
     /// The inode numbers of the network namespaces that members are in or hold, without our own.
     pub fn networks(&self) -> BTreeSet<u64> {
-        let ours = fs::metadata("/proc/self/ns/net").map(|meta| meta.ino()).unwrap_or_default();
+        let ours = fs::metadata("/proc/self/ns/net")
+            .map(|meta| meta.ino())
+            .unwrap_or_default();
         let paths = self.members().into_iter().flat_map(network_paths);
-        paths.filter_map(|path| Some(path.metadata().ok()?.ino())).filter(|inode| *inode != ours).collect()
+        paths
+            .filter_map(|path| Some(path.metadata().ok()?.ino()))
+            .filter(|inode| *inode != ours)
+            .collect()
     }
 }
 
 /// The process ids of all processes.
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
-/// The words of a file of a process that ends each with a zero byte; none where it has gone.
+/// The words of a file of a process, which a zero byte ends; none when the process is gone.
 fn words(pid: u32, file: &str) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    bytes
+        .split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
-/// What of a process refers to network namespaces.
+/// The files of a process that refer to network namespaces.
 fn network_paths(pid: u32) -> Vec<PathBuf> {
     let process = PathBuf::from(format!("/proc/{pid}"));
-    let files = fs::read_dir(process.join("fd")).into_iter().flatten().flatten().map(|file| file.path());
-    let is_network =
-        |path: &Path| fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with("net:["));
+    let files = fs::read_dir(process.join("fd"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|file| file.path());
+    let is_network = |path: &Path| {
+        fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with("net:["))
+    };
     let mut paths: Vec<PathBuf> = files.filter(|path| is_network(path)).collect();
     paths.push(process.join("ns/net"));
     paths
@@ -86,10 +113,12 @@ fn network_paths(pid: u32) -> Vec<PathBuf> {
 /// Whether any process is in one of these network namespaces or holds it open.
 pub fn are_held(networks: &BTreeSet<u64>) -> bool {
     let paths = processes().into_iter().flat_map(network_paths);
-    paths.filter_map(|path| path.metadata().ok()).any(|meta| networks.contains(&meta.ino()))
+    paths
+        .filter_map(|path| path.metadata().ok())
+        .any(|meta| networks.contains(&meta.ino()))
 }
 
-/// Waits until `find` finds something.
+/// Waits until `find` returns something.
 ///
 /// # Panics
 /// When it does not within `limit`.

@@ -1,7 +1,7 @@
-//! Real sshds for tests, with keys, accounts and configuration of their own in one temporary folder.
+//! Real sshds for tests, with separate keys, accounts and configuration in one temporary folder.
 //!
-//! They need root. `/run` and the files of accounts are replaced in a mount namespace of the test program's own, so
-//! that nothing of the machine is touched.
+//! They need root. `/run` and the files of accounts are replaced in a separate mount namespace, so
+//! that nothing of the machine is changed.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use bitcost_sys::namespace::{Kind, unshare};
+use bitcost_sys::process::effective_uid;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
-use sys::namespace::{Kind, unshare};
-use sys::process::effective_uid;
 
 use crate::process::eventually;
 
-/// sshd starts itself again for each connection, and so wants its whole path.
+/// sshd executes itself for each connection, and so needs its whole path.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// How long an sshd may take until it listens.
@@ -28,18 +28,24 @@ pub const GUEST: &str = "bitcost-guest";
 /// Its user and group.
 pub const GUEST_ID: u32 = 60_001;
 
-/// Why there can be no sshd here; `None` where there can.
+/// Why no sshd can run here; `None` if it can.
 pub fn obstacle() -> Option<String> {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    let ids: u64 = map.split_ascii_whitespace().nth(2).and_then(|count| count.parse().ok()).unwrap_or(0);
+    let ids: u64 = map
+        .split_ascii_whitespace()
+        .nth(2)
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(0);
     if effective_uid() != 0 || ids <= GUEST_ID.into() {
         return Some("sshd needs root".to_owned());
     }
-    let missing = [SSHD, "/usr/bin/ssh", "/usr/bin/ssh-keygen"].into_iter().find(|path| !Path::new(path).exists());
+    let missing = [SSHD, "/usr/bin/ssh", "/usr/bin/ssh-keygen"]
+        .into_iter()
+        .find(|path| !Path::new(path).exists());
     missing.map(|path| format!("{path} is missing; it is in openssh-server and openssh-client"))
 }
 
-/// Servers and what they and their clients share. Dropping it ends the servers.
+/// Servers, and the files that they and their clients share. Dropping it ends the servers.
 pub struct Servers {
     folder: tempfile::TempDir,
     servers: Vec<Child>,
@@ -47,27 +53,39 @@ pub struct Servers {
 
 /// One server.
 pub struct Server<'a> {
-    /// What ssh is told.
+    /// Its name for ssh.
     pub name: &'a str,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: IpAddr,
-    /// What programs that it starts find in their environment: `NAME=value`.
+    /// The environment variable of programs that it starts: `NAME=value`.
     pub environment: &'a [String],
 }
 
 impl Servers {
-    /// Moves the calling process, which has one thread, into a mount namespace of its own, and makes keys.
+    /// Moves the calling process, which has one thread, into a new mount namespace, and makes keys.
     ///
     /// # Errors
     /// The kernel's, or those of ssh-keygen.
     pub fn new() -> io::Result<Servers> {
         let folder = tempfile::tempdir()?;
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
-        let servers = Servers { folder, servers: Vec::new() };
+        let servers = Servers {
+            folder,
+            servers: Vec::new(),
+        };
         unshare(&[Kind::Mount])?;
-        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        mount_change(
+            "/",
+            MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+        )?;
         servers.accounts()?;
-        mount("bitcost-test", "/run", "tmpfs", MountFlags::empty(), None::<&std::ffi::CStr>)?;
+        mount(
+            "bitcost-test",
+            "/run",
+            "tmpfs",
+            MountFlags::empty(),
+            None::<&std::ffi::CStr>,
+        )?;
         fs::create_dir("/run/sshd")?;
         servers.make_key("key")?;
         fs::copy(servers.path("key.pub"), servers.path("authorized_keys"))?;
@@ -97,11 +115,15 @@ impl Servers {
     pub fn add_host(&self, name: &str, address: &str, lines: &str) -> io::Result<()> {
         let hosts = fs::read_to_string(self.path("config.hosts")).unwrap_or_default();
         let hosts = format!("{hosts}Host {name}\n HostName {address}\n{lines}");
-        fs::write(self.config(), format!("{hosts}{}", fs::read_to_string(self.path("config.end"))?))?;
+        fs::write(
+            self.config(),
+            format!("{hosts}{}", fs::read_to_string(self.path("config.end"))?),
+        )?;
         fs::write(self.path("config.hosts"), hosts)
     }
 
-    /// Starts a server where `enter` puts its command, and makes it known to the client.
+    /// Starts a server in the place where `enter` puts its command, and adds its key to those that
+    /// the client knows.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -119,8 +141,13 @@ impl Servers {
         self.make_key(&host_key).map_err(failed)?;
         let key = fs::read_to_string(self.path(&format!("{host_key}.pub"))).map_err(failed)?;
         let known = fs::read_to_string(self.path("known_hosts")).unwrap_or_default();
-        fs::write(self.path("known_hosts"), format!("{known}{} {key}", server.address)).map_err(failed)?;
-        self.add_host(name, &server.address.to_string(), "").map_err(failed)?;
+        fs::write(
+            self.path("known_hosts"),
+            format!("{known}{} {key}", server.address),
+        )
+        .map_err(failed)?;
+        self.add_host(name, &server.address.to_string(), "")
+            .map_err(failed)?;
         let settings = format!(
             "ListenAddress {}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\nUsePAM no\n\
              PermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
@@ -134,15 +161,24 @@ impl Servers {
                 format!("SetEnv {}", server.environment.join(" "))
             }
         );
-        let (settings_file, log) = (self.path(&format!("{name}.sshd")), self.path(&format!("{name}.log")));
+        let (settings_file, log) = (
+            self.path(&format!("{name}.sshd")),
+            self.path(&format!("{name}.log")),
+        );
         fs::write(&settings_file, settings).map_err(failed)?;
         let mut command = Command::new(SSHD);
-        command.args(["-D", "-e", "-f"]).arg(settings_file).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(["-D", "-e", "-f"])
+            .arg(settings_file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         command.stderr(File::create(&log).map_err(failed)?);
         enter(&mut command)?;
         self.servers.push(command.spawn().map_err(failed)?);
         let said = || fs::read_to_string(&log).unwrap_or_default();
-        eventually(LISTENS, "sshd listens", || said().contains("Server listening").then_some(()));
+        eventually(LISTENS, "sshd listens", || {
+            said().contains("Server listening").then_some(())
+        });
         Ok(())
     }
 
@@ -151,14 +187,23 @@ impl Servers {
         let guest_home = self.path("guest");
         fs::create_dir(&guest_home)?;
         std::os::unix::fs::chown(&guest_home, Some(GUEST_ID), Some(GUEST_ID))?;
-        let guest = format!("{GUEST}:x:{GUEST_ID}:{GUEST_ID}::{}:/bin/sh\n", guest_home.display());
+        let guest = format!(
+            "{GUEST}:x:{GUEST_ID}:{GUEST_ID}::{}:/bin/sh\n",
+            guest_home.display()
+        );
         let users = fs::read_to_string("/etc/passwd")?;
         fs::write(self.path("passwd"), users + &guest)?;
         let others = fs::read_to_string("/etc/shadow")?;
-        let others: String =
-            others.lines().filter(|line| !line.starts_with("root:")).map(|line| format!("{line}\n")).collect();
+        let others: String = others
+            .lines()
+            .filter(|line| !line.starts_with("root:"))
+            .map(|line| format!("{line}\n"))
+            .collect();
         // No password; a `!` would lock the account for sshd without PAM.
-        fs::write(self.path("shadow"), format!("root:*:20000:0:99999:7:::\n{others}{GUEST}:*:20000:0:99999:7:::\n"))?;
+        fs::write(
+            self.path("shadow"),
+            format!("root:*:20000:0:99999:7:::\n{others}{GUEST}:*:20000:0:99999:7:::\n"),
+        )?;
         for name in ["passwd", "shadow"] {
             mount_bind(self.path(name), format!("/etc/{name}"))?;
         }
@@ -166,11 +211,16 @@ impl Servers {
     }
 
     fn make_key(&self, name: &str) -> io::Result<()> {
-        let made =
-            Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(self.path(name)).output()?;
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .arg(self.path(name))
+            .output()?;
         match made.status.success() {
             true => Ok(()),
-            false => Err(io::Error::other(format!("ssh-keygen: {}", String::from_utf8_lossy(&made.stderr)))),
+            false => Err(io::Error::other(format!(
+                "ssh-keygen: {}",
+                String::from_utf8_lossy(&made.stderr)
+            ))),
         }
     }
 }
@@ -178,7 +228,7 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         for server in &mut self.servers {
-            // Both fail only for a process that has ended.
+            // Both fail only for a process that has exited.
             let _ = server.kill();
             let _ = server.wait();
         }

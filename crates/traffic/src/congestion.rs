@@ -1,33 +1,46 @@
-//! The congestion control of a TCP socket, and what this host offers where it cannot be had.
+//! The congestion control of a TCP socket, and what this host offers where it is not available.
 
 use std::collections::BTreeSet;
 use std::io;
 
-use model::near::did_you_mean;
+use bitcost_model::near::did_you_mean;
+use bitcost_sys::socket;
 use rustix::fd::OwnedFd;
-use sys::socket;
 
 use crate::flow::TrafficError;
 
-/// Gives a socket the congestion control of this name.
+/// Sets the congestion control of a socket.
 pub fn set(socket: &OwnedFd, name: &str) -> Result<(), TrafficError> {
     socket::set_congestion_control(socket, name).map_err(|error| {
-        let hint =
-            hint(name, &error, &listed("tcp_available_congestion_control"), &listed("tcp_allowed_congestion_control"));
-        TrafficError::System { asked: format!("congestion control `{name}`"), error, hint }
+        let hint = hint(
+            name,
+            &error,
+            &listed("tcp_available_congestion_control"),
+            &listed("tcp_allowed_congestion_control"),
+        );
+        TrafficError::System {
+            asked: format!("congestion control `{name}`"),
+            error,
+            hint,
+        }
     })
 }
 
-/// The words of a parameter; none where it cannot be read.
+/// The words of a kernel parameter; empty where it cannot be read.
 fn listed(parameter: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{parameter}")).unwrap_or_default();
+    let text =
+        std::fs::read_to_string(format!("/proc/sys/net/ipv4/{parameter}")).unwrap_or_default();
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// What can be had: of those that the kernel has loaded, an ordinary user may have the ones that are allowed, and
-/// who has CAP_NET_ADMIN every one (tcp(7)).
+/// The available congestion controls: of the loaded modules, an ordinary user may use those that
+/// are allowed, and a process with CAP_NET_ADMIN every one (tcp(7)).
 fn hint(name: &str, error: &io::Error, available: &[String], allowed: &[String]) -> String {
-    let all: BTreeSet<&str> = available.iter().chain(allowed).map(String::as_str).collect();
+    let all: BTreeSet<&str> = available
+        .iter()
+        .chain(allowed)
+        .map(String::as_str)
+        .collect();
     if all.is_empty() {
         return String::new();
     }
@@ -56,12 +69,29 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_and_what_is_allowed_are_told_apart() {
+    fn hint_distinguishes_available_from_allowed() {
         let (available, allowed) = (names("reno bbr cubic"), names("reno bbr"));
-        let unknown = hint("cubci", &io::ErrorKind::NotFound.into(), &available, &allowed);
-        assert!(unknown.starts_with("; did you mean `cubic`?; this host has: bbr, cubic, reno; another"), "{unknown}");
-        let refused = hint("cubic", &io::ErrorKind::PermissionDenied.into(), &available, &allowed);
-        assert_eq!(refused, "; allowed to every user here: reno, bbr; with CAP_NET_ADMIN any of: bbr, cubic, reno");
+        let unknown = hint(
+            "cubci",
+            &io::ErrorKind::NotFound.into(),
+            &available,
+            &allowed,
+        );
+        assert!(
+            unknown
+                .starts_with("; did you mean `cubic`?; this host has: bbr, cubic, reno; another"),
+            "{unknown}"
+        );
+        let refused = hint(
+            "cubic",
+            &io::ErrorKind::PermissionDenied.into(),
+            &available,
+            &allowed,
+        );
+        assert_eq!(
+            refused,
+            "; allowed to every user here: reno, bbr; with CAP_NET_ADMIN any of: bbr, cubic, reno"
+        );
         assert_eq!(hint("cubic", &io::ErrorKind::NotFound.into(), &[], &[]), "");
     }
 }

@@ -1,12 +1,12 @@
-//! What the loop and the thread that watches it share: the phase in, the counts out.
+//! The state that a flow's loop shares with the thread that controls it: the phase, and the counts.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use model::record::{Counts, PhaseCounts};
-use sys::clock::monotonic_ns;
+use bitcost_model::record::{Counts, PhaseCounts};
+use bitcost_sys::clock::monotonic_ns;
 
-/// The stretch of the run that is going on.
+/// The present phase of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
@@ -14,15 +14,17 @@ pub enum Phase {
     Warmup = 0,
     /// The measured window.
     Measured = 1,
-    /// After the measured window; the sender goes on, so that the receiver's window ends in full traffic.
+    /// After the measured window; the sender continues, so that the receiver's window ends in full
+    /// traffic.
     Cooldown = 2,
-    /// The sender stops; a receiver goes on until it has everything.
+    /// The sender stops; a receiver continues until it has everything.
     Over = 3,
     /// Both stop at once.
     Abort = 4,
 }
 
-/// One phase's counters: written by the loop's thread alone, so that an addition is a plain one.
+/// The counters of one phase. Only the loop's thread writes them, so that adding needs no atomic
+/// operation.
 #[derive(Debug, Default)]
 struct Tally {
     calls: AtomicU64,
@@ -56,22 +58,23 @@ impl Tally {
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Apart<T>(T);
+struct CacheAligned<T>(T);
 
-/// The shared state of one flow's end. The phase and the counters lie on cache lines of their own.
+/// The shared state of one endpoint of a flow. The phase and the counters are on separate cache
+/// lines.
 #[derive(Debug)]
 pub struct Control {
-    phase: Apart<AtomicU8>,
-    expected: Apart<AtomicU64>,
-    tallies: Apart<[Tally; 2]>,
+    phase: CacheAligned<AtomicU8>,
+    expected: CacheAligned<AtomicU64>,
+    tallies: CacheAligned<[Tally; 2]>,
 }
 
 impl Default for Control {
     fn default() -> Control {
         Control {
-            phase: Apart(AtomicU8::new(Phase::Warmup as u8)),
-            expected: Apart(AtomicU64::new(u64::MAX)),
-            tallies: Apart::default(),
+            phase: CacheAligned(AtomicU8::new(Phase::Warmup as u8)),
+            expected: CacheAligned(AtomicU64::new(u64::MAX)),
+            tallies: CacheAligned::default(),
         }
     }
 }
@@ -81,7 +84,7 @@ fn add(counter: &AtomicU64, amount: u64) {
 }
 
 impl Control {
-    /// Enters a phase; the loop sees it at its next message. There is no way back to an earlier one.
+    /// Enters a phase; the loop sees it at its next message. An earlier phase is not entered again.
     pub fn enter(&self, phase: Phase) {
         self.phase.0.fetch_max(phase as u8, Relaxed);
     }
@@ -97,19 +100,23 @@ impl Control {
         }
     }
 
-    /// Tells a receiver of datagrams how many were sent, so that it can stop when it has them all.
+    /// Gives a receiver of datagrams the number of sent messages, so that it can stop when it has
+    /// them all.
     pub fn expect_messages(&self, count: u64) {
         self.expected.0.store(count, Relaxed);
     }
 
-    /// What was told by [`Control::expect_messages`]; absent until then.
+    /// The number given to [`Control::expect_messages`]; absent before that.
     pub fn expected_messages(&self) -> Option<u64> {
         Some(self.expected.0.load(Relaxed)).filter(|count| *count != u64::MAX)
     }
 
-    /// What was counted up to now, by phase.
+    /// The counts up to now, by phase.
     pub fn counts(&self) -> PhaseCounts {
-        PhaseCounts { outside: self.tallies.0[0].read(), measured: self.tallies.0[1].read() }
+        PhaseCounts {
+            outside: self.tallies.0[0].read(),
+            measured: self.tallies.0[1].read(),
+        }
     }
 
     pub(crate) fn count_message(&self, phase: Phase, bytes: usize) {
@@ -130,7 +137,8 @@ impl Control {
         add(&self.tally(phase).unanswered, 1);
     }
 
-    /// A call that found nothing to take or no room; it belongs to the phase of this end.
+    /// Counts a call that found no data or no space in the send buffer, in the phase of this
+    /// endpoint.
     pub(crate) fn count_empty(&self) {
         add(&self.tally(self.phase()).empty_calls, 1);
     }
@@ -156,19 +164,19 @@ impl Control {
         add(&self.tally(phase).failed_calls, 1);
     }
 
-    /// A call that asked which flows are ready; it belongs to the phase of this end.
+    /// Counts a call that waits for ready flows, in the phase of this endpoint.
     pub(crate) fn count_wait(&self) {
         add(&self.tally(self.phase()).wait_calls, 1);
     }
 
-    /// Sleeps because the run asks for it, and counts how long; it belongs to the phase of this end.
+    /// Sleeps as the run requests, and counts the time, in the phase of this endpoint.
     pub(crate) fn sleep(&self, length: Duration) {
         let begin_ns = monotonic_ns();
         std::thread::sleep(length);
         self.count_sleep(monotonic_ns() - begin_ns);
     }
 
-    /// A sleep that the loop itself chose; it belongs to the phase of this end.
+    /// Counts a sleep of the loop, in the phase of this endpoint.
     pub(crate) fn count_sleep(&self, slept_ns: u64) {
         let tally = self.tally(self.phase());
         add(&tally.sleeps, 1);
@@ -179,7 +187,8 @@ impl Control {
         add(&self.tally(phase).messages, 1);
     }
 
-    /// What comes after the measured window is counted with what came before it.
+    /// The counters of a phase: those of the measured window, or those of the time before and after
+    /// it.
     fn tally(&self, phase: Phase) -> &Tally {
         &self.tallies.0[usize::from(phase == Phase::Measured)]
     }

@@ -1,30 +1,29 @@
-//! The shape that every workload has: a pending receiver, a ready end, and what is left after the run.
+//! The traits of a flow: one endpoint of one connection or pair of sockets, and its outcome.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
-use model::record::{DelayVariation, InForce, Latency, Pacing, Sequence, SocketSizes, TcpInfo};
+use bitcost_model::record::{
+    DelayVariation, InEffect, Latency, Pacing, Sequence, SocketSizes, TcpInfo,
+};
 
 use crate::control::Control;
-use crate::shared::Shared;
 
-/// Why an end could not be made ready or could not go on.
+/// The reason why an endpoint could not be prepared, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficError {
     /// A system call failed.
     #[error("{asked}: {error}{hint}")]
     System {
-        /// What was asked.
+        /// The requested operation.
         asked: String,
-        /// What the kernel answered.
+        /// The kernel's answer.
         error: io::Error,
-        /// What to do, or nothing.
+        /// The remedy, or nothing.
         hint: String,
     },
-    /// The other end did not come, or not the right one.
+    /// The other endpoint did not connect, or failed.
     #[error("{0}")]
     Peer(String),
     /// A workload without a row in the table.
@@ -34,59 +33,53 @@ pub enum TrafficError {
 
 impl TrafficError {
     pub(crate) fn system(asked: impl Into<String>) -> impl FnOnce(io::Error) -> TrafficError {
-        |error| TrafficError::System { asked: asked.into(), error, hint: String::new() }
+        |error| TrafficError::System {
+            asked: asked.into(),
+            error,
+            hint: String::new(),
+        }
     }
 
     /// As [`TrafficError::system`], with an error number.
-    pub(crate) fn errno(asked: impl Into<String>) -> impl FnOnce(rustix::io::Errno) -> TrafficError {
+    pub(crate) fn errno(
+        asked: impl Into<String>,
+    ) -> impl FnOnce(rustix::io::Errno) -> TrafficError {
         |error| TrafficError::system(asked)(error.into())
     }
 }
 
-/// A receiver that waits for its sender.
-pub trait Pending: Send {
-    /// Where it waits.
-    fn address(&self) -> SocketAddr;
-
-    /// Waits until the sender has shown the run's token.
-    ///
-    /// # Errors
-    /// When nobody did in time.
-    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError>;
-}
-
-/// An end that can begin.
+/// An endpoint that can start its traffic.
 pub struct Ready {
-    /// Settings as asked and as read back.
-    pub in_force: Vec<InForce>,
+    /// Settings as requested and as read back.
+    pub in_effect: Vec<InEffect>,
     /// The traffic.
     pub flow: Box<dyn Flow>,
 }
 
-/// What an end knows after the run beside its counts.
+/// The report of an endpoint after the run, in addition to its counts.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The connection's last state.
+    /// The final state of the connection.
     pub tcp_info: Option<TcpInfo>,
-    /// What sequence numbers told.
+    /// Loss and order by sequence numbers.
     pub sequence: Option<Sequence>,
-    /// What the sender's own pacing did.
+    /// The measurements of the sender's own pacing.
     pub pacing: Option<Pacing>,
-    /// What only its mode counts.
+    /// Counters that only its mode has.
     pub mode_counters: BTreeMap<String, u64>,
-    /// Its socket before the first message.
-    pub at_begin: SocketSizes,
-    /// Its socket after the last one.
+    /// Sizes of its socket before the first message.
+    pub at_start: SocketSizes,
+    /// Sizes of its socket after the last one.
     pub at_end: SocketSizes,
-    /// The low-water mark that a receiver set by itself.
+    /// The low-water mark that a receiver chose automatically.
     pub low_water_bytes: Option<u32>,
-    /// Times of the transactions or of the send calls, where they were asked for.
+    /// Times of the transactions or of the send calls, where requested.
     pub latency: Option<Latency>,
-    /// How one-way delays differed, where that was asked for.
+    /// Variation of the one-way delay, where requested.
     pub delay_variation: Option<DelayVariation>,
 }
 
-/// How many messages the sender sent.
+/// The number of messages that the sender sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// In the measured window.
@@ -95,31 +88,81 @@ pub struct Sent {
     pub total: u64,
 }
 
-/// The traffic of one end.
+/// The traffic of one endpoint.
 pub trait Flow: Send {
-    /// A second handle of the socket, to shut it down from another thread when a call does not return.
+    /// A second handle of the socket, with which another thread can shut it down while a call
+    /// blocks.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The error of duplicating the descriptor.
     fn handle(&self) -> io::Result<OwnedFd>;
 
-    /// True where [`Flow::run`] leaves descriptors behind that it opened, so that its thread has to share
-    /// the process's table of them.
+    /// True where [`Flow::run`] opens descriptors that outlive it, so that its thread must share
+    /// the process's table of descriptors.
     fn keeps_new_files(&self) -> bool {
         false
     }
 
-    /// Moves messages until `control` says that it is over, then ends the flow in good order.
+    /// Moves messages until the run is over, then closes the flow normally.
     ///
     /// # Errors
-    /// What failed; the counts up to then stay in `control`.
+    /// The operation that failed; the counts before that are in `control`.
     fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
 
-    /// The same flow as one of several in a thread; absent where it needs a thread of its own.
-    fn as_shared(&mut self) -> Option<&mut dyn Shared> {
+    /// The flow as one of several in a thread; absent where it needs a separate thread.
+    fn as_multiplexed(&mut self) -> Option<&mut dyn Multiplexed> {
         None
     }
 
-    /// What is known after it has run, given how many messages the sender counted.
+    /// The outcome after the run, given how many messages the sender counted.
+    fn outcome(&self, sent: Sent) -> Outcome;
+}
+
+/// The state of a flow after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It takes another turn when its socket can be read from.
+    Read,
+    /// It takes another turn when its socket can be written to.
+    Write,
+    /// It has ended.
+    End,
+    /// It has ended, although the other endpoint has not received everything.
+    CutOff,
+}
+
+impl Next {
+    /// True where no turn follows.
+    pub fn is_last(self) -> bool {
+        matches!(self, Next::End | Next::CutOff)
+    }
+}
+
+/// A flow that shares its thread: its calls do not block.
+pub trait Multiplexed: Send {
+    /// The socket whose readiness it waits for.
+    fn socket(&self) -> BorrowedFd<'_>;
+
+    /// The event that it waits for before its first turn.
+    fn first(&self) -> Next;
+
+    /// Bytes of the buffer that it needs.
+    fn room(&self) -> usize;
+
+    /// Makes at most `calls` calls. The content of the buffer before and after does not matter.
+    ///
+    /// # Errors
+    /// The operation that failed; the counts before that are in `control`.
+    fn turn(
+        &mut self,
+        control: &Control,
+        buffer: &mut [u8],
+        calls: u32,
+    ) -> Result<Next, TrafficError>;
+
+    /// True where it must take a turn although its socket is not ready.
+    fn is_due(&mut self, control: &Control, now_ns: u64) -> bool;
+
+    /// As [`Flow::outcome`].
     fn outcome(&self, sent: Sent) -> Outcome;
 }

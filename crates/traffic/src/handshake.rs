@@ -1,4 +1,4 @@
-//! The token by which the two ends of a run know each other.
+//! The token by which the two endpoints of a run authenticate each other.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -10,8 +10,11 @@ use rustix::net::{RecvFlags, recv};
 /// Length of a token.
 pub const TOKEN_BYTES: usize = 16;
 
-/// Drawn at random for each run by the controller, and known to both ends only.
+/// A random number that the controller draws for each run; only both endpoints know it.
 pub type Token = [u8; TOKEN_BYTES];
+
+/// The token of a loop without another endpoint.
+pub const NO_TOKEN: Token = [0; TOKEN_BYTES];
 
 /// Length of the datagram that carries a token: a header and the token.
 const HELLO_BYTES: usize = 8 + TOKEN_BYTES;
@@ -19,7 +22,7 @@ const HELLO_BYTES: usize = 8 + TOKEN_BYTES;
 /// First byte of a header that carries a token instead of a message.
 pub const HELLO_MARK: u8 = 0xBF;
 
-/// True for the begin of a datagram that carries a token.
+/// True for a datagram that carries a token.
 pub fn is_greeting(datagram: &[u8]) -> bool {
     datagram.starts_with(&hello(&Token::default())[..HELLO_BYTES - TOKEN_BYTES])
 }
@@ -31,8 +34,9 @@ fn hello(token: &Token) -> [u8; HELLO_BYTES] {
     datagram
 }
 
-/// Waits for the sender's token, connects the socket to where it came from, drops what came until then, and answers with
-/// the token: the sender sends nothing but its token before that answer.
+/// Waits for the sender's token, connects the socket to its address, discards the datagrams that
+/// were received until then, and answers with the token. The sender sends nothing but its token
+/// before that answer.
 pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<SocketAddr> {
     let deadline = Instant::now() + patience;
     let wanted = hello(token);
@@ -53,7 +57,8 @@ pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::
     }
 }
 
-/// Takes out of the socket what is queued, from whomever it came: connecting drops none of it.
+/// Discards the datagrams that are queued in the socket, from any address: connecting does not
+/// discard them.
 fn drop_queued(socket: &UdpSocket, deadline: Instant) -> io::Result<()> {
     loop {
         time_left(deadline)?;
@@ -65,20 +70,22 @@ fn drop_queued(socket: &UdpSocket, deadline: Instant) -> io::Result<()> {
     }
 }
 
-/// Sends the token, again each 100 ms, until the receiver has answered with it.
+/// Sends the token every 100 ms until the receiver has answered with it.
 pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<()> {
     let deadline = Instant::now() + patience;
     let greeting = hello(token);
     let mut datagram = [0; HELLO_BYTES + 1];
     loop {
         let left = time_left(deadline)?;
-        // A refused datagram means that the receiver is not there yet.
+        // A refused datagram means that the receiver is not listening yet.
         let _ = socket.send(&greeting);
         socket.set_read_timeout(Some(left.min(Duration::from_millis(100))))?;
         match socket.recv(&mut datagram) {
             Ok(length) if datagram[..length] == greeting => return Ok(()),
             Ok(_) => {}
-            Err(error) if is_timeout(&error) || error.kind() == io::ErrorKind::ConnectionRefused => {
+            Err(error)
+                if is_timeout(&error) || error.kind() == io::ErrorKind::ConnectionRefused =>
+            {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error),
@@ -89,10 +96,17 @@ pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::R
 /// The time until `deadline`.
 pub fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    if left.is_zero() {
+        Err(io::ErrorKind::TimedOut.into())
+    } else {
+        Ok(left)
+    }
 }
 
-/// True where a socket's timeout ran out.
+/// True for the timeout of a socket.
 pub fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    )
 }

@@ -1,12 +1,13 @@
-//! Recording how long transactions and send calls take, without allocating while traffic runs.
+//! Recording the duration of transactions and send calls, without allocating while traffic runs.
 
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::Latency;
+use bitcost_sys::clock::monotonic_ns;
 use hdrhistogram::Histogram;
-use model::record::Latency;
-use sys::clock::monotonic_ns;
 
 use crate::control::Phase;
 
-/// Longest time that has a bucket of its own, in ns; longer ones fall into the last bucket.
+/// Longest time with a separate bucket, in ns; longer ones are in the last bucket.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -19,13 +20,22 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty one, whose memory is all there.
+    /// The recorder of a run that asks for times.
+    pub fn of(conditions: &Conditions) -> Option<Recorder> {
+        conditions.latency.then(Recorder::new).flatten()
+    }
+
+    /// An empty recorder with all of its memory allocated; absent where that fails.
     pub fn new() -> Option<Recorder> {
         let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS).ok()?;
         histogram.auto(false);
-        // Touches every page, so that none is missing when the first time is recorded.
+        // Touches every page, so that recording causes no page fault.
         histogram.reset();
-        Some(Recorder { histogram, sum_ns: 0, max_ns: 0 })
+        Some(Recorder {
+            histogram,
+            sum_ns: 0,
+            max_ns: 0,
+        })
     }
 
     /// Records one time.
@@ -36,10 +46,13 @@ impl Recorder {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// What was recorded, in the words of the record.
+    /// The recorded times.
     pub fn latency(&self) -> Latency {
         let bucket = |value: hdrhistogram::iterators::IterationValue<u64>| {
-            (self.histogram.highest_equivalent(value.value_iterated_to()), value.count_at_value())
+            (
+                self.histogram.highest_equivalent(value.value_iterated_to()),
+                value.count_at_value(),
+            )
         };
         Latency {
             sum_ns: self.sum_ns,
@@ -49,11 +62,17 @@ impl Recorder {
     }
 }
 
-/// Makes a call, and records how long it took where there is a recorder and the measured window is on; a call that
-/// fails is not recorded. Without a recorder no clock is read.
+/// Makes a call, and records its duration in the measured window, unless it fails. Without a
+/// recorder no clock is read.
 #[inline]
-pub fn timed<T, E>(recorder: &mut Option<Recorder>, phase: Phase, call: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    let Some(recorder) = recorder else { return call() };
+pub fn timed<T, E>(
+    recorder: &mut Option<Recorder>,
+    phase: Phase,
+    call: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let Some(recorder) = recorder else {
+        return call();
+    };
     let began_ns = monotonic_ns();
     let result = call();
     if phase == Phase::Measured && result.is_ok() {
@@ -67,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_hold_every_time_within_a_thousandth() {
+    fn buckets_are_precise_to_a_thousandth() {
         let mut recorder = Recorder::new().expect("bounds that are possible");
         for ns in [1, 1000, 1000, 123_456_789, 2 * LONGEST_NS] {
             recorder.record(ns);
@@ -78,7 +97,10 @@ mod tests {
         assert_eq!(latency.sum_ns, 1 + 2000 + 123_456_789 + 2 * LONGEST_NS);
         assert_eq!(latency.buckets[..2], [(1, 1), (1000, 2)]);
         let (value, count) = latency.buckets[2];
-        assert!((123_456_789..123_456_789 + 123_457).contains(&value) && count == 1, "{value}");
+        assert!(
+            (123_456_789..123_456_789 + 123_457).contains(&value) && count == 1,
+            "{value}"
+        );
         assert!(latency.buckets[3].0 >= LONGEST_NS);
     }
 }

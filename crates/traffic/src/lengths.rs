@@ -1,13 +1,13 @@
-//! How long the messages of a stream are: one length, or a table of lengths that was drawn before the run.
+//! Lengths of a stream's messages: one length, or a table of lengths that is drawn before the run.
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::Conditions;
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::handshake::Token;
 use crate::loops::{Amount, send_messages, send_one_message};
 
-/// The lengths of a sender's messages, and how many there are.
+/// The lengths of a sender's messages, and their number.
 pub struct Lengths {
     size: usize,
     amount: Amount,
@@ -18,27 +18,33 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// What the run asks for; the token gives the order of a distribution that is drawn.
+    /// The lengths that the run requests; a distribution is drawn with the token as the seed.
     pub fn of(conditions: &Conditions, token: &Token) -> Lengths {
-        let seed = token.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
+        let seed = token
+            .iter()
+            .fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
         Lengths {
             size: conditions.message_size_bytes as usize,
             amount: Amount::of(conditions),
-            table: conditions.message_sizes.as_ref().map(|sizes| sizes.table(seed)).unwrap_or_default(),
+            table: conditions
+                .message_sizes
+                .as_ref()
+                .map(|sizes| sizes.table(seed))
+                .unwrap_or_default(),
             most_messages: conditions.stop_messages.unwrap_or(u64::MAX),
             most_bytes: conditions.stop_bytes.unwrap_or(u64::MAX),
         }
     }
 
-    /// The longest one, in bytes.
+    /// The longest length, in bytes.
     pub fn longest(&self) -> usize {
         self.size
     }
 
-    /// Sends messages until all are sent or the window is over, as [`send_messages`] says.
+    /// Sends messages until all are sent or the window is over, as [`send_messages`] does.
     ///
     /// # Errors
-    /// The first error that is not a passing one.
+    /// The first error that is not transient.
     #[inline]
     pub fn send(
         &self,
@@ -53,7 +59,8 @@ impl Lengths {
         }
     }
 
-    /// The last message of a run that is bounded by bytes is as short as what is left.
+    /// Sends messages by the table. In a run that is bounded by bytes, the last message has the
+    /// remaining length.
     #[inline]
     fn send_table(
         &self,

@@ -1,14 +1,15 @@
-//! The two loops that every workload shares: sending until told, receiving until told.
+//! The sending loops that the workloads share.
 
+use std::time::Duration;
+
+use bitcost_model::conditions::{Conditions, Waiting};
 use rustix::io::Errno;
-
-use model::conditions::{Conditions, Waiting};
 use rustix::net::RecvFlags;
 
 use crate::control::{Control, Phase};
 use crate::pacing::Pacer;
 
-/// How much a sender sends when nobody stops it.
+/// The amount that a sender sends in a bounded run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// Whole messages.
@@ -18,14 +19,17 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// What the run asks for: its bound, or no end.
+    /// The bound of the run; unlimited where there is none.
     pub fn of(conditions: &Conditions) -> Amount {
         let (messages, last) = conditions.bound().unwrap_or((u64::MAX, 0));
-        Amount { messages, last: last as usize }
+        Amount {
+            messages,
+            last: last as usize,
+        }
     }
 }
 
-/// The messages of a sender that comes back to them again and again.
+/// The messages of a sender that sends them in several turns.
 pub struct Supply {
     size: usize,
     last: usize,
@@ -34,11 +38,16 @@ pub struct Supply {
 }
 
 impl Supply {
-    /// What the run asks for.
+    /// The messages that the run requests.
     pub fn of(conditions: &Conditions) -> Supply {
         let Amount { messages, last } = Amount::of(conditions);
         let size = conditions.message_size_bytes as usize;
-        Supply { size, last, left: messages, length: size }
+        Supply {
+            size,
+            last,
+            left: messages,
+            length: size,
+        }
     }
 
     /// Bytes of a whole message.
@@ -46,7 +55,8 @@ impl Supply {
         self.size
     }
 
-    /// The phase and the length of the next message; nothing when all are sent or the window is over.
+    /// The phase and the length of the next message; absent when all are sent or the window is
+    /// over.
     #[inline]
     pub fn next(&mut self, control: &Control) -> Option<(Phase, usize)> {
         if self.left == 0 {
@@ -59,19 +69,19 @@ impl Supply {
         ((phase as u8) < Phase::Over as u8).then_some((phase, self.length))
     }
 
-    /// The message was handed over whole.
+    /// Records that the kernel has taken the whole message.
     #[inline]
     pub fn took(&mut self) {
         self.left -= 1;
     }
 }
 
-/// Sends messages of `size` bytes until the amount is sent or the window is over. `send` makes one call
-/// for a whole message of the length that it is given and says how many bytes it took; `rest` sends a
-/// message of that length from an offset on, and says how many bytes that took.
+/// Sends messages of `size` bytes until the amount is sent or the window is over. `send` makes one
+/// call for a whole message of the given length and returns how many bytes the kernel took; `rest`
+/// does so for a message from an offset on.
 ///
 /// # Errors
-/// The first error that is not a passing one.
+/// The first error that is not transient.
 #[inline]
 pub fn send_messages(
     control: &Control,
@@ -98,7 +108,7 @@ pub fn send_messages(
 /// Sends one message of this length; false when the window is over before it.
 ///
 /// # Errors
-/// The first error that is not a passing one.
+/// The first error that is not transient.
 #[inline]
 pub fn send_one_message(
     control: &Control,
@@ -115,7 +125,7 @@ pub fn send_one_message(
             Ok(bytes) if bytes == length => control.count_message(phase, bytes),
             Ok(bytes) => complete(control, phase, length, bytes, rest)?,
             Err(Errno::INTR) => continue,
-            Err(error) if is_passing(error) => {
+            Err(error) if is_transient(error) => {
                 control.count_failed(phase);
                 continue;
             }
@@ -125,7 +135,7 @@ pub fn send_one_message(
     }
 }
 
-/// A message is handed over whole, in as many calls as it takes.
+/// Sends the rest of a message that the kernel took in part.
 #[cold]
 fn complete(
     control: &Control,
@@ -150,29 +160,33 @@ fn complete(
     Ok(())
 }
 
-/// What one call, or one call and those that completed its last message, handed over.
+/// The messages that the kernel took in one call and in those that completed its last message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handed {
     /// Whole messages.
     pub messages: u64,
-    /// Calls that it took.
+    /// Calls that were needed for this.
     pub calls: u64,
-    /// True where the first call took less than was asked.
+    /// True where the first call took less than requested.
     pub is_short: bool,
 }
 
 impl Handed {
-    /// By one call.
+    /// Messages that were taken by one call.
     pub fn at_once(messages: u64) -> Handed {
-        Handed { messages, calls: 1, is_short: false }
+        Handed {
+            messages,
+            calls: 1,
+            is_short: false,
+        }
     }
 }
 
-/// Sends messages of `size` bytes, up to `most` in a call, until the amount is sent or the window is over.
-/// `send` hands over some of the count of messages, of the length, that it is given.
+/// Sends messages of `size` bytes, up to `most` in a call, until the amount is sent or the window
+/// is over. `send` is given a number of messages and their length, and sends some of them.
 ///
 /// # Errors
-/// The first error that is not a passing one.
+/// The first error that is not transient.
 #[inline]
 pub fn send_batches(
     control: &Control,
@@ -200,20 +214,30 @@ pub fn send_batches(
         }
         match send(phase, count, length) {
             Ok(handed) => {
-                control.count_batch(phase, handed.calls, handed.messages, handed.messages * length as u64);
+                control.count_batch(
+                    phase,
+                    handed.calls,
+                    handed.messages,
+                    handed.messages * length as u64,
+                );
                 if handed.is_short {
                     control.count_short(phase);
                 }
                 left -= handed.messages;
             }
             Err(Errno::INTR) => {}
-            Err(error) if is_passing(error) => control.count_failed(phase),
+            Err(error) if is_transient(error) => control.count_failed(phase),
             Err(error) => return Err(error),
         }
     }
 }
 
-/// How a receive call waits.
+/// The time that a receiver waits after each message.
+pub fn receiver_delay(conditions: &Conditions) -> Duration {
+    Duration::from_micros(conditions.receiver_delay_us.into())
+}
+
+/// The way in which a receive call waits.
 pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
     match conditions.waiting {
         Waiting::Block => RecvFlags::empty(),
@@ -221,8 +245,8 @@ pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
     }
 }
 
-/// Errors of a datagram socket that lose one message and do not end the flow: full queues, and a
-/// receiver that was not there for an earlier datagram.
-pub fn is_passing(error: Errno) -> bool {
+/// Transient errors of a datagram socket, which lose one message and do not end the flow: full
+/// queues, and a receiver that did not listen when an earlier datagram arrived.
+pub fn is_transient(error: Errno) -> bool {
     matches!(error, Errno::NOBUFS | Errno::CONNREFUSED)
 }

@@ -1,15 +1,15 @@
-//! Socket options that both ends of every workload share, set and read back.
+//! Socket options that both endpoints of every workload share, set and read back.
 
 use std::os::fd::AsFd;
 
-use model::conditions::Conditions;
-use model::record::{InForce, SocketSizes, TcpInfo};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::{InEffect, SocketSizes, TcpInfo};
+use bitcost_sys::socket::{self, IntOption};
 use rustix::net::{AddressFamily, sockopt};
-use sys::socket::{self, IntOption};
 
 use crate::flow::TrafficError;
 
-/// Which sockets have an option.
+/// The kinds of sockets that have an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Any,
@@ -26,21 +26,22 @@ struct Row {
     option_name: &'static str,
     option: IntOption,
     of: Of,
-    /// What the run asks for, in the kernel's terms.
+    /// The requested value, in the kernel's terms.
     asked: fn(&Conditions) -> Option<u32>,
-    /// From the kernel's terms to the setting's: of the value asked, and of the value read.
+    /// Conversions from the kernel's terms to the setting's: of the requested value, and of the
+    /// value read.
     shown: [fn(u32) -> u32; 2],
 }
 
 const SAME: [fn(u32) -> u32; 2] = [|value| value, |value| value];
 
-/// The kernel reports twice what it granted (socket(7)).
+/// The kernel reports twice the granted size (socket(7)).
 const DOUBLED: [fn(u32) -> u32; 2] = [|value| value, |value| value / 2];
 
-/// A code point stands in the upper six bits of the type of service.
+/// A code point is in the upper six bits of the type of service.
 const CODE_POINT: [fn(u32) -> u32; 2] = [|value| value >> 2, |value| value >> 2];
 
-/// The options that both ends of every workload share; a new one is a row here and a setting.
+/// The options that both endpoints of every workload share; a new one is a row here and a setting.
 const OPTIONS: &[Row] = &[
     Row {
         name: "send_buffer_bytes",
@@ -109,9 +110,10 @@ const OPTIONS: &[Row] = &[
 ];
 
 impl Row {
-    /// True where such a socket has the option.
+    /// True where this kind of socket has the option.
     fn is_of(&self, socket: impl AsFd, is_tcp: bool) -> bool {
-        let is_of_family = |family| sockopt::socket_domain(socket).is_ok_and(|domain| domain == family);
+        let is_of_family =
+            |family| sockopt::socket_domain(socket).is_ok_and(|domain| domain == family);
         match self.of {
             Of::Any => true,
             Of::Tcp => is_tcp,
@@ -121,48 +123,67 @@ impl Row {
     }
 }
 
-/// Sets what the run asks for. The kernel may do less than it says: see [`in_force`].
+/// Sets the requested options. The kernel may grant less without an error: see [`in_effect`].
 ///
 /// # Errors
-/// The option, the value, and what the kernel answered.
+/// The option, the value, and the kernel's error.
 pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(), TrafficError> {
     for row in OPTIONS {
-        let Some(value) = (row.asked)(conditions).filter(|_| row.is_of(&socket, is_tcp)) else { continue };
+        let Some(value) = (row.asked)(conditions).filter(|_| row.is_of(&socket, is_tcp)) else {
+            continue;
+        };
         let number = i32::try_from(value).unwrap_or(i32::MAX);
-        socket::set_int(socket.as_fd(), row.option, number)
-            .map_err(|error| TrafficError::system(format!("{} of {value}", row.option_name))(error))?;
+        socket::set_int(socket.as_fd(), row.option, number).map_err(|error| {
+            TrafficError::system(format!("{} of {value}", row.option_name))(error)
+        })?;
     }
     Ok(())
 }
 
-/// Sets what an accepted connection does not take from its listener: the kernel clears `SO_PRIORITY`
-/// (`inet_csk_clone_lock` in `net/ipv4/inet_connection_sock.c`).
+/// Sets the option that an accepted connection does not inherit from its listener: the kernel
+/// clears `SO_PRIORITY` (`inet_csk_clone_lock` in `net/ipv4/inet_connection_sock.c`).
 ///
 /// # Errors
-/// The value, and what the kernel answered.
+/// The value, and the kernel's error.
 pub fn set_accepted(socket: impl AsFd, priority: Option<u32>) -> Result<(), TrafficError> {
-    let Some(priority) = priority else { return Ok(()) };
-    socket::set_int(socket, socket::SO_PRIORITY, i32::try_from(priority).unwrap_or(i32::MAX))
-        .map_err(TrafficError::system(format!("SO_PRIORITY of {priority}")))
+    let Some(priority) = priority else {
+        return Ok(());
+    };
+    socket::set_int(
+        socket,
+        socket::SO_PRIORITY,
+        i32::try_from(priority).unwrap_or(i32::MAX),
+    )
+    .map_err(TrafficError::system(format!("SO_PRIORITY of {priority}")))
 }
 
-/// Every option as asked and as the kernel reports it, in the setting's terms.
-pub fn in_force(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Vec<InForce> {
+/// Every option as requested and as the kernel reports it, in the setting's terms.
+pub fn in_effect(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Vec<InEffect> {
     let read = |row: &Row| {
-        let actual = socket::get_int(socket.as_fd(), row.option).ok().and_then(|value| u32::try_from(value).ok());
+        let actual = socket::get_int(socket.as_fd(), row.option)
+            .ok()
+            .and_then(|value| u32::try_from(value).ok());
         let [asked_shown, actual_shown] = row.shown;
-        InForce {
+        InEffect {
             name: row.name.to_owned(),
             asked: (row.asked)(conditions).map(|value| asked_shown(value).to_string()),
             actual: actual.map(|value| actual_shown(value).to_string()),
         }
     };
-    OPTIONS.iter().filter(|row| row.is_of(&socket, is_tcp)).map(read).collect()
+    OPTIONS
+        .iter()
+        .filter(|row| row.is_of(&socket, is_tcp))
+        .map(read)
+        .collect()
 }
 
-/// The socket's buffers and segment size as they stand.
+/// The present sizes of the socket's buffers and segments.
 pub fn sizes(socket: impl AsFd) -> SocketSizes {
-    let half = |option| socket::get_int(&socket, option).ok().and_then(|bytes| u32::try_from(bytes / 2).ok());
+    let half = |option| {
+        socket::get_int(&socket, option)
+            .ok()
+            .and_then(|bytes| u32::try_from(bytes / 2).ok())
+    };
     SocketSizes {
         send_buffer_bytes: half(socket::SO_SNDBUF),
         receive_buffer_bytes: half(socket::SO_RCVBUF),
@@ -170,39 +191,39 @@ pub fn sizes(socket: impl AsFd) -> SocketSizes {
     }
 }
 
-/// The connection's state in the words of the record.
+/// The connection's state, as runs record it.
 pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
-    let info = sys::tcp_info::TcpInfo::read(socket).ok()?;
+    let info = bitcost_sys::tcp_info::TcpInfo::read(socket).ok()?;
     Some(TcpInfo {
-        snd_mss_bytes: info.snd_mss_bytes(),
+        snd_mss_bytes: info.get(|raw| &raw.snd_mss),
         timestamps: info.timestamps(),
-        ca_state: info.ca_state(),
-        rtt_us: info.rtt_us(),
-        min_rtt_us: info.min_rtt_us(),
-        rcv_rtt_us: info.rcv_rtt_us(),
-        snd_cwnd_segments: info.snd_cwnd_segments(),
-        snd_ssthresh_segments: info.snd_ssthresh_segments(),
-        snd_wnd_bytes: info.snd_wnd_bytes(),
-        rcv_wnd_bytes: info.rcv_wnd_bytes(),
-        unacked_segments: info.unacked_segments(),
-        notsent_bytes: info.notsent_bytes(),
-        pacing_rate_bytes_per_second: info.pacing_rate_bytes_per_second(),
-        delivery_rate_bytes_per_second: info.delivery_rate_bytes_per_second(),
+        ca_state: info.get(|raw| &raw.ca_state),
+        rtt_us: info.get(|raw| &raw.rtt),
+        min_rtt_us: info.get(|raw| &raw.min_rtt),
+        rcv_rtt_us: info.get(|raw| &raw.rcv_rtt),
+        snd_cwnd_segments: info.get(|raw| &raw.snd_cwnd),
+        snd_ssthresh_segments: info.get(|raw| &raw.snd_ssthresh),
+        snd_wnd_bytes: info.get(|raw| &raw.snd_wnd),
+        rcv_wnd_bytes: info.get(|raw| &raw.rcv_wnd),
+        unacked_segments: info.get(|raw| &raw.unacked),
+        notsent_bytes: info.get(|raw| &raw.notsent_bytes),
+        pacing_rate_bytes_per_second: info.get(|raw| &raw.pacing_rate),
+        delivery_rate_bytes_per_second: info.get(|raw| &raw.delivery_rate),
         delivery_rate_app_limited: info.delivery_rate_app_limited(),
-        total_retrans: info.total_retrans(),
-        bytes_retrans: info.bytes_retrans(),
-        dsack_dups: info.dsack_dups(),
-        reord_seen: info.reord_seen(),
-        rcv_ooopack: info.rcv_ooopack(),
-        segs_out: info.segs_out(),
-        segs_in: info.segs_in(),
-        data_segs_out: info.data_segs_out(),
-        data_segs_in: info.data_segs_in(),
-        bytes_sent: info.bytes_sent(),
-        bytes_acked: info.bytes_acked(),
-        bytes_received: info.bytes_received(),
-        busy_time_us: info.busy_time_us(),
-        rwnd_limited_us: info.rwnd_limited_us(),
-        sndbuf_limited_us: info.sndbuf_limited_us(),
+        total_retrans: info.get(|raw| &raw.total_retrans),
+        bytes_retrans: info.get(|raw| &raw.bytes_retrans),
+        dsack_dups: info.get(|raw| &raw.dsack_dups),
+        reord_seen: info.get(|raw| &raw.reord_seen),
+        rcv_ooopack: info.get(|raw| &raw.rcv_ooopack),
+        segs_out: info.get(|raw| &raw.segs_out),
+        segs_in: info.get(|raw| &raw.segs_in),
+        data_segs_out: info.get(|raw| &raw.data_segs_out),
+        data_segs_in: info.get(|raw| &raw.data_segs_in),
+        bytes_sent: info.get(|raw| &raw.bytes_sent),
+        bytes_acked: info.get(|raw| &raw.bytes_acked),
+        bytes_received: info.get(|raw| &raw.bytes_received),
+        busy_time_us: info.get(|raw| &raw.busy_time),
+        rwnd_limited_us: info.get(|raw| &raw.rwnd_limited),
+        sndbuf_limited_us: info.get(|raw| &raw.sndbuf_limited),
     })
 }

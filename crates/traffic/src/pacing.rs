@@ -1,34 +1,35 @@
-//! Pacing by the sender itself: bursts at absolute times, by sleeping, with a bounded spin at the end.
+//! Pacing by the sender: bursts at absolute times, by sleeping and a bounded spin at the end.
 //!
-//! A sleep costs several microseconds of CPU, so at high rates a few messages go together, as many as
-//! belong to [`QUANTUM_NS`]; how many and how evenly is recorded. The clock is read once a burst.
+//! A sleep costs several microseconds of CPU, so at high rates the messages of [`QUANTUM_NS`] are
+//! sent as one burst; the size of bursts and their regularity are recorded. The clock is read once
+//! a burst.
 
 use std::hint::spin_loop;
 
 use std::os::fd::AsFd;
 
-use model::conditions::{self, Conditions};
-use model::record::{InForce, Pacing};
-use sys::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
+use bitcost_model::conditions::{self, Conditions};
+use bitcost_model::record::{InEffect, Pacing};
+use bitcost_sys::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
 
-use sys::socket;
+use bitcost_sys::socket;
 
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
 
-/// Messages that belong to this much time go together, unless the run says how many, in ns.
+/// The messages of this time, in ns, are one burst, unless the run requests a number.
 const QUANTUM_NS: f64 = 100_000.0;
 
-/// Most of a burst's interval that may be spent spinning.
+/// The largest share of a burst's interval that may be spent spinning.
 const SPIN_SHARE: f64 = 0.02;
 
 /// Longest spin, in ns.
 const SPIN_NS_MAX: f64 = 20_000.0;
 
-/// Longest sleep without a look at whether the run is over, in ns.
+/// Longest sleep without a check whether the run is over, in ns.
 const LOOK_NS: u64 = 20_000_000;
 
-/// Holds messages back until their time.
+/// Delays messages until their time.
 pub struct Pacer {
     interval_ns: f64,
     burst: u64,
@@ -41,10 +42,13 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// The pacer of a run; nothing where the run is not paced by its sender.
+    /// The pacer of a run; absent where the run is not paced by its sender.
     pub fn of(conditions: &Conditions) -> Option<Pacer> {
         let interval_ns = 1e9 / conditions.paced_messages_per_second()?;
-        let burst = conditions.burst_messages.map_or((QUANTUM_NS / interval_ns).round().max(1.0) as u64, u64::from);
+        let burst = conditions.burst_messages.map_or(
+            (QUANTUM_NS / interval_ns).round().max(1.0) as u64,
+            u64::from,
+        );
         let burst_ns = interval_ns * burst as f64;
         Some(Pacer {
             interval_ns,
@@ -54,17 +58,21 @@ impl Pacer {
             sent: 0,
             left_of_burst: 0,
             last_ns: 0,
-            record: Pacing { burst_messages: burst, ..Pacing::default() },
+            record: Pacing {
+                burst_messages: burst,
+                ..Pacing::default()
+            },
         })
     }
 
-    /// Returns when the next message is due, or when the run is over.
+    /// Waits until the next message is due, or the run is over.
     #[inline]
     pub fn wait(&mut self, control: &Control) {
         self.wait_for(control, 1);
     }
 
-    /// Returns when the next message is due, or when the run is over, and how many may go at once.
+    /// Waits until the next message is due, or the run is over; returns how many may be sent at
+    /// once.
     #[inline]
     pub fn wait_for(&mut self, control: &Control, most: u64) -> u64 {
         if self.left_of_burst == 0 {
@@ -109,7 +117,11 @@ impl Pacer {
         record.late_max_ns = record.late_max_ns.max(late_ns);
         if record.bursts > 0 {
             let gap_ns = now_ns - self.last_ns;
-            record.gap_min_ns = if record.bursts == 1 { gap_ns } else { record.gap_min_ns.min(gap_ns) };
+            record.gap_min_ns = if record.bursts == 1 {
+                gap_ns
+            } else {
+                record.gap_min_ns.min(gap_ns)
+            };
             record.gap_max_ns = record.gap_max_ns.max(gap_ns);
             record.gaps += 1;
             let intended_ns = (self.interval_ns * self.burst as f64) as u64;
@@ -119,34 +131,49 @@ impl Pacer {
         self.last_ns = now_ns;
     }
 
-    /// What it did; only times between bursts, and CPU, are measured.
+    /// The measurements: the times between bursts, and CPU time.
     pub fn record(&self) -> Pacing {
-        let elapsed_ns = self.begin_ns.map_or(0, |begin_ns| monotonic_ns() - begin_ns);
-        Pacing { elapsed_ns, ..self.record }
+        let elapsed_ns = self
+            .begin_ns
+            .map_or(0, |begin_ns| monotonic_ns() - begin_ns);
+        Pacing {
+            elapsed_ns,
+            ..self.record
+        }
     }
 }
 
-/// The time of the first message. A kernel that refuses exact sleeps makes the bursts late, which is recorded.
+/// Returns the time of the first message. Where the timer slack cannot be reduced, bursts are late,
+/// which is recorded.
 fn begin() -> u64 {
-    let _ = sys::thread::wake_on_time();
+    let _ = bitcost_sys::thread::minimize_timer_slack();
     monotonic_ns()
 }
 
-/// Asks the kernel to keep the rate, where the run says so, and reads it back.
+/// Sets the kernel's pacing rate, where the run requests it, and reads it back.
 ///
 /// # Errors
-/// What the kernel answered.
-pub fn by_kernel(socket: impl AsFd, conditions: &Conditions) -> Result<Option<InForce>, TrafficError> {
+/// The requested rate and the kernel's error.
+pub fn by_kernel(
+    socket: impl AsFd,
+    conditions: &Conditions,
+) -> Result<Option<InEffect>, TrafficError> {
     let by_kernel = conditions.pacing == conditions::Pacing::Kernel;
-    let Some(messages) = conditions.asked_messages_per_second().filter(|_| by_kernel) else { return Ok(None) };
-    // fq counts the packet with its headers, TCP's own pacing the user data alone.
-    let bytes =
-        if conditions.workload.is_datagram() { conditions.wire_bytes(1500) } else { conditions.message_size_bytes };
+    let Some(messages) = conditions.asked_messages_per_second().filter(|_| by_kernel) else {
+        return Ok(None);
+    };
+    // fq counts the packet with its headers, TCP's own pacing only the user data.
+    let bytes = if conditions.workload.is_datagram() {
+        conditions.wire_bytes(1500)
+    } else {
+        conditions.message_size_bytes
+    };
     let asked = (messages * f64::from(bytes)).round() as u64;
-    socket::set_max_pacing_rate(socket.as_fd(), asked)
-        .map_err(TrafficError::system(format!("SO_MAX_PACING_RATE of {asked} bytes/s")))?;
+    socket::set_max_pacing_rate(socket.as_fd(), asked).map_err(TrafficError::system(format!(
+        "SO_MAX_PACING_RATE of {asked} bytes/s"
+    )))?;
     let actual = socket::max_pacing_rate(socket).ok().flatten();
-    Ok(Some(InForce {
+    Ok(Some(InEffect {
         name: "max_pacing_rate_bytes_per_second".to_owned(),
         asked: Some(asked.to_string()),
         actual: actual.map(|rate| rate.to_string()),
@@ -158,8 +185,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_never_go_before_their_time() {
-        let conditions = Conditions { message_rate: Some(20_000), ..Conditions::default() };
+    fn pacer_sends_no_message_early() {
+        let conditions = Conditions {
+            message_rate: Some(20_000),
+            ..Conditions::default()
+        };
         let mut pacer = Pacer::of(&conditions).expect("paced");
         let control = Control::default();
         let begin_ns = monotonic_ns();
@@ -169,26 +199,35 @@ mod tests {
             assert!(monotonic_ns() >= begin_ns + burst * 50_000);
         }
         let record = pacer.record();
-        assert_eq!((record.bursts, record.gaps), (1000 / pacer.burst, 1000 / pacer.burst - 1));
+        assert_eq!(
+            (record.bursts, record.gaps),
+            (1000 / pacer.burst, 1000 / pacer.burst - 1)
+        );
         let widest = (record.gap_max_ns).abs_diff(50_000 * pacer.burst);
         assert!(record.gap_deviation_total_ns >= widest && record.gap_min_ns <= record.gap_max_ns);
     }
 
     #[test]
-    fn a_run_that_is_over_is_not_waited_for() {
-        let conditions = Conditions { message_rate: Some(1), ..Conditions::default() };
+    fn pacer_does_not_sleep_once_the_run_is_over() {
+        let conditions = Conditions {
+            message_rate: Some(1),
+            ..Conditions::default()
+        };
         let mut pacer = Pacer::of(&conditions).expect("paced");
         let control = Control::default();
         pacer.wait(&control);
         control.enter(Phase::Over);
-        let begin_ns = monotonic_ns();
         pacer.wait(&control);
-        assert!(monotonic_ns() - begin_ns < 900_000_000);
+        assert_eq!(control.counts().total().sleeps, 0);
     }
 
     #[test]
-    fn bursts_are_as_large_as_asked() {
-        let conditions = Conditions { message_rate: Some(1000), burst_messages: Some(10), ..Conditions::default() };
+    fn bursts_have_the_requested_size() {
+        let conditions = Conditions {
+            message_rate: Some(1000),
+            burst_messages: Some(10),
+            ..Conditions::default()
+        };
         assert_eq!(Pacer::of(&conditions).expect("paced").burst, 10);
         assert!(Pacer::of(&Conditions::default()).is_none());
     }

@@ -1,28 +1,28 @@
-//! Echo requests at an interval, and the round trip of each that comes back.
+//! ICMP echo requests at an interval, and the round-trip time of each reply.
 
 use std::io;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use model::ping::Pings;
-use sys::icmp::EchoSocket;
+use bitcost_model::ping::Pings;
+use bitcost_sys::icmp::EchoSocket;
 
-/// Which requests.
+/// The echo requests to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// Where to.
+    /// The destination.
     pub to: IpAddr,
-    /// How many.
+    /// Their number.
     pub count: u16,
-    /// From one to the next.
+    /// The time from one request to the next.
     pub interval: Duration,
-    /// How long the last one is waited for.
+    /// The time to wait for the last reply.
     pub wait: Duration,
-    /// Bytes of data in each.
+    /// Bytes of data in each request.
     pub data_bytes: usize,
 }
 
-/// A reply, or a request that was not answered in its time.
+/// A reply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
     /// The request's number, from 1.
@@ -31,14 +31,15 @@ pub struct Answer {
     pub rtt_us: f64,
 }
 
-/// Sends the requests and tells each answer as it comes. `go_on` is asked often, and ends it by false.
+/// Sends the requests and calls `report` for each reply. It ends early when `go_on`, which is
+/// called often, returns false.
 ///
 /// # Errors
-/// The socket's: `EACCES` where the caller may not ping, `ENETUNREACH` where there is no way.
+/// The error of the socket: `EACCES` where the caller may not ping, `ENETUNREACH` without a route.
 pub fn ping(
     asked: &Asked,
     mut go_on: impl FnMut() -> bool,
-    mut tell: impl FnMut(Answer) -> io::Result<()>,
+    mut report: impl FnMut(Answer) -> io::Result<()>,
 ) -> io::Result<Pings> {
     let socket = EchoSocket::open(asked.to)?;
     let mut sent: Vec<Instant> = Vec::with_capacity(asked.count.into());
@@ -60,18 +61,24 @@ pub fn ping(
         if is_done || !go_on() {
             break;
         }
-        if !sys::process::wait_readable(&socket, next.saturating_duration_since(now))? {
+        if !bitcost_sys::process::wait_readable(&socket, next.saturating_duration_since(now))? {
             continue;
         }
         let at = Instant::now();
-        let Some(sequence) = socket.receive()? else { continue };
+        let Some(sequence) = socket.receive()? else {
+            continue;
+        };
         let index = usize::from(sequence).wrapping_sub(1);
         if let (Some(was), Some(slot @ None)) = (sent.get(index), rtts.get_mut(index)) {
             let rtt_us = (at - *was).as_secs_f64() * 1e6;
             *slot = Some(rtt_us);
-            tell(Answer { sequence, rtt_us })?;
+            report(Answer { sequence, rtt_us })?;
         }
     }
     let sent = u32::try_from(sent.len()).unwrap_or(u32::MAX);
-    Ok(Pings { to: asked.to, sent, rtts_us: rtts.into_iter().flatten().collect() })
+    Ok(Pings {
+        to: asked.to,
+        sent,
+        rtts_us: rtts.into_iter().flatten().collect(),
+    })
 }

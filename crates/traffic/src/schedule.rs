@@ -2,19 +2,20 @@
 
 use std::num::NonZeroU64;
 
-use sys::clock::{monotonic_ns, sleep_until};
+use bitcost_sys::clock::{monotonic_ns, sleep_until};
 
 use crate::control::{Control, Phase};
 
-/// How long before its time a transaction is awaited by spinning: later than that a sleeper may wake.
+/// The time before an intended time in which a wait spins instead of sleeping, because a sleep may
+/// end late.
 const SPIN_NS: u64 = 50_000;
 
-/// A sleeper looks this often whether the run is over.
+/// The interval at which a sleep is interrupted to check whether the run is over.
 const LOOK_NS: u64 = 100_000_000;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Intended times at a fixed rate, counted from the first, whatever happens between them.
+/// Intended times at a fixed rate, counted from the first; delays between them do not change them.
 pub struct Schedule {
     rate: u64,
     begin_ns: u64,
@@ -22,17 +23,21 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule of `rate` times per second, which begins with the first wait.
+    /// A schedule of `rate` times per second, which starts with the first wait.
     pub fn new(rate: u32) -> Schedule {
-        Schedule { rate: rate.max(1).into(), begin_ns: 0, number: 0 }
+        Schedule {
+            rate: rate.max(1).into(),
+            begin_ns: 0,
+            number: 0,
+        }
     }
 
-    /// Waits for the next intended time and gives it; at once when it has passed. Nothing when the run is
-    /// over first.
+    /// Waits for the next intended time and returns it; at once when it has passed. Absent when the
+    /// run is over before.
     pub fn next(&mut self, control: &Control) -> Option<u64> {
         if self.number == 0 {
-            // A sleep ends late by the timer slack, 50 µs unless said otherwise (prctl(2)); where this is
-            // refused, so much the worse for the first transaction after a sleep.
+            // A sleep ends late by the timer slack, 50 µs by default (prctl(2)). Where reducing it
+            // fails, the first transaction after a sleep is late.
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
             self.begin_ns = monotonic_ns();
         }
@@ -61,17 +66,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_counted_from_the_first_and_not_from_the_last() {
+    fn intended_times_do_not_depend_on_delays() {
         let control = Control::default();
         let mut schedule = Schedule::new(1000);
         let first = schedule.next(&control).expect("a time");
         std::thread::sleep(std::time::Duration::from_millis(5));
         let late: Vec<u64> = (0..5).filter_map(|_| schedule.next(&control)).collect();
-        assert_eq!(late, (1..=5).map(|number| first + number * 1_000_000).collect::<Vec<_>>());
+        assert_eq!(
+            late,
+            (1..=5)
+                .map(|number| first + number * 1_000_000)
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
-    fn nothing_is_waited_for_when_the_run_is_over() {
+    fn schedule_does_not_wait_once_the_run_is_over() {
         let control = Control::default();
         let mut schedule = Schedule::new(1);
         assert!(schedule.next(&control).is_some());

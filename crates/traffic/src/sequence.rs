@@ -1,22 +1,23 @@
-//! Sequence numbers of datagrams: the header that carries them, and what their order tells.
+//! Sequence numbers of datagrams: the header that carries them, and loss, order and duplicates.
 
 use crate::control::Phase;
 use crate::handshake::Token;
 
-/// Bytes of the header at the front of each message that has room for it: a mark with the phase, 16 bits of the run's
-/// token, and 40 bits of number. At 300 million datagrams per second the numbers last for an hour.
+/// Bytes of the header at the front of each message that is long enough: a mark with the phase, 16
+/// bits of the run's token, and a number of 40 bits. At 300 million datagrams per second the
+/// numbers last for an hour.
 pub const HEADER_BYTES: usize = 8;
 
 const MARK: u64 = 0xB0 << 56;
 const MEASURED: u64 = 1 << 56;
 const NUMBER: u64 = (1 << 40) - 1;
 
-/// How the datagrams of one run are told from all others: by bytes of its token.
+/// Distinguishes the datagrams of one run from all others, by bytes of its token.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag {
     /// The header of number 0 of the warm-up.
     front: u64,
-    /// What a message without room for a header begins with.
+    /// The first bytes of a message that is too short for a header.
     short: [u8; HEADER_BYTES - 1],
 }
 
@@ -24,17 +25,25 @@ impl Tag {
     /// The tag of the run that has this token.
     pub fn of(token: &Token) -> Tag {
         let [first, second, short @ .., _, _, _, _, _, _, _] = *token;
-        Tag { front: MARK | u64::from(u16::from_be_bytes([first, second])) << 40, short }
+        Tag {
+            front: MARK | u64::from(u16::from_be_bytes([first, second])) << 40,
+            short,
+        }
     }
 
     /// The header of message `number`; it says whether the message belongs to the measured window.
     #[inline]
     pub fn header(&self, phase: Phase, number: u64) -> [u8; HEADER_BYTES] {
-        let measured = if phase == Phase::Measured { MEASURED } else { 0 };
+        let measured = if phase == Phase::Measured {
+            MEASURED
+        } else {
+            0
+        };
         (self.front | measured | number & NUMBER).to_be_bytes()
     }
 
-    /// Writes the header of message `number` into its front, or bytes of the token where it has no room for one.
+    /// Writes the header of message `number` to its front, or bytes of the token where it is too
+    /// short for a header.
     #[inline]
     pub fn write(&self, message: &mut [u8], phase: Phase, number: u64) {
         match message.first_chunk_mut() {
@@ -43,7 +52,8 @@ impl Tag {
         }
     }
 
-    /// The phase and the number of a message with a header; nothing for what is not one of this run.
+    /// The phase and the number of a message with a header; absent for a datagram that is not of
+    /// this run.
     #[inline]
     pub fn parse(&self, datagram: &[u8]) -> Option<(Phase, u64)> {
         let header = u64::from_be_bytes(*datagram.first_chunk()?);
@@ -55,30 +65,30 @@ impl Tag {
         Some((phase, header & NUMBER))
     }
 
-    /// The first bytes of a message that has no room for a header, at most seven.
+    /// The first bytes of a message that is too short for a header, at most seven.
     #[inline]
     pub fn short(&self, length: usize) -> &[u8] {
         &self.short[..length]
     }
 }
 
-/// Numbers that are remembered, so that a late datagram is told from a repeated one.
+/// Numbers that are remembered, so that reordered datagrams are distinguished from duplicates.
 const WINDOW: u64 = 262_144;
 
-/// What a new number is.
+/// The relation of a received number to those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Later than all before.
+    /// Greater than all before.
     New,
-    /// Missing until now.
+    /// Skipped before, and received now.
     Reordered,
-    /// Seen before.
+    /// Received before.
     Repeated,
-    /// So old that it cannot be told whether it was seen before.
+    /// So old that it is unknown whether it was received before.
     Late,
 }
 
-/// Remembers which numbers came.
+/// Remembers which numbers were received.
 pub struct Tracker {
     seen: Box<[u64]>,
     next: u64,
@@ -86,12 +96,15 @@ pub struct Tracker {
 
 impl Default for Tracker {
     fn default() -> Tracker {
-        Tracker { seen: vec![0; (WINDOW / 64) as usize].into_boxed_slice(), next: 0 }
+        Tracker {
+            seen: vec![0; (WINDOW / 64) as usize].into_boxed_slice(),
+            next: 0,
+        }
     }
 }
 
 impl Tracker {
-    /// Takes note of a number.
+    /// Records a number.
     #[inline]
     pub fn note(&mut self, number: u64) -> Arrival {
         if number >= self.next {
@@ -109,7 +122,7 @@ impl Tracker {
         Arrival::Reordered
     }
 
-    /// Forgets what leaves the window when `number` becomes the latest.
+    /// Forgets numbers that leave the window when `number` becomes the latest.
     #[inline]
     fn advance_to(&mut self, number: u64) {
         if number - self.next >= WINDOW {
@@ -147,16 +160,22 @@ mod tests {
     const TOKEN: Token = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 11, 12, 13, 14, 15, 16];
 
     #[test]
-    fn a_header_carries_phase_and_number() {
+    fn header_carries_phase_and_number() {
         let tag = Tag::of(&TOKEN);
-        assert_eq!(tag.parse(&tag.header(Phase::Measured, 123_456)), Some((Phase::Measured, 123_456)));
-        assert_eq!(tag.parse(&tag.header(Phase::Warmup, NUMBER)), Some((Phase::Warmup, NUMBER)));
+        assert_eq!(
+            tag.parse(&tag.header(Phase::Measured, 123_456)),
+            Some((Phase::Measured, 123_456))
+        );
+        assert_eq!(
+            tag.parse(&tag.header(Phase::Warmup, NUMBER)),
+            Some((Phase::Warmup, NUMBER))
+        );
         assert_eq!(tag.parse(&[crate::handshake::HELLO_MARK; 24]), None);
         assert_eq!(tag.parse(&[0xB0; 7]), None);
     }
 
     #[test]
-    fn a_datagram_of_another_run_is_none_of_this_one() {
+    fn datagram_of_another_run_is_refused() {
         let (tag, other) = (Tag::of(&TOKEN), Tag::of(&[0; 16]));
         assert_eq!(tag.parse(&other.header(Phase::Measured, 5)), None);
         assert_eq!(tag.parse(&(MARK | 7).to_be_bytes()), None);
@@ -167,15 +186,21 @@ mod tests {
     }
 
     #[test]
-    fn loss_reordering_and_duplicates_are_told_apart() {
+    fn loss_reordering_and_duplicates_are_distinguished() {
         let mut tracker = Tracker::default();
-        let arrivals: Vec<Arrival> = [0, 1, 3, 2, 3, 10, 2].into_iter().map(|n| tracker.note(n)).collect();
+        let arrivals: Vec<Arrival> = [0, 1, 3, 2, 3, 10, 2]
+            .into_iter()
+            .map(|n| tracker.note(n))
+            .collect();
         use Arrival::{New, Reordered, Repeated};
-        assert_eq!(arrivals, [New, New, New, Reordered, Repeated, New, Repeated]);
+        assert_eq!(
+            arrivals,
+            [New, New, New, Reordered, Repeated, New, Repeated]
+        );
     }
 
     #[test]
-    fn a_number_is_forgotten_when_the_window_has_passed() {
+    fn number_outside_the_window_is_late() {
         let mut tracker = Tracker::default();
         tracker.note(0);
         tracker.note(WINDOW * 3 + 5);

@@ -1,51 +1,62 @@
-//! `tcp_connect`: TCP connections that are made and ended, one after the other, without data.
+//! `tcp_connect`: TCP connections that are opened and closed, one after the other, without data.
 //!
-//! A transaction is: connect, see the server close, close. What holds for the token, for the order of
-//! closing and for ports is said in [`crate::connections`]. Without data nothing tells the server the
-//! client's phase, so that each end counts by its own clock; the sums over the whole run are equal.
+//! A transaction is: connect, see the server close, close. [`crate::connections`] explains the
+//! token, the order of closing and the ports. Without data the server does not learn the client's
+//! phase, so that each endpoint counts by its own clock; the sums over the whole run are equal.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::Workload;
 
-use crate::connections::{self, Acceptor, Opener};
+use crate::connections::{Acceptor, Connector};
 use crate::control::Control;
-use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
-use crate::handshake::Token;
-use crate::tcp_stream;
-use crate::transactions::{Answer, Asker};
+use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::loops::receiver_delay;
+use crate::tcp;
+use crate::transactions::{Answer, Requester};
+use crate::workload::{Endpoints, Run, WorkloadRow};
 
-/// Opens the server's socket.
-pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    connections::listen(conditions, address, token, |acceptor, conditions| {
-        let delay = Duration::from_micros(conditions.receiver_delay_us.into());
-        Box::new(Server { acceptor, delay })
+/// The row of `tcp_connect`. Connections are the kernel's work, so there is nothing to measure
+/// without the kernel.
+pub const WORKLOAD: WorkloadRow = WorkloadRow {
+    workload: Workload::TcpConnect,
+    endpoints: Endpoints::Tcp { client, server },
+    without_kernel: |_, _, _| None,
+};
+
+fn client(run: &Run, stream: TcpStream, peer: SocketAddr) -> Result<Ready, TrafficError> {
+    Ok(Ready {
+        in_effect: tcp::in_effect(&stream, run.conditions, true),
+        flow: Box::new(Client {
+            connector: Connector::new(run.conditions, stream, peer),
+            requester: Requester::of(run.conditions, 0),
+        }),
     })
 }
 
-/// Makes the client's first connection and exchanges tokens.
-pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    let opener = Opener::meet(conditions, peer, token, patience)?;
-    let in_force = tcp_stream::in_force(&opener.first, conditions, true);
-    Ok(Ready { in_force, flow: Box::new(Client { opener, asker: Asker::of(conditions, 0) }) })
+fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
+    let in_effect = tcp::in_effect(&stream, run.conditions, true);
+    let acceptor = Acceptor::new(run.conditions, stream, listener)?;
+    Ok(Ready {
+        in_effect,
+        flow: Box::new(Server {
+            acceptor,
+            delay: receiver_delay(run.conditions),
+        }),
+    })
 }
 
 struct Client {
-    opener: Opener,
-    asker: Asker,
+    connector: Connector,
+    requester: Requester,
 }
 
 impl Flow for Client {
     fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.opener.first.try_clone()?.into())
+        Ok(self.connector.first.try_clone()?.into())
     }
 
     fn keeps_new_files(&self) -> bool {
@@ -53,17 +64,29 @@ impl Flow for Client {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Client { opener, asker } = self;
-        asker.ask(control, |_| {
-            let Some(socket) = opener.open(control)? else { return Ok(Answer::Halted) };
-            let closed = opener.await_close(&socket, control)?;
-            Ok(if closed { Answer::Came { calls: 0 } } else { Answer::Halted })
+        let Client {
+            connector,
+            requester,
+        } = self;
+        requester.ask(control, |_| {
+            let Some(socket) = connector.open(control)? else {
+                return Ok(Answer::Halted);
+            };
+            let closed = connector.await_close(&socket, control)?;
+            Ok(if closed {
+                Answer::Came { calls: 0 }
+            } else {
+                Answer::Halted
+            })
         })?;
-        opener.end(control)
+        connector.end(control)
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { latency: self.asker.latency(), ..Outcome::default() }
+        Outcome {
+            latency: self.requester.latency(),
+            ..Outcome::default()
+        }
     }
 }
 

@@ -1,60 +1,69 @@
 //! `tcp_crr`: a TCP connection for each request and its response.
 //!
-//! A transaction is: connect, send the request, receive the response, see the server close, close. What
-//! holds for the token, for the order of closing and for ports is said in [`crate::connections`]. Beside
-//! these calls the client sets the run's socket options on each connection, as netperf does, and two
-//! timeouts; the server's connections inherit theirs from the listening socket.
+//! A transaction is: connect, send the request, receive the response, see the server close, close.
+//! [`crate::connections`] explains the token, the order of closing and the ports. In addition to
+//! these calls the client sets the run's socket options on each connection, as netperf does, and
+//! two timeouts; the server's connections inherit theirs from the listening socket.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::Workload;
 
-use crate::aside::{Aside, Begun};
-use crate::connections::{self, Acceptor, Opener};
+use crate::connections::{Acceptor, Connector};
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
-use crate::handshake::Token;
-use crate::tcp_stream;
-use crate::transactions::{Answer, Asker, Exchange, Request, phase_of, transaction_bytes};
+use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::loops::receiver_delay;
+use crate::pending_requests::{PartialRequest, PendingRequests};
+use crate::tcp;
+use crate::transactions::{Answer, Exchange, Request, Requester, phase_of, transaction_bytes};
+use crate::workload::{Endpoints, Run, WorkloadRow};
 
-/// Opens the server's socket.
-pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    connections::listen(conditions, address, token, |acceptor, conditions| {
-        Box::new(Server {
-            acceptor,
-            exchange: Exchange::of(conditions),
-            aside: Aside::default(),
-            bytes: transaction_bytes(conditions),
-            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
-        })
+/// The row of `tcp_crr`. Connections are the kernel's work, so there is nothing to measure without
+/// the kernel.
+pub const WORKLOAD: WorkloadRow = WorkloadRow {
+    workload: Workload::TcpCrr,
+    endpoints: Endpoints::Tcp { client, server },
+    without_kernel: |_, _, _| None,
+};
+
+fn client(run: &Run, stream: TcpStream, peer: SocketAddr) -> Result<Ready, TrafficError> {
+    Ok(Ready {
+        in_effect: tcp::in_effect(&stream, run.conditions, true),
+        flow: Box::new(Client {
+            connector: Connector::new(run.conditions, stream, peer),
+            exchange: Exchange::of(run.conditions),
+            requester: Requester::of(run.conditions, transaction_bytes(run.conditions)),
+        }),
     })
 }
 
-/// Makes the client's first connection and exchanges tokens.
-pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    let opener = Opener::meet(conditions, peer, token, patience)?;
-    let in_force = tcp_stream::in_force(&opener.first, conditions, true);
-    let asker = Asker::of(conditions, transaction_bytes(conditions));
-    Ok(Ready { in_force, flow: Box::new(Client { opener, exchange: Exchange::of(conditions), asker }) })
+fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
+    let in_effect = tcp::in_effect(&stream, run.conditions, true);
+    let acceptor = Acceptor::new(run.conditions, stream, listener)?;
+    Ok(Ready {
+        in_effect,
+        flow: Box::new(Server {
+            acceptor,
+            exchange: Exchange::of(run.conditions),
+            pending: PendingRequests::default(),
+            bytes: transaction_bytes(run.conditions),
+            delay: receiver_delay(run.conditions),
+        }),
+    })
 }
 
 struct Client {
-    opener: Opener,
+    connector: Connector,
     exchange: Exchange,
-    asker: Asker,
+    requester: Requester,
 }
 
 impl Flow for Client {
     fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.opener.first.try_clone()?.into())
+        Ok(self.connector.first.try_clone()?.into())
     }
 
     fn keeps_new_files(&self) -> bool {
@@ -62,41 +71,64 @@ impl Flow for Client {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Client { opener, exchange, asker } = self;
-        asker.ask(control, |phase| {
-            let Some(socket) = opener.open(control)? else { return Ok(Answer::Halted) };
+        let Client {
+            connector,
+            exchange,
+            requester,
+        } = self;
+        requester.ask(control, |phase| {
+            let Some(socket) = connector.open(control)? else {
+                return Ok(Answer::Halted);
+            };
             let answer = exchange.ask(&socket, phase, control)?;
-            let closed = !matches!(answer, Answer::Halted) && opener.await_close(&socket, control)?;
+            let closed =
+                !matches!(answer, Answer::Halted) && connector.await_close(&socket, control)?;
             Ok(if closed { answer } else { Answer::Halted })
         })?;
-        opener.end(control)
+        connector.end(control)
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { latency: self.asker.latency(), ..Outcome::default() }
+        Outcome {
+            latency: self.requester.latency(),
+            ..Outcome::default()
+        }
     }
 }
 
 struct Server {
     acceptor: Acceptor,
     exchange: Exchange,
-    aside: Aside,
+    pending: PendingRequests,
     bytes: u64,
     delay: Duration,
 }
 
 impl Server {
-    /// Answers a connection's request, or sets the connection aside where that has not come. Once there is such a
-    /// connection, no other is waited for either.
+    /// Answers a connection's request, or keeps the connection until its request is complete. While
+    /// a connection is kept, the server does not wait for the bytes of another request.
     fn serve(&mut self, socket: OwnedFd, control: &Control) {
-        match self.exchange.take_soon(&socket, !self.aside.is_empty(), control) {
+        match self
+            .exchange
+            .take_soon(&socket, !self.pending.is_empty(), control)
+        {
             Ok(Request::Whole(calls)) => {
-                self.respond(&socket, phase_of(self.exchange.request()[0]), calls, control);
+                self.respond(
+                    &socket,
+                    phase_of(self.exchange.request()[0]),
+                    calls,
+                    control,
+                );
             }
-            Ok(Request::Begun(length, calls)) => {
-                self.aside.keep(Begun { socket, request: self.exchange.request().to_vec(), length, calls });
+            Ok(Request::Partial(length, calls)) => {
+                self.pending.keep(PartialRequest {
+                    socket,
+                    request: self.exchange.request().to_vec(),
+                    length,
+                    calls,
+                });
             }
-            // A connection that ended without a request; the client notices when it was one of its own.
+            // The connection ended without a request; the client reports it if it was the client's.
             Ok(Request::End) | Err(_) => control.count_failed(control.phase()),
         }
     }
@@ -116,10 +148,17 @@ impl Flow for Server {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         loop {
-            while let Some(begun) = self.aside.whole() {
-                self.respond(&begun.socket, phase_of(begun.request[0]), begun.calls, control);
+            while let Some(partial) = self.pending.whole() {
+                self.respond(
+                    &partial.socket,
+                    phase_of(partial.request[0]),
+                    partial.calls,
+                    control,
+                );
             }
-            let Some(socket) = self.acceptor.accept_beside(&self.aside, control)? else { break };
+            let Some(socket) = self.acceptor.accept_or_wait(&self.pending, control)? else {
+                break;
+            };
             if let Some(socket) = socket {
                 self.serve(socket, control);
             }

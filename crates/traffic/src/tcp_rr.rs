@@ -1,74 +1,68 @@
 //! `tcp_rr`: requests and responses over one TCP connection, one at a time.
 //!
-//! Both ends make one send and one receive call per transaction, as long as request and response fit into
-//! a segment, and wait in the receive call: asleep, or calling again and again (`waiting = spin`).
+//! Both endpoints make one send and one receive call per transaction, as long as request and
+//! response fit into a segment, and wait in the receive call: blocked, or repeating it (`waiting =
+//! spin`).
 
 use std::io;
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::record::Role;
 use rustix::io::Errno;
 
-use crate::calls::Calls;
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
-use crate::handshake::Token;
+use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::loops::receiver_delay;
 use crate::options::tcp_info;
-use crate::tcp_stream;
-use crate::transactions::{Asker, Exchange, transaction_bytes};
+use crate::sequence::HEADER_BYTES;
+use crate::syscalls::{NullSocket, Syscalls};
+use crate::tcp;
+use crate::transactions::{Exchange, Requester, transaction_bytes};
+use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
-struct Waiting {
-    listener: TcpListener,
-    address: SocketAddr,
-    conditions: Conditions,
-    token: Token,
-}
+/// The row of `tcp_rr`.
+pub const WORKLOAD: WorkloadRow = WorkloadRow {
+    workload: Workload::TcpRr,
+    endpoints: Endpoints::Tcp { client, server },
+    without_kernel: |conditions, role, messages| match role {
+        Role::Sender => Some(client_without_kernel(conditions)),
+        Role::Receiver => Some(server_without_kernel(conditions, messages)),
+    },
+};
 
-/// Opens the server's socket.
-pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let (listener, address) = tcp_stream::bind(conditions, address)?;
-    Ok(Box::new(Waiting { listener, address, conditions: conditions.clone(), token }))
-}
-
-/// Connects the client and exchanges tokens.
-pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    let stream = tcp_stream::meet(conditions, peer, token, patience)?;
-    stream.set_read_timeout(None).map_err(TrafficError::system("SO_RCVTIMEO"))?;
-    let in_force = tcp_stream::in_force(&stream, conditions, true);
-    let asker = Asker::of(conditions, transaction_bytes(conditions));
-    Ok(Ready { in_force, flow: Box::new(Client { stream, exchange: Exchange::of(conditions), asker }) })
-}
-
-impl Pending for Waiting {
-    fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
-        let Waiting { listener, address, conditions, token } = *self;
-        let stream = tcp_stream::accept_sender(&conditions, &listener, address, &token, patience)?;
-        let in_force = tcp_stream::in_force(&stream, &conditions, true);
-        let server = Server {
+fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
+    stream
+        .set_read_timeout(None)
+        .map_err(TrafficError::system("SO_RCVTIMEO"))?;
+    Ok(Ready {
+        in_effect: tcp::in_effect(&stream, run.conditions, true),
+        flow: Box::new(Client {
             stream,
-            exchange: Exchange::of(&conditions),
-            bytes: transaction_bytes(&conditions),
-            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
-        };
-        Ok(Ready { in_force, flow: Box::new(server) })
-    }
+            exchange: Exchange::of(run.conditions),
+            requester: Requester::of(run.conditions, transaction_bytes(run.conditions)),
+        }),
+    })
+}
+
+fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready, TrafficError> {
+    Ok(Ready {
+        in_effect: tcp::in_effect(&stream, run.conditions, true),
+        flow: Box::new(Server {
+            stream,
+            exchange: Exchange::of(run.conditions),
+            bytes: transaction_bytes(run.conditions),
+            delay: receiver_delay(run.conditions),
+        }),
+    })
 }
 
 struct Client {
     stream: TcpStream,
     exchange: Exchange,
-    asker: Asker,
+    requester: Requester,
 }
 
 impl Flow for Client {
@@ -77,26 +71,34 @@ impl Flow for Client {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Client { stream, exchange, asker } = self;
-        asker.ask(control, |phase| exchange.ask(stream, phase, control))?;
+        let Client {
+            stream,
+            exchange,
+            requester,
+        } = self;
+        requester.ask(control, |phase| exchange.ask(stream, phase, control))?;
         if control.phase() == Phase::Abort {
             return Ok(());
         }
-        tcp_stream::end_in_good_order(stream).map_err(TrafficError::system("end the connection"))
+        tcp::close_gracefully(stream).map_err(TrafficError::system("end the connection"))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), latency: self.asker.latency(), ..Outcome::default() }
+        Outcome {
+            tcp_info: tcp_info(&self.stream),
+            latency: self.requester.latency(),
+            ..Outcome::default()
+        }
     }
 }
 
 /// Answers requests until the client has ended the connection, or the run is stopped.
 ///
 /// # Errors
-/// What the calls answer.
+/// The error of the calls.
 #[inline]
-pub fn answer_all(
-    calls: &impl Calls,
+fn answer_all(
+    calls: &impl Syscalls,
     control: &Control,
     exchange: &mut Exchange,
     delay: Duration,
@@ -121,12 +123,45 @@ impl Flow for Server {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        answer_all(&self.stream, control, &mut self.exchange, self.delay, self.bytes)
-            .map_err(TrafficError::errno("answer a request"))?;
-        self.stream.shutdown(Shutdown::Write).map_err(TrafficError::system("end the connection"))
+        answer_all(
+            &self.stream,
+            control,
+            &mut self.exchange,
+            self.delay,
+            self.bytes,
+        )
+        .map_err(TrafficError::errno("answer a request"))?;
+        self.stream
+            .shutdown(Shutdown::Write)
+            .map_err(TrafficError::system("end the connection"))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { tcp_info: tcp_info(&self.stream), ..Outcome::default() }
+        Outcome {
+            tcp_info: tcp_info(&self.stream),
+            ..Outcome::default()
+        }
     }
+}
+
+fn client_without_kernel(conditions: &Conditions) -> Batch {
+    let (mut requester, mut exchange) = (
+        Requester::of(conditions, transaction_bytes(conditions)),
+        Exchange::of(conditions),
+    );
+    let nothing = NullSocket::echo(usize::MAX);
+    Box::new(move |control| {
+        let _ = requester.ask(control, |phase| exchange.ask(&nothing, phase, control));
+    })
+}
+
+fn server_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
+    let mut exchange = Exchange::of(conditions);
+    let (nothing, bytes) = (
+        NullSocket::give(usize::MAX, messages, [1; HEADER_BYTES], |front| front),
+        transaction_bytes(conditions),
+    );
+    Box::new(move |control| {
+        let _ = answer_all(&nothing, control, &mut exchange, Duration::ZERO, bytes);
+    })
 }

@@ -1,62 +1,65 @@
-//! What every workload shares in which the sender asks and the receiver answers: one transaction after
-//! the other, each counted at both ends by the phase that the sender was in when it asked.
+//! The code that the request-response workloads share: transactions one after the other, each
+//! counted at both endpoints in the phase of the client when it sent the request.
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use model::conditions::Conditions;
-use model::record::Latency;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::Latency;
+use bitcost_sys::clock::monotonic_ns;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
-use sys::clock::monotonic_ns;
 
-use crate::calls::Calls;
 use crate::control::{Control, Phase};
+use crate::datagrams::QUIET;
 use crate::flow::TrafficError;
-use crate::intake::QUIET;
 use crate::latency::Recorder;
 use crate::schedule::Schedule;
+use crate::syscalls::Syscalls;
 
-/// What came of a request.
+/// The outcome of a request.
 pub enum Answer {
-    /// The whole response; so many send and receive calls moved data.
+    /// The whole response was received.
     Came {
-        /// The calls.
+        /// Send and receive calls that moved data.
         calls: u64,
     },
-    /// None within the time that it was given.
+    /// No response within the timeout.
     Lost,
     /// The run was stopped meanwhile.
     Halted,
 }
 
-/// The asking end's loop.
-pub struct Asker {
+/// The loop of a client.
+pub struct Requester {
     transactions: u64,
     bytes: u64,
     schedule: Option<Schedule>,
     recorder: Option<Recorder>,
 }
 
-impl Asker {
-    /// As the run asks for. `bytes` are those of a whole transaction.
-    pub fn of(conditions: &Conditions, bytes: u64) -> Asker {
-        Asker {
-            transactions: conditions.stop_transactions.or(conditions.stop_messages).unwrap_or(u64::MAX),
+impl Requester {
+    /// The loop that the run requests. `bytes` is the user data of a whole transaction.
+    pub fn of(conditions: &Conditions, bytes: u64) -> Requester {
+        Requester {
+            transactions: conditions
+                .stop_transactions
+                .or(conditions.stop_messages)
+                .unwrap_or(u64::MAX),
             bytes,
             schedule: conditions.transaction_rate.map(Schedule::new),
-            recorder: if conditions.latency { Recorder::new() } else { None },
+            recorder: Recorder::of(conditions),
         }
     }
 
-    /// Asks until the window is over or every transaction that was asked for is made.
+    /// Makes transactions until the window is over or the requested number is made.
     ///
-    /// In a closed loop a transaction begins when the one before it is over; in an open loop at its
-    /// intended time, so that one that waited for those before it carries its waiting. The clock is read
-    /// once per transaction where times are recorded, and where there is a schedule; else never.
+    /// In a closed loop the time of a transaction starts at the end of the previous one; in an open
+    /// loop at its intended time, so that it includes the wait for previous ones. The clock is read
+    /// once per transaction where times are recorded or there is a schedule, otherwise never.
     ///
     /// # Errors
-    /// What `transact` says.
+    /// The error of `transact`.
     #[inline]
     pub fn ask(
         &mut self,
@@ -67,7 +70,9 @@ impl Asker {
         let mut began_ns = monotonic_ns();
         while left > 0 {
             if let Some(schedule) = &mut self.schedule {
-                let Some(intended_ns) = schedule.next(control) else { return Ok(()) };
+                let Some(intended_ns) = schedule.next(control) else {
+                    return Ok(());
+                };
                 began_ns = intended_ns;
             }
             let phase = control.phase();
@@ -75,7 +80,11 @@ impl Asker {
                 return Ok(());
             }
             let answer = transact(phase)?;
-            let ended_ns = if self.recorder.is_some() { monotonic_ns() } else { 0 };
+            let ended_ns = if self.recorder.is_some() {
+                monotonic_ns()
+            } else {
+                0
+            };
             match answer {
                 Answer::Came { calls } => {
                     if let Some(recorder) = &mut self.recorder
@@ -105,29 +114,34 @@ pub fn transaction_bytes(conditions: &Conditions) -> u64 {
     u64::from(conditions.request_size_bytes) + u64::from(conditions.response_size_bytes)
 }
 
-/// First byte of a request over TCP: it says whether the transaction belongs to the measured window.
+/// First byte of a request over TCP: it says whether the transaction belongs to the measured
+/// window.
 pub fn mark(phase: Phase) -> u8 {
     u8::from(phase == Phase::Measured)
 }
 
-/// The phase that a request's first byte tells.
+/// The phase in a request's first byte.
 pub fn phase_of(mark: u8) -> Phase {
-    if mark & 1 == 1 { Phase::Measured } else { Phase::Warmup }
+    if mark & 1 == 1 {
+        Phase::Measured
+    } else {
+        Phase::Warmup
+    }
 }
 
-/// How receiving a whole request or response ended.
+/// The result of receiving a whole request or response.
 pub enum Received {
-    /// All of it is there; it took so many calls.
+    /// It is complete, after this number of calls.
     Whole(u64),
-    /// The other end closed first.
+    /// The other endpoint closed first.
     End,
     /// The run was stopped meanwhile.
     Halted,
 }
 
-/// Fills the buffer from a TCP socket. A call that waited in vain is made again until the run is stopped.
+/// Fills the buffer from a TCP socket. A call that timed out is repeated until the run is stopped.
 pub fn receive_whole(
-    calls: &impl Calls,
+    calls: &impl Syscalls,
     buffer: &mut [u8],
     flags: RecvFlags,
     control: &Control,
@@ -140,7 +154,9 @@ pub fn receive_whole(
                 done += length;
                 made += 1;
             }
-            Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => return Ok(Received::Halted),
+            Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => {
+                return Ok(Received::Halted);
+            }
             Err(Errno::AGAIN) => control.count_empty(),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error),
@@ -149,8 +165,13 @@ pub fn receive_whole(
     Ok(Received::Whole(made))
 }
 
-/// Hands all bytes to a TCP socket; says in how many calls, or nothing when the run was stopped meanwhile.
-pub fn send_whole(calls: &impl Calls, bytes: &[u8], control: &Control) -> Result<Option<u64>, Errno> {
+/// Sends all bytes over a TCP socket; returns the number of calls, absent when the run was stopped
+/// meanwhile.
+pub fn send_whole(
+    calls: &impl Syscalls,
+    bytes: &[u8],
+    control: &Control,
+) -> Result<Option<u64>, Errno> {
     let (mut done, mut made) = (0, 0);
     while done < bytes.len() {
         match calls.send(&bytes[done..], SendFlags::NOSIGNAL) {
@@ -166,20 +187,20 @@ pub fn send_whole(calls: &impl Calls, bytes: &[u8], control: &Control) -> Result
     Ok(Some(made))
 }
 
-/// What came of a request within a while.
+/// The received part of a request.
 pub enum Request {
-    /// All of it; it took so many calls.
+    /// It is complete, after this number of calls.
     Whole(u64),
-    /// So many bytes in so many calls.
-    Begun(usize, u64),
-    /// The asking end closed, or the run was stopped.
+    /// A part: bytes and calls.
+    Partial(usize, u64),
+    /// The client closed, or the run was stopped.
     End,
 }
 
-/// A spinning receiver reads the clock once in so many calls that bring nothing.
+/// A spinning receiver reads the clock once in this number of calls without data.
 const SPINS: u32 = 1024;
 
-/// The buffers of one end of a TCP transaction.
+/// The buffers of one endpoint of TCP transactions.
 pub struct Exchange {
     request: Vec<u8>,
     response: Vec<u8>,
@@ -187,7 +208,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Buffers of the sizes that the run asks for.
+    /// Buffers of the requested sizes.
     pub fn of(conditions: &Conditions) -> Exchange {
         Exchange {
             request: vec![0x5A; conditions.request_size_bytes as usize],
@@ -196,27 +217,49 @@ impl Exchange {
         }
     }
 
-    /// Sends the request and takes the response.
-    pub fn ask(&mut self, calls: &impl Calls, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
+    /// Sends the request and receives the response.
+    pub fn ask(
+        &mut self,
+        calls: &impl Syscalls,
+        phase: Phase,
+        control: &Control,
+    ) -> Result<Answer, TrafficError> {
         self.request[0] = mark(phase);
-        let asked = send_whole(calls, &self.request, control).map_err(TrafficError::errno("send a request"))?;
-        let Some(sent) = asked else { return Ok(Answer::Halted) };
+        let asked = send_whole(calls, &self.request, control)
+            .map_err(TrafficError::errno("send a request"))?;
+        let Some(sent) = asked else {
+            return Ok(Answer::Halted);
+        };
         let answer = receive_whole(calls, &mut self.response, self.flags, control);
         match answer.map_err(TrafficError::errno("receive a response"))? {
-            Received::Whole(received) => Ok(Answer::Came { calls: sent + received }),
+            Received::Whole(received) => Ok(Answer::Came {
+                calls: sent + received,
+            }),
             Received::Halted => Ok(Answer::Halted),
             Received::End if control.phase() == Phase::Abort => Ok(Answer::Halted),
-            Received::End => Err(TrafficError::Peer("the server closed the connection instead of answering".into())),
+            Received::End => Err(TrafficError::Peer(
+                "the server closed the connection instead of answering".into(),
+            )),
         }
     }
 
-    /// Takes a request, and waits for its next bytes no longer than [`QUIET`], or not at all where `at_once`.
+    /// Receives a request. Waits for its next bytes at most for [`QUIET`], or not at all where
+    /// `at_once`.
     ///
     /// # Errors
-    /// What the call answers.
-    pub fn take_soon(&mut self, socket: impl AsFd, at_once: bool, control: &Control) -> Result<Request, Errno> {
-        let flags = if at_once { RecvFlags::DONTWAIT } else { self.flags };
-        let (mut done, mut made, mut in_vain, mut since) = (0, 0, 0_u32, None);
+    /// The error of the call.
+    pub fn take_soon(
+        &mut self,
+        socket: impl AsFd,
+        at_once: bool,
+        control: &Control,
+    ) -> Result<Request, Errno> {
+        let flags = if at_once {
+            RecvFlags::DONTWAIT
+        } else {
+            self.flags
+        };
+        let (mut done, mut made, mut empty_calls, mut since) = (0, 0, 0_u32, None);
         while done < self.request.len() {
             match rustix::net::recv(&socket, &mut self.request[done..], flags) {
                 Ok((0, _)) => return Ok(Request::End),
@@ -224,16 +267,18 @@ impl Exchange {
                     done += length;
                     made += 1;
                 }
-                Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => return Ok(Request::End),
+                Err(Errno::AGAIN | Errno::INTR) if control.phase() == Phase::Abort => {
+                    return Ok(Request::End);
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     control.count_empty();
-                    in_vain += 1;
-                    // A call that sleeps has waited for as long.
+                    empty_calls += 1;
+                    // A blocking call has waited that long.
                     let has_waited = at_once || self.flags.is_empty();
                     let mut is_over = || since.get_or_insert_with(Instant::now).elapsed() >= QUIET;
-                    if has_waited || in_vain.is_multiple_of(SPINS) && is_over() {
-                        return Ok(Request::Begun(done, made));
+                    if has_waited || empty_calls.is_multiple_of(SPINS) && is_over() {
+                        return Ok(Request::Partial(done, made));
                     }
                 }
                 Err(error) => return Err(error),
@@ -242,31 +287,38 @@ impl Exchange {
         Ok(Request::Whole(made))
     }
 
-    /// What was taken last.
+    /// The last request.
     pub fn request(&self) -> &[u8] {
         &self.request
     }
 
-    /// Sends the response; says in how many calls, or nothing where the run was stopped.
+    /// Sends the response; returns the number of calls, absent where the run was stopped.
     ///
     /// # Errors
-    /// What the call answers.
-    pub fn respond(&self, calls: &impl Calls, delay: Duration, control: &Control) -> Result<Option<u64>, Errno> {
+    /// The error of the call.
+    pub fn respond(
+        &self,
+        calls: &impl Syscalls,
+        delay: Duration,
+        control: &Control,
+    ) -> Result<Option<u64>, Errno> {
         if !delay.is_zero() {
             control.sleep(delay);
         }
         send_whole(calls, &self.response, control)
     }
 
-    /// Takes a request and sends the response; says which phase it belongs to and how many calls it took.
-    /// Nothing where the asking end closed, or the run was stopped.
+    /// Receives a request and sends the response; returns its phase and the number of calls. Absent
+    /// where the client closed, or the run was stopped.
     pub fn answer(
         &mut self,
-        calls: &impl Calls,
+        calls: &impl Syscalls,
         delay: Duration,
         control: &Control,
     ) -> Result<Option<(Phase, u64)>, Errno> {
-        let Received::Whole(received) = receive_whole(calls, &mut self.request, self.flags, control)? else {
+        let Received::Whole(received) =
+            receive_whole(calls, &mut self.request, self.flags, control)?
+        else {
             return Ok(None);
         };
         let sent = self.respond(calls, delay, control)?;

@@ -1,51 +1,60 @@
 //! `udp_rr`: requests and responses over UDP, one at a time.
 //!
-//! A request without an answer within the timeout is counted as lost and the next one is sent. A response
-//! repeats the number of its request, so that an answer that comes late is not taken for that of a later
-//! request: a number of 56 bits where request and response both have room for it (8 bytes). In smaller
-//! ones the first byte carries a number from 0 to 63 beside the phase: an answer is mistaken only when it
-//! comes exactly 64, 128, … requests late. Bytes of the run's token stand in the header beside the number, and
-//! behind the first byte of smaller ones as far as both have room.
+//! A request without a response within the timeout is counted as lost and the next one is sent. A
+//! response repeats the number of its request, so that a late response is not taken for that of a
+//! later request: the header of datagrams where request and response both have 8 bytes or more. In
+//! smaller ones the first byte carries a number from 0 to 63 and the phase: a response is mistaken
+//! only when it is exactly 64, 128, … requests late. Bytes of the run's token are in the header,
+//! and after the first byte of smaller ones as far as both are long enough.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use model::conditions::Conditions;
-use model::record::Role;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::record::Role;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use crate::calls::{Calls, Nothing};
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Pending, Ready, Sent, TrafficError};
-use crate::handshake::Token;
-use crate::loops::receive_flags;
+use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::handshake::{NO_TOKEN, Token};
+use crate::loops::{receive_flags, receiver_delay};
 use crate::options;
 use crate::sequence::{HEADER_BYTES, Tag};
-use crate::transactions::{Answer, Asker, mark, phase_of, transaction_bytes};
-use crate::udp_stream;
+use crate::syscalls::{NullSocket, Syscalls};
+use crate::transactions::{Answer, Requester, mark, phase_of, transaction_bytes};
+use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
-/// A spinning client reads the clock once in so many calls that bring nothing.
+/// A spinning client reads the clock once in this number of calls without data.
 const SPINS: u32 = 256;
 
-/// Numbers that fit into the first byte beside the phase. Its upper bit stays 0, which tells it from a
-/// datagram that carries a token.
+/// Numbers that fit into the first byte together with the phase. Its upper bit is 0, other than in
+/// a datagram that carries a token.
 const SHORT_NUMBERS: u64 = 64;
 
-/// How requests and responses are numbered.
+/// The numbering of requests and responses.
 #[derive(Clone, Copy, Debug)]
 enum Numbering {
     Long(Tag),
-    /// With so many bytes of the token behind the first byte.
+    /// In the first byte, which this number of bytes of the token follows.
     Short(Tag, usize),
 }
 
 impl Numbering {
     fn of(conditions: &Conditions, token: &Token) -> Numbering {
-        let (room, tag) = (conditions.request_size_bytes.min(conditions.response_size_bytes) as usize, Tag::of(token));
-        if room >= HEADER_BYTES { Numbering::Long(tag) } else { Numbering::Short(tag, room.saturating_sub(1)) }
+        let (room, tag) = (
+            conditions
+                .request_size_bytes
+                .min(conditions.response_size_bytes) as usize,
+            Tag::of(token),
+        );
+        if room >= HEADER_BYTES {
+            Numbering::Long(tag)
+        } else {
+            Numbering::Short(tag, room.saturating_sub(1))
+        }
     }
 
     fn bytes(self) -> usize {
@@ -57,7 +66,9 @@ impl Numbering {
 
     fn write(self, request: &mut [u8], phase: Phase, number: u64) {
         match self {
-            Numbering::Long(tag) => request[..HEADER_BYTES].copy_from_slice(&tag.header(phase, number)),
+            Numbering::Long(tag) => {
+                request[..HEADER_BYTES].copy_from_slice(&tag.header(phase, number))
+            }
             Numbering::Short(tag, more) => {
                 request[0] = mark(phase) | ((number % SHORT_NUMBERS) as u8) << 1;
                 request[1..=more].copy_from_slice(tag.short(more));
@@ -65,18 +76,19 @@ impl Numbering {
         }
     }
 
-    /// The phase and the number of a request; nothing for what is none.
+    /// The phase and the number of a request; absent for another datagram.
     fn read(self, request: &[u8]) -> Option<(Phase, u64)> {
         match self {
             Numbering::Long(tag) => tag.parse(request),
             Numbering::Short(tag, more) => {
                 let first = *request.first().filter(|first| **first < 0x80)?;
-                (request.get(1..=more)? == tag.short(more)).then(|| (phase_of(first), u64::from(first >> 1)))
+                (request.get(1..=more)? == tag.short(more))
+                    .then(|| (phase_of(first), u64::from(first >> 1)))
             }
         }
     }
 
-    /// False for a request that came before, as far as its number tells.
+    /// False for a duplicate request, as far as its number shows.
     fn is_new(self, number: u64, last: Option<u64>) -> bool {
         match self {
             Numbering::Long(_) => last.is_none_or(|last| number > last),
@@ -85,68 +97,52 @@ impl Numbering {
     }
 }
 
-struct Waiting {
-    socket: UdpSocket,
-    address: SocketAddr,
-    conditions: Conditions,
-    token: Token,
-}
+/// The row of `udp_rr`.
+pub const WORKLOAD: WorkloadRow = WorkloadRow {
+    workload: Workload::UdpRr,
+    endpoints: Endpoints::Udp { client, server },
+    without_kernel: |conditions, role, messages| Some(without_kernel(conditions, role, messages)),
+};
 
-/// Opens the server's socket.
-pub fn listen(conditions: &Conditions, address: IpAddr, token: Token) -> Result<Box<dyn Pending>, TrafficError> {
-    let socket = udp_stream::bind(conditions, address)?;
-    let address = socket.local_addr().map_err(TrafficError::system("the UDP socket's own address"))?;
-    Ok(Box::new(Waiting { socket, address, conditions: conditions.clone(), token }))
-}
-
-/// Opens the client's socket and greets the server.
-pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    let socket = udp_stream::meet(conditions, peer, token, patience)?;
-    let timeout = Duration::from_millis(conditions.request_timeout_ms.max(1).into());
-    socket.set_read_timeout(Some(timeout)).map_err(TrafficError::system("SO_RCVTIMEO"))?;
-    let in_force = options::in_force(&socket, conditions, false);
-    let response_bytes = conditions.response_size_bytes as usize;
+fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, TrafficError> {
+    let timeout = Duration::from_millis(run.conditions.request_timeout_ms.max(1).into());
+    socket
+        .set_read_timeout(Some(timeout))
+        .map_err(TrafficError::system("SO_RCVTIMEO"))?;
+    let in_effect = options::in_effect(&socket, run.conditions, false);
+    let response_bytes = run.conditions.response_size_bytes as usize;
     let client = Client {
         socket,
         peer,
-        request: vec![0x5A; conditions.request_size_bytes as usize],
-        // Room for one byte more shows a datagram that is too long.
+        request: vec![0x5A; run.conditions.request_size_bytes as usize],
+        // One more byte shows a datagram that is too long.
         response: vec![0; response_bytes + 1],
-        numbering: Numbering::of(conditions, &token),
+        numbering: Numbering::of(run.conditions, run.token),
         number: 0,
-        flags: receive_flags(conditions),
+        flags: receive_flags(run.conditions),
         timeout,
     };
-    let asker = Asker::of(conditions, transaction_bytes(conditions));
-    Ok(Ready { in_force, flow: Box::new(Asking { client, asker }) })
+    let requester = Requester::of(run.conditions, transaction_bytes(run.conditions));
+    Ok(Ready {
+        in_effect,
+        flow: Box::new(Asking { client, requester }),
+    })
 }
 
-impl Pending for Waiting {
-    fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    fn accept(self: Box<Self>, patience: Duration) -> Result<Ready, TrafficError> {
-        let Waiting { socket, address, conditions, token } = *self;
-        udp_stream::await_sender(&socket, address, &token, patience)?;
-        let in_force = options::in_force(&socket, &conditions, false);
-        let server = Server {
+fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
+    Ok(Ready {
+        in_effect: options::in_effect(&socket, run.conditions, false),
+        flow: Box::new(Server {
             socket,
-            request: vec![0; conditions.request_size_bytes as usize + 1],
-            response: vec![0x5A; conditions.response_size_bytes as usize],
-            numbering: Numbering::of(&conditions, &token),
+            request: vec![0; run.conditions.request_size_bytes as usize + 1],
+            response: vec![0x5A; run.conditions.response_size_bytes as usize],
+            numbering: Numbering::of(run.conditions, run.token),
             last: None,
-            flags: receive_flags(&conditions),
-            delay: Duration::from_micros(conditions.receiver_delay_us.into()),
-            bytes: transaction_bytes(&conditions),
-        };
-        Ok(Ready { in_force, flow: Box::new(server) })
-    }
+            flags: receive_flags(run.conditions),
+            delay: receiver_delay(run.conditions),
+            bytes: transaction_bytes(run.conditions),
+        }),
+    })
 }
 
 struct Client<S = UdpSocket> {
@@ -160,7 +156,7 @@ struct Client<S = UdpSocket> {
     timeout: Duration,
 }
 
-impl<S: Calls> Client<S> {
+impl<S: Syscalls> Client<S> {
     fn transact(&mut self, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
         self.numbering.write(&mut self.request, phase, self.number);
         self.number += 1;
@@ -168,7 +164,7 @@ impl<S: Calls> Client<S> {
             return Ok(Answer::Halted);
         }
         let mut since = None;
-        let mut in_vain = 0_u32;
+        let mut empty_calls = 0_u32;
         loop {
             match self.socket.receive(&mut self.response, self.flags) {
                 Ok(length) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
@@ -178,8 +174,8 @@ impl<S: Calls> Client<S> {
                     if error == Errno::AGAIN {
                         control.count_empty();
                     }
-                    in_vain += 1;
-                    if !in_vain.is_multiple_of(SPINS) {
+                    empty_calls += 1;
+                    if !empty_calls.is_multiple_of(SPINS) {
                         continue;
                     }
                 }
@@ -194,7 +190,7 @@ impl<S: Calls> Client<S> {
         }
     }
 
-    /// True when the request is on its way, false when the run was stopped meanwhile.
+    /// True when the request was sent, false when the run was stopped meanwhile.
     fn send_request(&self, phase: Phase, control: &Control) -> Result<bool, TrafficError> {
         while control.phase() != Phase::Abort {
             match self.socket.send(&self.request, SendFlags::empty()) {
@@ -207,7 +203,8 @@ impl<S: Calls> Client<S> {
         Ok(false)
     }
 
-    /// True for the answer to the present request; false for a late one, and for what is none.
+    /// True for the response to the present request; false for a late response, and for another
+    /// datagram.
     #[inline]
     fn is_answer(&self, length: usize) -> bool {
         let numbered = self.numbering.bytes();
@@ -216,7 +213,10 @@ impl<S: Calls> Client<S> {
 
     fn gone_or(&self, asked: &str, error: Errno) -> TrafficError {
         if error == Errno::CONNREFUSED {
-            TrafficError::Peer(format!("the server at {} is gone: its host says that the port is closed", self.peer))
+            TrafficError::Peer(format!(
+                "the server at {} is gone: its host says that the port is closed",
+                self.peer
+            ))
         } else {
             TrafficError::errno(asked)(error)
         }
@@ -225,7 +225,7 @@ impl<S: Calls> Client<S> {
 
 struct Asking {
     client: Client,
-    asker: Asker,
+    requester: Requester,
 }
 
 impl Flow for Asking {
@@ -234,12 +234,15 @@ impl Flow for Asking {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Asking { client, asker } = self;
-        asker.ask(control, |phase| client.transact(phase, control))
+        let Asking { client, requester } = self;
+        requester.ask(control, |phase| client.transact(phase, control))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome { latency: self.asker.latency(), ..Outcome::default() }
+        Outcome {
+            latency: self.requester.latency(),
+            ..Outcome::default()
+        }
     }
 }
 
@@ -255,14 +258,16 @@ struct Server<S = UdpSocket> {
     bytes: u64,
 }
 
-impl<S: Calls> Server<S> {
-    /// Answers a request and counts it; one that was repeated on the way is left out.
+impl<S: Syscalls> Server<S> {
+    /// Answers a request and counts it; a duplicate is ignored.
     #[inline]
     fn answer(&mut self, length: usize, control: &Control) -> Result<(), Errno> {
         if length + 1 != self.request.len() {
             return Ok(());
         }
-        let Some((phase, number)) = self.numbering.read(&self.request) else { return Ok(()) };
+        let Some((phase, number)) = self.numbering.read(&self.request) else {
+            return Ok(());
+        };
         if !self.numbering.is_new(number, self.last) {
             return Ok(());
         }
@@ -295,12 +300,14 @@ impl Flow for Server {
     }
 }
 
-impl<S: Calls> Server<S> {
+impl<S: Syscalls> Server<S> {
     fn serve(&mut self, control: &Control) -> Result<(), TrafficError> {
         while control.phase() != Phase::Abort {
             match self.socket.receive(&mut self.request, self.flags) {
-                Ok(length) => self.answer(length, control).map_err(TrafficError::errno("send a response"))?,
-                // The client asks no more once its count is known.
+                Ok(length) => self
+                    .answer(length, control)
+                    .map_err(TrafficError::errno("send a response"))?,
+                // The client has ended once its count is known.
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => return Ok(()),
                 Err(Errno::AGAIN) => control.count_empty(),
                 Err(Errno::INTR | Errno::CONNREFUSED) => {}
@@ -311,13 +318,19 @@ impl<S: Calls> Server<S> {
     }
 }
 
-/// One end with nothing in the kernel's place, for `messages` transactions.
-pub fn without_kernel(conditions: &Conditions, token: Token, role: Role, messages: u64) -> Box<dyn FnOnce(&Control)> {
-    let (request, response) = (conditions.request_size_bytes as usize, conditions.response_size_bytes as usize);
-    let (numbering, flags) = (Numbering::of(conditions, &token), receive_flags(conditions));
+/// One endpoint without the kernel, for `messages` transactions.
+fn without_kernel(conditions: &Conditions, role: Role, messages: u64) -> Batch {
+    let (request, response) = (
+        conditions.request_size_bytes as usize,
+        conditions.response_size_bytes as usize,
+    );
+    let (numbering, flags) = (
+        Numbering::of(conditions, &NO_TOKEN),
+        receive_flags(conditions),
+    );
     if role == Role::Sender {
         let mut client = Client {
-            socket: Nothing::echo(response),
+            socket: NullSocket::echo(response),
             peer: SocketAddr::from(([0; 4], 0)),
             request: vec![0x5A; request],
             response: vec![0; response + 1],
@@ -326,23 +339,25 @@ pub fn without_kernel(conditions: &Conditions, token: Token, role: Role, message
             flags,
             timeout: Duration::ZERO,
         };
-        let mut asker = Asker::of(conditions, transaction_bytes(conditions));
+        let mut requester = Requester::of(conditions, transaction_bytes(conditions));
         return Box::new(move |control| {
-            // What takes everything and answers gives no error.
-            let _ = asker.ask(control, |phase| client.transact(phase, control));
+            // A null socket returns no error.
+            let _ = requester.ask(control, |phase| client.transact(phase, control));
         });
     }
     let mut first = [0; HEADER_BYTES];
     numbering.write(&mut first, Phase::Measured, 0);
     let next = match numbering {
-        Numbering::Long(_) => |front: [u8; HEADER_BYTES]| (u64::from_be_bytes(front) + 1).to_be_bytes(),
+        Numbering::Long(_) => {
+            |front: [u8; HEADER_BYTES]| (u64::from_be_bytes(front) + 1).to_be_bytes()
+        }
         Numbering::Short(..) => |mut front: [u8; HEADER_BYTES]| {
             front[0] = (front[0] + 2) & 0x7F;
             front
         },
     };
     let mut server = Server {
-        socket: Nothing::give(request, messages, first, next),
+        socket: NullSocket::give(request, messages, first, next),
         request: vec![0; request + 1],
         response: vec![0x5A; response],
         numbering,
@@ -362,10 +377,11 @@ mod tests {
     use crate::handshake::HELLO_MARK;
 
     #[test]
-    fn a_request_tells_its_phase_and_number() {
+    fn request_carries_phase_and_number() {
         let mut request = [0; 8];
         let tag = Tag::of(&[7; 16]);
-        let short = [Numbering::Short(tag, 0), Numbering::Short(tag, 6)].map(|short| (short, 1_000_000 % 64));
+        let short = [Numbering::Short(tag, 0), Numbering::Short(tag, 6)]
+            .map(|short| (short, 1_000_000 % 64));
         for (numbering, wanted) in short.into_iter().chain([(Numbering::Long(tag), 1_000_000)]) {
             numbering.write(&mut request, Phase::Measured, 1_000_000);
             assert_eq!(numbering.read(&request), Some((Phase::Measured, wanted)));
@@ -376,10 +392,12 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_another_run_is_none() {
+    fn request_of_another_run_is_refused() {
         let (tag, other) = (Tag::of(&[7; 16]), Tag::of(&[8; 16]));
-        let pairs =
-            [(Numbering::Long(tag), Numbering::Long(other)), (Numbering::Short(tag, 1), Numbering::Short(other, 1))];
+        let pairs = [
+            (Numbering::Long(tag), Numbering::Long(other)),
+            (Numbering::Short(tag, 1), Numbering::Short(other, 1)),
+        ];
         for (numbering, foreign) in pairs {
             let mut request = [0; 8];
             foreign.write(&mut request, Phase::Measured, 5);
@@ -388,8 +406,11 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_request_is_told_from_a_new_one() {
-        let (long, short) = (Numbering::Long(Tag::of(&[7; 16])), Numbering::Short(Tag::of(&[7; 16]), 0));
+    fn duplicate_request_is_not_new() {
+        let (long, short) = (
+            Numbering::Long(Tag::of(&[7; 16])),
+            Numbering::Short(Tag::of(&[7; 16]), 0),
+        );
         assert!(long.is_new(5, Some(4)) && !long.is_new(3, Some(4)));
         assert!(short.is_new(0, Some(63)) && !short.is_new(4, Some(4)));
     }

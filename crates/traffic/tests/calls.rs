@@ -1,7 +1,7 @@
-//! The system calls of the plain streams, as strace sees them: one for each message at both ends, and nothing
-//! else while messages move; with the buffers and lengths that were asked for.
+//! The system calls of the plain streams, traced with strace: one per message at both endpoints and
+//! no other, with the requested buffers and lengths.
 //!
-//! The test program is its own helper: started with `stage` it plays both ends of a run under strace.
+//! The test program is its own helper: started with `stage`, it runs both endpoints under strace.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -11,30 +11,42 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use bitcost_model::conditions::Conditions;
+use bitcost_study::settings::SETTINGS;
+use bitcost_traffic::{Control, Flow, Phase};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use model::conditions::Conditions;
-use model::settings::SETTINGS;
-use traffic::{Control, Flow, Phase};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const TOKEN: [u8; 16] = *b"sixteen letters!";
-/// Few enough that a receiver's socket holds all of them while strace holds its thread.
+/// Few enough that a receiver's socket buffer holds all of them while strace stops its thread.
 const MESSAGES: usize = 100;
-/// What each end's thread calls before and after its run, and nowhere else.
+/// A call that each endpoint's thread makes before and after its run only.
 const MARK: &str = "sched_getscheduler";
 
-/// A trial: its name, its settings, and what must be true of both ends' calls.
-type Row = (&'static str, &'static [(&'static str, &'static str)], fn(&[Call], &[Call]));
+/// A trial: its name, its settings, and the check of both endpoints' calls.
+type Row = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    fn(&[Call], &[Call]),
+);
 
 const ROWS: &[Row] = &[
-    ("tcp_stream makes one call per message", &[("workload", "tcp_stream")], |sender, receiver| {
-        all_of(sender, "sendto", 100);
-        all_of(receiver, "recvfrom", 100);
-    }),
-    ("udp_stream makes one call per message", &[("workload", "udp_stream")], |sender, receiver| {
-        all_of(sender, "sendto", 100);
-        all_of(receiver, "recvfrom", 100);
-    }),
+    (
+        "tcp_stream makes one call per message",
+        &[("workload", "tcp_stream")],
+        |sender, receiver| {
+            all_of(sender, "sendto", 100);
+            all_of(receiver, "recvfrom", 100);
+        },
+    ),
+    (
+        "udp_stream makes one call per message",
+        &[("workload", "udp_stream")],
+        |sender, receiver| {
+            all_of(sender, "sendto", 100);
+            all_of(receiver, "recvfrom", 100);
+        },
+    ),
     (
         "tcp_stream goes through a ring of aligned buffers",
         &[("workload", "tcp_stream"), RING[0], RING[1], RING[2]],
@@ -55,18 +67,31 @@ const ROWS: &[Row] = &[
     ),
     (
         "messages of a distribution are one call each",
-        &[("workload", "udp_stream"), ("message_size_distribution", "64,100,1000")],
+        &[
+            ("workload", "udp_stream"),
+            ("message_size_distribution", "64,100,1000"),
+        ],
         |sender, receiver| {
             for calls in [sender, receiver] {
                 let lengths: Vec<usize> = calls.iter().map(|call| call.result as usize).collect();
-                assert_eq!(lengths, [64, 100, 1000].into_iter().cycle().take(MESSAGES).collect::<Vec<_>>());
+                assert_eq!(
+                    lengths,
+                    [64, 100, 1000]
+                        .into_iter()
+                        .cycle()
+                        .take(MESSAGES)
+                        .collect::<Vec<_>>()
+                );
             }
         },
     ),
 ];
 
-const RING: [(&str, &str); 3] =
-    [("buffer_alignment_bytes", "4096"), ("buffer_offset_bytes", "24"), ("ring_buffers", "3")];
+const RING: [(&str, &str); 3] = [
+    ("buffer_alignment_bytes", "4096"),
+    ("buffer_offset_bytes", "24"),
+    ("ring_buffers", "3"),
+];
 
 /// One system call with its arguments as numbers.
 #[derive(Clone, Debug)]
@@ -84,7 +109,9 @@ fn main() {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = ROWS.iter().map(|row| Trial::ignorable_test(row.0, || trial(row)));
+    let trials = ROWS
+        .iter()
+        .map(|row| Trial::ignorable_test(row.0, || trial(row)));
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
 
@@ -94,27 +121,41 @@ fn trial((_, settings, check): &Row) -> Result<Completion, Failed> {
     }
     let folder = tempfile::tempdir()?;
     let mut command = Command::new("strace");
-    command.args(["-ff", "-e", "raw=all", "-e", "signal=none", "-o"]).arg(folder.path().join("calls"));
+    command
+        .args(["-ff", "-e", "raw=all", "-e", "signal=none", "-o"])
+        .arg(folder.path().join("calls"));
     command.arg(std::env::current_exe()?).arg("stage");
-    command.args(settings.iter().map(|(name, value)| format!("{name}={value}")));
+    command.args(
+        settings
+            .iter()
+            .map(|(name, value)| format!("{name}={value}")),
+    );
     let output = command.stdin(Stdio::null()).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
     let mut ends = marked(folder.path())?;
     ends.sort_by_key(|calls| !calls.iter().any(|call| call.name == "sendto"));
-    let [sender, receiver] = &ends[..] else { return Err(format!("{} threads with marks", ends.len()).into()) };
+    let [sender, receiver] = &ends[..] else {
+        return Err(format!("{} threads with marks", ends.len()).into());
+    };
     check(&moving(sender, "sendto"), &moving(receiver, "recvfrom"));
     Ok(Completion::Completed)
 }
 
-/// Why strace cannot be used here.
+/// The reason why strace cannot be used here; absent where it can.
 fn no_strace() -> Option<String> {
-    match Command::new("strace").args(["-o", "/dev/null", "true"]).output() {
-        Err(error) => Some(format!("strace cannot be started ({error}); install the package strace")),
-        Ok(output) if !output.status.success() => {
-            Some(format!("strace may not trace here: {}", String::from_utf8_lossy(&output.stderr).trim()))
-        }
+    match Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .output()
+    {
+        Err(error) => Some(format!(
+            "strace cannot be started ({error}); install the package strace"
+        )),
+        Ok(output) if !output.status.success() => Some(format!(
+            "strace may not trace here: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
         Ok(_) => None,
     }
 }
@@ -125,7 +166,9 @@ fn marked(folder: &Path) -> Result<Vec<Vec<Call>>, Failed> {
     for entry in std::fs::read_dir(folder)? {
         let text = std::fs::read_to_string(entry?.path())?;
         let calls: Vec<Call> = text.lines().filter_map(read).collect();
-        let marks: Vec<usize> = (0..calls.len()).filter(|index| calls[*index].name == MARK).collect();
+        let marks: Vec<usize> = (0..calls.len())
+            .filter(|index| calls[*index].name == MARK)
+            .collect();
         if let [begin, end] = marks[..] {
             threads.push(calls.into_iter().take(end).skip(begin + 1).collect());
         }
@@ -139,60 +182,106 @@ fn read(line: &str) -> Option<Call> {
     let (arguments, result) = rest.rsplit_once(" = ")?;
     let number = |text: &str| {
         let text = text.trim();
-        text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
+        text.strip_prefix("0x").map_or_else(
+            || text.parse().ok(),
+            |hex| u64::from_str_radix(hex, 16).ok(),
+        )
     };
-    let arguments = arguments.trim_end().trim_end_matches(')').split(',').filter_map(number).collect();
+    let arguments = arguments
+        .trim_end()
+        .trim_end_matches(')')
+        .split(',')
+        .filter_map(number)
+        .collect();
     let result = result.split_whitespace().next()?;
     let result = number(result).map_or(-1, |result| result as i64);
-    Some(Call { name: name.to_owned(), arguments, result })
+    Some(Call {
+        name: name.to_owned(),
+        arguments,
+        result,
+    })
 }
 
-/// The calls up to the last one that moved a message; the first call is one of them. What waited in vain is
-/// left out. Behind them a receiver of TCP learns of the end, and a sender waits for it.
+/// The calls up to the last one that moved a message, without those that timed out. Later calls
+/// only end the connection.
 fn moving(calls: &[Call], name: &str) -> Vec<Call> {
     let waited = |call: &&Call| call.name == "recvfrom" && call.result < 0;
     let calls: Vec<&Call> = calls.iter().filter(|call| !waited(call)).collect();
-    let last = calls.iter().rposition(|call| call.name == name && call.result > 0).unwrap_or(0);
+    let last = calls
+        .iter()
+        .rposition(|call| call.name == name && call.result > 0)
+        .unwrap_or(0);
     calls[..=last].iter().map(|call| (*call).clone()).collect()
 }
 
-/// A call for each message, each of these bytes, and no other.
+/// Checks that there is one call per message, each of these bytes, and no other call.
 fn all_of(calls: &[Call], name: &str, bytes: i64) {
-    assert!(calls.iter().all(|call| call.name == name && call.result == bytes), "{calls:?}");
+    assert!(
+        calls
+            .iter()
+            .all(|call| call.name == name && call.result == bytes),
+        "{calls:?}"
+    );
     assert_eq!(calls.len(), MESSAGES);
 }
 
-/// Three buffers in turn, each 24 bytes behind a multiple of 4096.
+/// Checks that three buffers are used in turn, each 24 bytes after a multiple of 4096.
 fn in_ring(sender: &[Call], receiver: &[Call]) {
     all_of(sender, "sendto", 100);
     all_of(receiver, "recvfrom", 100);
     for calls in [sender, receiver] {
         let addresses: Vec<u64> = calls.iter().map(|call| call.arguments[1]).collect();
-        assert!(addresses.iter().all(|address| address % 4096 == 24), "{addresses:x?}");
+        assert!(
+            addresses.iter().all(|address| address % 4096 == 24),
+            "{addresses:x?}"
+        );
         assert_eq!(addresses.iter().collect::<BTreeSet<_>>().len(), 3);
-        assert!(addresses.windows(4).all(|four| four[0] == four[3]), "{addresses:x?}");
+        assert!(
+            addresses.windows(4).all(|four| four[0] == four[3]),
+            "{addresses:x?}"
+        );
     }
 }
 
-/// Plays both ends of a run of [`MESSAGES`] messages, each in a thread of its own.
+/// Runs both endpoints for [`MESSAGES`] messages, each in its own thread.
 fn stage(settings: &[String]) {
-    let mut conditions = Conditions { stop_messages: Some(MESSAGES as u64), ..Conditions::default() };
+    let mut conditions = Conditions {
+        stop_messages: Some(MESSAGES as u64),
+        ..Conditions::default()
+    };
     conditions.message_size_bytes = 100;
-    // A receiver that takes what is there has fewer calls than messages.
-    conditions.receive_size_bytes = model::conditions::ReceiveSize::Message;
-    for (name, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
-        let setting = SETTINGS.iter().find(|setting| setting.name == name).expect("a setting");
-        setting.set_text(&mut conditions, value).expect("it takes the value");
+    // A larger receive call would return several messages.
+    conditions.receive_size_bytes = bitcost_model::conditions::ReceiveSize::Message;
+    for (name, value) in settings
+        .iter()
+        .filter_map(|setting| setting.split_once('='))
+    {
+        let setting = SETTINGS
+            .iter()
+            .find(|setting| setting.name == name)
+            .expect("a setting");
+        bitcost_study::settings::set_text(setting, &mut conditions, value)
+            .expect("it takes the value");
     }
     conditions.check(1500).expect("it is possible");
-    let pending = traffic::listen(&conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).expect("listens");
+    let pending =
+        bitcost_traffic::listen(&conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).expect("listens");
     let (asked, address) = (conditions.clone(), pending.address());
-    let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE).expect("connects").flow);
+    let sender = thread::spawn(move || {
+        bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE)
+            .expect("connects")
+            .flow
+    });
     let receiver = pending.accept(PATIENCE).expect("the sender comes").flow;
     let sender = sender.join().expect("no panic");
     let controls: [Arc<Control>; 2] = Default::default();
-    controls.iter().for_each(|control| control.enter(Phase::Measured));
-    let threads = [sender, receiver].into_iter().zip(&controls).map(|(flow, control)| start(flow, control));
+    controls
+        .iter()
+        .for_each(|control| control.enter(Phase::Measured));
+    let threads = [sender, receiver]
+        .into_iter()
+        .zip(&controls)
+        .map(|(flow, control)| start(flow, control));
     for (end, thread) in threads.collect::<Vec<_>>().into_iter().enumerate() {
         thread.join().expect("no panic");
         if end == 0 {
@@ -204,8 +293,8 @@ fn stage(settings: &[String]) {
 fn start(mut flow: Box<dyn Flow>, control: &Arc<Control>) -> thread::JoinHandle<()> {
     let control = control.clone();
     thread::spawn(move || {
-        sys::thread::policy();
-        flow.run(&control).expect("it ends well");
-        sys::thread::policy();
+        bitcost_sys::thread::policy();
+        flow.run(&control).expect("it succeeds");
+        bitcost_sys::thread::policy();
     })
 }

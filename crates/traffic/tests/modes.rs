@@ -1,27 +1,27 @@
-//! Every mode of the stream workloads over the loopback, both ends in this process.
+//! Every mode of the stream workloads over the loopback, both endpoints in this process.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bitcost_model::conditions::{Conditions, Waiting, Workload};
+use bitcost_model::modes::{MODES, Mode, Row, setting};
+use bitcost_model::record::{PhaseCounts, Role};
+use bitcost_traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use model::conditions::{Conditions, Waiting, Workload};
-use model::modes::{MODES, Mode, Row, setting};
-use model::record::{PhaseCounts, Role};
 use rustix::io::Errno;
-use traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Shortest measured window.
 const MEASURED: Duration = Duration::from_millis(100);
-/// What comes before and after it.
-const ASIDE: Duration = Duration::from_millis(25);
+/// Time before and after the measured window.
+const MARGIN: Duration = Duration::from_millis(25);
 const TOKEN: [u8; 16] = *b"sixteen letters!";
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
 
-/// Sizes of messages: below a sequence number's, odd, of a page or more, over what a pipe holds.
+/// Sizes of messages: smaller than a sequence number, odd, a page or more, larger than a pipe.
 const TCP_SIZES: [u32; 5] = [1, 64, 1000, 131_072, 3 << 20];
 const UDP_SIZES: [u32; 6] = [1, 8, 64, 1472, 8192, 65_507];
 
@@ -31,14 +31,18 @@ fn main() {
     arguments.test_threads = Some(1);
     let fast = MODES.iter().filter(|row| row.mode != Mode::Plain);
     let mut trials: Vec<Trial> = fast.flat_map(of_mode).collect();
-    trials.extend(PAIRS.iter().map(|(name, conditions)| trial(name, conditions(), timed)));
+    trials.extend(
+        PAIRS
+            .iter()
+            .map(|(name, conditions)| trial(name, conditions(), timed)),
+    );
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A trial of both ends in a fast mode.
+/// A trial with both endpoints in a fast mode.
 type Pair = (&'static str, fn() -> Conditions);
 
-/// Modes that belong together.
+/// Pairs of modes.
 const PAIRS: &[Pair] = &[
     ("gso to gro", || Conditions {
         workload: Workload::UdpStream,
@@ -86,7 +90,7 @@ const PAIRS: &[Pair] = &[
 /// The workloads of the fast modes.
 const STREAMS: [Workload; 2] = [Workload::TcpStream, Workload::UdpStream];
 
-/// One end in this mode, the other plain: each size, spinning, paced, and ended by a count of bytes.
+/// One endpoint in this mode, the other plain: each size, spinning, paced, and bounded by bytes.
 fn of_mode(row: &'static Row) -> Vec<Trial> {
     STREAMS
         .into_iter()
@@ -96,30 +100,67 @@ fn of_mode(row: &'static Row) -> Vec<Trial> {
 }
 
 fn of_workload(row: &'static Row, workload: Workload) -> Vec<Trial> {
-    let mut conditions = Conditions { workload, warmup_ms: 0, ..Conditions::default() };
+    let mut conditions = Conditions {
+        workload,
+        warmup_ms: 0,
+        ..Conditions::default()
+    };
     match row.end {
         Role::Sender => conditions.send_mode = row.mode,
         Role::Receiver => conditions.receive_mode = row.mode,
     }
-    let name = |what: &str| format!("{} {} of {}: {what}", setting(row.end), row.name, workload.name());
-    let sizes: &[u32] = if workload.is_datagram() { &UDP_SIZES } else { &TCP_SIZES };
-    let of_size = |size: u32| Conditions { message_size_bytes: size, ..conditions.clone() };
-    let mut trials: Vec<Trial> =
-        sizes.iter().map(|size| trial(&name(&format!("{size} bytes")), of_size(*size), timed)).collect();
-    trials.push(trial(&name("bounded"), Conditions { stop_bytes: Some(1_000_030), ..of_size(1000) }, bounded));
+    let name = |what: &str| {
+        format!(
+            "{} {} of {}: {what}",
+            setting(row.end),
+            row.name,
+            workload.name()
+        )
+    };
+    let sizes: &[u32] = if workload.is_datagram() {
+        &UDP_SIZES
+    } else {
+        &TCP_SIZES
+    };
+    let of_size = |size: u32| Conditions {
+        message_size_bytes: size,
+        ..conditions.clone()
+    };
+    let mut trials: Vec<Trial> = sizes
+        .iter()
+        .map(|size| trial(&name(&format!("{size} bytes")), of_size(*size), timed))
+        .collect();
+    trials.push(trial(
+        &name("bounded"),
+        Conditions {
+            stop_bytes: Some(1_000_030),
+            ..of_size(1000)
+        },
+        bounded,
+    ));
     match row.end {
         Role::Sender => {
-            let paced = Conditions { message_rate: Some(20_000), ..of_size(1000) };
+            let paced = Conditions {
+                message_rate: Some(20_000),
+                ..of_size(1000)
+            };
             trials.push(trial(&name("paced"), paced, held_back));
         }
         Role::Receiver => {
-            trials.push(trial(&name("spinning"), Conditions { waiting: Waiting::Spin, ..of_size(1000) }, timed));
+            trials.push(trial(
+                &name("spinning"),
+                Conditions {
+                    waiting: Waiting::Spin,
+                    ..of_size(1000)
+                },
+                timed,
+            ));
         }
     }
     trials
 }
 
-/// A mode that this kernel does not have makes the trial an ignored one.
+/// A mode that this kernel does not have makes the trial ignored.
 fn trial(name: &str, conditions: Conditions, check: fn(&Conditions, &Played)) -> Trial {
     Trial::ignorable_test(name, move || {
         let flows = match meet(&conditions) {
@@ -137,18 +178,21 @@ fn trial(name: &str, conditions: Conditions, check: fn(&Conditions, &Played)) ->
 }
 
 fn is_lacking(error: &std::io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM))
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM)
+    )
 }
 
 fn meet(conditions: &Conditions) -> Result<[Ready; 2], TrafficError> {
-    let pending = traffic::listen(conditions, HERE, TOKEN)?;
+    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN)?;
     let (asked, address) = (conditions.clone(), pending.address());
-    let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
     let receiver = pending.accept(PATIENCE);
     Ok([sender.join().expect("no panic")?, receiver?])
 }
 
-/// What both ends of a run left behind.
+/// The outcomes of both endpoints.
 struct Played {
     named: [Vec<(String, Option<String>)>; 2],
     sender: PhaseCounts,
@@ -156,22 +200,30 @@ struct Played {
     outcomes: [Outcome; 2],
 }
 
-/// Runs both ends: for a fraction of a second, most of it measured, or to the bound.
+/// Runs both endpoints for a fraction of a second, most of it measured, or to the bound.
 fn play(conditions: &Conditions, ready: [Ready; 2]) -> Result<Played, TrafficError> {
     let controls: [Arc<Control>; 2] = Default::default();
-    let named = ready
-        .each_ref()
-        .map(|ready| ready.in_force.iter().map(|setting| (setting.name.clone(), setting.actual.clone())).collect());
+    let named = ready.each_ref().map(|ready| {
+        ready
+            .in_effect
+            .iter()
+            .map(|setting| (setting.name.clone(), setting.actual.clone()))
+            .collect()
+    });
     let run = |(ready, control): (Ready, &Arc<Control>)| {
         let (mut flow, control) = (ready.flow, control.clone());
-        // An end that fails closes its socket, so that the other does not wait for it.
+        // An endpoint that fails closes its socket, so that the other does not wait for it.
         thread::spawn(move || flow.run(&control).map(|()| flow))
     };
     let threads: Vec<_> = ready.into_iter().zip(&controls).map(run).collect();
     if !conditions.is_bounded() {
         for phase in [Phase::Warmup, Phase::Measured, Phase::Cooldown] {
             controls.iter().for_each(|control| control.enter(phase));
-            thread::sleep(if phase == Phase::Measured { MEASURED } else { ASIDE });
+            thread::sleep(if phase == Phase::Measured {
+                MEASURED
+            } else {
+                MARGIN
+            });
             if phase == Phase::Measured {
                 moved_in_window(&controls);
             }
@@ -183,35 +235,52 @@ fn play(conditions: &Conditions, ready: [Ready; 2]) -> Result<Played, TrafficErr
         ends.push(thread.join().expect("no panic"));
         controls[1].expect_messages(controls[0].counts().total().messages);
     }
-    // A receiver that failed is why its sender did.
+    // A failure of the receiver is the cause of the sender's.
     ends.reverse();
     let mut flows = ends.into_iter().collect::<Result<Vec<_>, _>>()?;
     flows.reverse();
     let counts = controls.each_ref().map(|control| control.counts());
-    let sent = Sent { measured: counts[0].measured.messages, total: counts[0].total().messages };
+    let sent = Sent {
+        measured: counts[0].measured.messages,
+        total: counts[0].total().messages,
+    };
     let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
-    Ok(Played { named, sender: counts[0], receiver: counts[1], outcomes })
+    Ok(Played {
+        named,
+        sender: counts[0],
+        receiver: counts[1],
+        outcomes,
+    })
 }
 
-/// The window stays open until something moved in it: many small segments close the receiver's window, which
-/// now and then opens only when the kernel probes it, and a busy machine starts threads late.
+/// Keeps the window open until it has messages: small segments can close the receiver's TCP window,
+/// which then opens only after a window probe, and a busy machine starts threads late.
 fn moved_in_window(controls: &[Arc<Control>; 2]) {
     let began = Instant::now();
     let is_still = |control: &Arc<Control>| control.counts().measured.bytes == 0;
     while controls.iter().any(is_still) && began.elapsed() < PATIENCE {
-        thread::sleep(ASIDE);
+        thread::sleep(MARGIN);
     }
 }
 
-/// True of every run: the modes are named, and every byte is accounted for.
+/// Checks of every run: the modes are recorded, and every byte is accounted for.
 fn always(conditions: &Conditions, played: &Played) {
-    for (end, mode) in BOTH.into_iter().zip([conditions.send_mode, conditions.receive_mode]) {
+    for (end, mode) in BOTH
+        .into_iter()
+        .zip([conditions.send_mode, conditions.receive_mode])
+    {
         let named = &played.named[usize::from(end == Role::Receiver)];
-        assert!(named.contains(&(setting(end).to_owned(), Some(mode.name().to_owned()))), "{named:?}");
+        assert!(
+            named.contains(&(setting(end).to_owned(), Some(mode.name().to_owned()))),
+            "{named:?}"
+        );
     }
     let (sent, received) = (played.sender.total(), played.receiver.total());
     let size = u64::from(conditions.message_size_bytes);
-    assert!(sent.messages > 0 && received.bytes > 0, "{sent:?} {received:?}");
+    assert!(
+        sent.messages > 0 && received.bytes > 0,
+        "{sent:?} {received:?}"
+    );
     if conditions.workload.is_datagram() {
         let lost = sent.messages - received.messages;
         if let Some(sequence) = played.outcomes[1].sequence {
@@ -221,14 +290,22 @@ fn always(conditions: &Conditions, played: &Played) {
             assert_eq!(sequence.measured_sent, played.sender.measured.messages);
         }
         // The last datagram of a bounded run is a shorter one, and may be among the lost.
-        let short = conditions.bound().map_or(0, |(_, last)| (size - u64::from(last)) % size);
+        let short = conditions
+            .bound()
+            .map_or(0, |(_, last)| (size - u64::from(last)) % size);
         let missing = sent.bytes - received.bytes;
-        assert!([lost * size, (lost * size).saturating_sub(short)].contains(&missing), "{sent:?} {received:?}");
+        assert!(
+            [lost * size, (lost * size).saturating_sub(short)].contains(&missing),
+            "{sent:?} {received:?}"
+        );
     } else {
         assert_eq!(sent.bytes, received.bytes);
     }
     counters_agree(conditions, played);
-    let is_list = matches!(conditions.send_mode, Mode::Gso | Mode::Sendmmsg | Mode::Writev | Mode::IoUring);
+    let is_list = matches!(
+        conditions.send_mode,
+        Mode::Gso | Mode::Sendmmsg | Mode::Writev | Mode::IoUring
+    );
     let is_paced = conditions.message_rate.is_some();
     if is_list && size * 2 < 65_507 && !is_paced {
         assert!(sent.calls * 2 <= sent.messages, "{sent:?}");
@@ -241,57 +318,97 @@ fn always(conditions: &Conditions, played: &Played) {
     }
 }
 
-/// The counters that only a mode has agree with those that all have.
+/// The counters of a mode agree with those of all modes.
 fn counters_agree(conditions: &Conditions, played: &Played) {
-    let [sender, receiver] = played.outcomes.each_ref().map(|outcome| &outcome.mode_counters);
+    let [sender, receiver] = played
+        .outcomes
+        .each_ref()
+        .map(|outcome| &outcome.mode_counters);
     match conditions.send_mode {
         Mode::Zerocopy => {
             assert_eq!(sender["zerocopy_calls"], played.sender.total().calls);
-            assert_eq!(sender["zerocopy_completed"], sender["zerocopy_calls"], "{sender:?}");
+            assert_eq!(
+                sender["zerocopy_completed"], sender["zerocopy_calls"],
+                "{sender:?}"
+            );
             assert!(sender["zerocopy_copied"] <= sender["zerocopy_completed"]);
         }
         Mode::Splice => assert!(sender["tee_calls"] >= played.sender.total().messages),
         Mode::IoUring | Mode::IoUringZerocopy => {
             let sent = played.sender.total();
-            assert_eq!(sender["uring_completions"], sender["uring_submissions"], "{sender:?}");
-            assert!(sender["uring_completions"] >= sent.messages && sender["uring_enters"] >= sent.calls);
+            assert_eq!(
+                sender["uring_completions"], sender["uring_submissions"],
+                "{sender:?}"
+            );
+            assert!(
+                sender["uring_completions"] >= sent.messages
+                    && sender["uring_enters"] >= sent.calls
+            );
             if conditions.send_mode == Mode::IoUringZerocopy {
-                assert_eq!(sender["zerocopy_notifications"], sender["zerocopy_notifications_due"], "{sender:?}");
-                assert!(sender["zerocopy_notifications"] >= sent.messages, "{sender:?}");
-                assert!(sender["zerocopy_copied"] <= sender["zerocopy_notifications"], "{sender:?}");
+                assert_eq!(
+                    sender["zerocopy_notifications"], sender["zerocopy_notifications_due"],
+                    "{sender:?}"
+                );
+                assert!(
+                    sender["zerocopy_notifications"] >= sent.messages,
+                    "{sender:?}"
+                );
+                assert!(
+                    sender["zerocopy_copied"] <= sender["zerocopy_notifications"],
+                    "{sender:?}"
+                );
             }
         }
         _ => assert!(sender.is_empty()),
     }
     match conditions.receive_mode {
         Mode::Mapped => {
-            assert_eq!(receiver["mapped_bytes"] + receiver["copied_bytes"], played.receiver.total().bytes);
+            assert_eq!(
+                receiver["mapped_bytes"] + receiver["copied_bytes"],
+                played.receiver.total().bytes
+            );
         }
         Mode::Splice => assert!(receiver["drain_calls"] >= played.receiver.total().calls),
         Mode::IoUring => {
-            assert!(receiver["uring_enters"] >= played.receiver.total().calls, "{receiver:?}");
-            assert!(receiver["uring_completions"] >= played.receiver.total().calls, "{receiver:?}");
+            assert!(
+                receiver["uring_enters"] >= played.receiver.total().calls,
+                "{receiver:?}"
+            );
+            assert!(
+                receiver["uring_completions"] >= played.receiver.total().calls,
+                "{receiver:?}"
+            );
         }
         _ => assert!(receiver.is_empty()),
     }
 }
 
-/// A run that ends by time: whole messages only, and some in the measured window.
+/// A run of fixed duration: whole messages only, and some in the measured window.
 fn timed(conditions: &Conditions, played: &Played) {
     let sent = played.sender.total();
-    assert_eq!(sent.bytes, sent.messages * u64::from(conditions.message_size_bytes));
+    assert_eq!(
+        sent.bytes,
+        sent.messages * u64::from(conditions.message_size_bytes)
+    );
     let (sender, receiver) = (&played.sender, &played.receiver);
-    let counters = played.outcomes.each_ref().map(|outcome| &outcome.mode_counters);
-    assert!(sender.measured.messages > 0 && receiver.measured.bytes > 0, "{sender:?} {receiver:?} {counters:?}");
+    let counters = played
+        .outcomes
+        .each_ref()
+        .map(|outcome| &outcome.mode_counters);
+    assert!(
+        sender.measured.messages > 0 && receiver.measured.bytes > 0,
+        "{sender:?} {receiver:?} {counters:?}"
+    );
 }
 
-/// A run of 1 000 030 bytes in messages of 1000: a thousand whole ones and a short one.
+/// A run of 1 000 030 bytes in messages of 1000: a thousand whole messages and a short one.
 fn bounded(conditions: &Conditions, played: &Played) {
     assert_eq!(Some(played.sender.total().bytes), conditions.stop_bytes);
     assert_eq!(played.sender.total().messages, 1001);
 }
 
-/// 20 000 messages a second are 3000 in 150 ms; a busy machine makes the run longer, or the messages fewer.
+/// 20 000 messages a second are 3000 in 150 ms; a busy machine makes the run longer, or the
+/// messages fewer.
 fn held_back(_: &Conditions, played: &Played) {
     let messages = played.sender.total().messages;
     assert!((300..20_000).contains(&messages), "{messages}");

@@ -1,5 +1,5 @@
-//! Every setting is read back from a socket, from the wire, or from what a run did; one that silently does
-//! nothing fails here. Each trial has a network of its own.
+//! Every setting is verified by a socket option, by packets, or by the outcome of a run; one that
+//! silently has no effect fails here. Each trial has its own network namespace.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -8,31 +8,42 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::conditions::{Conditions, Workload};
-use model::place::IpVersion;
-use model::record::{Counts, InForce, Role};
-use model::settings::SETTINGS;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::place::IpVersion;
+use bitcost_model::record::{Counts, InEffect, Role};
+use bitcost_study::settings::SETTINGS;
+use bitcost_sys::socket::{self as option, IntOption};
+use bitcost_traffic::{Control, Flow, Outcome, Sent};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, sockopt};
-use sys::socket::{self as option, IntOption};
-use traffic::{Control, Flow, Outcome, Sent};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const TOKEN: [u8; 16] = *b"sixteen letters!";
 
-/// How a setting is proved.
+/// The verification of a setting.
 struct Proof {
     setting: &'static str,
-    /// What is typed for it.
+    /// Its value on the command line.
     value: &'static str,
     workload: Workload,
-    /// Other settings, as they are typed.
+    /// Other settings, as on the command line.
     with: &'static [(&'static str, &'static str)],
     prove: fn(&Conditions),
 }
 
-const fn proof(setting: &'static str, value: &'static str, workload: Workload, prove: fn(&Conditions)) -> Proof {
-    Proof { setting, value, workload, with: &[], prove }
+const fn proof(
+    setting: &'static str,
+    value: &'static str,
+    workload: Workload,
+    prove: fn(&Conditions),
+) -> Proof {
+    Proof {
+        setting,
+        value,
+        workload,
+        with: &[],
+        prove,
+    }
 }
 
 const fn with(
@@ -42,7 +53,13 @@ const fn with(
     with: &'static [(&'static str, &'static str)],
     prove: fn(&Conditions),
 ) -> Proof {
-    Proof { setting, value, workload, with, prove }
+    Proof {
+        setting,
+        value,
+        workload,
+        with,
+        prove,
+    }
 }
 
 use Workload::{TcpRr, TcpStream, UdpRr, UdpStream};
@@ -52,90 +69,205 @@ const V6: (&str, &str) = ("ip_version", "6");
 const PROOFS: &[Proof] = &[
     proof("workload", "udp_rr", TcpStream, |c| {
         let met = meet(c);
-        assert_eq!(met.sockets.map(|socket| sockopt::socket_type(socket).expect("a type")), [SocketType::DGRAM; 2]);
+        assert_eq!(
+            met.sockets
+                .map(|socket| sockopt::socket_type(socket).expect("a type")),
+            [SocketType::DGRAM; 2]
+        );
     }),
-    proof("message_size_bytes", "333", UdpStream, |c| assert_eq!(payloads(c), [333; 20])),
-    proof("message_size_distribution", "64,1024,8192", UdpStream, |c| {
-        let cycle: Vec<usize> = [64, 1024, 8192].into_iter().cycle().take(20).collect();
-        assert_eq!(payloads(c), cycle);
-        let played = play(c);
-        assert_eq!([played.sender.bytes, played.receiver.bytes], [7 * 64 + 7 * 1024 + 6 * 8192; 2]);
+    proof("message_size_bytes", "333", UdpStream, |c| {
+        assert_eq!(payloads(c), [333; 20])
     }),
-    with("message_size_distribution", "bimodal:64@0.75,8192@0.25", UdpStream, &[("stop_messages", "4096")], |c| {
-        let sent = play(c).sender;
-        assert_eq!((sent.messages, sent.bytes), (4096, 3072 * 64 + 1024 * 8192));
-    }),
-    with("message_size_distribution", "uniform:100-3000", TcpStream, &[("stop_bytes", "1000003")], |c| {
-        let played = play(c);
-        assert_eq!([played.sender.bytes, played.receiver.bytes], [1_000_003; 2]);
-        assert!(played.sender.messages > 500 && played.sender.messages < 900, "{:?}", played.sender);
-    }),
-    with("payload", "dirty", UdpStream, &[("message_size_bytes", "100")], |c| {
-        let ends: Vec<u8> = packets(c).iter().map(|packet| packet[127]).collect();
-        assert_eq!(ends, (1..=20).collect::<Vec<u8>>());
-    }),
-    with("payload", "clean", UdpStream, &[("message_size_bytes", "100")], |c| {
-        assert!(packets(c).iter().all(|packet| packet[127] == 0x5A));
-    }),
-    with("receive_size_bytes", "100", TcpStream, &[("message_size_bytes", "1000")], |c| {
-        let played = play(c);
-        assert!(played.receiver.calls >= 200 && played.receiver.bytes == 20_000, "{:?}", played.receiver);
-    }),
-    with("mss", "500", TcpStream, &[("message_size_bytes", "1000")], |c| {
-        let played = play(c);
-        let info = played.outcomes[0].tcp_info.clone().expect("a connection");
-        assert_eq!(info.snd_mss_bytes, Some(500));
-    }),
+    proof(
+        "message_size_distribution",
+        "64,1024,8192",
+        UdpStream,
+        |c| {
+            let cycle: Vec<usize> = [64, 1024, 8192].into_iter().cycle().take(20).collect();
+            assert_eq!(payloads(c), cycle);
+            let played = play(c);
+            assert_eq!(
+                [played.sender.bytes, played.receiver.bytes],
+                [7 * 64 + 7 * 1024 + 6 * 8192; 2]
+            );
+        },
+    ),
+    with(
+        "message_size_distribution",
+        "bimodal:64@0.75,8192@0.25",
+        UdpStream,
+        &[("stop_messages", "4096")],
+        |c| {
+            let sent = play(c).sender;
+            assert_eq!((sent.messages, sent.bytes), (4096, 3072 * 64 + 1024 * 8192));
+        },
+    ),
+    with(
+        "message_size_distribution",
+        "uniform:100-3000",
+        TcpStream,
+        &[("stop_bytes", "1000003")],
+        |c| {
+            let played = play(c);
+            assert_eq!([played.sender.bytes, played.receiver.bytes], [1_000_003; 2]);
+            assert!(
+                played.sender.messages > 500 && played.sender.messages < 900,
+                "{:?}",
+                played.sender
+            );
+        },
+    ),
+    with(
+        "payload",
+        "dirty",
+        UdpStream,
+        &[("message_size_bytes", "100")],
+        |c| {
+            let ends: Vec<u8> = packets(c).iter().map(|packet| packet[127]).collect();
+            assert_eq!(ends, (1..=20).collect::<Vec<u8>>());
+        },
+    ),
+    with(
+        "payload",
+        "clean",
+        UdpStream,
+        &[("message_size_bytes", "100")],
+        |c| {
+            assert!(packets(c).iter().all(|packet| packet[127] == 0x5A));
+        },
+    ),
+    with(
+        "receive_size_bytes",
+        "100",
+        TcpStream,
+        &[("message_size_bytes", "1000")],
+        |c| {
+            let played = play(c);
+            assert!(
+                played.receiver.calls >= 200 && played.receiver.bytes == 20_000,
+                "{:?}",
+                played.receiver
+            );
+        },
+    ),
+    with(
+        "mss",
+        "500",
+        TcpStream,
+        &[("message_size_bytes", "1000")],
+        |c| {
+            let played = play(c);
+            let info = played.outcomes[0].tcp_info.clone().expect("a connection");
+            assert_eq!(info.snd_mss_bytes, Some(500));
+        },
+    ),
     proof("congestion_control", "reno", TcpStream, |c| {
-        assert_eq!(meet(c).sockets.map(|socket| option::congestion_control(socket).expect("a name")), ["reno"; 2]);
+        assert_eq!(
+            meet(c)
+                .sockets
+                .map(|socket| option::congestion_control(socket).expect("a name")),
+            ["reno"; 2]
+        );
     }),
-    proof("send_buffer_bytes", "20000", TcpStream, |c| is(c, option::SO_SNDBUF, &BOTH, 40_000)),
-    proof("send_buffer_bytes", "20000", UdpStream, |c| is(c, option::SO_SNDBUF, &BOTH, 40_000)),
-    proof("receive_buffer_bytes", "20000", TcpStream, |c| is(c, option::SO_RCVBUF, &BOTH, 40_000)),
-    proof("receive_buffer_bytes", "20000", UdpRr, |c| is(c, option::SO_RCVBUF, &BOTH, 40_000)),
-    proof("receive_low_water_bytes", "3000", TcpStream, |c| is(c, option::SO_RCVLOWAT, &[Role::Receiver], 3000)),
-    proof("nodelay", "true", TcpStream, |c| is(c, option::TCP_NODELAY, &BOTH, 1)),
-    proof("nodelay", "true", TcpRr, |c| is(c, option::TCP_NODELAY, &BOTH, 1)),
-    proof("cork", "true", TcpStream, |c| is(c, option::TCP_CORK, &BOTH, 1)),
+    proof("send_buffer_bytes", "20000", TcpStream, |c| {
+        is(c, option::SO_SNDBUF, &BOTH, 40_000)
+    }),
+    proof("send_buffer_bytes", "20000", UdpStream, |c| {
+        is(c, option::SO_SNDBUF, &BOTH, 40_000)
+    }),
+    proof("receive_buffer_bytes", "20000", TcpStream, |c| {
+        is(c, option::SO_RCVBUF, &BOTH, 40_000)
+    }),
+    proof("receive_buffer_bytes", "20000", UdpRr, |c| {
+        is(c, option::SO_RCVBUF, &BOTH, 40_000)
+    }),
+    proof("receive_low_water_bytes", "3000", TcpStream, |c| {
+        is(c, option::SO_RCVLOWAT, &[Role::Receiver], 3000)
+    }),
+    proof("nodelay", "true", TcpStream, |c| {
+        is(c, option::TCP_NODELAY, &BOTH, 1)
+    }),
+    proof("nodelay", "true", TcpRr, |c| {
+        is(c, option::TCP_NODELAY, &BOTH, 1)
+    }),
+    proof("cork", "true", TcpStream, |c| {
+        is(c, option::TCP_CORK, &BOTH, 1)
+    }),
     proof("dscp", "46", UdpStream, |c| {
         is(c, option::IP_TOS, &BOTH, 46 << 2);
         on_wire(c, |packet| assert_eq!(packet[1], 46 << 2));
     }),
     with("dscp", "10", TcpStream, &[V6], |c| {
         is(c, option::IPV6_TCLASS, &BOTH, 10 << 2);
-        on_wire(c, |packet| assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10));
+        on_wire(c, |packet| {
+            assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10)
+        });
     }),
-    proof("priority", "5", UdpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
-    proof("priority", "5", TcpStream, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
-    proof("priority", "5", TcpRr, |c| is(c, option::SO_PRIORITY, &BOTH, 5)),
-    // Where they meet, both ends compare what is asked with what their connection says.
+    proof("priority", "5", UdpStream, |c| {
+        is(c, option::SO_PRIORITY, &BOTH, 5)
+    }),
+    proof("priority", "5", TcpStream, |c| {
+        is(c, option::SO_PRIORITY, &BOTH, 5)
+    }),
+    proof("priority", "5", TcpRr, |c| {
+        is(c, option::SO_PRIORITY, &BOTH, 5)
+    }),
+    // Both endpoints compare the request with what their connection reports.
     proof("priority", "5", Workload::TcpCrr, |c| drop(meet(c))),
     proof("priority", "5", Workload::TcpConnect, |c| drop(meet(c))),
     proof("waiting", "spin", TcpStream, idle_receiver_works),
     proof("waiting", "spin", UdpStream, idle_receiver_works),
-    proof("busy_poll_us", "37", TcpStream, |c| is(c, option::SO_BUSY_POLL, &BOTH, 37)),
-    proof("receiver_delay_us", "5000", UdpStream, |c| assert!(play(c).elapsed >= Duration::from_millis(95))),
-    // 20 messages of 1000 bytes, one each 5 ms.
-    with("rate_bps", "1600000", UdpStream, BURSTS, |c| assert!(play(c).elapsed >= Duration::from_millis(94))),
-    with("message_rate", "200", TcpStream, BURSTS, |c| assert!(play(c).elapsed >= Duration::from_millis(94))),
-    // On the wire a datagram of 22 bytes has 64: three times as long for each as by user data.
+    proof("busy_poll_us", "37", TcpStream, |c| {
+        is(c, option::SO_BUSY_POLL, &BOTH, 37)
+    }),
+    proof("receiver_delay_us", "5000", UdpStream, |c| {
+        assert!(play(c).elapsed >= Duration::from_millis(95))
+    }),
+    // 20 messages of 1000 bytes, one every 5 ms.
+    with("rate_bps", "1600000", UdpStream, BURSTS, |c| {
+        assert!(play(c).elapsed >= Duration::from_millis(94))
+    }),
+    with("message_rate", "200", TcpStream, BURSTS, |c| {
+        assert!(play(c).elapsed >= Duration::from_millis(94))
+    }),
+    // A datagram of 22 bytes has 64 with headers: about three times the interval of user data
+    // alone.
     with(
         "rate_of",
         "wire",
         UdpStream,
-        &[("message_size_bytes", "22"), ("rate_bps", "102400"), ("burst_messages", "1")],
+        &[
+            ("message_size_bytes", "22"),
+            ("rate_bps", "102400"),
+            ("burst_messages", "1"),
+        ],
         |c| {
             assert!(play(c).elapsed >= Duration::from_millis(94));
         },
     ),
-    with("burst_messages", "7", UdpStream, &[("message_rate", "1000")], |c| {
-        let pacing = play(c).outcomes[0].pacing.expect("it paces itself");
-        assert_eq!((pacing.burst_messages, pacing.bursts), (7, 3));
-    }),
-    with("pacing", "kernel", TcpStream, &[("rate_bps", "80000000")], |c| {
-        let [sender, _] = meet(c).sockets;
-        assert_eq!(option::max_pacing_rate(sender).expect("a rate"), Some(10_000_000));
-    }),
+    with(
+        "burst_messages",
+        "7",
+        UdpStream,
+        &[("message_rate", "1000")],
+        |c| {
+            let pacing = play(c).outcomes[0].pacing.expect("it paces itself");
+            assert_eq!((pacing.burst_messages, pacing.bursts), (7, 3));
+        },
+    ),
+    with(
+        "pacing",
+        "kernel",
+        TcpStream,
+        &[("rate_bps", "80000000")],
+        |c| {
+            let [sender, _] = meet(c).sockets;
+            assert_eq!(
+                option::max_pacing_rate(sender).expect("a rate"),
+                Some(10_000_000)
+            );
+        },
+    ),
     proof("stop_bytes", "12345", TcpStream, |c| {
         let played = play(c);
         assert_eq!([played.sender.bytes, played.receiver.bytes], [12_345; 2]);
@@ -148,70 +280,164 @@ const PROOFS: &[Proof] = &[
         let played = play(c);
         assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
     }),
-    proof("request_size_bytes", "77", UdpRr, |c| assert_eq!(payloads(c), [[77, 1]; 20].concat())),
-    proof("response_size_bytes", "78", UdpRr, |c| assert_eq!(payloads(c), [[1, 78]; 20].concat())),
-    proof("ip_version", "6", TcpStream, |c| is_of(c, AddressFamily::INET6)),
-    proof("ip_version", "6", UdpStream, |c| is_of(c, AddressFamily::INET6)),
+    proof("request_size_bytes", "77", UdpRr, |c| {
+        assert_eq!(payloads(c), [[77, 1]; 20].concat())
+    }),
+    proof("response_size_bytes", "78", UdpRr, |c| {
+        assert_eq!(payloads(c), [[1, 78]; 20].concat())
+    }),
+    proof("ip_version", "6", TcpStream, |c| {
+        is_of(c, AddressFamily::INET6)
+    }),
+    proof("ip_version", "6", UdpStream, |c| {
+        is_of(c, AddressFamily::INET6)
+    }),
     proof("ip_version", "4", UdpRr, |c| is_of(c, AddressFamily::INET)),
     with("flow_label", "74565", UdpStream, &[V6], labelled),
     with("flow_label", "74565", TcpStream, &[V6], labelled),
     with("flow_label", "74565", Workload::TcpCrr, &[V6], labelled),
-    proof("sender_address", "127.0.0.2", TcpStream, |c| assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))),
-    proof("sender_address", "127.0.0.2", UdpStream, |c| assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))),
-    proof("sender_device", "lo", UdpStream, |c| is_bound(c, ["lo"], [Role::Sender])),
-    proof("sender_device", "lo", TcpStream, |c| is_bound(c, ["lo"], [Role::Sender])),
-    proof("receiver_device", "lo", TcpStream, |c| is_bound(c, ["lo"], [Role::Receiver])),
-    proof("receiver_device", "lo", UdpStream, |c| is_bound(c, ["lo"], [Role::Receiver])),
-    // Inside of the kernel's own range of ports, and outside of it.
-    proof("sender_ports", "40000-40003", TcpStream, |c| assert!((40_000..=40_003).contains(&meet(c).own(0).port()))),
-    proof("sender_ports", "2000-2003", TcpStream, |c| assert!((2000..=2003).contains(&meet(c).own(0).port()))),
-    proof("sender_ports", "2000", UdpStream, |c| assert_eq!(meet(c).own(0).port(), 2000)),
-    with("sender_ports", "40000", UdpRr, &[("receiver_ports", "5201")], |c| {
-        assert_eq!(meet(c).own(0).port(), 40_000);
+    proof("sender_address", "127.0.0.2", TcpStream, |c| {
+        assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))
     }),
+    proof("sender_address", "127.0.0.2", UdpStream, |c| {
+        assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))
+    }),
+    proof("sender_device", "lo", UdpStream, |c| {
+        is_bound(c, ["lo"], [Role::Sender])
+    }),
+    proof("sender_device", "lo", TcpStream, |c| {
+        is_bound(c, ["lo"], [Role::Sender])
+    }),
+    proof("receiver_device", "lo", TcpStream, |c| {
+        is_bound(c, ["lo"], [Role::Receiver])
+    }),
+    proof("receiver_device", "lo", UdpStream, |c| {
+        is_bound(c, ["lo"], [Role::Receiver])
+    }),
+    // Inside the kernel's own range of ports, and outside of it.
+    proof("sender_ports", "40000-40003", TcpStream, |c| {
+        assert!((40_000..=40_003).contains(&meet(c).own(0).port()))
+    }),
+    proof("sender_ports", "2000-2003", TcpStream, |c| {
+        assert!((2000..=2003).contains(&meet(c).own(0).port()))
+    }),
+    proof("sender_ports", "2000", UdpStream, |c| {
+        assert_eq!(meet(c).own(0).port(), 2000)
+    }),
+    with(
+        "sender_ports",
+        "40000",
+        UdpRr,
+        &[("receiver_ports", "5201")],
+        |c| {
+            assert_eq!(meet(c).own(0).port(), 40_000);
+        },
+    ),
     proof("receiver_ports", "5201", TcpStream, listens_again),
     proof("receiver_ports", "5201", UdpStream, listens_again),
-    proof("latency", "true", UdpRr, |c| assert!(play(c).outcomes[0].latency.is_some())),
-    proof("transaction_rate", "200", TcpRr, |c| assert!(play(c).elapsed >= Duration::from_millis(94))),
+    proof("latency", "true", UdpRr, |c| {
+        assert!(play(c).outcomes[0].latency.is_some())
+    }),
+    proof("transaction_rate", "200", TcpRr, |c| {
+        assert!(play(c).elapsed >= Duration::from_millis(94))
+    }),
     proof("request_timeout_ms", "1234", UdpRr, |c| {
         let [client, _] = meet(c).sockets;
-        let timeout = sockopt::socket_timeout(client, sockopt::Timeout::Recv).expect("a timeout").expect("one");
+        let timeout = sockopt::socket_timeout(client, sockopt::Timeout::Recv)
+            .expect("a timeout")
+            .expect("one");
         assert!((1234..1250).contains(&timeout.as_millis()), "{timeout:?}");
     }),
 ];
 
 const BURSTS: &[(&str, &str)] = &[("message_size_bytes", "1000"), ("burst_messages", "1")];
 
-/// Settings that are proved by other tests: the file under `crates`, and what of the proof stands in it.
+/// Settings that other tests verify: the file under `crates`, and a text of the test in it.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     ("send_mode", "traffic/tests/modes.rs", "setting(row.end)"),
     ("receive_mode", "traffic/tests/modes.rs", "setting(row.end)"),
-    ("delay_variation", "traffic/tests/timing.rs", "delay_variation: true"),
-    ("buffer_alignment_bytes", "traffic/tests/calls.rs", "buffer_alignment_bytes"),
-    ("buffer_offset_bytes", "traffic/tests/calls.rs", "buffer_offset_bytes"),
+    (
+        "delay_variation",
+        "traffic/tests/integration/timing.rs",
+        "delay_variation: true",
+    ),
+    (
+        "buffer_alignment_bytes",
+        "traffic/tests/calls.rs",
+        "buffer_alignment_bytes",
+    ),
+    (
+        "buffer_offset_bytes",
+        "traffic/tests/calls.rs",
+        "buffer_offset_bytes",
+    ),
     ("ring_buffers", "traffic/tests/calls.rs", "ring_buffers"),
     ("program", "bitcost/tests/runs/against.rs", "program=this"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
-    ("emulator_queue_limit", "bitcost/tests/runs/delay.rs", "--emulator-queue-limit"),
+    (
+        "emulator_queue_limit",
+        "bitcost/tests/runs/delay.rs",
+        "--emulator-queue-limit",
+    ),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
-    ("beside", "bitcost/tests/runs/parts.rs", "workload.beside"),
+    (
+        "background",
+        "bitcost/tests/runs/parts.rs",
+        "workload.background",
+    ),
     ("threads", "bitcost/tests/runs/many.rs", "--threads"),
-    ("mtu_bytes", "bitcost/tests/runs/knobs.rs", "run_of(\"mtu\"), end, \"mtu_bytes\""),
+    (
+        "mtu_bytes",
+        "bitcost/tests/runs/knobs.rs",
+        "run_of(\"mtu\"), end, \"mtu_bytes\"",
+    ),
     ("qdisc", "bitcost/tests/runs/knobs.rs", "qdisc.rate_bps"),
-    ("sysctl", "bitcost/tests/runs/knobs.rs", "sysctl.net.ipv4.tcp_rmem"),
+    (
+        "sysctl",
+        "bitcost/tests/runs/knobs.rs",
+        "sysctl.net.ipv4.tcp_rmem",
+    ),
     ("buffers", "bitcost/tests/runs/labs.rs", "--buffers"),
-    ("stress", "bitcost/tests/runs/knobs.rs", "stress_load_percent"),
-    ("default_congestion_control", "bitcost/tests/runs/knobs.rs", "--default-congestion"),
+    (
+        "stress",
+        "bitcost/tests/runs/knobs.rs",
+        "stress_load_percent",
+    ),
+    (
+        "default_congestion_control",
+        "bitcost/tests/runs/knobs.rs",
+        "--default-congestion",
+    ),
     ("channels", "host/tests/kernel.rs", "fn channels()"),
     ("coalesce", "host/tests/kernel.rs", "fn coalesce()"),
     ("governor", "host/tests/kernel.rs", "fn governor()"),
-    ("receiver_address", "bitcost/tests/runs/one_run.rs", "--receiver-address"),
-    ("sender_cpus", "bitcost/tests/runs/one_run.rs", "--sender-cpus"),
-    ("receiver_cpus", "bitcost/tests/runs/one_run.rs", "--receiver-cpus"),
-    ("scheduling", "bitcost/tests/runs/one_run.rs", "--scheduling"),
+    (
+        "receiver_address",
+        "bitcost/tests/runs/one_run.rs",
+        "--receiver-address",
+    ),
+    (
+        "sender_cpus",
+        "bitcost/tests/runs/one_run.rs",
+        "--sender-cpus",
+    ),
+    (
+        "receiver_cpus",
+        "bitcost/tests/runs/one_run.rs",
+        "--receiver-cpus",
+    ),
+    (
+        "scheduling",
+        "bitcost/tests/runs/one_run.rs",
+        "--scheduling",
+    ),
     ("probes", "bitcost/tests/runs/counters.rs", "--probes"),
-    ("idle_baseline_s", "bitcost/tests/runs/counters.rs", "idle_baseline_s = 0.2"),
+    (
+        "idle_baseline_s",
+        "bitcost/tests/runs/counters.rs",
+        "idle_baseline_s = 0.2",
+    ),
     ("warmup_s", "bitcost/tests/runs/one_run.rs", "-O"),
     ("duration_s", "bitcost/tests/runs/one_run.rs", "-t"),
 ];
@@ -219,40 +445,73 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
 
 fn main() {
-    // Each trial finds its proof again by its name in the process that is started for it.
+    // Each trial runs in a new process, which finds its proof by name.
     let names: Vec<&'static str> = PROOFS.iter().map(name).collect();
-    let mut trials: Vec<(&'static str, testkit::Run)> = vec![
-        ("every setting has its proof", Box::new(every_setting_has_its_proof)),
-        ("two flows share a range of ports", Box::new(two_flows_share_a_range)),
+    let mut trials: Vec<(&'static str, bitcost_testkit::Run)> = vec![
+        (
+            "every setting has its proof",
+            Box::new(every_setting_has_its_proof),
+        ),
+        (
+            "two flows share a range of ports",
+            Box::new(two_flows_share_a_range),
+        ),
     ];
-    trials
-        .extend(names.into_iter().zip(PROOFS).map(|(name, proof)| (name, Box::new(|| proved(proof)) as testkit::Run)));
-    testkit::main_of(trials);
+    trials.extend(
+        names
+            .into_iter()
+            .zip(PROOFS)
+            .map(|(name, proof)| (name, Box::new(|| proved(proof)) as bitcost_testkit::Run)),
+    );
+    bitcost_testkit::main_of(trials);
 }
 
 fn name(proof: &Proof) -> &'static str {
-    let with: String = proof.with.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-    format!("{} {} ({}{with})", proof.setting, proof.value, proof.workload.name()).leak()
+    let with: String = proof
+        .with
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    format!(
+        "{} {} ({}{with})",
+        proof.setting,
+        proof.value,
+        proof.workload.name()
+    )
+    .leak()
 }
 
 fn every_setting_has_its_proof() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for (setting, file, words) in ELSEWHERE {
-        let text = std::fs::read_to_string(crates.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let text = std::fs::read_to_string(crates.join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(text.contains(words), "{setting}: no `{words}` in {file}");
     }
     for setting in SETTINGS {
         let here = PROOFS.iter().any(|proof| proof.setting == setting.name);
         let there = ELSEWHERE.iter().any(|(name, ..)| *name == setting.name);
-        assert!(here || there, "{}: write a row in PROOFS, or name its test in ELSEWHERE", setting.name);
+        assert!(
+            here || there,
+            "{}: write a row in PROOFS, or name its test in ELSEWHERE",
+            setting.name
+        );
     }
 }
 
 fn proved(proof: &Proof) {
-    let mut conditions = Conditions { workload: proof.workload, message_size_bytes: 1000, ..Conditions::default() };
+    let mut conditions = Conditions {
+        workload: proof.workload,
+        message_size_bytes: 1000,
+        ..Conditions::default()
+    };
     for (name, value) in proof.with.iter().chain([&(proof.setting, proof.value)]) {
-        let setting = SETTINGS.iter().find(|setting| setting.name == *name).expect("a setting");
-        setting.set_text(&mut conditions, value).expect("it takes the value");
+        let setting = SETTINGS
+            .iter()
+            .find(|setting| setting.name == *name)
+            .expect("a setting");
+        bitcost_study::settings::set_text(setting, &mut conditions, value)
+            .expect("it takes the value");
     }
     if !conditions.is_bounded() {
         conditions.stop_messages = Some(20);
@@ -261,33 +520,38 @@ fn proved(proof: &Proof) {
     (proof.prove)(&conditions);
 }
 
-/// Both ends, made ready.
+/// Both endpoints, ready to start.
 struct Met {
     flows: [Box<dyn Flow>; 2],
     sockets: [OwnedFd; 2],
 }
 
 impl Met {
-    /// The address of an end's socket.
+    /// The address of an endpoint's socket.
     fn own(&self, end: usize) -> SocketAddr {
-        rustix::net::getsockname(&self.sockets[end]).expect("bound").try_into().expect("an address of IP")
+        rustix::net::getsockname(&self.sockets[end])
+            .expect("bound")
+            .try_into()
+            .expect("an address of IP")
     }
 }
 
-fn try_meet(conditions: &Conditions) -> Result<Met, traffic::TrafficError> {
+fn try_meet(conditions: &Conditions) -> Result<Met, bitcost_traffic::TrafficError> {
     let here: IpAddr = match conditions.ip_version() {
         IpVersion::V4 => Ipv4Addr::LOCALHOST.into(),
         IpVersion::V6 => Ipv6Addr::LOCALHOST.into(),
     };
-    let pending = traffic::listen(conditions, here, TOKEN)?;
+    let pending = bitcost_traffic::listen(conditions, here, TOKEN)?;
     let (asked, address) = (conditions.clone(), pending.address());
-    let sender = thread::spawn(move || traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
     let receiver = pending.accept(PATIENCE);
     let [sender, receiver] = [sender.join().expect("no panic")?, receiver?];
-    no_difference(&sender.in_force);
-    no_difference(&receiver.in_force);
+    no_difference(&sender.in_effect);
+    no_difference(&receiver.in_effect);
     let flows = [sender.flow, receiver.flow];
-    let sockets = flows.each_ref().map(|flow| flow.handle().expect("a handle"));
+    let sockets = flows
+        .each_ref()
+        .map(|flow| flow.handle().expect("a handle"));
     Ok(Met { flows, sockets })
 }
 
@@ -295,24 +559,39 @@ fn meet(conditions: &Conditions) -> Met {
     try_meet(conditions).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What an end says of itself agrees with what is proved here.
-fn no_difference(in_force: &[InForce]) {
-    for setting in in_force {
-        assert!(setting.asked.is_none() || setting.asked == setting.actual, "{setting:?}");
+/// The settings that an endpoint reports agree with what is requested.
+fn no_difference(in_effect: &[InEffect]) {
+    for setting in in_effect {
+        assert!(
+            setting.asked.is_none() || setting.asked == setting.actual,
+            "{setting:?}"
+        );
     }
 }
 
-/// The option has this value at these ends' sockets.
+/// The option has this value on the sockets of these endpoints.
 fn is(conditions: &Conditions, wanted: IntOption, ends: &[Role], value: i32) {
     let met = meet(conditions);
-    for (role, socket) in BOTH.iter().zip(&met.sockets).filter(|(role, _)| ends.contains(role)) {
-        assert_eq!(option::get_int(socket, wanted).expect("an option"), value, "{}", role.name());
+    for (role, socket) in BOTH
+        .iter()
+        .zip(&met.sockets)
+        .filter(|(role, _)| ends.contains(role))
+    {
+        assert_eq!(
+            option::get_int(socket, wanted).expect("an option"),
+            value,
+            "{}",
+            role.name()
+        );
     }
 }
 
 fn is_of(conditions: &Conditions, family: AddressFamily) {
     let sockets = meet(conditions).sockets;
-    assert_eq!(sockets.map(|socket| sockopt::socket_domain(socket).expect("a family")), [family; 2]);
+    assert_eq!(
+        sockets.map(|socket| sockopt::socket_domain(socket).expect("a family")),
+        [family; 2]
+    );
 }
 
 fn is_bound(conditions: &Conditions, devices: [&str; 1], ends: [Role; 1]) {
@@ -324,7 +603,7 @@ fn is_bound(conditions: &Conditions, devices: [&str; 1], ends: [Role; 1]) {
     }
 }
 
-/// What both ends of a run left behind.
+/// The outcomes of both endpoints.
 struct Played {
     sender: Counts,
     receiver: Counts,
@@ -332,7 +611,7 @@ struct Played {
     elapsed: Duration,
 }
 
-/// Runs both ends to the run's bound.
+/// Runs both endpoints to the run's bound.
 fn play(conditions: &Conditions) -> Played {
     play_all(meet(conditions))
 }
@@ -344,26 +623,37 @@ fn play_all(met: Met) -> Played {
         let control = control.clone();
         thread::spawn(move || flow.run(&control).map(|()| flow))
     };
-    controls.iter().for_each(|control| control.enter(traffic::Phase::Measured));
+    controls
+        .iter()
+        .for_each(|control| control.enter(bitcost_traffic::Phase::Measured));
     let threads: Vec<_> = met.flows.into_iter().zip(&controls).map(run).collect();
     let mut flows = Vec::new();
     for thread in threads {
-        flows.push(thread.join().expect("no panic").expect("it ends well"));
+        flows.push(thread.join().expect("no panic").expect("it succeeds"));
         controls[1].expect_messages(controls[0].counts().total().messages);
     }
     let counts = controls.each_ref().map(|control| control.counts().total());
-    let sent = Sent { measured: counts[0].messages, total: counts[0].messages };
+    let sent = Sent {
+        measured: counts[0].messages,
+        total: counts[0].messages,
+    };
     let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
-    Played { sender: counts[0], receiver: counts[1], outcomes, elapsed: began.elapsed() }
+    Played {
+        sender: counts[0],
+        receiver: counts[1],
+        outcomes,
+        elapsed: began.elapsed(),
+    }
 }
 
-/// The IP packets that a run puts on the wire, in their order.
+/// The IP packets of a run, in order.
 fn packets(conditions: &Conditions) -> Vec<Vec<u8>> {
-    let tap = socket(AddressFamily::PACKET, SocketType::DGRAM, Some(eth::ALL)).expect("a tap, as root of this network");
-    // The loopback shows each packet when it goes and when it comes.
+    let tap = socket(AddressFamily::PACKET, SocketType::DGRAM, Some(eth::ALL))
+        .expect("a tap, as root of this network");
+    // The loopback interface shows each packet twice: when it is sent and when it is received.
     option::set_int(&tap, option::PACKET_IGNORE_OUTGOING, 1).expect("an option of Linux 4.20");
     let met = meet(conditions);
-    // What the ends said before is theirs.
+    // Packets of the handshake are not counted.
     while recv(&tap, &mut [0; 1][..], RecvFlags::DONTWAIT).is_ok() {}
     play_all(met);
     let mut packets = Vec::new();
@@ -377,23 +667,26 @@ fn packets(conditions: &Conditions) -> Vec<Vec<u8>> {
     }
 }
 
-/// Something of every packet of a run.
+/// A value of every packet of a run.
 fn on_wire(conditions: &Conditions, check: impl Fn(&[u8])) {
     let packets = packets(conditions);
     assert!(packets.len() >= 2, "{}", packets.len());
     packets.iter().for_each(|packet| check(packet));
 }
 
-/// The lengths of the user data of each datagram.
+/// The length of each datagram's user data.
 fn payloads(conditions: &Conditions) -> Vec<usize> {
-    packets(conditions).iter().map(|packet| packet.len() - 28).collect()
+    packets(conditions)
+        .iter()
+        .map(|packet| packet.len() - 28)
+        .collect()
 }
 
-/// Every packet of the sender's carries the label: of a connection those to the receiver's port.
+/// Every packet of the sender carries the label: for TCP, those to the receiver's port.
 fn labelled(conditions: &Conditions) {
     let of_sender = |packet: &&Vec<u8>| packet[42..44] == [0x14, 0x51];
     let mut with_port = conditions.clone();
-    with_port.places.receiver.ports = model::place::Ports::parse("5201");
+    with_port.places.receiver.ports = bitcost_model::place::Ports::parse("5201");
     let packets = packets(&with_port);
     let sent: Vec<&Vec<u8>> = packets.iter().filter(of_sender).collect();
     assert!(sent.len() >= 2, "{} of {}", sent.len(), packets.len());
@@ -403,29 +696,38 @@ fn labelled(conditions: &Conditions) {
     }
 }
 
-/// The same port can be listened on again at once, and is told as taken while it is.
+/// A port can be bound again at once, and the error names it while it is in use.
 fn listens_again(conditions: &Conditions) {
     for _ in 0..2 {
         let met = meet(conditions);
         assert_eq!(met.own(1).port(), 5201);
         play_all(met);
     }
-    let _held = traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).expect("listens");
-    let taken = traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).map(drop).expect_err("taken");
+    let _held =
+        bitcost_traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).expect("listens");
+    let taken = bitcost_traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN)
+        .map(drop)
+        .expect_err("taken");
     assert!(
-        taken.to_string().contains("127.0.0.1:5201") && taken.to_string().contains("choose another port"),
+        taken.to_string().contains("127.0.0.1:5201")
+            && taken.to_string().contains("choose another port"),
         "{taken}"
     );
 }
 
-/// Two flows take each a port of the range. Of TCP the kernel may give both the same one, where it chooses:
-/// their peers' ports differ, and lie outside of the range, where the kernel's choice may fall too.
+/// Two flows take one port of the range each. Where the kernel chooses for TCP, it may choose the
+/// same port for both, because the ports of their peers differ.
 fn two_flows_share_a_range() {
     for (workload, first) in [(TcpStream, 2000), (UdpStream, 2000), (UdpStream, 40_000)] {
-        let mut conditions = Conditions { workload, message_size_bytes: 1000, ..Conditions::default() };
-        conditions.places.sender.ports = model::place::Ports::parse(&format!("{first}-{}", first + 1));
+        let mut conditions = Conditions {
+            workload,
+            message_size_bytes: 1000,
+            ..Conditions::default()
+        };
+        conditions.places.sender.ports =
+            bitcost_model::place::Ports::parse(&format!("{first}-{}", first + 1));
         let met = ["5201", "5202"].map(|port| {
-            conditions.places.receiver.ports = model::place::Ports::parse(port);
+            conditions.places.receiver.ports = bitcost_model::place::Ports::parse(port);
             meet(&conditions)
         });
         let mut ports = met.each_ref().map(|met| met.own(0).port());
@@ -434,25 +736,30 @@ fn two_flows_share_a_range() {
     }
 }
 
-/// A receiver that spins uses CPU time while nothing comes; one that sleeps does not.
+/// A spinning receiver uses CPU time while nothing is received; a blocked one does not.
 fn idle_receiver_works(conditions: &Conditions) {
-    let Met { flows: [_sender, mut receiver], sockets } = meet(conditions);
+    let Met {
+        flows: [_sender, mut receiver],
+        sockets,
+    } = meet(conditions);
     let control: Arc<Control> = Arc::default();
-    let (tell, told) = std::sync::mpsc::channel();
+    let (thread_id, received) = std::sync::mpsc::channel();
     let running = {
         let control = control.clone();
         thread::spawn(move || {
-            tell.send(sys::thread::thread_id()).expect("heard");
+            thread_id
+                .send(bitcost_sys::thread::thread_id())
+                .expect("heard");
             drop(receiver.run(&control));
         })
     };
-    let id = told.recv().expect("it runs");
+    let id = received.recv().expect("it runs");
     let deadline = Instant::now() + PATIENCE;
-    while sys::thread::cpu_time_ns(id).expect("its clock") < 30_000_000 {
+    while bitcost_sys::thread::cpu_time_ns(id).expect("its clock") < 30_000_000 {
         assert!(Instant::now() < deadline, "it sleeps");
         thread::sleep(Duration::from_millis(5));
     }
-    control.enter(traffic::Phase::Abort);
+    control.enter(bitcost_traffic::Phase::Abort);
     let _ = option::shutdown(&sockets[1]);
     running.join().expect("no panic");
 }

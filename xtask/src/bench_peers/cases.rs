@@ -1,11 +1,11 @@
-//! What is compared: transport, size, rate, and the path's MTU.
+//! The cases of a comparison: transport, size, rate, and the path's MTU.
 
-/// What moves.
+/// The traffic of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// A TCP stream.
     Tcp,
-    /// A UDP stream, flat out.
+    /// A UDP stream at full speed.
     Udp,
     /// TCP requests and responses.
     Rr,
@@ -18,18 +18,18 @@ pub enum Traffic {
 /// One comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What moves.
+    /// Its traffic.
     pub traffic: Traffic,
     /// Bytes of a message, or of a request and of its response.
     pub size: u32,
     /// MTU of the path, in bytes.
     pub mtu_bytes: u32,
-    /// Bit/s of user data to keep to; absent: as fast as it goes.
+    /// Bit/s of user data to keep to; absent: as fast as possible.
     pub rate_bps: Option<u64>,
 }
 
 impl Case {
-    /// `udp/1472`
+    /// The name, such as `udp/1472`.
     pub fn name(&self) -> String {
         let traffic = match self.traffic {
             Traffic::Tcp => "tcp",
@@ -38,20 +38,34 @@ impl Case {
             Traffic::UdpRr => "udp-rr",
             Traffic::Crr => "crr",
         };
-        format!("{}{traffic}/{}", if self.rate_bps.is_some() { "paced-" } else { "" }, self.size)
+        format!(
+            "{}{traffic}/{}",
+            if self.rate_bps.is_some() {
+                "paced-"
+            } else {
+                ""
+            },
+            self.size
+        )
     }
 
-    /// Messages per second that are asked for.
+    /// The requested messages per second.
     pub fn asked_per_second(&self) -> Option<f64> {
-        self.rate_bps.map(|rate_bps| rate_bps as f64 / 8.0 / f64::from(self.size))
+        self.rate_bps
+            .map(|rate_bps| rate_bps as f64 / 8.0 / f64::from(self.size))
     }
 
-    /// What CPU time is divided by, of one message or transaction: KiB of a stream, else 1.
+    /// The number by which the CPU time of one message or transaction is divided: its KiB for a
+    /// stream, otherwise 1.
     pub fn cpu_units(&self) -> f64 {
-        if self.is_stream() { f64::from(self.size) / 1024.0 } else { 1.0 }
+        if self.is_stream() {
+            f64::from(self.size) / 1024.0
+        } else {
+            1.0
+        }
     }
 
-    /// True where messages flow one way.
+    /// Whether messages flow one way.
     pub fn is_stream(&self) -> bool {
         matches!(self.traffic, Traffic::Tcp | Traffic::Udp)
     }
@@ -63,12 +77,12 @@ const TRANSACTIONS: [Traffic; 3] = [Traffic::Rr, Traffic::UdpRr, Traffic::Crr];
 const PACED_SIZES: [u32; 2] = [1024, 8192];
 const PACED_BPS: u64 = 1_000_000_000;
 
-/// How many of the cases.
+/// The number of cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All.
     All,
-    /// Those with targets of their own and some sizes between: for a quick run.
+    /// Cases with separate targets and some sizes between: for a quick run.
     Quick,
     /// A few of each kind, without pacing: for a second place.
     Few,
@@ -84,24 +98,44 @@ impl Extent {
     }
 
     fn udp(self) -> &'static [u32] {
-        if self == Extent::All { &UDP_SIZES } else { &[64, 1472] }
+        if self == Extent::All {
+            &UDP_SIZES
+        } else {
+            &[64, 1472]
+        }
     }
 
     fn paced(self) -> &'static [u32] {
-        if self == Extent::Few { &[] } else { &PACED_SIZES }
+        if self == Extent::Few {
+            &[]
+        } else {
+            &PACED_SIZES
+        }
     }
 }
 
-/// Every case of an extent, or those whose name begins as asked.
+/// Every case of an extent, or those whose name begins as requested.
 pub fn all(extent: Extent, only: Option<&str>) -> Vec<Case> {
-    let case = |traffic, size: u32, mtu_bytes| Case { traffic, size, mtu_bytes, rate_bps: None };
+    let case = |traffic, size: u32, mtu_bytes| Case {
+        traffic,
+        size,
+        mtu_bytes,
+        rate_bps: None,
+    };
     let datagram = |size: u32| case(Traffic::Udp, size, if size > 1472 { 9000 } else { 1500 });
-    let mut cases: Vec<Case> = extent.tcp().iter().map(|size| case(Traffic::Tcp, *size, 1500)).collect();
+    let mut cases: Vec<Case> = extent
+        .tcp()
+        .iter()
+        .map(|size| case(Traffic::Tcp, *size, 1500))
+        .collect();
     cases.extend(extent.udp().iter().map(|size| datagram(*size)));
     cases.extend(TRANSACTIONS.map(|traffic| case(traffic, 1, 1500)));
     for size in extent.paced() {
         cases.extend(
-            [datagram(*size), case(Traffic::Tcp, *size, 1500)].map(|case| Case { rate_bps: Some(PACED_BPS), ..case }),
+            [datagram(*size), case(Traffic::Tcp, *size, 1500)].map(|case| Case {
+                rate_bps: Some(PACED_BPS),
+                ..case
+            }),
         );
     }
     cases.retain(|case| only.is_none_or(|only| case.name().starts_with(only)));

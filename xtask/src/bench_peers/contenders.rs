@@ -1,17 +1,17 @@
-//! Who takes part in a case: ours and the rivals.
+//! The contenders of a case: ours and the rivals.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use super::Figure;
 use super::cases::Case;
 use super::field::{Field, Setup};
+use super::figure::Figure;
 use super::flavours::{BY_MESSAGE, DEFAULT, FLAVOURS, Flavour};
 use super::peers::Rival;
 use super::{ours, peers};
 
-/// One who takes part.
+/// One contender.
 pub enum Contender<'a> {
     /// bitcost, in one of its ways.
     Ours(&'static Flavour),
@@ -19,11 +19,25 @@ pub enum Contender<'a> {
     Rival(&'a Rival),
 }
 
-/// Everybody who takes part in a case, ours first; of those with these names where there are any.
-pub fn of<'a>(case: &Case, setup: Setup, rivals: &'a [Rival], with: &[String]) -> Vec<Contender<'a>> {
-    let ours = FLAVOURS.iter().filter(|flavour| flavour.can(case, setup)).map(Contender::Ours);
-    let all = ours.chain(rivals.iter().filter(|rival| rival.can(case)).map(Contender::Rival));
-    all.filter(|contender| with.is_empty() || with.iter().any(|name| name == contender.name())).collect()
+/// All contenders of a case, ours first; only those with these names if there are any.
+pub fn of<'a>(
+    case: &Case,
+    setup: Setup,
+    rivals: &'a [Rival],
+    with: &[String],
+) -> Vec<Contender<'a>> {
+    let ours = FLAVOURS
+        .iter()
+        .filter(|flavour| flavour.can(case, setup))
+        .map(Contender::Ours);
+    let all = ours.chain(
+        rivals
+            .iter()
+            .filter(|rival| rival.can(case))
+            .map(Contender::Rival),
+    );
+    all.filter(|contender| with.is_empty() || with.iter().any(|name| name == contender.name()))
+        .collect()
 }
 
 impl Contender<'_> {
@@ -35,17 +49,29 @@ impl Contender<'_> {
         }
     }
 
-    /// The name of ours that it is compared with, among those that take part in the case.
+    /// The name of our contender that it is compared with, among those of the case.
     pub fn counterpart(&self, all: &[Contender]) -> &'static str {
         let by_message = matches!(self, Contender::Rival(rival) if rival.by_message);
         let is_there = all.iter().any(|contender| contender.name() == BY_MESSAGE);
-        if by_message && is_there { BY_MESSAGE } else { DEFAULT }
+        if by_message && is_there {
+            BY_MESSAGE
+        } else {
+            DEFAULT
+        }
     }
 
     /// One run.
-    pub fn measure(&self, case: &Case, field: &Field, bitcost: &Path, seconds: f64) -> Result<Figure> {
+    pub fn measure(
+        &self,
+        case: &Case,
+        field: &Field,
+        bitcost: &Path,
+        seconds: f64,
+    ) -> Result<Figure> {
         match self {
-            Contender::Ours(flavour) => ours::measure(case, field, bitcost, seconds, flavour.change),
+            Contender::Ours(flavour) => {
+                ours::measure(case, field, bitcost, seconds, flavour.change)
+            }
             Contender::Rival(rival) => peers::measure(rival, case, field, seconds),
         }
     }

@@ -1,45 +1,51 @@
-//! Ours: the ways in which bitcost takes part, one row each.
+//! Our contenders: the ways in which bitcost takes part, one row each.
 
-use model::conditions::{Conditions, ReceiveSize, Waiting};
-use model::modes::Mode;
-use model::probes::Probes;
+use bitcost_model::conditions::{Conditions, ReceiveSize, Waiting};
+use bitcost_model::modes::Mode;
+use bitcost_model::probes::Probes;
 
 use super::cases::{Case, Traffic};
 use super::field::Setup;
 
-/// With the engine's defaults.
+/// bitcost with the engine's defaults.
 pub const DEFAULT: &str = "bitcost";
-/// A TCP receiver that takes a message a call and wakes for every byte, as the C loop and netperf do.
+/// A TCP receiver that takes one message per call and wakes for every byte, as the C loop and
+/// netperf do.
 pub const BY_MESSAGE: &str = "bitcost, one message";
 /// The fast modes.
 pub const FAST: &str = "bitcost, fast";
-/// Both ends of a transaction call again and again instead of sleeping.
+/// Both endpoints of a transaction repeat their calls instead of sleeping.
 pub const SPINNING: &str = "bitcost, spinning";
 /// Every transaction's time is recorded.
 pub const TIMED: &str = "bitcost, timed";
 
-/// Counters are read at the edges of the window alone.
+/// Counters are read only at the edges of the window.
 pub const EDGES: &str = "bitcost, edges";
 
 /// The message size of the fast modes' TCP case.
 const FAST_TCP: u32 = 131_072;
-/// Those of UDP.
+/// The message sizes of the fast modes' UDP cases.
 const FAST_UDP: [u32; 2] = [64, 1472];
 
-/// A way to take part.
+/// A way in which bitcost takes part.
 pub struct Flavour {
     /// Its name in the table.
     pub name: &'static str,
-    /// What it does, for people.
+    /// A description for people.
     pub about: &'static str,
     fits: fn(&Case, Setup) -> bool,
-    /// What it changes in the engine's defaults.
+    /// Its changes of the engine's defaults.
     pub change: fn(&mut Conditions),
 }
 
 /// Every flavour.
 pub const FLAVOURS: &[Flavour] = &[
-    Flavour { name: DEFAULT, about: "the engine's defaults", fits: |_, _| true, change: |_| {} },
+    Flavour {
+        name: DEFAULT,
+        about: "the engine's defaults",
+        fits: |_, _| true,
+        change: |_| {},
+    },
     Flavour {
         name: BY_MESSAGE,
         about: "a receive call takes a message, low-water mark of 1 byte",
@@ -62,7 +68,9 @@ pub const FLAVOURS: &[Flavour] = &[
     Flavour {
         name: EDGES,
         about: "the defaults, with counters read at the edges of the window instead of every 100 ms",
-        fits: |case, setup| case.is_stream() && case.rate_bps.is_none() && setup == Setup::default(),
+        fits: |case, setup| {
+            case.is_stream() && case.rate_bps.is_none() && setup == Setup::default()
+        },
         change: |conditions| conditions.probes = Probes::Edges,
     },
     Flavour {
@@ -80,13 +88,13 @@ pub const FLAVOURS: &[Flavour] = &[
 ];
 
 impl Flavour {
-    /// True where it takes part.
+    /// Whether it takes part.
     pub fn can(&self, case: &Case, setup: Setup) -> bool {
         (self.fits)(case, setup)
     }
 }
 
-/// True for the case of TCP's fast modes.
+/// Whether this is the case of TCP's fast modes.
 pub fn is_fast_tcp(case: &Case) -> bool {
     case.traffic == Traffic::Tcp && case.size == FAST_TCP && case.rate_bps.is_none()
 }

@@ -1,4 +1,4 @@
-//! Has Debian's packages of the peers installed where one is missing.
+//! Installs Debian's packages of the peers that are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,14 +17,17 @@ const PACKAGES: &[(&str, &str)] = &[
 /// The file that enables netperf's component.
 const COMPONENT_FILE: &str = "/etc/apt/sources.list.d/bitcost-non-free.list";
 
-/// Installs what is missing, where that is allowed: by root, and where netperf's component non-free is not enabled only
-/// with `may_enable`. Nothing is done silently.
+/// Installs missing packages if that is allowed: by root, and only with `may_enable` if netperf's
+/// component non-free is not enabled. Nothing is done silently.
 ///
 /// # Errors
-/// What is missing and how to get it.
+/// The missing packages and how to get them.
 pub fn install(may_enable: bool) -> Result<()> {
-    let missing: Vec<&str> =
-        PACKAGES.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    let missing: Vec<&str> = PACKAGES
+        .iter()
+        .filter(|(program, _)| !is_there(program))
+        .map(|(_, package)| *package)
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -39,46 +42,68 @@ pub fn install(may_enable: bool) -> Result<()> {
              or run this as root with --install, which does the same"
         );
     }
-    if sys::process::effective_uid() != 0 || (unavailable && !may_enable) {
+    if bitcost_sys::process::effective_uid() != 0 || (unavailable && !may_enable) {
         bail!("missing: {names}; {remedy}");
     }
     if unavailable {
         eprintln!("enabling non-free in {COMPONENT_FILE}: {source}");
-        std::fs::write(COMPONENT_FILE, format!("{source}\n")).with_context(|| format!("write {COMPONENT_FILE}"))?;
+        std::fs::write(COMPONENT_FILE, format!("{source}\n"))
+            .with_context(|| format!("write {COMPONENT_FILE}"))?;
         apt_get(&["update"], &remedy)?;
     }
     eprintln!("installing {names}");
-    apt_get(&[&["install", "-y", "--no-install-recommends"], &missing[..]].concat(), &remedy)
+    apt_get(
+        &[&["install", "-y", "--no-install-recommends"], &missing[..]].concat(),
+        &remedy,
+    )
 }
 
 fn apt_get(words: &[&str], remedy: &str) -> Result<()> {
-    let status = Command::new("apt-get").args(words).status().with_context(|| remedy.to_owned())?;
-    if status.success() { Ok(()) } else { bail!("apt-get {} failed; {remedy}", words.join(" ")) }
+    let status = Command::new("apt-get")
+        .args(words)
+        .status()
+        .with_context(|| remedy.to_owned())?;
+    if status.success() {
+        Ok(())
+    } else {
+        bail!("apt-get {} failed; {remedy}", words.join(" "))
+    }
 }
 
 fn is_there(program: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    })
 }
 
-/// True where apt knows a version of the package.
+/// Whether apt knows a version of the package.
 fn is_offered(package: &str) -> bool {
-    let output = Command::new("apt-cache").args(["show", "--no-all-versions", package]).output();
+    let output = Command::new("apt-cache")
+        .args(["show", "--no-all-versions", package])
+        .output();
     output.is_ok_and(|output| output.status.success() && !output.stdout.is_empty())
 }
 
 /// The line of apt's sources that offers netperf to this release of Debian.
 fn component() -> Result<String> {
     let release = Path::new("/etc/os-release");
-    let text = std::fs::read_to_string(release).with_context(|| format!("read {}", release.display()))?;
-    source_line(&text).context("this is no release of Debian; install netperf, iperf3, nuttcp and iperf by hand")
+    let text =
+        std::fs::read_to_string(release).with_context(|| format!("read {}", release.display()))?;
+    source_line(&text)
+        .context("this is no release of Debian; install netperf, iperf3, nuttcp and iperf by hand")
 }
 
 fn source_line(os_release: &str) -> Option<String> {
-    let value =
-        |key: &str| os_release.lines().find_map(|line| line.strip_prefix(key)).map(|word| word.trim_matches('"'));
+    let value = |key: &str| {
+        os_release
+            .lines()
+            .find_map(|line| line.strip_prefix(key))
+            .map(|word| word.trim_matches('"'))
+    };
     let codename = value("VERSION_CODENAME=").filter(|_| value("ID=") == Some("debian"))?;
-    Some(format!("deb http://deb.debian.org/debian {codename} non-free"))
+    Some(format!(
+        "deb http://deb.debian.org/debian {codename} non-free"
+    ))
 }
 
 #[cfg(test)]
@@ -88,7 +113,10 @@ mod tests {
     #[test]
     fn the_component_is_that_of_this_release() {
         let bookworm = "NAME=\"Debian GNU/Linux\"\nVERSION_CODENAME=bookworm\nID=debian\n";
-        assert_eq!(source_line(bookworm).as_deref(), Some("deb http://deb.debian.org/debian bookworm non-free"));
+        assert_eq!(
+            source_line(bookworm).as_deref(),
+            Some("deb http://deb.debian.org/debian bookworm non-free")
+        );
         assert_eq!(source_line("ID=fedora\nVERSION_CODENAME=\"\"\n"), None);
     }
 }

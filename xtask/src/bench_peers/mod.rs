@@ -1,35 +1,41 @@
-//! `cargo xtask bench-peers`: every generator on one path, one after the other in an order that turns from round to round, as ratios.
+//! `cargo xtask bench-peers`: every generator on one path, one after the other in an order that
+//! rotates from round to round, as ratios.
 
 mod cases;
 mod contenders;
 mod field;
+mod figure;
 mod flavours;
 mod install;
 mod load;
+mod offloads;
 mod ours;
 mod peers;
+mod programs;
 mod results;
 mod table;
 mod targets;
 pub mod variants;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use host::{Knob, Offloads, Values};
+
+pub use offloads::offloads_off;
+pub use programs::built;
 
 use cases::{Case, Extent};
 use field::{Field, Setup};
 use load::Disturbed;
 use peers::Rival;
+use programs::c_loop;
 use results::{Compared, Entry, Series};
 use targets::Verdict;
 
 /// Length of a paced run, in seconds, and most rounds of it: a rate is steadier than a maximum.
 const PACED: (f64, u32) = (5.0, 3);
 
-/// The same of a quick comparison.
+/// The same for a quick comparison.
 const PACED_QUICK: (f64, u32) = (2.0, 1);
 
 /// What to compare and how long.
@@ -67,24 +73,11 @@ pub struct Arguments {
     check: bool,
 }
 
-/// One run of one generator.
-#[derive(Clone, Copy, Debug)]
-pub struct Figure {
-    /// Messages or transactions per second, at the sender.
-    pub per_second: f64,
-    /// CPU time of the whole machine per KiB of user data, or per transaction, in µs; absent where it could not be read.
-    pub cpu: Option<f64>,
-    /// CPU time of pacing itself, in % of a CPU.
-    pub pacing_cpu_pct: Option<f64>,
-    /// Share of the CPUs' time that the hypervisor took.
-    pub stolen: f64,
-}
-
-/// What makes a comparison.
+/// The state of a comparison.
 struct Bench {
     bitcost: PathBuf,
     rivals: Vec<Rival>,
-    /// The names of those that take part; empty: all do.
+    /// The names of the contenders that take part; empty: all do.
     with: Vec<String>,
     rounds: u32,
     seconds: f64,
@@ -93,13 +86,17 @@ struct Bench {
     disturbed: Vec<Disturbed>,
 }
 
-/// Runs the comparison; false when `--check` found a target missed.
+/// Runs the comparison; false when `--check` found a missed target.
 ///
 /// # Errors
-/// When a peer cannot be had, the lab cannot be built, or the file cannot be written.
+/// When a peer is not available, the lab cannot be built, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let quick = arguments.quick;
-    let is_ours = |name: &String| flavours::FLAVOURS.iter().any(|flavour| flavour.name == *name);
+    let is_ours = |name: &String| {
+        flavours::FLAVOURS
+            .iter()
+            .any(|flavour| flavour.name == *name)
+    };
     let rivals = if arguments.with.is_empty() || !arguments.with.iter().all(is_ours) {
         install::install(arguments.install || std::env::var_os("CI").is_some())?;
         peers::all(&c_loop()?)
@@ -134,31 +131,62 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
     }
     if all.is_empty() {
-        bail!("no case begins with {:?}", arguments.only.as_deref().unwrap_or_default());
+        bail!(
+            "no case begins with {:?}",
+            arguments.only.as_deref().unwrap_or_default()
+        );
     }
     let findings = targets::judge(&all);
     let disturbances = table::disturbances(&bench.disturbed, bench.runs);
-    println!("\n{}\n\n{}", table::targets(&findings).join("\n"), disturbances.join("\n"));
+    println!(
+        "\n{}\n\n{}",
+        table::targets(&findings).join("\n"),
+        disturbances.join("\n")
+    );
     if let Some(file) = &arguments.write {
         let text = table::markdown(&head, &all, &findings, &disturbances);
         std::fs::write(file, text).with_context(|| format!("write {}", file.display()))?;
     }
-    let missed = findings.iter().any(|finding| finding.verdict == Verdict::Missed);
+    let missed = findings
+        .iter()
+        .any(|finding| finding.verdict == Verdict::Missed);
     Ok(!(missed && arguments.check))
 }
 
-/// Where to run which cases.
+/// The setups, each with the extent of its cases.
 fn setups(arguments: &Arguments) -> Vec<(Setup, Extent)> {
-    let extent = if arguments.quick { Extent::Quick } else { Extent::All };
+    let extent = if arguments.quick {
+        Extent::Quick
+    } else {
+        Extent::All
+    };
     if arguments.one_cpu || arguments.offloads.is_some() || arguments.quick {
         let offloads_off = arguments.offloads.as_deref() == Some("off");
-        return vec![(Setup { one_cpu: arguments.one_cpu, offloads_off }, extent)];
+        return vec![(
+            Setup {
+                one_cpu: arguments.one_cpu,
+                offloads_off,
+            },
+            extent,
+        )];
     }
     let usual = Setup::default();
     vec![
         (usual, extent),
-        (Setup { one_cpu: true, ..usual }, Extent::Few),
-        (Setup { offloads_off: true, ..usual }, Extent::Few),
+        (
+            Setup {
+                one_cpu: true,
+                ..usual
+            },
+            Extent::Few,
+        ),
+        (
+            Setup {
+                offloads_off: true,
+                ..usual
+            },
+            Extent::Few,
+        ),
     ]
 }
 
@@ -175,7 +203,7 @@ fn describe(setups: &[(Setup, Extent)]) -> String {
 }
 
 impl Bench {
-    /// Every contender of a case in every round.
+    /// Measures every contender of a case in every round.
     fn compare(&mut self, case: Case, setup: Setup) -> Result<Compared> {
         let field = Field::build(case.mtu_bytes, setup)?;
         let (seconds, rounds) = match case.rate_bps {
@@ -196,51 +224,26 @@ impl Bench {
                 let figure = contenders[index].measure(&case, &field, &self.bitcost, seconds);
                 let run = format!("{}, {}", case.name(), entries[index].name);
                 self.runs += 1;
-                let stolen = figure.as_ref().ok().and_then(|figure| load::theft(figure.stolen));
+                let stolen = figure
+                    .as_ref()
+                    .ok()
+                    .and_then(|figure| load::theft(figure.stolen));
                 let what = before.into_iter().chain(stolen);
-                self.disturbed.extend(what.map(|what| Disturbed { run: run.clone(), round, what }));
+                self.disturbed.extend(what.map(|what| Disturbed {
+                    run: run.clone(),
+                    round,
+                    what,
+                }));
                 match figure {
                     Ok(figure) => entries[index].series.add(round, figure),
                     Err(error) => eprintln!("{run}, round {}: {error:#}", round + 1),
                 }
             }
         }
-        Ok(Compared { setup, case, entries })
+        Ok(Compared {
+            setup,
+            case,
+            entries,
+        })
     }
-}
-
-/// Turns the offloads of a device in this network namespace off.
-///
-/// # Errors
-/// When one of them is still on.
-pub fn offloads_off(device: &str) -> Result<()> {
-    let before = Offloads.observe(device)?;
-    let wish = Values::from([(host::SET.to_owned(), "off".to_owned())]);
-    let asked = Offloads.plan(device, &before, &wish)?;
-    Offloads.write(device, &before, &asked)?;
-    let now = Offloads.observe(device)?;
-    let is_still_on = |name: &&String| now.get(*name).is_some_and(|word| host::is_on(word));
-    let wrong: Vec<&str> = asked.keys().filter(is_still_on).map(String::as_str).collect();
-    if wrong.is_empty() { Ok(()) } else { bail!("{device}: still on: {}", wrong.join(", ")) }
-}
-
-/// A program of this workspace, built in release mode beside this one.
-pub fn built(name: &str) -> Result<PathBuf> {
-    let status = Command::new(env!("CARGO")).args(["build", "--release", "--package", name]).status();
-    if !status.context("cargo build")?.success() {
-        bail!("cargo build --release --package {name} failed");
-    }
-    let path = std::env::current_exe()?.with_file_name(name);
-    if path.exists() { Ok(path) } else { bail!("{} is not there", path.display()) }
-}
-
-/// The C loop, compiled.
-fn c_loop() -> Result<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/peers/loop.c");
-    let program = std::env::current_exe()?.with_file_name("bench-peers-loop");
-    let status = Command::new("cc").args(["-O2", "-Wall", "-o"]).arg(&program).arg(&source).status();
-    if !status.context("run cc (Debian: apt-get install gcc)")?.success() {
-        bail!("cc could not compile {}", source.display());
-    }
-    Ok(program)
 }

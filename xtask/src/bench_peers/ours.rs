@@ -1,4 +1,4 @@
-//! bitcost's own runs: its agents in the hosts of the same path, driven as the program does it.
+//! bitcost's own runs: its agents in the hosts of the same path, driven as by the program.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,22 +6,22 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, anyhow, bail};
-use drive::{Ends, Session, Way};
-use lab::Lab;
-use model::conditions::{Conditions, Workload};
-use model::event::Event;
-use model::plan::Plan;
-use model::record::{EndRecord, FlowRecord};
+use anyhow::{Result, anyhow};
+use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_lab::Lab;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
+use bitcost_model::record::{EndpointRecord, FlowRecord};
 
-use super::Figure;
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER};
+use super::figure::Figure;
 use super::load::Load;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// One run, with something changed from the engine's defaults, by agents started for it.
+/// One run by agents that are started for it, with a change of the engine's defaults.
 pub fn measure(
     case: &Case,
     field: &Field,
@@ -30,7 +30,7 @@ pub fn measure(
     change: impl FnOnce(&mut Conditions),
 ) -> Result<Figure> {
     let mut conditions = Conditions {
-        workload: workload(case.traffic)?,
+        workload: workload(case.traffic),
         message_size_bytes: case.size,
         rate_bps: case.rate_bps,
         idle_baseline_ms: Some(0),
@@ -41,7 +41,7 @@ pub fn measure(
     change(&mut conditions);
     let sender = way(field, SENDER, field.sender_cpu, bitcost)?;
     let receiver = way(field, RECEIVER, field.receiver_cpu, bitcost)?;
-    let mut session = Session::open(Ends { sender, receiver }, &NEVER)?;
+    let mut session = Session::open(Endpoints { sender, receiver }, &NEVER)?;
     let mut outcome = Err("no run".to_owned());
     session.execute(&Plan::of_one(conditions), &BTreeSet::new(), &mut |event| {
         match event {
@@ -55,43 +55,56 @@ pub fn measure(
     Ok(figure(case, &sender))
 }
 
-fn figure(case: &Case, sender: &EndRecord) -> Figure {
+fn figure(case: &Case, sender: &EndpointRecord) -> Figure {
     let per_second = sender.counts.measured.messages as f64 / sender.window_seconds();
-    let load = sender.samples.first().zip(sender.samples.last()).and_then(|(first, last)| {
-        Load::between(&first.cpus, &last.cpus, last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9)
-    });
-    let pacing = FlowRecord::sum(&sender.flows).pacing.filter(|pacing| pacing.elapsed_ns > 0);
+    let load = sender
+        .samples
+        .first()
+        .zip(sender.samples.last())
+        .and_then(|(first, last)| {
+            Load::between(
+                &first.cpus,
+                &last.cpus,
+                last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9,
+            )
+        });
+    let pacing = FlowRecord::sum(&sender.flows)
+        .pacing
+        .filter(|pacing| pacing.elapsed_ns > 0);
     Figure {
         per_second,
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
-        pacing_cpu_pct: pacing.map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),
+        pacing_cpu_pct: pacing
+            .map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),
         stolen: load.map_or(0.0, |load| load.stolen),
     }
 }
 
-fn workload(traffic: Traffic) -> Result<Workload> {
-    let name = match traffic {
-        Traffic::Tcp => "tcp_stream",
-        Traffic::Udp => "udp_stream",
-        Traffic::Rr => "tcp_rr",
-        Traffic::UdpRr => "udp_rr",
-        Traffic::Crr => "tcp_crr",
-    };
-    match Workload::NAMES.iter().find(|(known, _)| *known == name) {
-        Some((_, workload)) => Ok(*workload),
-        None => bail!("bitcost has no workload {name}"),
+fn workload(traffic: Traffic) -> Workload {
+    match traffic {
+        Traffic::Tcp => Workload::TcpStream,
+        Traffic::Udp => Workload::UdpStream,
+        Traffic::Rr => Workload::TcpRr,
+        Traffic::UdpRr => Workload::UdpRr,
+        Traffic::Crr => Workload::TcpCrr,
     }
 }
 
-fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Way> {
+fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Endpoint> {
     let place = field.lab.host(host)?;
     let (device, addresses) = (place.device.clone(), place.addresses.clone());
     let (lab, bitcost): (Arc<Lab>, PathBuf) = (field.lab.clone(), bitcost.to_owned());
     let command = move |_: Option<&str>| {
         let mut command = Command::new(&bitcost);
         command.arg("agent");
-        lab.command_in(host, &mut command).map_err(|error| error.to_string())?;
+        lab.command_in(host, &mut command)
+            .map_err(|error| error.to_string())?;
         Ok(command)
     };
-    Ok(Way { device, addresses, cpus: vec![cpu], ..Way::new(format!("netns:{host}"), command) })
+    Ok(Endpoint {
+        device,
+        addresses,
+        cpus: vec![cpu],
+        ..Endpoint::new(format!("netns:{host}"), command)
+    })
 }

@@ -1,15 +1,15 @@
-//! The rivals: how each is installed, started, and what it prints. One row each.
+//! The rivals: how each is installed and started, and how its output is read. One row each.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use probe::cpu::CpuProbe;
+use bitcost_probe::cpu::CpuProbe;
 
-use super::Figure;
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER, Server, output_of};
+use super::figure::Figure;
 use super::flavours;
 use super::load::Load;
 
@@ -18,30 +18,31 @@ pub struct Rival {
     /// Its name in the table.
     pub name: &'static str,
     program: PathBuf,
-    /// Prints its version.
+    /// The command that prints its version.
     version: &'static [&'static str],
     server: fn(&Rival, &Case) -> Vec<String>,
     client: fn(&Rival, &Case, &str, f64) -> Option<Vec<String>>,
-    /// Messages or transactions per second, from what the client printed.
+    /// Reads messages or transactions per second from the client's output.
     rate: fn(&Case, &str) -> Option<f64>,
-    /// True where it counts whole seconds only.
+    /// Whether it counts whole seconds only.
     whole_seconds: bool,
-    /// True where a receiver takes a message a call, so that it is compared with what does the same.
+    /// Whether its receiver takes one message per call, so that it is compared with a contender
+    /// that does the same.
     pub by_message: bool,
 }
 
 const PORT: &str = "5999";
 
-/// Until a server that was started listens.
+/// Time until a started server listens.
 const SERVER_SETTLES: Duration = Duration::from_millis(120);
 
-/// Until a client that was started sends, with room to spare.
+/// Time until a started client sends, with a margin.
 const CLIENT_SETTLES: Duration = Duration::from_millis(150);
 
-/// So long before its end nothing has begun to end yet.
+/// Time before the end of a client at which nothing has begun to end yet.
 const BEFORE_ITS_END: Duration = Duration::from_millis(50);
 
-/// How long after its time a client may end.
+/// How long a client may take beyond its time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Every rival.
@@ -111,7 +112,7 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
 }
 
 impl Rival {
-    /// True where it has this kind of traffic.
+    /// Whether it has this kind of traffic.
     pub fn can(&self, case: &Case) -> bool {
         case.rate_bps.is_none() && (self.client)(self, case, "10.0.0.2", 1.0).is_some()
     }
@@ -119,9 +120,20 @@ impl Rival {
     /// Its version, as it prints it.
     pub fn version(&self) -> String {
         let output = Command::new(&self.program).args(self.version).output();
-        let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
-        let line = String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned();
-        if self.version.is_empty() { "bench/peers/loop.c".to_owned() } else { line }
+        let text = output
+            .map(|output| [output.stdout, output.stderr].concat())
+            .unwrap_or_default();
+        let line = String::from_utf8_lossy(&text)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        if self.version.is_empty() {
+            "bench/peers/loop.c".to_owned()
+        } else {
+            line
+        }
     }
 
     fn words(&self, words: &[&str]) -> Vec<String> {
@@ -133,12 +145,18 @@ impl Rival {
 
 /// One run of a rival. Most peers count whole seconds only.
 ///
-/// CPU time is that of a stretch within the run, so that starting and stopping programs does not weigh in.
+/// CPU time is measured in a span within the run, so that starting and stopping programs does not
+/// count.
 pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Result<Figure> {
-    let seconds = if rival.whole_seconds { seconds.ceil() } else { seconds };
+    let seconds = if rival.whole_seconds {
+        seconds.ceil()
+    } else {
+        seconds
+    };
     let _server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
     std::thread::sleep(SERVER_SETTLES);
-    let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds).context("not this traffic")?;
+    let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds)
+        .context("not this traffic")?;
     let mut cpus = CpuProbe::open();
     let length = Duration::from_secs_f64(seconds);
     let begin = Instant::now();
@@ -148,7 +166,8 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     sleep_until(begin + length.saturating_sub(BEFORE_ITS_END).max(CLIENT_SETTLES));
     let (last, last_at) = (cpus.read(), Instant::now());
     let text = output_of(client, begin + length + PATIENCE)?;
-    let per_second = (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
+    let per_second =
+        (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
     let load = Load::between(&first, &last, (last_at - first_at).as_secs_f64());
     Ok(Figure {
         per_second,
@@ -163,7 +182,11 @@ fn sleep_until(moment: Instant) {
 }
 
 fn transport(case: &Case) -> &'static str {
-    if case.traffic == Traffic::Udp { "udp" } else { "tcp" }
+    if case.traffic == Traffic::Udp {
+        "udp"
+    } else {
+        "tcp"
+    }
 }
 
 fn loop_server(rival: &Rival, case: &Case) -> Vec<String> {
@@ -171,7 +194,14 @@ fn loop_server(rival: &Rival, case: &Case) -> Vec<String> {
 }
 
 fn loop_client(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let words = ["send", transport(case), host, PORT, &case.size.to_string(), &seconds.to_string()];
+    let words = [
+        "send",
+        transport(case),
+        host,
+        PORT,
+        &case.size.to_string(),
+        &seconds.to_string(),
+    ];
     case.is_stream().then(|| rival.words(&words))
 }
 
@@ -193,23 +223,50 @@ fn netperf(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<S
         Traffic::Crr => "TCP_CRR",
     };
     let (size, time) = (case.size.to_string(), seconds.to_string());
-    let mut words = vec!["-H", host, "-p", PORT, "-t", "omni", "-P", "0", "-l", &time, "--"];
+    let mut words = vec![
+        "-H", host, "-p", PORT, "-t", "omni", "-P", "0", "-l", &time, "--",
+    ];
     let both = format!("{size},{size}");
     match case.traffic {
-        Traffic::Tcp | Traffic::Udp => {
-            words.extend(["-d", "send", "-T", transport(case), "-m", &size, "-M", &size, "-R", "1"])
-        }
+        Traffic::Tcp | Traffic::Udp => words.extend([
+            "-d",
+            "send",
+            "-T",
+            transport(case),
+            "-m",
+            &size,
+            "-M",
+            &size,
+            "-R",
+            "1",
+        ]),
         Traffic::Rr | Traffic::UdpRr | Traffic::Crr => {
-            words = vec!["-H", host, "-p", PORT, "-t", test, "-P", "0", "-l", &time, "--", "-r", &both];
+            words = vec![
+                "-H", host, "-p", PORT, "-t", test, "-P", "0", "-l", &time, "--", "-r", &both,
+            ];
         }
     }
-    words.extend(["-o", if case.is_stream() { "LOCAL_SEND_THROUGHPUT" } else { "TRANSACTION_RATE" }]);
+    words.extend([
+        "-o",
+        if case.is_stream() {
+            "LOCAL_SEND_THROUGHPUT"
+        } else {
+            "TRANSACTION_RATE"
+        },
+    ]);
     Some(rival.words(&words))
 }
 
 fn netperf_rate(case: &Case, text: &str) -> Option<f64> {
-    let figure: f64 = text.lines().rev().find_map(|line| line.trim().parse().ok())?;
-    Some(if case.is_stream() { figure * 1e6 / 8.0 / f64::from(case.size) } else { figure })
+    let figure: f64 = text
+        .lines()
+        .rev()
+        .find_map(|line| line.trim().parse().ok())?;
+    Some(if case.is_stream() {
+        figure * 1e6 / 8.0 / f64::from(case.size)
+    } else {
+        figure
+    })
 }
 
 fn iperf3_server(rival: &Rival, _: &Case) -> Vec<String> {
@@ -221,14 +278,14 @@ fn iperf3(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<St
     let mut words = vec!["-c", host, "-p", PORT, "-J", "-t", &time, "-l", &size];
     match case.traffic {
         Traffic::Tcp => {}
-        // iperf3's datagrams carry 16 bytes of its own.
+        // iperf3's datagrams carry a header of 16 bytes.
         Traffic::Udp if case.size >= 16 => words.extend(["-u", "-b", "0"]),
         _ => return None,
     }
     Some(rival.words(&words))
 }
 
-/// `-Z`: from a file, which is iperf3's fastest way.
+/// `-Z`: the data comes from a file, which is iperf3's fastest mode.
 fn iperf3_sendfile(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
     let mut words = iperf3(rival, case, host, seconds)?;
     words.push("-Z".to_owned());
@@ -237,8 +294,9 @@ fn iperf3_sendfile(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Opti
 
 fn iperf3_rate(case: &Case, text: &str) -> Option<f64> {
     let result: serde_json::Value = serde_json::from_str(text).ok()?;
-    let bits =
-        result["end"]["sum_sent"]["bits_per_second"].as_f64().or(result["end"]["sum"]["bits_per_second"].as_f64())?;
+    let bits = result["end"]["sum_sent"]["bits_per_second"]
+        .as_f64()
+        .or(result["end"]["sum"]["bits_per_second"].as_f64())?;
     Some(bits / 8.0 / f64::from(case.size))
 }
 
@@ -259,7 +317,10 @@ fn nuttcp(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<St
 }
 
 fn nuttcp_rate(case: &Case, text: &str) -> Option<f64> {
-    let value = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.parse::<f64>().ok());
+    let value = |key: &str| {
+        text.split_whitespace()
+            .find_map(|word| word.strip_prefix(key)?.parse::<f64>().ok())
+    };
     match case.traffic {
         Traffic::Udp => Some(value("pkt=")? / value("real_seconds=")?),
         _ => Some(value("rate_Mbps=")? * 1e6 / 8.0 / f64::from(case.size)),
@@ -280,7 +341,7 @@ fn iperf2(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<St
     let mut words = vec!["-c", host, "-p", PORT, "-y", "C", "-t", &time, "-l", &size];
     match case.traffic {
         Traffic::Tcp => {}
-        // iperf2's datagrams carry up to 60 bytes of its own.
+        // iperf2's datagrams carry a header of up to 60 bytes.
         Traffic::Udp if case.size >= 64 => words.extend(["-u", "-b", "1000g"]),
         _ => return None,
     }

@@ -1,8 +1,9 @@
-//! The result for people: what was compared, each case with its ratios, and the targets; plain or in Markdown.
+//! The result for people: what was compared, each case with its ratios, and the targets; plain or
+//! in Markdown.
 
 use std::fmt::Write;
 
-use stats::median;
+use bitcost_stats::median;
 
 use super::field::CONGESTION_CONTROL;
 use super::flavours::FLAVOURS;
@@ -11,7 +12,7 @@ use super::peers::Rival;
 use super::results::{Compared, Entry, shown};
 use super::targets::{Finding, Verdict};
 
-/// What the head says.
+/// The facts in the head of the table.
 pub struct Head<'a> {
     /// The rivals.
     pub rivals: &'a [Rival],
@@ -19,16 +20,24 @@ pub struct Head<'a> {
     pub rounds: u32,
     /// Length of a run, in seconds.
     pub seconds: f64,
-    /// What is run where.
+    /// The setups with their cases.
     pub setups: String,
 }
 
-/// What was compared, where, and how: a line each.
+/// The head as lines: what was compared, where, and how.
 pub fn head(head: &Head) -> Vec<String> {
-    let host = probe::host::describe();
+    let host = bitcost_probe::host::describe();
     let mut lines = vec![
-        format!("Linux {}, {}, {} CPUs", host.kernel, host.cpu_model.unwrap_or_default(), host.cpus.len()),
-        format!("bare veth pair, {CONGESTION_CONTROL} for all; {}", head.setups),
+        format!(
+            "Linux {}, {}, {} CPUs",
+            host.kernel,
+            host.cpu_model.unwrap_or_default(),
+            host.cpus.len()
+        ),
+        format!(
+            "bare veth pair, {CONGESTION_CONTROL} for all; {}",
+            head.setups
+        ),
         format!(
             "{} rounds of {} s, interleaved (peers that count whole seconds: {} s; paced runs: see the targets)",
             head.rounds,
@@ -36,8 +45,16 @@ pub fn head(head: &Head) -> Vec<String> {
             head.seconds.ceil()
         ),
     ];
-    lines.extend(FLAVOURS.iter().map(|flavour| format!("{}: {}", flavour.name, flavour.about)));
-    lines.extend(head.rivals.iter().map(|rival| format!("{}: {}", rival.name, rival.version())));
+    lines.extend(
+        FLAVOURS
+            .iter()
+            .map(|flavour| format!("{}: {}", flavour.name, flavour.about)),
+    );
+    lines.extend(
+        head.rivals
+            .iter()
+            .map(|rival| format!("{}: {}", rival.name, rival.version())),
+    );
     lines.extend(
         [
             "rate: messages or transactions per second at the sender; CPU: µs per KiB, or per transaction, of the whole machine (wall clock less idle, within the run)",
@@ -53,9 +70,13 @@ pub fn head(head: &Head) -> Vec<String> {
 fn words(compared: &Compared, entry: &Entry) -> [String; 5] {
     let is_it = entry.name == entry.counterpart;
     let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == entry.name);
-    // Another of ours stands above the default, a rival below ours.
-    let (a, b) = if is_ours { (entry.name, entry.counterpart) } else { (entry.counterpart, entry.name) };
-    let ratio = |interval: Option<stats::Interval>| match interval {
+    // The ratio is that of another of ours to the default, or that of ours to a rival.
+    let (a, b) = if is_ours {
+        (entry.name, entry.counterpart)
+    } else {
+        (entry.counterpart, entry.name)
+    };
+    let ratio = |interval: Option<bitcost_stats::Interval>| match interval {
         Some(interval) if !is_it => shown(interval),
         _ => String::new(),
     };
@@ -72,53 +93,98 @@ fn middle(values: &[(u32, f64)]) -> Option<f64> {
     median(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
 }
 
-/// One case: each contender's median, ours to each rival, and our other ways to our default.
+/// One case: each contender's median, the ratio of ours to each rival, and that of our other
+/// contenders to our default.
 pub fn plain(compared: &Compared) -> String {
     let [rate, cpu] = ["rate, ours ÷ theirs", "CPU, ours ÷ theirs"];
-    let mut text = format!("\n{:<22} {:>12} {:>10}  {rate:<24} {cpu:<24}\n", compared.case.name(), "rate 1/s", "CPU");
+    let mut text = format!(
+        "\n{:<22} {:>12} {:>10}  {rate:<24} {cpu:<24}\n",
+        compared.case.name(),
+        "rate 1/s",
+        "CPU"
+    );
     for entry in &compared.entries {
         let [name, rate, cpu, rates, cpus] = words(compared, entry);
-        let _ = writeln!(text, "  {name:<20} {rate:>12} {cpu:>10}  {rates:<24} {cpus:<24}");
+        let _ = writeln!(
+            text,
+            "  {name:<20} {rate:>12} {cpu:>10}  {rates:<24} {cpus:<24}"
+        );
     }
     text.trim_end().to_owned()
 }
 
-/// Targets by verdict, those not met each in a line of its own.
+/// Targets by verdict, those not met on separate lines.
 pub fn targets(findings: &[Finding]) -> Vec<String> {
-    let of = |verdict| findings.iter().filter(move |finding| finding.verdict == verdict);
+    let of = |verdict| {
+        findings
+            .iter()
+            .filter(move |finding| finding.verdict == verdict)
+    };
     let mut lines = vec![format!(
-        "targets: {} met, {} missed, {} cannot be told (the value is off, its interval reaches the bound)",
+        "targets: {} met, {} missed, {} cannot tell (the value misses the bound, its interval reaches it)",
         of(Verdict::Met).count(),
         of(Verdict::Missed).count(),
         of(Verdict::CannotTell).count()
     )];
     for verdict in [Verdict::Missed, Verdict::CannotTell] {
         lines.extend(of(verdict).map(|finding| {
-            let Finding { target, case, found, .. } = finding;
-            format!("{}: {case}: {} is {}, wanted {}", verdict.says(), target.says, shown(*found), target.wanted.says())
+            let Finding {
+                target,
+                case,
+                found,
+                ..
+            } = finding;
+            format!(
+                "{}: {case}: {} is {}, wanted {}",
+                verdict.says(),
+                target.says,
+                shown(*found),
+                target.wanted.says()
+            )
         }));
     }
     lines
 }
 
-/// What disturbed which runs.
+/// The disturbances, each with its runs.
 pub fn disturbances(disturbed: &[Disturbed], runs: u32) -> Vec<String> {
-    let mut lines = vec![format!("disturbed by other programs or the hypervisor: {} of {runs} runs", disturbed.len())];
+    let mut lines = vec![format!(
+        "disturbed by other programs or the hypervisor: {} of {runs} runs",
+        disturbed.len()
+    )];
     lines.extend(disturbed.iter().map(Disturbed::says));
     lines
 }
 
 /// Everything as Markdown, with the date and the command.
-pub fn markdown(head: &[String], all: &[Compared], findings: &[Finding], disturbances: &[String]) -> String {
+pub fn markdown(
+    head: &[String],
+    all: &[Compared],
+    findings: &[Finding],
+    disturbances: &[String],
+) -> String {
     let command: Vec<String> = std::env::args().skip(1).collect();
-    let mut text =
-        format!("# bitcost and its peers\n\nWritten by `cargo xtask {}` on {}.\n\n", command.join(" "), date());
+    let mut text = format!(
+        "# bitcost and its peers\n\nWritten by `cargo xtask {}` on {}.\n\n",
+        command.join(" "),
+        date()
+    );
     head.iter().for_each(|line| _ = writeln!(text, "- {line}"));
     text += "\n## Targets\n\nMissed: the value is off, and so is its whole interval. Cannot tell: the value is off, its interval reaches the bound.\n\n";
     text += "| target | case | wanted | found | verdict |\n|---|---|---|---|---|\n";
-    for Finding { target, case, found, verdict } in findings {
+    for Finding {
+        target,
+        case,
+        found,
+        verdict,
+    } in findings
+    {
         let (wanted, found, verdict) = (target.wanted.says(), shown(*found), verdict.says());
-        let _ = writeln!(text, "| {} | {case} | {wanted} | {found} | {verdict} |", target.says);
+        let _ = writeln!(
+            text,
+            "| {} | {case} | {wanted} | {found} | {verdict} |",
+            target.says
+        );
     }
     let mut setup = None;
     for compared in all {
@@ -135,12 +201,18 @@ pub fn markdown(head: &[String], all: &[Compared], findings: &[Finding], disturb
         }
     }
     text += "\n## Disturbances\n\n";
-    disturbances.iter().for_each(|line| _ = writeln!(text, "- {line}"));
+    disturbances
+        .iter()
+        .for_each(|line| _ = writeln!(text, "- {line}"));
     text
 }
 
 /// The present day and minute.
 fn date() -> String {
-    let output = std::process::Command::new("date").arg("+%Y-%m-%d %H:%M %Z").output();
-    output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
+    let output = std::process::Command::new("date")
+        .arg("+%Y-%m-%d %H:%M %Z")
+        .output();
+    output
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .unwrap_or_default()
 }

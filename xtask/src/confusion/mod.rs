@@ -1,23 +1,25 @@
-//! `cargo xtask confusion`: runs whose limiter is known by construction, against what bitcost says limits them.
+//! `cargo xtask confusion`: runs whose limiter is known by construction, compared with the limiter
+//! that bitcost names.
 
-mod place;
 mod scenarios;
 mod table;
+mod testbed;
 mod trial;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use explain::cost_models;
+use bitcost_analysis::explain::cost_models;
 
 use scenarios::{Scenario, all};
 use table::Row;
 use trial::{Models, Trial};
 
-pub use place::{delay_node, node_qdisc};
+pub use testbed::{delay_node, node_qdisc};
 
-/// CPUs that something else may use in a run whose limiter is known; a delay line uses up to a third of one.
+/// CPUs that other programs may use in a run whose bottleneck is known; a link emulator uses up to
+/// a third of one.
 const FOREIGN_CPUS: f64 = 0.5;
 
 /// What to try and how often.
@@ -32,7 +34,8 @@ pub struct Arguments {
     /// Scenarios whose name contains this only
     #[arg(long)]
     only: Option<String>,
-    /// Leave out the sweeps over sizes, which give cost models; one file with sweeps is enough for all that are judged together
+    /// Leave out the sweeps over sizes, which give cost models; one file with sweeps is enough for
+    /// all that are judged together
     #[arg(long)]
     no_sweep: bool,
     /// Append every run with its records to this file
@@ -60,11 +63,17 @@ pub struct Arguments {
 /// # Errors
 /// When the lab cannot be built or a file cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let mut trials = if arguments.from.is_empty() { measured(arguments)? } else { read(arguments)? };
+    let mut trials = if arguments.from.is_empty() {
+        measured(arguments)?
+    } else {
+        read(arguments)?
+    };
     let models = models(&trials);
     let (mut rows, mut disturbed) = (Vec::new(), 0);
     for trial in trials.iter_mut().filter(|trial| trial.sweep.is_none()) {
-        let Some(scenario) = all().find(|scenario| scenario.name == trial.scenario) else { continue };
+        let Some(scenario) = all().find(|scenario| scenario.name == trial.scenario) else {
+            continue;
+        };
         if !is_wanted(arguments, scenario) {
             continue;
         }
@@ -86,8 +95,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let (text, kept) = table::table(&rows);
     print!("{text}");
-    let word = if arguments.disturbed { "judged as well" } else { "left out" };
-    println!("disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}");
+    let word = if arguments.disturbed {
+        "judged as well"
+    } else {
+        "left out"
+    };
+    println!(
+        "disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}"
+    );
     Ok(kept || !arguments.check)
 }
 
@@ -97,13 +112,22 @@ fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
         "variants" => scenario.is_variant,
         _ => true,
     };
-    of_set && arguments.only.as_deref().is_none_or(|only| scenario.name.contains(only))
+    of_set
+        && arguments
+            .only
+            .as_deref()
+            .is_none_or(|only| scenario.name.contains(only))
 }
 
 /// Every wanted scenario in every repeat, and one sweep over sizes for the cost model.
 fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
-    let bitcost = arguments.program.clone().map_or_else(|| crate::bench_peers::built("bitcost"), Ok)?;
-    let wanted: Vec<&Scenario> = all().filter(|scenario| is_wanted(arguments, scenario)).collect();
+    let bitcost = arguments
+        .program
+        .clone()
+        .map_or_else(|| crate::bench_peers::built("bitcost"), Ok)?;
+    let wanted: Vec<&Scenario> = all()
+        .filter(|scenario| is_wanted(arguments, scenario))
+        .collect();
     let mut trials = Vec::new();
     let mut take = |trial: Result<Trial>, name: &str| -> Result<()> {
         match trial {
@@ -129,8 +153,13 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
 }
 
 fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
-    let Some(path) = &arguments.keep else { return Ok(()) };
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let Some(path) = &arguments.keep else {
+        return Ok(());
+    };
+    let file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path);
     let mut file = file.with_context(|| format!("open {}", path.display()))?;
     writeln!(file, "{}", serde_json::to_string(trial)?)?;
     Ok(())
@@ -139,9 +168,13 @@ fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
 fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
     for path in &arguments.from {
-        let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
         for line in text.lines() {
-            trials.push(serde_json::from_str(line).with_context(|| format!("{}: no trial", path.display()))?);
+            trials.push(
+                serde_json::from_str(line)
+                    .with_context(|| format!("{}: no trial", path.display()))?,
+            );
         }
     }
     Ok(trials)
@@ -151,7 +184,9 @@ fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
 fn models(trials: &[Trial]) -> Models {
     let with_sweep = all().filter(|scenario| !scenario.sweep.is_empty());
     let model = |scenario: &Scenario| {
-        let sweep = trials.iter().filter(|trial| trial.sweep.is_some() && trial.scenario == scenario.name);
+        let sweep = trials
+            .iter()
+            .filter(|trial| trial.sweep.is_some() && trial.scenario == scenario.name);
         let figures: Vec<_> = sweep.map(Trial::figures).collect();
         (scenario.name.to_owned(), cost_models(&figures, 0))
     };

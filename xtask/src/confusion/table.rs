@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use explain::{Confidence, Limiter, Verdict, verdict_text};
+use bitcost_analysis::explain::{Confidence, Limiter, Verdict, verdict_text};
 
 use super::scenarios::Scenario;
 use super::trial::{Models, Trial};
 
-/// Least share of right verdicts, of scenarios that bounds were set on and of variants.
+/// Least share of right verdicts: of scenarios by means of which bounds were chosen, and of
+/// variants.
 const RIGHT: [f64; 2] = [0.97, 0.95];
 
-/// Most unknown ones.
+/// Greatest share of unknown verdicts.
 const UNKNOWN: f64 = 0.03;
 
-/// A trial with what was said of it.
+/// A trial with its verdicts.
 pub struct Row {
     scenario: &'static Scenario,
     verdicts: Vec<Verdict>,
@@ -23,50 +24,80 @@ pub struct Row {
 impl Row {
     /// Judges a trial.
     pub fn of(scenario: &'static Scenario, trial: &Trial, models: &Models) -> Row {
-        Row { scenario, verdicts: trial.verdicts(models) }
+        Row {
+            scenario,
+            verdicts: trial.verdicts(models),
+        }
     }
 
     fn said(&self) -> Vec<&'static str> {
-        self.verdicts.iter().map(|verdict| verdict.limiter().name()).collect()
+        self.verdicts
+            .iter()
+            .map(|verdict| verdict.limiter().name())
+            .collect()
     }
 
-    /// True where what was said is so; of two limiters both must be named, and nothing else.
+    /// Whether the verdicts are right; of two limiters both must be named, and nothing else.
     pub fn is_right(&self) -> bool {
         let said = self.said();
-        let Scenario { right, is_divided, .. } = self.scenario;
+        let Scenario {
+            right, is_divided, ..
+        } = self.scenario;
         let all = said.iter().all(|name| right.contains(name));
-        if *is_divided { all && right.iter().all(|right| said.contains(right)) } else { all && said.len() == 1 }
+        if *is_divided {
+            all && right.iter().all(|right| said.contains(right))
+        } else {
+            all && said.len() == 1
+        }
     }
 
-    /// True where nothing was said that is not so.
+    /// Whether no verdict is wrong.
     fn is_unknown(&self) -> bool {
         let said = self.said();
         let silent = Limiter::Unknown.name();
-        said.contains(&silent) && said.iter().all(|name| *name == silent || self.scenario.right.contains(name))
+        said.contains(&silent)
+            && said
+                .iter()
+                .all(|name| *name == silent || self.scenario.right.contains(name))
     }
 
     fn is_sure(&self) -> bool {
         let wrong = |verdict: &&Verdict| !self.scenario.right.contains(&verdict.limiter().name());
-        self.verdicts.iter().filter(wrong).any(|verdict| verdict.confidence == Confidence::High)
+        self.verdicts
+            .iter()
+            .filter(wrong)
+            .any(|verdict| verdict.confidence == Confidence::High)
     }
 }
 
-/// What was found of a trial that is not right: its verdicts and its signals.
+/// The findings of a trial that is not right: its verdicts and its signals.
 pub fn why(row: &Row, trial: &Trial, models: &Models) -> String {
     let mut text = format!("== {} (repeat {})\n", trial.scenario, trial.repeat + 1);
     for verdict in trial.verdicts(models) {
-        let _ = writeln!(text, "{} ({})\n{}", verdict.limiter(), verdict.confidence.name(), verdict_text(&verdict));
+        let _ = writeln!(
+            text,
+            "{} ({})\n{}",
+            verdict.limiter(),
+            verdict.confidence.name(),
+            verdict_text(&verdict)
+        );
     }
-    let _ = write!(text, "right: {:?}\n{:#?}\n", row.scenario.right, trial.signals());
+    let _ = write!(
+        text,
+        "right: {:?}\n{:#?}\n",
+        row.scenario.right,
+        trial.signals()
+    );
     text
 }
 
-/// Every limiter by construction with its scenarios, then every scenario that was not always right, then the sums and whether
-/// all promises are kept.
+/// Every limiter by construction with its scenarios, then every scenario that was not always right,
+/// then the sums and whether all promises are kept.
 pub fn table(rows: &[Row]) -> (String, bool) {
     let mut text = "| by construction | bounds were set on | right | kept apart | right | said else |\n|---|---|---|---|---|---|\n".to_owned();
     for (group, of) in grouped(rows, |row| row.scenario.group()) {
-        let (variants, tuned): (Vec<&Row>, Vec<&Row>) = of.iter().partition(|row| row.scenario.is_variant);
+        let (variants, tuned): (Vec<&Row>, Vec<&Row>) =
+            of.iter().partition(|row| row.scenario.is_variant);
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} |",
@@ -85,15 +116,27 @@ pub fn table(rows: &[Row]) -> (String, bool) {
     }
     let mut kept = true;
     for (variant, least) in [(false, RIGHT[0]), (true, RIGHT[1])] {
-        let of: Vec<&Row> = rows.iter().filter(|row| row.scenario.is_variant == variant).collect();
+        let of: Vec<&Row> = rows
+            .iter()
+            .filter(|row| row.scenario.is_variant == variant)
+            .collect();
         if !of.is_empty() {
-            kept &= sum(&mut text, if variant { "kept apart" } else { "bounds set on" }, &of, least);
+            kept &= sum(
+                &mut text,
+                if variant {
+                    "kept apart"
+                } else {
+                    "bounds set on"
+                },
+                &of,
+                least,
+            );
         }
     }
     (text, kept)
 }
 
-/// Rows of the same key together, in the order in which the keys come.
+/// Groups rows of the same key, in the order in which the keys come.
 fn grouped(rows: &[Row], key: impl Fn(&Row) -> &'static str) -> Vec<(&'static str, Vec<&Row>)> {
     let mut groups: Vec<(&str, Vec<&Row>)> = Vec::new();
     for row in rows {
@@ -105,7 +148,7 @@ fn grouped(rows: &[Row], key: impl Fn(&Row) -> &'static str) -> Vec<(&'static st
     groups
 }
 
-/// What the scenarios of these rows are, each once.
+/// The scenarios of these rows, by the parts of their names after the colon, each once.
 fn names(rows: &[&Row]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -118,24 +161,49 @@ fn names(rows: &[&Row]) -> String {
 
 /// `20 of 20`.
 fn count(rows: &[&Row]) -> String {
-    format!("{} of {}", rows.iter().filter(|row| row.is_right()).count(), rows.len())
+    format!(
+        "{} of {}",
+        rows.iter().filter(|row| row.is_right()).count(),
+        rows.len()
+    )
 }
 
-/// What was said where it was not right, and how often.
+/// The verdicts that were not right, and how often each was given.
 fn missed(rows: &[&Row]) -> String {
     let mut said: BTreeMap<String, usize> = BTreeMap::new();
-    rows.iter().filter(|row| !row.is_right()).for_each(|row| *said.entry(phrase(row)).or_default() += 1);
-    let said: Vec<String> = said.iter().map(|(said, count)| format!("{count} × {said}")).collect();
-    if said.is_empty() { "–".to_owned() } else { said.join(", ") }
+    rows.iter()
+        .filter(|row| !row.is_right())
+        .for_each(|row| *said.entry(phrase(row)).or_default() += 1);
+    let said: Vec<String> = said
+        .iter()
+        .map(|(said, count)| format!("{count} × {said}"))
+        .collect();
+    if said.is_empty() {
+        "–".to_owned()
+    } else {
+        said.join(", ")
+    }
 }
 
 fn sum(text: &mut String, set: &str, rows: &[&Row], least: f64) -> bool {
     let count = rows.len() as f64;
-    let share = |is_so: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_so(row)).count() as f64 / count;
-    let (right, unknown) = (share(&Row::is_right), share(&|row| !row.is_right() && row.is_unknown()));
-    let sure = rows.iter().filter(|row| !row.is_right() && row.is_sure()).count();
-    let high =
-        share(&|row| row.is_right() && row.verdicts.iter().all(|verdict| verdict.confidence == Confidence::High));
+    let share =
+        |is_so: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_so(row)).count() as f64 / count;
+    let (right, unknown) = (
+        share(&Row::is_right),
+        share(&|row| !row.is_right() && row.is_unknown()),
+    );
+    let sure = rows
+        .iter()
+        .filter(|row| !row.is_right() && row.is_sure())
+        .count();
+    let high = share(&|row| {
+        row.is_right()
+            && row
+                .verdicts
+                .iter()
+                .all(|verdict| verdict.confidence == Confidence::High)
+    });
     let kept = right >= least && unknown <= UNKNOWN && sure == 0;
     let word = if kept { "kept" } else { "NOT KEPT" };
     let _ = writeln!(
@@ -153,10 +221,22 @@ fn sum(text: &mut String, set: &str, rows: &[&Row], least: f64) -> bool {
 
 fn phrase(row: &Row) -> String {
     let part = |verdict: &Verdict| {
-        let share = if verdict.share < 0.995 { format!(" {:.0} %", 100.0 * verdict.share) } else { String::new() };
-        format!("{}{share} ({})", verdict.limiter().name(), verdict.confidence.name())
+        let share = if verdict.share < 0.995 {
+            format!(" {:.0} %", 100.0 * verdict.share)
+        } else {
+            String::new()
+        };
+        format!(
+            "{}{share} ({})",
+            verdict.limiter().name(),
+            verdict.confidence.name()
+        )
     };
-    // Shares differ from run to run; the table counts what is said.
+    // Shares differ from run to run: with several verdicts, only their names are counted.
     let whole: Vec<String> = row.verdicts.iter().map(part).collect();
-    if whole.len() == 1 { whole.concat() } else { row.said().join(" + ") }
+    if whole.len() == 1 {
+        whole.concat()
+    } else {
+        row.said().join(" + ")
+    }
 }

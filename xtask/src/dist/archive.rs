@@ -1,4 +1,5 @@
-//! Archives that are the same wherever and whenever the same files are packed: sorted, owned by root, with one time.
+//! Archives that are the same on any machine and at any time if the same files are packed: sorted,
+//! owned by root, with one time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +18,7 @@ enum Entry {
     File { mode: u32, bytes: Vec<u8> },
 }
 
-/// What will be packed, by its path.
+/// The entries to be packed, by their paths.
 #[derive(Default)]
 pub struct Archive {
     entries: BTreeMap<PathBuf, Entry>,
@@ -33,7 +34,8 @@ impl Archive {
     /// Adds a file with this mode, and the folders above it.
     pub fn file(&mut self, path: &Path, mode: u32, bytes: Vec<u8>) {
         self.above(path);
-        self.entries.insert(path.to_owned(), Entry::File { mode, bytes });
+        self.entries
+            .insert(path.to_owned(), Entry::File { mode, bytes });
     }
 
     /// Adds every file below a folder of this machine, readable to all.
@@ -81,8 +83,14 @@ impl Archive {
     }
 
     fn above(&mut self, path: &Path) {
-        for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-            self.entries.entry(folder.to_owned()).or_insert(Entry::Folder { mode: 0o755 });
+        for folder in path
+            .ancestors()
+            .skip(1)
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            self.entries
+                .entry(folder.to_owned())
+                .or_insert(Entry::Folder { mode: 0o755 });
         }
     }
 }
@@ -92,7 +100,9 @@ impl Archive {
 /// # Errors
 /// None in memory.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
+    let mut gzip = GzBuilder::new()
+        .mtime(0)
+        .write(Vec::new(), Compression::best());
     gzip.write_all(bytes)?;
     Ok(gzip.finish()?)
 }
@@ -109,13 +119,15 @@ pub fn gunzip(bytes: &[u8]) -> Result<Vec<u8>> {
 
 /// The SHA-256 of the bytes, in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
-/// Writes a file, and beside it the file that `sha256sum --check` reads.
+/// Writes a file, and next to it the file that `sha256sum --check` reads.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -124,12 +136,15 @@ pub fn write_with_sum(path: &Path, bytes: &[u8]) -> Result<()> {
     write_sum(path)
 }
 
-/// Writes the file that `sha256sum --check` reads beside a file.
+/// Writes the file that `sha256sum --check` reads, next to a file.
 ///
 /// # Errors
 /// When the file cannot be read, or the folder cannot be written.
 pub fn write_sum(path: &Path) -> Result<()> {
-    let name = path.file_name().context("a file has a name")?.to_string_lossy();
+    let name = path
+        .file_name()
+        .context("a file has a name")?
+        .to_string_lossy();
     let sum = format!("{}  {name}\n", sha256(&fs::read(path)?));
     fs::write(path.with_file_name(format!("{name}.sha256")), sum)?;
     Ok(())
@@ -143,7 +158,9 @@ mod tests {
     fn the_order_in_which_files_are_added_does_not_matter() {
         let packed = |names: [&str; 2]| {
             let mut archive = Archive::default();
-            names.iter().for_each(|name| archive.file(Path::new(name), 0o644, name.as_bytes().to_vec()));
+            names
+                .iter()
+                .for_each(|name| archive.file(Path::new(name), 0o644, name.as_bytes().to_vec()));
             gzip(&archive.tar(7).unwrap()).unwrap()
         };
         assert_eq!(packed(["a/b", "a/c"]), packed(["a/c", "a/b"]));
@@ -158,14 +175,25 @@ mod tests {
         let entries = archive.entries().unwrap().map(|entry| {
             let header = entry.unwrap().header().clone();
             let path = header.path().unwrap().display().to_string();
-            (path, header.mode().unwrap(), header.uid().unwrap(), header.mtime().unwrap())
+            (
+                path,
+                header.mode().unwrap(),
+                header.uid().unwrap(),
+                header.mtime().unwrap(),
+            )
         });
-        let expected = [("bin/".to_owned(), 0o755, 0, 1_000_000_000), ("bin/x".to_owned(), 0o755, 0, 1_000_000_000)];
+        let expected = [
+            ("bin/".to_owned(), 0o755, 0, 1_000_000_000),
+            ("bin/x".to_owned(), 0o755, 0, 1_000_000_000),
+        ];
         assert_eq!(entries.collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn the_sum_is_that_of_the_standard() {
-        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            sha256(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 }

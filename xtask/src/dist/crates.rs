@@ -1,4 +1,4 @@
-//! The crates as crates.io would get them, in cargo's folder `package`.
+//! The crates as crates.io would receive them, in cargo's folder `package`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,11 @@ pub fn make(program: &Program, _out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     package(release, &["--no-verify"])?;
     let folder = release.target_folder.join("package");
-    Ok(release.crates.iter().map(|name| folder.join(format!("{name}-{}.crate", release.version))).collect())
+    Ok(release
+        .crates
+        .iter()
+        .map(|name| folder.join(format!("{name}-{}.crate", release.version)))
+        .collect())
 }
 
 /// Builds each crate from its package alone.
@@ -29,7 +33,9 @@ pub fn check(program: &Program, _files: &[PathBuf]) -> Result<()> {
 
 fn package(release: &Release, words: &[&str]) -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["package", "--quiet", "--locked", "--allow-dirty"]).args(words);
+    cargo
+        .args(["package", "--quiet", "--locked", "--allow-dirty"])
+        .args(words);
     cargo.args(release.crates.iter().flat_map(|name| ["--package", name]));
     carry_out(cargo.current_dir(&release.folder))
 }

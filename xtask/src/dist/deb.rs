@@ -18,35 +18,55 @@ const CHANGELOG: &str = "crates/bitcost/debian/changelog";
 /// Debian's revision of a version.
 const REVISION: &str = "1";
 
-/// Files that dpkg writes of its own accord.
+/// Files that dpkg adds.
 const OF_DPKG: [&str; 2] = ["var/log/dpkg.log", "var/lib/dpkg/status-old"];
 
-/// Where bitcost records what it changes on the host, in a root.
+/// The folder in a root where bitcost records its changes of the host.
 const STATE: &str = "var/lib/bitcost";
 
-/// Makes it in a folder.
+/// Makes the package in a folder.
 ///
 /// # Errors
 /// When the changelog is of another version, or cargo-deb fails.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let version = format!("{}-{REVISION}", release.version);
-    let changelog = fs::read_to_string(release.folder.join(CHANGELOG)).with_context(|| format!("read {CHANGELOG}"))?;
+    let changelog = fs::read_to_string(release.folder.join(CHANGELOG))
+        .with_context(|| format!("read {CHANGELOG}"))?;
     if !changelog.starts_with(&format!("bitcost ({version}) ")) {
         bail!("the newest entry of {CHANGELOG} is not of {version}: add one");
     }
     let path = out.join(format!("bitcost_{version}_{}.deb", Release::architecture()));
     compress_manual(program)?;
     let mut cargo_deb = CARGO_DEB.command()?;
-    cargo_deb.args(["--quiet", "--no-build", "--strip", "--locked", "--package", "bitcost", "--profile", PROFILE]);
-    cargo_deb.args(["--target", &release.target, "--deb-revision", REVISION, "--output"]).arg(&path);
-    cargo_deb.current_dir(&release.folder).env("SOURCE_DATE_EPOCH", release.time_s.to_string());
+    cargo_deb.args([
+        "--quiet",
+        "--no-build",
+        "--strip",
+        "--locked",
+        "--package",
+        "bitcost",
+        "--profile",
+        PROFILE,
+    ]);
+    cargo_deb
+        .args([
+            "--target",
+            &release.target,
+            "--deb-revision",
+            REVISION,
+            "--output",
+        ])
+        .arg(&path);
+    cargo_deb
+        .current_dir(&release.folder)
+        .env("SOURCE_DATE_EPOCH", release.time_s.to_string());
     carry_out_quietly(&mut cargo_deb)?;
     archive::write_sum(&path)?;
     Ok(vec![path])
 }
 
-/// Writes the manual's pages where the package's metadata looks for them, compressed as Debian has them.
+/// Writes the manual's pages where the package's metadata looks for them, compressed as in Debian.
 fn compress_manual(program: &Program) -> Result<()> {
     let folder = program.path.with_file_name("deb").join("man1");
     let _ = fs::remove_dir_all(&folder);
@@ -59,10 +79,10 @@ fn compress_manual(program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Looks for faults in it, and installs it, runs it and purges it in a Debian root.
+/// Looks for faults in the package, and installs it, runs it and purges it in a Debian root.
 ///
 /// # Errors
-/// When there is a fault, no run is made, or a file is left.
+/// When there is a fault, the run fails, or a file is left.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     for file in files {
         let mut lintian = LINTIAN.command()?;
@@ -77,7 +97,10 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
         root.as_root(&["dpkg", "-P", "bitcost"])?;
         let after = root.paths()?;
         compare(&before, &after)?;
-        println!("    dpkg -P leaves no file: {} paths before and after", before.len());
+        println!(
+            "    dpkg -P leaves no file: {} paths before and after",
+            before.len()
+        );
         check_journal(&root, file)?;
     }
     Ok(())
@@ -90,16 +113,20 @@ fn install(root: &Root, file: &Path) -> Result<()> {
     installed.map(|_| ())
 }
 
-/// A journal says that settings of the host are still changed: purging keeps it and says so.
+/// If a journal says that settings of the host are still changed, purging keeps it and reports
+/// that.
 fn check_journal(root: &Root, file: &Path) -> Result<()> {
     let journal = Path::new(STATE).join("network-1.journal");
     install(root, file)?;
     fs::create_dir_all(root.path().join(STATE))?;
     fs::write(root.path().join(&journal), "{}\n")?;
     let said = root.as_root(&["dpkg", "-P", "bitcost"])?;
-    for words in ["'bitcost host restore' restores them", "/var/lib/bitcost is kept"] {
+    for words in [
+        "'bitcost host restore' restores them",
+        "/var/lib/bitcost is kept",
+    ] {
         if !said.contains(words) {
-            bail!("dpkg -P beside a journal does not say {words:?}:\n{said}");
+            bail!("dpkg -P with a journal left does not say {words:?}:\n{said}");
         }
     }
     if !root.path().join(&journal).exists() {
@@ -110,9 +137,18 @@ fn check_journal(root: &Root, file: &Path) -> Result<()> {
 }
 
 fn compare(before: &BTreeSet<PathBuf>, after: &BTreeSet<PathBuf>) -> Result<()> {
-    let differ = before.symmetric_difference(after).filter(|path| !OF_DPKG.iter().any(|own| *path == Path::new(own)));
+    let differ = before
+        .symmetric_difference(after)
+        .filter(|path| !OF_DPKG.iter().any(|own| *path == Path::new(own)));
     let differ: Vec<String> = differ.map(|path| format!("/{}", path.display())).collect();
-    if differ.is_empty() { Ok(()) } else { bail!("dpkg -P does not leave the root as before: {}", differ.join(", ")) }
+    if differ.is_empty() {
+        Ok(())
+    } else {
+        bail!(
+            "dpkg -P does not leave the root as before: {}",
+            differ.join(", ")
+        )
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +159,9 @@ mod tests {
     fn what_is_left_is_named() {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
         assert!(compare(&paths(&["etc"]), &paths(&["etc", "var/log/dpkg.log"])).is_ok());
-        let error = compare(&paths(&["etc"]), &paths(&["etc", "etc/x"])).unwrap_err().to_string();
+        let error = compare(&paths(&["etc"]), &paths(&["etc", "etc/x"]))
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with(": /etc/x"), "{error}");
     }
 }

@@ -1,9 +1,10 @@
-//! `cargo xtask dist`: the packages of bitcost, and a trial of each where nothing is installed.
+//! `cargo xtask dist`: the packages of bitcost, and a trial of each in a place where nothing is
+//! installed.
 //!
 //! | file | it is |
 //! |---|---|
 //! | mod | the table of packages, and the command |
-//! | release | what every package says of itself: version, licence, source |
+//! | release | the facts that every package states: version, licence, source |
 //! | program | the static program, its manual and its completions |
 //! | archive | tar, gzip and SHA-256 without anything of the machine that packs |
 //! | tools | other programs that are needed, and how to install them |
@@ -52,7 +53,8 @@ pub struct Arguments {
     /// Then try each package where nothing is installed
     #[arg(long)]
     check: bool,
-    /// Install what is missing of the other programs that are needed; without asking where CI is set
+    /// Install what is missing of the other programs that are needed; without asking where CI is
+    /// set
     #[arg(long)]
     install: bool,
 }
@@ -61,19 +63,25 @@ pub struct Arguments {
 struct Kind {
     /// Its name for `--only`.
     name: &'static str,
-    /// What making it needs.
+    /// The tools that are needed to make it.
     tools: &'static [Tool],
-    /// What trying it needs beyond that.
+    /// The further tools that are needed to try it.
     check_tools: &'static [Tool],
-    /// Makes it in a folder; the files.
+    /// Makes it in a folder; returns the files.
     make: fn(&Program, &Path) -> Result<Vec<PathBuf>>,
-    /// Tries these files where nothing is installed.
+    /// Tries these files in a place where nothing is installed.
     check: fn(&Program, &[PathBuf]) -> Result<()>,
 }
 
 /// Every kind of package.
 const KINDS: &[Kind] = &[
-    Kind { name: "tar", tools: &[], check_tools: &[tools::BUBBLEWRAP], make: tarball::make, check: tarball::check },
+    Kind {
+        name: "tar",
+        tools: &[],
+        check_tools: &[tools::BUBBLEWRAP],
+        make: tarball::make,
+        check: tarball::check,
+    },
     Kind {
         name: "deb",
         tools: &[tools::CARGO_DEB],
@@ -95,20 +103,34 @@ const KINDS: &[Kind] = &[
         make: oci::make,
         check: oci::check,
     },
-    Kind { name: "crates", tools: &[], check_tools: &[], make: crates::make, check: crates::check },
+    Kind {
+        name: "crates",
+        tools: &[],
+        check_tools: &[],
+        make: crates::make,
+        check: crates::check,
+    },
 ];
 
-/// Makes the packages and, where asked, tries them; whether all of it went well.
+/// Makes the packages and, on request, tries them; returns whether everything succeeded.
 ///
 /// # Errors
-/// What is missing or failed.
+/// The tool that is missing or the step that failed.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let kinds = chosen(&arguments.only);
-    let needed = kinds.iter().flat_map(|kind| kind.tools.iter().chain(checked(kind, arguments.check)));
-    tools::require(needed, arguments.install || std::env::var_os("CI").is_some())?;
+    let needed = kinds
+        .iter()
+        .flat_map(|kind| kind.tools.iter().chain(checked(kind, arguments.check)));
+    tools::require(
+        needed,
+        arguments.install || std::env::var_os("CI").is_some(),
+    )?;
     let stop = stopped()?;
     let release = Release::here()?;
-    let out = arguments.out.clone().unwrap_or_else(|| release.target_folder.join("packages"));
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| release.target_folder.join("packages"));
     fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
     let out = out.canonicalize()?;
     source::make(&release, &out)?;
@@ -119,7 +141,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         eprintln!("making {}", kind.name);
         let files = (kind.make)(&program, &out).with_context(|| format!("making {}", kind.name))?;
         for file in &files {
-            println!("{:>11} bytes  {}", fs::metadata(file)?.len(), file.display());
+            println!(
+                "{:>11} bytes  {}",
+                fs::metadata(file)?.len(),
+                file.display()
+            );
         }
         made.push(files);
     }
@@ -136,18 +162,21 @@ fn checked(kind: &'static Kind, check: bool) -> &'static [Tool] {
     if check { kind.check_tools } else { &[] }
 }
 
-/// The names that `--only` takes.
+/// The names that `--only` accepts.
 fn names() -> PossibleValuesParser {
     KINDS.iter().map(|kind| kind.name).into()
 }
 
-/// The kinds with these names, or all where none is named.
+/// The kinds with these names, or all if none is named.
 fn chosen(names: &[String]) -> Vec<&'static Kind> {
-    KINDS.iter().filter(|kind| names.is_empty() || names.iter().any(|name| name == kind.name)).collect()
+    KINDS
+        .iter()
+        .filter(|kind| names.is_empty() || names.iter().any(|name| name == kind.name))
+        .collect()
 }
 
-/// Whether Ctrl-C or a request to end came. The programs that are at work end by it, and this one after it has removed
-/// its folders.
+/// Becomes true on Ctrl-C or a request to end. The running programs end by the same signal, and
+/// this one ends after it has removed its folders.
 fn stopped() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -157,7 +186,11 @@ fn stopped() -> Result<Arc<AtomicBool>> {
 }
 
 fn go_on(stop: &AtomicBool) -> Result<()> {
-    if stop.load(Ordering::Relaxed) { bail!("stopped") } else { Ok(()) }
+    if stop.load(Ordering::Relaxed) {
+        bail!("stopped")
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

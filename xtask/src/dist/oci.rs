@@ -1,5 +1,5 @@
-//! The container image: the static program and nothing that it does not need. The archive is an OCI image layout, which
-//! also has the file `manifest.json` that `docker load` reads.
+//! The container image: the static program and only what it needs. The archive is an OCI image
+//! layout, which also has the file `manifest.json` that `docker load` reads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,14 +18,14 @@ use super::tools::SKOPEO;
 /// The program in the image.
 const PROGRAM: &str = "/usr/bin/bitcost";
 
-/// The folder that logs are written in, where nothing is mounted.
+/// The folder for logs, if nothing is mounted.
 const WORK: &str = "/work";
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
-/// Makes it in a folder.
+/// Makes the image in a folder.
 ///
 /// # Errors
 /// When a file cannot be read or written.
@@ -37,7 +37,8 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let layer = image.blob(LAYER, archive::gzip(&plain)?);
     let config = image.blob(CONFIG, config(release, &diff_id)?.to_string().into_bytes());
     let tag = format!("bitcost:{}", release.version);
-    let docker = json!([{ "Config": place(&config), "RepoTags": [tag], "Layers": [place(&layer)] }]);
+    let docker =
+        json!([{ "Config": place(&config), "RepoTags": [tag], "Layers": [place(&layer)] }]);
     let manifest = json!({
         "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer],
         "annotations": labels(release)?,
@@ -48,10 +49,28 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
         "org.opencontainers.image.ref.name": release.version,
     });
     let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
-    image.files.file(Path::new("index.json"), 0o644, index.to_string().into_bytes());
-    image.files.file(Path::new("oci-layout"), 0o644, json!({ "imageLayoutVersion": "1.0.0" }).to_string().into_bytes());
-    image.files.file(Path::new("manifest.json"), 0o644, docker.to_string().into_bytes());
-    let path = out.join(format!("bitcost-{}-oci-{}.tar", release.version, Release::architecture()));
+    image.files.file(
+        Path::new("index.json"),
+        0o644,
+        index.to_string().into_bytes(),
+    );
+    image.files.file(
+        Path::new("oci-layout"),
+        0o644,
+        json!({ "imageLayoutVersion": "1.0.0" })
+            .to_string()
+            .into_bytes(),
+    );
+    image.files.file(
+        Path::new("manifest.json"),
+        0o644,
+        docker.to_string().into_bytes(),
+    );
+    let path = out.join(format!(
+        "bitcost-{}-oci-{}.tar",
+        release.version,
+        Release::architecture()
+    ));
     archive::write_with_sum(&path, &image.files.tar(release.time_s)?)?;
     Ok(vec![path])
 }
@@ -63,18 +82,25 @@ struct Image {
 }
 
 impl Image {
-    /// Adds bytes under their digest; what refers to them.
+    /// Adds bytes under their digest; returns the descriptor that refers to them.
     fn blob(&mut self, media_type: &str, bytes: Vec<u8>) -> Value {
         let digest = archive::sha256(&bytes);
         let descriptor = json!({ "mediaType": media_type, "digest": format!("sha256:{digest}"), "size": bytes.len() });
-        self.files.file(&Path::new("blobs/sha256").join(digest), 0o644, bytes);
+        self.files
+            .file(&Path::new("blobs/sha256").join(digest), 0o644, bytes);
         descriptor
     }
 }
 
-/// Where in the archive a descriptor's bytes are.
+/// The place of a descriptor's bytes in the archive.
 fn place(descriptor: &Value) -> String {
-    format!("blobs/{}", descriptor["digest"].as_str().unwrap_or_default().replace(':', "/"))
+    format!(
+        "blobs/{}",
+        descriptor["digest"]
+            .as_str()
+            .unwrap_or_default()
+            .replace(':', "/")
+    )
 }
 
 fn layer(program: &Program) -> Result<Vec<u8>> {
@@ -111,11 +137,11 @@ fn labels(release: &Release) -> Result<Value> {
     }))
 }
 
-/// Has skopeo read and copy it as both kinds of archive, unpacks its layers into an empty folder by its own digests, and
-/// runs its program with that folder as the root.
+/// Checks the image: skopeo reads and copies it as both kinds of archive, its layers are unpacked
+/// into an empty folder by their digests, and its program is run with that folder as the root.
 ///
 /// # Errors
-/// When a digest is wrong, skopeo refuses it, or no run is made.
+/// When a digest is wrong, skopeo refuses it, or the run fails.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     for file in files {
         for kind in ["oci-archive", "docker-archive"] {
@@ -123,7 +149,9 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
         }
         let root = Root::empty()?;
         let config = unpack(&read(file)?, root.path())?;
-        let entry = config["config"]["Entrypoint"][0].as_str().context("the image has an entry point")?;
+        let entry = config["config"]["Entrypoint"][0]
+            .as_str()
+            .context("the image has an entry point")?;
         root.check_run(entry, &program.release)?;
     }
     Ok(())
@@ -132,7 +160,9 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
 fn copied(kind: &str, file: &Path) -> Result<()> {
     let into = tempfile::tempdir()?;
     let mut skopeo = SKOPEO.command()?;
-    skopeo.args(["--insecure-policy", "copy", "--quiet"]).arg(format!("{kind}:{}", file.display()));
+    skopeo
+        .args(["--insecure-policy", "copy", "--quiet"])
+        .arg(format!("{kind}:{}", file.display()));
     carry_out(skopeo.arg(format!("dir:{}", into.path().display())))
 }
 
@@ -150,12 +180,18 @@ fn read(file: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// Unpacks the layers of the only image; its configuration.
+/// Unpacks the layers of the only image; returns its configuration.
 fn unpack(files: &BTreeMap<String, Vec<u8>>, into: &Path) -> Result<Value> {
-    let index: Value = serde_json::from_slice(files.get("index.json").context("the archive has an index.json")?)?;
+    let index: Value = serde_json::from_slice(
+        files
+            .get("index.json")
+            .context("the archive has an index.json")?,
+    )?;
     let manifest: Value = serde_json::from_slice(blob(files, &index["manifests"][0])?)?;
     let config: Value = serde_json::from_slice(blob(files, &manifest["config"])?)?;
-    let layers = manifest["layers"].as_array().context("the manifest lists layers")?;
+    let layers = manifest["layers"]
+        .as_array()
+        .context("the manifest lists layers")?;
     for (number, layer) in layers.iter().enumerate() {
         let plain = archive::gunzip(blob(files, layer)?)?;
         if config["rootfs"]["diff_ids"][number] != format!("sha256:{}", archive::sha256(&plain)) {
@@ -166,12 +202,17 @@ fn unpack(files: &BTreeMap<String, Vec<u8>>, into: &Path) -> Result<Value> {
     Ok(config)
 }
 
-/// The bytes of a descriptor, where digest and size agree.
+/// The bytes of a descriptor, if digest and size agree.
 fn blob<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> Result<&'a [u8]> {
-    let bytes = files.get(&place(descriptor)).with_context(|| format!("the archive lacks {descriptor}"))?;
+    let bytes = files
+        .get(&place(descriptor))
+        .with_context(|| format!("the archive lacks {descriptor}"))?;
     let digest = format!("sha256:{}", archive::sha256(bytes));
     if descriptor["digest"] != digest || descriptor["size"] != bytes.len() {
-        bail!("{descriptor} describes other bytes: {digest}, {} bytes", bytes.len());
+        bail!(
+            "{descriptor} describes other bytes: {digest}, {} bytes",
+            bytes.len()
+        );
     }
     Ok(bytes)
 }

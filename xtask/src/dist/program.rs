@@ -1,4 +1,4 @@
-//! The static program, and what it says of itself: its manual and its completions.
+//! The static program, and the files that it writes: its manual and its completions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,35 +20,55 @@ const COMPLETIONS: &[(&str, &str)] = &[
 
 /// The static program with its files.
 pub struct Program {
-    /// What it is a version of.
+    /// Its release.
     pub release: Release,
     /// The program.
     pub path: PathBuf,
-    /// The folder beside it with `man`, completions and `doc`, laid out as below `/usr/share`.
+    /// The folder next to it with `man`, completions and `doc`, laid out as below `/usr/share`.
     pub share: PathBuf,
 }
 
-/// Builds it, and has it write its manual and completions.
+/// Builds the program, and makes it write its manual and completions.
 ///
 /// # Errors
 /// When it cannot be built here.
 pub fn build(release: Release) -> Result<Program> {
-    eprintln!("building bitcost {} for {}, static", release.version, release.target);
+    eprintln!(
+        "building bitcost {} for {}, static",
+        release.version, release.target
+    );
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "--package", "bitcost", "--profile", PROFILE, "--target", &release.target]);
+    cargo.args([
+        "build",
+        "--locked",
+        "--package",
+        "bitcost",
+        "--profile",
+        PROFILE,
+        "--target",
+        &release.target,
+    ]);
     carry_out(cargo.current_dir(&release.folder).envs(flags(&release)))?;
     let folder = release.target_folder.join(&release.target).join(PROFILE);
-    let program = Program { path: folder.join("bitcost"), share: folder.join("share"), release };
+    let program = Program {
+        path: folder.join("bitcost"),
+        share: folder.join("share"),
+        release,
+    };
     describe(&program)?;
     Ok(program)
 }
 
-/// Links the C library statically and leaves out the names of this machine's folders. Every build with the same flags
-/// shares what is built.
+/// Links the C library statically and leaves out the names of this machine's folders. Every build
+/// with the same flags shares what is built.
 pub fn flags(release: &Release) -> [(&'static str, String); 1] {
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
-    let shorter = |folder: &Path, name: &str| format!("--remap-path-prefix={}={name}", folder.display());
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let cargo_home =
+        std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    let shorter =
+        |folder: &Path, name: &str| format!("--remap-path-prefix={}={name}", folder.display());
     let words = [
         "-Ctarget-feature=+crt-static".to_owned(),
         shorter(&cargo_home, "/cargo"),
@@ -64,9 +84,16 @@ fn describe(program: &Program) -> Result<()> {
     }
     let man = share.join("man/man1");
     let name = program.path.to_string_lossy();
-    said(&release.folder, &name, &["man", "--out", &man.to_string_lossy()])?;
+    said(
+        &release.folder,
+        &name,
+        &["man", "--out", &man.to_string_lossy()],
+    )?;
     for (shell, place) in COMPLETIONS {
-        write(&share.join(place), said(&release.folder, &name, &["completions", shell])?.as_bytes())?;
+        write(
+            &share.join(place),
+            said(&release.folder, &name, &["completions", shell])?.as_bytes(),
+        )?;
     }
     let doc = share.join("doc/bitcost");
     write(&doc.join("SOURCE"), release.source_text().as_bytes())?;

@@ -1,5 +1,6 @@
-//! Folders to try a package in, each the root of what runs there: an empty one, or a Debian with its essential packages.
-//! Bubblewrap mounts what is needed for the time that a program runs, and nothing else mounts anything.
+//! Folders in which a package is tried, each the root of what runs there: an empty one, or a Debian
+//! with its essential packages. Bubblewrap mounts the necessary folders while a program runs, and
+//! nothing else mounts anything.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -17,12 +18,15 @@ use super::tools::{BUBBLEWRAP, MMDEBSTRAP};
 /// An ordinary user: `nobody`.
 const USER: u32 = 65534;
 
-/// What is mounted, or is nobody's.
+/// Folders that are mounted, or that belong to no package.
 const FOREIGN: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
-/// Where a machine's apt is told its source of packages.
-const SOURCES: [&str; 3] =
-    ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list.d/ubuntu.sources", "/etc/apt/sources.list"];
+/// The files in which a machine's apt finds its source of packages.
+const SOURCES: [&str; 3] = [
+    "/etc/apt/sources.list.d/debian.sources",
+    "/etc/apt/sources.list.d/ubuntu.sources",
+    "/etc/apt/sources.list",
+];
 
 /// A root, removed when dropped.
 pub struct Root {
@@ -30,7 +34,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// One with nothing but places to mount at.
+    /// A root that has only mount points.
     ///
     /// # Errors
     /// When no folder can be made.
@@ -42,25 +46,36 @@ impl Root {
         Ok(root)
     }
 
-    /// A Debian of this machine's release and package source, with its essential packages and these.
+    /// A Debian of this machine's release and package source, with its essential packages and
+    /// these.
     ///
     /// # Errors
-    /// When the caller is not root, or the packages cannot be had.
+    /// When the caller is not root, or the packages are not available.
     pub fn debian(packages: &[&str]) -> Result<Root> {
-        if sys::process::effective_uid() != 0 {
-            bail!("a Debian root is made by root alone: run this as root, or choose other packages by --only");
+        if bitcost_sys::process::effective_uid() != 0 {
+            bail!(
+                "a Debian root is made by root alone: run this as root, or choose other packages by --only"
+            );
         }
         let root = Root::bare()?;
         let release = fs::read_to_string("/etc/os-release").context("read /etc/os-release")?;
-        let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
-        let suite = suite.context("/etc/os-release names no release of Debian or Ubuntu")?.trim_matches('"');
+        let suite = release
+            .lines()
+            .find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+        let suite = suite
+            .context("/etc/os-release names no release of Debian or Ubuntu")?
+            .trim_matches('"');
         let mut mmdebstrap = MMDEBSTRAP.command()?;
         mmdebstrap.args(["--quiet", "--mode=root", "--variant=essential"]);
         if !packages.is_empty() {
             mmdebstrap.arg(format!("--include={}", packages.join(",")));
         }
         mmdebstrap.arg(suite).arg(root.path());
-        mmdebstrap.args(SOURCES.iter().find(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)));
+        mmdebstrap.args(
+            SOURCES
+                .iter()
+                .find(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)),
+        );
         carry_out(&mut mmdebstrap)?;
         fs::set_permissions(root.path(), Permissions::from_mode(0o755))?;
         Ok(root)
@@ -71,19 +86,19 @@ impl Root {
         self.folder.path()
     }
 
-    /// Runs a command in it as an ordinary user, without a network; what it prints.
+    /// Runs a command in it as an ordinary user, without a network; returns its output.
     ///
     /// # Errors
     /// When it fails.
     pub fn as_user(&self, words: &[&str]) -> Result<String> {
         let mut bwrap = self.inside()?;
-        if sys::process::effective_uid() == 0 {
+        if bitcost_sys::process::effective_uid() == 0 {
             bwrap.uid(USER).gid(USER);
         }
         heard(bwrap.args(words), words)
     }
 
-    /// Runs a command in it as root; what it prints.
+    /// Runs a command in it as root; returns its output.
     ///
     /// # Errors
     /// When it fails.
@@ -91,7 +106,7 @@ impl Root {
         heard(self.inside()?.args(["--cap-add", "ALL"]).args(words), words)
     }
 
-    /// Has an ordinary user make a run of a second by this program.
+    /// Makes a run of one second with this program as an ordinary user.
     ///
     /// # Errors
     /// When it is another version, or prints no throughput.
@@ -99,7 +114,7 @@ impl Root {
         self.check_run_after("", program, release)
     }
 
-    /// The same after the commands of a line of shell, where it has any, in the same `/tmp`.
+    /// Makes the same run after the commands of a line of shell, if it has any, in the same `/tmp`.
     ///
     /// # Errors
     /// As above, and when the commands fail.
@@ -107,14 +122,22 @@ impl Root {
         let words: [&[&str]; 2] = [&["--version"], &["test", "tcp", "--time", "1s"]];
         let [version, run] = words.map(|words| match line {
             "" => self.as_user(&[&[program], words].concat()),
-            line => self.as_user(&["sh", "-ec", &format!("{line}; exec {program} {}", words.join(" "))]),
+            line => self.as_user(&[
+                "sh",
+                "-ec",
+                &format!("{line}; exec {program} {}", words.join(" ")),
+            ]),
         });
         let version = version?;
         if !version.contains(&format!("bitcost {}", release.version)) {
-            bail!("{program} --version says {version}, not {}", release.version);
+            bail!(
+                "{program} --version says {version}, not {}",
+                release.version
+            );
         }
         let run = run?;
-        let throughput = throughput(&run).with_context(|| format!("no throughput in what it printed:\n{run}"))?;
+        let throughput = throughput(&run)
+            .with_context(|| format!("no throughput in what it printed:\n{run}"))?;
         println!("    {program} test tcp: {throughput}");
         Ok(())
     }
@@ -139,22 +162,43 @@ impl Root {
     fn inside(&self) -> Result<Command> {
         let mut bwrap = BUBBLEWRAP.command()?;
         bwrap.arg("--bind").arg(self.path()).arg("/");
-        bwrap
-            .args(["--proc", "/proc", "--dev", "/dev", "--bind", "/sys", "/sys", "--tmpfs", "/tmp", "--chdir", "/tmp"]);
-        bwrap.args(["--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent", "--clearenv"]);
-        bwrap.args(["--setenv", "PATH", "/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "HOME", "/tmp"]);
+        bwrap.args([
+            "--proc", "/proc", "--dev", "/dev", "--bind", "/sys", "/sys", "--tmpfs", "/tmp",
+            "--chdir", "/tmp",
+        ]);
+        bwrap.args([
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-ipc",
+            "--die-with-parent",
+            "--clearenv",
+        ]);
+        bwrap.args([
+            "--setenv",
+            "PATH",
+            "/usr/sbin:/usr/bin:/sbin:/bin",
+            "--setenv",
+            "HOME",
+            "/tmp",
+        ]);
         Ok(bwrap)
     }
 }
 
 fn heard(command: &mut Command, words: &[&str]) -> Result<String> {
-    let output = command.output().with_context(|| format!("start {}", words.join(" ")))?;
+    let output = command
+        .output()
+        .with_context(|| format!("start {}", words.join(" ")))?;
     let said = [&output.stdout[..], &output.stderr[..]].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
-    if output.status.success() { Ok(said) } else { bail!("{}: {}\n{said}", words.join(" "), output.status) }
+    if output.status.success() {
+        Ok(said)
+    } else {
+        bail!("{}: {}\n{said}", words.join(" "), output.status)
+    }
 }
 
-/// The line of a run's throughput, where it is above zero.
+/// The line of a run's throughput, if that is above zero.
 fn throughput(run: &str) -> Option<String> {
     let line = run.lines().find(|line| line.starts_with("Throughput "))?;
     let mut words = line.split_whitespace().skip(1);
@@ -184,7 +228,10 @@ mod tests {
     #[test]
     fn a_throughput_is_a_number_above_zero() {
         let run = "    1 s  sender\nThroughput offered    7 Mbit/s\nThroughput      2415 Mbit/s\n";
-        assert_eq!(throughput(&run.replace("Throughput offered", "Offered")).as_deref(), Some("2415 Mbit/s"));
+        assert_eq!(
+            throughput(&run.replace("Throughput offered", "Offered")).as_deref(),
+            Some("2415 Mbit/s")
+        );
         assert_eq!(throughput("Throughput      0.0 Mbit/s\n"), None);
         assert_eq!(throughput("nothing\n"), None);
     }

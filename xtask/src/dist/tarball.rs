@@ -10,10 +10,13 @@ use super::program::Program;
 use super::root::Root;
 
 fn name(program: &Program) -> String {
-    format!("bitcost-{}-{}", program.release.version, program.release.target)
+    format!(
+        "bitcost-{}-{}",
+        program.release.version, program.release.target
+    )
 }
 
-/// Makes it in a folder.
+/// Makes the archive in a folder.
 ///
 /// # Errors
 /// When a file cannot be read or written.
@@ -27,10 +30,10 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     Ok(vec![path])
 }
 
-/// Unpacks it into an empty folder, which then is the root of a run.
+/// Unpacks the archive into an empty folder, and makes a run with that folder as the root.
 ///
 /// # Errors
-/// When no run is made there.
+/// When the run fails.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     let root = Root::empty()?;
     for file in files {

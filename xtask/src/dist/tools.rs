@@ -1,4 +1,4 @@
-//! Other programs that packages are made and tried with, and how to install them.
+//! Other programs with which packages are made and tried, and how to install them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use super::release::carry_out;
 
-/// A program and where it comes from.
+/// A program and its source.
 #[derive(Clone, Copy)]
 pub struct Tool {
     program: &'static str,
@@ -24,52 +24,95 @@ enum Origin {
     Python(&'static str),
 }
 
-/// Runs a program in a root of its own.
-pub const BUBBLEWRAP: Tool = Tool { program: "bwrap", origin: Origin::Debian("bubblewrap") };
+/// Runs a program in a separate root.
+pub const BUBBLEWRAP: Tool = Tool {
+    program: "bwrap",
+    origin: Origin::Debian("bubblewrap"),
+};
 /// Makes Debian packages of crates.
-pub const CARGO_DEB: Tool = Tool { program: "cargo-deb", origin: Origin::Crate("cargo-deb") };
+pub const CARGO_DEB: Tool = Tool {
+    program: "cargo-deb",
+    origin: Origin::Crate("cargo-deb"),
+};
 /// Finds faults in Debian packages.
-pub const LINTIAN: Tool = Tool { program: "lintian", origin: Origin::Debian("lintian") };
+pub const LINTIAN: Tool = Tool {
+    program: "lintian",
+    origin: Origin::Debian("lintian"),
+};
 /// Makes wheels of crates.
-pub const MATURIN: Tool = Tool { program: "maturin", origin: Origin::Python("maturin>=1.8,<2") };
+pub const MATURIN: Tool = Tool {
+    program: "maturin",
+    origin: Origin::Python("maturin>=1.8,<2"),
+};
 /// Makes Debian roots.
-pub const MMDEBSTRAP: Tool = Tool { program: "mmdebstrap", origin: Origin::Debian("mmdebstrap") };
+pub const MMDEBSTRAP: Tool = Tool {
+    program: "mmdebstrap",
+    origin: Origin::Debian("mmdebstrap"),
+};
 /// Reads and copies container images.
-pub const SKOPEO: Tool = Tool { program: "skopeo", origin: Origin::Debian("skopeo") };
+pub const SKOPEO: Tool = Tool {
+    program: "skopeo",
+    origin: Origin::Debian("skopeo"),
+};
 
 /// Where Python's programs are installed, below the folder of the sources.
 const PYTHON_FOLDER: &str = "target/dist-tools";
 
 impl Tool {
-    /// What installs it, command by command, in the folder of the sources.
+    /// The commands that install it, in the folder of the sources.
     fn commands(&self) -> Vec<Vec<String>> {
         let pip = format!("{PYTHON_FOLDER}/bin/pip");
         let commands: Vec<Vec<&str>> = match self.origin {
-            Origin::Debian(package) => vec![vec!["apt-get", "install", "-y", "--no-install-recommends", package]],
+            Origin::Debian(package) => vec![vec![
+                "apt-get",
+                "install",
+                "-y",
+                "--no-install-recommends",
+                package,
+            ]],
             Origin::Crate(name) => vec![vec!["cargo", "install", "--locked", name]],
             Origin::Python(name) => {
-                vec![vec!["python3", "-m", "venv", PYTHON_FOLDER], vec![&pip, "install", "--quiet", name]]
+                vec![
+                    vec!["python3", "-m", "venv", PYTHON_FOLDER],
+                    vec![&pip, "install", "--quiet", name],
+                ]
             }
         };
-        commands.iter().map(|words| words.iter().map(|&word| word.to_owned()).collect()).collect()
+        commands
+            .iter()
+            .map(|words| words.iter().map(|&word| word.to_owned()).collect())
+            .collect()
     }
 
-    /// The commands as one types them.
+    /// The commands as a user types them.
     fn remedy(&self) -> String {
-        let quoted = |word: &String| if word.contains(['>', '<']) { format!("'{word}'") } else { word.clone() };
+        let quoted = |word: &String| {
+            if word.contains(['>', '<']) {
+                format!("'{word}'")
+            } else {
+                word.clone()
+            }
+        };
         let line = |words: &Vec<String>| words.iter().map(quoted).collect::<Vec<_>>().join(" ");
         let commands: Vec<String> = self.commands().iter().map(line).collect();
-        let who = if matches!(self.origin, Origin::Debian(_)) { "as root: " } else { "" };
+        let who = if matches!(self.origin, Origin::Debian(_)) {
+            "as root: "
+        } else {
+            ""
+        };
         format!("{}: {who}{}", self.program, commands.join(" && "))
     }
 
-    /// Its file, where it is installed.
+    /// Its file, if it is installed.
     fn find(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let cargo = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo/bin"));
         let mut folders: Vec<PathBuf> = std::env::split_paths(&path).chain(cargo).collect();
         folders.push(sources().join(PYTHON_FOLDER).join("bin"));
-        folders.iter().map(|folder| folder.join(self.program)).find(|file| file.is_file())
+        folders
+            .iter()
+            .map(|folder| folder.join(self.program))
+            .find(|file| file.is_file())
     }
 
     /// A command that runs it.
@@ -77,14 +120,17 @@ impl Tool {
     /// # Errors
     /// When it is not installed.
     pub fn command(&self) -> Result<Command> {
-        Ok(Command::new(self.find().with_context(|| format!("missing: {}", self.remedy()))?))
+        Ok(Command::new(
+            self.find()
+                .with_context(|| format!("missing: {}", self.remedy()))?,
+        ))
     }
 }
 
-/// Sees that each tool is there; installs what is missing where that is allowed.
+/// Checks that each tool is installed; installs missing ones if that is allowed.
 ///
 /// # Errors
-/// What is missing, and the commands that install it.
+/// The missing tools, and the commands that install them.
 pub fn require<'a>(tools: impl Iterator<Item = &'a Tool>, may_install: bool) -> Result<()> {
     let mut missing: Vec<&Tool> = Vec::new();
     for tool in tools.filter(|tool| tool.find().is_none()) {
@@ -95,14 +141,21 @@ pub fn require<'a>(tools: impl Iterator<Item = &'a Tool>, may_install: bool) -> 
     let remedies: Vec<String> = missing.iter().map(|tool| tool.remedy()).collect();
     let remedies = remedies.join("\n  ");
     if !missing.is_empty() && !may_install {
-        bail!("missing, with what installs it in {}; --install does it:\n  {remedies}", sources().display());
+        bail!(
+            "missing, with what installs it in {}; --install does it:\n  {remedies}",
+            sources().display()
+        );
     }
     for tool in missing {
         eprintln!("installing {}", tool.remedy());
         for words in tool.commands() {
             let mut command = Command::new(&words[0]);
-            command.args(&words[1..]).current_dir(sources()).env("DEBIAN_FRONTEND", "noninteractive");
-            carry_out(&mut command).with_context(|| format!("to install by hand:\n  {}", tool.remedy()))?;
+            command
+                .args(&words[1..])
+                .current_dir(sources())
+                .env("DEBIAN_FRONTEND", "noninteractive");
+            carry_out(&mut command)
+                .with_context(|| format!("to install by hand:\n  {}", tool.remedy()))?;
         }
     }
     Ok(())
@@ -119,10 +172,22 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_the_command_that_installs_it() {
-        let absent = Tool { program: "no-such-program", origin: Origin::Debian("no-such-package") };
-        let error = require([&absent, &absent].into_iter(), false).unwrap_err().to_string();
-        let line = "no-such-program: as root: apt-get install -y --no-install-recommends no-such-package";
+        let absent = Tool {
+            program: "no-such-program",
+            origin: Origin::Debian("no-such-package"),
+        };
+        let error = require([&absent, &absent].into_iter(), false)
+            .unwrap_err()
+            .to_string();
+        let line =
+            "no-such-program: as root: apt-get install -y --no-install-recommends no-such-package";
         assert_eq!(error.matches(line).count(), 1, "{error}");
-        assert!(MATURIN.remedy().ends_with("pip install --quiet 'maturin>=1.8,<2'"), "{}", MATURIN.remedy());
+        assert!(
+            MATURIN
+                .remedy()
+                .ends_with("pip install --quiet 'maturin>=1.8,<2'"),
+            "{}",
+            MATURIN.remedy()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The Python wheel, which brings the program to `pip` and `uvx`, and its source distribution; from `pyproject.toml`.
+//! The Python wheel, which brings the program to `pip` and `uvx`, and its source distribution; from
+//! `pyproject.toml`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,24 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let place = release.target_folder.join("wheels-made");
     let _ = fs::remove_dir_all(&place);
-    let build: &[&str] = &["build", "--locked", "--profile", PROFILE, "--target", &release.target];
+    let build: &[&str] = &[
+        "build",
+        "--locked",
+        "--profile",
+        PROFILE,
+        "--target",
+        &release.target,
+    ];
     for words in [build, &["sdist"]] {
         let mut maturin = MATURIN.command()?;
-        maturin.args(words).arg("--out").arg(&place).current_dir(&release.folder);
-        maturin.envs(flags(release)).env("SOURCE_DATE_EPOCH", release.time_s.to_string());
+        maturin
+            .args(words)
+            .arg("--out")
+            .arg(&place)
+            .current_dir(&release.folder);
+        maturin
+            .envs(flags(release))
+            .env("SOURCE_DATE_EPOCH", release.time_s.to_string());
         carry_out_quietly(&mut maturin)?;
     }
     let mut made = Vec::new();
@@ -34,19 +48,30 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
         made.push(to);
     }
     made.sort();
-    if made.len() == 2 { Ok(made) } else { bail!("maturin made {made:?}, not a wheel and a source distribution") }
+    if made.len() == 2 {
+        Ok(made)
+    } else {
+        bail!("maturin made {made:?}, not a wheel and a source distribution")
+    }
 }
 
-/// Installs the wheel without a package index into a fresh virtual environment, in a Debian root that has Python.
+/// Installs the wheel without a package index into a fresh virtual environment, in a Debian root
+/// that has Python.
 ///
 /// # Errors
-/// When no run is made there.
+/// When the run there fails.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
-    let wheel =
-        files.iter().find(|file| file.extension().is_some_and(|end| end == "whl")).context("there is a wheel")?;
-    let name = wheel.file_name().context("a file has a name")?.to_string_lossy();
+    let wheel = files
+        .iter()
+        .find(|file| file.extension().is_some_and(|end| end == "whl"))
+        .context("there is a wheel")?;
+    let name = wheel
+        .file_name()
+        .context("a file has a name")?
+        .to_string_lossy();
     let root = Root::debian(&["python3-venv"])?;
     fs::copy(wheel, root.path().join(&*name))?;
-    let line = format!("python3 -m venv /tmp/venv; /tmp/venv/bin/pip install --quiet --no-index /{name}");
+    let line =
+        format!("python3 -m venv /tmp/venv; /tmp/venv/bin/pip install --quiet --no-index /{name}");
     root.check_run_after(&line, "/tmp/venv/bin/bitcost", &program.release)
 }

@@ -1,4 +1,5 @@
-//! The machine's file system: an archive that the kernel unpacks into memory (Documentation/driver-api/early-userspace/buffer-format.rst).
+//! The machine's file system: an archive that the kernel unpacks into memory
+//! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +22,7 @@ const FILE: u32 = 0o100_000;
 const END: &str = "TRAILER!!!";
 
 impl Archive {
-    /// A folder and those above it, where they are not there.
+    /// Adds a folder and those above it, if they do not exist.
     pub fn folder(&mut self, path: &Path) {
         if let Some(above) = path.parent().filter(|above| above.parent().is_some()) {
             self.folder(above);
@@ -29,19 +30,23 @@ impl Archive {
         self.entry(path, FOLDER, &[]);
     }
 
-    /// A file with these permissions.
+    /// Adds a file with these permissions.
     pub fn file(&mut self, path: &Path, permissions: u32, content: &[u8]) {
-        path.parent().into_iter().for_each(|folder| self.folder(folder));
+        path.parent()
+            .into_iter()
+            .for_each(|folder| self.folder(folder));
         self.entry(path, FILE | permissions, content);
     }
 
-    /// A symbolic link.
+    /// Adds a symbolic link.
     pub fn link(&mut self, path: &Path, to: &str) {
-        path.parent().into_iter().for_each(|folder| self.folder(folder));
+        path.parent()
+            .into_iter()
+            .for_each(|folder| self.folder(folder));
         self.entry(path, SYMLINK, to.as_bytes());
     }
 
-    /// A program of this machine with the libraries that its loader takes.
+    /// Adds a program of this machine with the libraries that its loader needs.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -55,7 +60,7 @@ impl Archive {
     }
 
     fn entry(&mut self, path: &Path, mode: u32, content: &[u8]) {
-        // The root itself is there.
+        // The root always exists.
         if path.parent().is_none() || !self.names.insert(path.to_owned()) {
             return;
         }
@@ -66,7 +71,8 @@ impl Archive {
     fn write(&mut self, name: &str, mode: u32, content: &[u8]) {
         let number = self.names.len();
         let [length, name_length] = [content.len(), name.len() + 1];
-        // Number, mode, user, group, links, time, length, four device numbers, length of the name, no sum.
+        // Number, mode, user, group, links, time, length, four device numbers, length of the name,
+        // no sum.
         let head = format!(
             "070701{number:08x}{mode:08x}{0:08x}{0:08x}{1:08x}{0:08x}{length:08x}{0:08x}{0:08x}{0:08x}{0:08x}{name_length:08x}{0:08x}",
             0, 1
@@ -83,18 +89,22 @@ impl Archive {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// All of it.
+    /// The bytes of the whole archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.write(END, 0, &[]);
         self.bytes
     }
 }
 
-/// The files that the loader maps for this program; none where it is linked statically.
+/// The files that the loader maps for this program; none if it is linked statically.
 fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).output().context("ldd")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let path = |line: &str| line.split_ascii_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
+    let path = |line: &str| {
+        line.split_ascii_whitespace()
+            .find(|word| word.starts_with('/'))
+            .map(PathBuf::from)
+    };
     Ok(text.lines().filter_map(path).collect())
 }
 

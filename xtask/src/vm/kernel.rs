@@ -20,10 +20,13 @@ pub struct Kernel {
 /// The kernel of this package file, or of Debian's newest package, unpacked below `cache`.
 ///
 /// # Errors
-/// When the package cannot be had here, or has no kernel in it.
+/// When the package is not available here, or has no kernel in it.
 pub fn get(cache: &Path, deb: Option<&Path>) -> Result<Kernel> {
     let name = match deb {
-        Some(deb) => deb.file_stem().with_context(|| format!("{} is no file", deb.display()))?.to_owned(),
+        Some(deb) => deb
+            .file_stem()
+            .with_context(|| format!("{} is no file", deb.display()))?
+            .to_owned(),
         None => newest()?.into(),
     };
     let place = cache.join(name);
@@ -40,9 +43,14 @@ pub fn get(cache: &Path, deb: Option<&Path>) -> Result<Kernel> {
 /// The name of the package that the meta package depends on.
 fn newest() -> Result<String> {
     let said = output(Command::new("apt-cache").args(["depends", META_PACKAGE]))?;
-    let depends = said.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    let depends = said
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "));
     let mut images = depends.filter(|name| name.starts_with("linux-image-"));
-    images.next().map(str::to_owned).with_context(|| format!("no package source of this machine has {META_PACKAGE}"))
+    images
+        .next()
+        .map(str::to_owned)
+        .with_context(|| format!("no package source of this machine has {META_PACKAGE}"))
 }
 
 fn download(cache: &Path, place: &Path) -> Result<PathBuf> {
@@ -50,12 +58,19 @@ fn download(cache: &Path, place: &Path) -> Result<PathBuf> {
     let into = cache.join("download");
     let _ = fs::remove_dir_all(&into);
     fs::create_dir_all(&into)?;
-    output(Command::new("apt-get").args(["--quiet", "download"]).arg(package).current_dir(&into))?;
-    let found = fs::read_dir(&into)?.next().context("apt-get download left no file")?;
+    output(
+        Command::new("apt-get")
+            .args(["--quiet", "download"])
+            .arg(package)
+            .current_dir(&into),
+    )?;
+    let found = fs::read_dir(&into)?
+        .next()
+        .context("apt-get download left no file")?;
     Ok(found?.path())
 }
 
-/// All of it or nothing: what was broken off is not taken for a kernel later.
+/// Unpacks all of it or nothing, so that an interrupted unpacking is not taken for a kernel later.
 fn unpack(deb: &Path, place: &Path) -> Result<()> {
     let half = place.with_extension("half");
     let _ = fs::remove_dir_all(&half);
@@ -66,21 +81,35 @@ fn unpack(deb: &Path, place: &Path) -> Result<()> {
 fn find(place: &Path) -> Result<Kernel> {
     for entry in fs::read_dir(place.join("boot"))? {
         let image = entry?.path();
-        let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(release) = name.strip_prefix("vmlinuz-") else { continue };
-        let beside = ["lib/modules", "usr/lib/modules"].map(|folder| place.join(folder).join(release));
-        let modules = beside.into_iter().find(|folder| folder.is_dir()).context("it has no modules")?;
+        let name = image
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let Some(release) = name.strip_prefix("vmlinuz-") else {
+            continue;
+        };
+        let sibling =
+            ["lib/modules", "usr/lib/modules"].map(|folder| place.join(folder).join(release));
+        let modules = sibling
+            .into_iter()
+            .find(|folder| folder.is_dir())
+            .context("it has no modules")?;
         return Ok(Kernel { image, modules });
     }
     bail!("there is no kernel in {}", place.display());
 }
 
-/// What a program prints; an error where it is missing or fails.
+/// The output of a program; an error if it is missing or fails.
 pub fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| program.clone())?;
     if !output.status.success() {
-        bail!("{program}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+        bail!(
+            "{program}: {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,4 +1,4 @@
-//! Which modules the machine gets, and by which names its kernel asks for them.
+//! The modules of the machine, and the names by which its kernel asks for them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-/// What labs, traffic and knobs need of modules; where a kernel has one built in, it is not there as a file.
+/// The modules that labs, traffic and knobs need; a module that is built into a kernel has no file.
 const WANTED: &[&str] = &[
     "veth",
     "bridge",
@@ -29,7 +29,7 @@ const WANTED: &[&str] = &[
 /// One module, as the machine's `modprobe` finds it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Module {
-    /// The modules that must be there before.
+    /// The modules that must be loaded before it.
     pub needs: Vec<String>,
     /// Other names that the kernel asks for it by, such as `rtnl-link-veth`.
     pub aliases: Vec<String>,
@@ -41,18 +41,25 @@ pub type Table = BTreeMap<String, Module>;
 /// The wanted modules of `folder` and what they need, each with its content.
 ///
 /// # Errors
-/// When a file cannot be read, or a module that is needed is not there.
+/// When a file cannot be read, or a needed module does not exist.
 pub fn choose(folder: &Path) -> Result<Vec<(String, Module, Vec<u8>)>> {
     let mut files = BTreeMap::new();
     collect(folder, &mut files)?;
     let mut chosen: Vec<(String, Module, Vec<u8>)> = Vec::new();
-    let mut open: Vec<String> =
-        WANTED.iter().filter(|name| files.contains_key(**name)).map(ToString::to_string).collect();
+    let mut open: Vec<String> = WANTED
+        .iter()
+        .filter(|name| files.contains_key(**name))
+        .map(ToString::to_string)
+        .collect();
     while let Some(name) = open.pop() {
         if chosen.iter().any(|(known, _, _)| *known == name) {
             continue;
         }
-        let content = read(files.get(&name).with_context(|| format!("the module {name} is not in the package"))?)?;
+        let content = read(
+            files
+                .get(&name)
+                .with_context(|| format!("the module {name} is not in the package"))?,
+        )?;
         let module = describe(&content);
         open.extend(module.needs.iter().cloned());
         chosen.push((name, module, content));
@@ -65,8 +72,10 @@ fn collect(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if let Some((name, "ko" | "ko.xz" | "ko.zst")) =
-            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('.'))
+        } else if let Some((name, "ko" | "ko.xz" | "ko.zst")) = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.split_once('.'))
         {
             files.insert(plain(name), path);
         }
@@ -74,7 +83,7 @@ fn collect(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The name as the kernel shows it: `-` and `_` are one.
+/// The name as the kernel shows it: `-` and `_` are equal.
 pub fn plain(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -85,19 +94,31 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         Some("zst") => "zstd",
         _ => return fs::read(path).with_context(|| path.display().to_string()),
     };
-    let output = Command::new(tool).arg("-dc").arg(path).output().with_context(|| tool.to_owned())?;
+    let output = Command::new(tool)
+        .arg("-dc")
+        .arg(path)
+        .output()
+        .with_context(|| tool.to_owned())?;
     if !output.status.success() {
         bail!("{tool} cannot read {}", path.display());
     }
     Ok(output.stdout)
 }
 
-/// What stands in a module of itself: words such as `depends=llc,stp`, each ended by a zero (modinfo(8)).
+/// The description of a module in its file: words such as `depends=llc,stp`, each ended by a zero
+/// (modinfo(8)).
 fn describe(content: &[u8]) -> Module {
     let mut module = Module::default();
-    for text in content.split(|byte| *byte == 0).filter_map(|bytes| std::str::from_utf8(bytes).ok()) {
+    for text in content
+        .split(|byte| *byte == 0)
+        .filter_map(|bytes| std::str::from_utf8(bytes).ok())
+    {
         if let Some(needs) = text.strip_prefix("depends=") {
-            module.needs = needs.split(',').filter(|name| !name.is_empty()).map(plain).collect();
+            module.needs = needs
+                .split(',')
+                .filter(|name| !name.is_empty())
+                .map(plain)
+                .collect();
         } else if let Some(alias) = text.strip_prefix("alias=") {
             module.aliases.push(plain(alias));
         }
@@ -111,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_module_says_what_it_needs_and_how_it_is_asked_for() {
-        let module = describe(b"\x7fELF\0alias=rtnl-link-bridge\0depends=stp,llc\0\xff\xfe\0name=bridge\0");
+        let module =
+            describe(b"\x7fELF\0alias=rtnl-link-bridge\0depends=stp,llc\0\xff\xfe\0name=bridge\0");
         assert_eq!(module.needs, ["stp", "llc"]);
         assert_eq!(module.aliases, ["rtnl_link_bridge"]);
         assert!(describe(b"depends=\0").needs.is_empty());

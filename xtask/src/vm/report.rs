@@ -1,4 +1,5 @@
-//! What the machine reports: a line of JSON each on its second serial port, which nobody else writes to.
+//! The reports of the machine: a line of JSON each on its second serial port, to which nothing else
+//! writes.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +9,23 @@ use serde::{Deserialize, Serialize};
 pub enum Line {
     /// The machine is up.
     Up {
-        /// What `uname -r` says.
+        /// The output of `uname -r`.
         kernel: String,
     },
     /// A check ended.
     Check {
-        /// What was checked.
+        /// Its name.
         name: String,
-        /// What came of it.
+        /// Its outcome.
         outcome: Outcome,
-        /// What was seen.
+        /// The observation.
         said: String,
         /// How long it took by the machine's clock, in milliseconds.
         took_ms: u64,
     },
-    /// What a command printed.
+    /// A command printed a line.
     Printed {
-        /// One line of it.
+        /// The line.
         text: String,
     },
     /// All is done.
@@ -34,7 +35,7 @@ pub enum Line {
     },
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -46,7 +47,7 @@ pub enum Outcome {
     Skipped,
 }
 
-/// What was heard so far.
+/// The reports so far.
 #[derive(Debug, Default)]
 pub struct Tally {
     counts: [usize; 3],
@@ -54,14 +55,23 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes a line and returns what to print of it; what is no line of a report is printed as it is.
+    /// Takes a line and returns the text to print for it; a line that is no report is printed
+    /// unchanged.
     pub fn hear(&mut self, text: &str) -> String {
         match serde_json::from_str(text) {
             Ok(Line::Up { kernel }) => format!("Linux {kernel} is up"),
-            Ok(Line::Check { name, outcome, said, took_ms }) => {
+            Ok(Line::Check {
+                name,
+                outcome,
+                said,
+                took_ms,
+            }) => {
                 self.counts[outcome as usize] += 1;
                 let word = ["ok", "FAILED", "skipped"][outcome as usize];
-                format!("{word:<8} {name} ({:.1} s): {said}", took_ms as f64 / 1000.0)
+                format!(
+                    "{word:<8} {name} ({:.1} s): {said}",
+                    took_ms as f64 / 1000.0
+                )
             }
             Ok(Line::Printed { text }) => text,
             Ok(Line::End { checks }) => {
@@ -72,12 +82,12 @@ impl Tally {
         }
     }
 
-    /// Whether the report is whole and nothing failed.
+    /// Whether the report is complete and nothing failed.
     pub fn is_good(&self) -> bool {
         self.counts[Outcome::Failed as usize] == 0 && self.is_whole()
     }
 
-    /// Whether the machine came to its end and each check was heard of.
+    /// Whether the machine finished and each check was reported.
     pub fn is_whole(&self) -> bool {
         self.announced == Some(self.counts.iter().sum())
     }
@@ -85,7 +95,11 @@ impl Tally {
     /// The counts, as a sentence.
     pub fn text(&self) -> String {
         let [ok, failed, skipped] = self.counts;
-        let whole = if self.is_whole() { "" } else { "; THE REPORT IS NOT WHOLE" };
+        let whole = if self.is_whole() {
+            ""
+        } else {
+            "; THE REPORT IS NOT WHOLE"
+        };
         format!("{ok} ok, {failed} failed, {skipped} skipped{whole}")
     }
 }
@@ -95,7 +109,12 @@ mod tests {
     use super::*;
 
     fn check(outcome: Outcome) -> String {
-        let line = Line::Check { name: "fq".into(), outcome, said: "paced".into(), took_ms: 1500 };
+        let line = Line::Check {
+            name: "fq".into(),
+            outcome,
+            said: "paced".into(),
+            took_ms: 1500,
+        };
         serde_json::to_string(&line).expect("JSON")
     }
 
@@ -106,7 +125,10 @@ mod tests {
     #[test]
     fn only_a_whole_report_without_a_failure_is_good() {
         let mut tally = Tally::default();
-        assert_eq!(tally.hear(&check(Outcome::Ok)), "ok       fq (1.5 s): paced");
+        assert_eq!(
+            tally.hear(&check(Outcome::Ok)),
+            "ok       fq (1.5 s): paced"
+        );
         assert!(!tally.is_good(), "cut off");
         tally.hear(&check(Outcome::Skipped));
         tally.hear(&end(2));
@@ -114,6 +136,9 @@ mod tests {
         assert_eq!(tally.text(), "1 ok, 0 failed, 1 skipped");
         tally.hear(&check(Outcome::Failed));
         assert!(!tally.is_good() && !tally.is_whole());
-        assert_eq!(tally.hear("[ 1.2] a kernel's line"), "? [ 1.2] a kernel's line");
+        assert_eq!(
+            tally.hear("[ 1.2] a kernel's line"),
+            "? [ 1.2] a kernel's line"
+        );
     }
 }

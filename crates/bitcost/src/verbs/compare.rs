@@ -1,24 +1,26 @@
-//! `bitcost compare`: what changed from one execution to another, or between cells of one.
+//! `bitcost compare`: the changes from one execution to another, or between cells of one.
 
 use std::path::Path;
 
-use metrics::{METRICS, Metric};
-use model::near::did_you_mean;
-use model::study::Label;
-use report::Summary;
-use report::compare::{self, Comparison, Side};
-use report::frame::Execution;
+use bitcost_analysis::compare;
+use bitcost_analysis::compare::{Comparison, Side};
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::metrics::{METRICS, Metric};
+use bitcost_analysis::summary::Summary;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::study::Label;
 
-use super::judging::Judging;
 use crate::failure::Failure;
 use crate::format::columns;
 use crate::opened::{self, Opened, Reading};
+use crate::options::judging::Judging;
 use crate::output;
 
 /// What is compared, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The execution's folder; or, with one FOLDER before them, cells of it as factor=level, such as `offloads=off`
+    /// The execution's folder; or, with one FOLDER before them, cells of it as factor=level, such
+    /// as `offloads=off`
     #[arg(required = true, num_args = 2..=3, value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
     #[command(flatten)]
@@ -38,12 +40,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let comparison = match &arguments.sides[..] {
         [folder, old, new] => cells(arguments, folder, [old, new])?,
         [old, new] => executions(arguments, [old, new])?,
-        _ => return Err(Failure::Usage("two folders are compared, or two cells of one folder".into())),
+        _ => {
+            return Err(Failure::Usage(
+                "two folders are compared, or two cells of one folder".into(),
+            ));
+        }
     };
     output::print(&match arguments.format.as_str() {
-        "json" => format!("{:#}\n", compare::comparison_json(&comparison)),
-        "md" => compare::comparison_markdown(&comparison),
-        _ => compare::comparison_text(&comparison, columns()),
+        "json" => format!(
+            "{:#}\n",
+            bitcost_render::comparison::comparison_json(&comparison)
+        ),
+        "md" => bitcost_render::comparison::comparison_markdown(&comparison),
+        _ => bitcost_render::comparison::comparison_text(&comparison, columns()),
     })?;
     check(arguments, &comparison)
 }
@@ -62,7 +71,13 @@ fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Compar
         )));
     }
     let metrics = metrics(arguments, &[&execution.summary])?;
-    Ok(compare::within(&execution, &old, &new, &metrics, arguments.judging.threshold))
+    Ok(compare::within(
+        &execution,
+        &old,
+        &new,
+        &metrics,
+        arguments.judging.threshold,
+    ))
 }
 
 /// Two executions.
@@ -83,12 +98,20 @@ fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, F
     opened::say_caveats(&both);
     let [old, new] = both;
     let metrics = metrics(arguments, &[&old.summary, &new.summary])?;
-    Ok(compare::across(&old, &new, &metrics, arguments.judging.threshold))
+    Ok(compare::across(
+        &old,
+        &new,
+        &metrics,
+        arguments.judging.threshold,
+    ))
 }
 
-/// What is said where the second folder is a cell of the first.
+/// The error for a second argument that is a cell of the first folder and not a folder.
 fn one_side(opened: &Opened, [folder, words]: [&str; 2]) -> Option<Failure> {
-    let execution = opened.execution().ok().filter(|_| !Path::new(words).exists())?;
+    let execution = opened
+        .execution()
+        .ok()
+        .filter(|_| !Path::new(words).exists())?;
     side(&execution, words).ok()?;
     Some(Failure::Usage(format!(
         "`{words}` is a cell of {folder}, and cells are compared in pairs: bitcost compare {folder} {words} OTHER; levels: {}",
@@ -100,7 +123,12 @@ fn one_side(opened: &Opened, [folder, words]: [&str; 2]) -> Option<Failure> {
 fn levels(execution: &Execution) -> Vec<String> {
     let factors = execution.summary.study.factors.iter();
     factors
-        .flat_map(|factor| factor.levels.iter().map(move |level| format!("{}={}", factor.name, level.label)))
+        .flat_map(|factor| {
+            factor
+                .levels
+                .iter()
+                .map(move |level| format!("{}={}", factor.name, level.label))
+        })
         .collect()
 }
 
@@ -108,7 +136,7 @@ fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
     if comparison.cells.is_empty() {
         let (old, new) = &comparison.names;
         return Err(Failure::Usage(format!(
-            "{old} and {new} have no cell in common: cells match where no level that both know is another"
+            "{old} and {new} have no cell in common: two cells match if they have the same level of every factor that both executions have"
         )));
     }
     arguments.judging.check(comparison)
@@ -119,9 +147,11 @@ fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static
         return Ok(compare::compared_metrics(summaries));
     }
     let find = |name: &String| {
-        metrics::metric(name).ok_or_else(|| {
+        bitcost_analysis::metrics::metric(name).ok_or_else(|| {
             let hint = did_you_mean(name, METRICS.iter().map(|metric| metric.name));
-            Failure::Usage(format!("--metric: `{name}` is not a metric{hint}; METHOD.md lists them under Metrics"))
+            Failure::Usage(format!(
+                "--metric: `{name}` is not a metric{hint}; METHOD.md lists them under Metrics"
+            ))
         })
     };
     let mut found: Vec<&'static Metric> = Vec::new();
@@ -134,34 +164,47 @@ fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static
     Ok(found)
 }
 
-/// `factor=level,factor=level`, or a level alone where one factor only has it.
+/// Reads `factor=level,factor=level`, or a level alone if only one factor has it.
 fn side(execution: &Execution, text: &str) -> Result<Side, Failure> {
     let factors = &execution.summary.study.factors;
     let one = |word: &str| -> Result<(String, Label), Failure> {
-        let (wanted, level) = word.split_once('=').map_or((None, word), |(factor, level)| (Some(factor), level));
-        let all = factors.iter().flat_map(|factor| factor.levels.iter().map(move |l| (&factor.name, &l.label)));
+        let (wanted, level) = word
+            .split_once('=')
+            .map_or((None, word), |(factor, level)| (Some(factor), level));
+        let all = factors
+            .iter()
+            .flat_map(|factor| factor.levels.iter().map(move |l| (&factor.name, &l.label)));
         let fits = |(factor, label): &(&String, &Label)| {
             wanted.is_none_or(|wanted| *factor == wanted) && label.to_string() == level
         };
         let mut found = all.clone().filter(fits);
         match (found.next(), found.next()) {
             (Some((factor, label)), None) => Ok((factor.clone(), label.clone())),
-            (Some(_), Some(_)) => {
-                Err(Failure::Usage(format!("`{word}` is a level of several factors; write FACTOR={level}")))
-            }
+            (Some(_), Some(_)) => Err(Failure::Usage(format!(
+                "`{word}` is a level of several factors; write FACTOR={level}"
+            ))),
             (None, _) => {
                 let names = levels(execution);
                 let hint = did_you_mean(word, names.iter().map(String::as_str));
-                Err(Failure::Usage(format!("unknown level `{word}`{hint}; allowed: {}", names.join(", "))))
+                Err(Failure::Usage(format!(
+                    "unknown level `{word}`{hint}; allowed: {}",
+                    names.join(", ")
+                )))
             }
         }
     };
-    let found = text.split(',').map(|word| one(word.trim())).collect::<Result<Vec<_>, _>>()?;
-    let twice = found.iter().enumerate().find(|(place, (factor, _))| found[..*place].iter().any(|(f, _)| f == factor));
+    let found = text
+        .split(',')
+        .map(|word| one(word.trim()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let twice = found
+        .iter()
+        .enumerate()
+        .find(|(place, (factor, _))| found[..*place].iter().any(|(f, _)| f == factor));
     match twice {
-        Some((_, (factor, _))) => {
-            Err(Failure::Usage(format!("`{text}` names two levels of `{factor}`, and no cell has both; name one")))
-        }
+        Some((_, (factor, _))) => Err(Failure::Usage(format!(
+            "`{text}` names two levels of `{factor}`, and no cell has both; name one"
+        ))),
         None => Ok(Side(found)),
     }
 }

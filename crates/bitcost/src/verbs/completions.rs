@@ -1,21 +1,21 @@
-//! `bitcost completions`: what a shell must know to complete bitcost's words.
+//! `bitcost completions`: completion scripts for shells.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
 use crate::failure::Failure;
-use crate::{Cli, output};
+use crate::output;
 
 /// Which shell.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 
 /// Prints its script.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "bitcost", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, "bitcost", &mut script);
     output::print(&String::from_utf8_lossy(&script))
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use explain::{Explanation, RunFigures};
-use import::ForeignRun;
-use report::frame::Execution;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::{Explanation, RunFigures};
+use bitcost_import::ForeignRun;
 
 use crate::failure::Failure;
 use crate::opened::{self, Opened, Reading};
@@ -15,7 +15,7 @@ use crate::output;
 pub struct Arguments {
     /// An execution's folder, or a table of runs (CSV) as netperf prints it
     path: PathBuf,
-    /// Tell each run by itself, too
+    /// Also print a line for each run
     #[arg(long)]
     runs: bool,
     /// Print one JSON document
@@ -25,17 +25,27 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Says on standard error what limited each cell of an execution.
+/// Prints the limiter of each cell of an execution on standard error.
 pub fn say(execution: &Execution, folder: &Path) {
-    page::explanation(execution).lines().iter().for_each(|line| output::say(&format!("limiter: {line}")));
+    bitcost_analysis::explain::explanation(execution)
+        .lines()
+        .iter()
+        .for_each(|line| output::say(&format!("limiter: {line}")));
     output::say(&format!("why: bitcost explain {}", folder.display()));
 }
 
 /// Explains and prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.path;
-    let is_table = path.is_file() && path.file_name().is_none_or(|name| name != store::LOG_NAME);
-    let explanation = if is_table || !path.exists() { of_table(path)? } else { of_execution(path, arguments.reading)? };
+    let is_table = path.is_file()
+        && path
+            .file_name()
+            .is_none_or(|name| name != bitcost_execute::store::LOG_NAME);
+    let explanation = if is_table || !path.exists() {
+        of_table(path)?
+    } else {
+        of_execution(path, arguments.reading)?
+    };
     if arguments.json {
         return output::line(&format!("{:#}", explanation.json()));
     }
@@ -46,22 +56,30 @@ fn of_execution(folder: &Path, reading: Reading) -> Result<Explanation, Failure>
     let opened = Opened::open_as(folder, reading)?;
     let execution = opened.execution()?;
     opened::say_caveats(std::slice::from_ref(&execution));
-    Ok(page::explanation(&execution))
+    Ok(bitcost_analysis::explain::explanation(&execution))
 }
 
 fn of_table(path: &Path) -> Result<Explanation, Failure> {
     let shown = path.display();
     let usage = |what: String| Failure::Usage(format!("{shown}: {what}"));
-    let text = std::fs::read_to_string(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
-    let table = import::read_table(&text).map_err(|error| usage(error.to_string()))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let table = bitcost_import::read_table(&text).map_err(|error| usage(error.to_string()))?;
     if table.is_empty() {
-        return Err(usage("it has columns and no run; nothing can be explained".into()));
+        return Err(usage(
+            "it has columns but no run, so there is nothing to explain".into(),
+        ));
     }
     let runs: Vec<RunFigures> = table.iter().map(figures).collect();
-    Ok(explain::explain_table(format!("{shown}: {} runs of another program", runs.len()), &runs, 0))
+    Ok(bitcost_analysis::explain::explain_table(
+        format!("{shown}: {} runs of another program", runs.len()),
+        &runs,
+        0,
+    ))
 }
 
-/// A line that has throughput at both ends is of datagrams: a stream that arrives has nothing to lose.
+/// The figures of a run. A run with a share of lost data is one of datagrams: a stream loses
+/// nothing.
 fn figures(run: &ForeignRun) -> RunFigures {
     RunFigures {
         run: run.line,

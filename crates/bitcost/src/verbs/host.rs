@@ -1,11 +1,11 @@
-//! `bitcost host`: this host's settings shown, and put back after a run that was cut off.
+//! `bitcost host`: the settings of this host shown, and restored after an interrupted run.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use host::recovery::{Found, Recovered, found, obstacle, recover};
-use host::{KNOBS, Knob, Outcome, journal};
+use bitcost_host::recovery::{Found, Recovered, found, recover};
+use bitcost_host::{KNOBS, Knob, Outcome, journal};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -14,13 +14,14 @@ use crate::output;
 /// What to do.
 #[derive(clap::Subcommand)]
 pub enum Action {
-    /// Print every setting's present value, and what is journalled
+    /// Print the value of every setting, and the changes that are not restored yet
     Show {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Put back what the journal says, unless somebody else changed it meanwhile
+    /// Restore the settings that an interrupted run left changed, unless somebody else has changed
+    /// them since
     Restore,
 }
 
@@ -33,26 +34,18 @@ pub fn run(action: &Action) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a run on a host that an earlier one left changed.
-///
-/// # Errors
-/// Environment; the message names the command that puts the host back.
-pub fn check_is_as_found() -> Result<(), Failure> {
-    obstacle(&journal::folder()).map_or(Ok(()), |reason| Err(Failure::Environment(reason)))
-}
-
-/// Runs the keeper: no signal that can be caught ends it before its agent does.
-pub fn keeper() -> ExitCode {
+/// Runs the watchdog. No signal that can be caught ends it before its agent ends.
+pub fn watchdog() -> ExitCode {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE] {
-        // A signal that stays as it was still finds the host put back by the agent.
+        // If a signal keeps its default action, the agent still restores the host.
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
-    host::keeper::main()
+    bitcost_host::watchdog::main()
 }
 
-/// Every knob with its subjects and their values; `None` where it cannot be read.
-fn observed() -> impl Iterator<Item = (&'static dyn Knob, String, Option<host::Values>)> {
+/// Every knob with its subjects and their values; `None` if it cannot be read.
+fn observed() -> impl Iterator<Item = (&'static dyn Knob, String, Option<bitcost_host::Values>)> {
     let of_knob = |knob: &'static dyn Knob| {
         knob.subjects().into_iter().map(move |subject| {
             let values = knob.observe(&subject).ok();
@@ -69,7 +62,11 @@ fn document() -> Result<Value, Failure> {
         of_knob[subject] = json!(values);
     }
     let journals = journals()?.into_iter().map(|found| {
-        let Found { path, is_held, contents } = found;
+        let Found {
+            path,
+            is_held,
+            contents,
+        } = found;
         json!({
             "path": path,
             "held": is_held,
@@ -89,27 +86,54 @@ fn text() -> Result<String, Failure> {
     let mut text = String::new();
     for (knob, subject, values) in observed() {
         let values = values.unwrap_or_default();
-        let shown = values.iter().filter(|(name, value)| *name != "options" && !value.ends_with("[fixed]"));
+        let shown = values
+            .iter()
+            .filter(|(name, value)| *name != "options" && !value.ends_with("[fixed]"));
         let shown: Vec<String> = shown
-            .map(|(name, value)| if name == host::VALUE { value.clone() } else { format!("{name}={value}") })
+            .map(|(name, value)| {
+                if name == bitcost_host::VALUE {
+                    value.clone()
+                } else {
+                    format!("{name}={value}")
+                }
+            })
             .collect();
         text += &format!("{:<10} {subject}: {}\n", knob.name(), shown.join(" "));
     }
     for found in journals()? {
-        let state = if found.is_held { "held by a run" } else { "left by a run that was cut off" };
+        let state = if found.is_held {
+            "held by a run"
+        } else {
+            "left by an interrupted run"
+        };
         text += &format!("journal {} ({state}):\n", found.path.display());
         for change in &found.contents.pending {
-            let changes: Vec<String> = change.asked.iter().map(|(name, asked)| sentence(change, name, asked)).collect();
-            text += &format!("  {} of {}: {}\n", change.knob, change.subject, changes.join(", "));
+            let changes: Vec<String> = change
+                .asked
+                .iter()
+                .map(|(name, asked)| sentence(change, name, asked))
+                .collect();
+            text += &format!(
+                "  {} of {}: {}\n",
+                change.knob,
+                change.subject,
+                changes.join(", ")
+            );
         }
-        found.contents.unread.iter().for_each(|unread| text += &format!("  {unread}\n"));
+        found
+            .contents
+            .unread
+            .iter()
+            .for_each(|unread| text += &format!("  {unread}\n"));
     }
-    let report = host::keeper::report(&journal::folder());
-    report.lines().for_each(|line| text += &format!("reported by a keeper: {line}\n"));
+    let report = bitcost_host::watchdog::report(&journal::folder());
+    report
+        .lines()
+        .for_each(|line| text += &format!("reported by a watchdog: {line}\n"));
     Ok(text)
 }
 
-fn sentence(change: &host::Change, name: &str, asked: &str) -> String {
+fn sentence(change: &bitcost_host::Change, name: &str, asked: &str) -> String {
     let before = change.before.get(name).map_or("none", String::as_str);
     format!("{name} {before} → {asked}")
 }
@@ -117,14 +141,29 @@ fn sentence(change: &host::Change, name: &str, asked: &str) -> String {
 fn restore() -> Result<(), Failure> {
     let recovered = recover(&journal::folder()).map_err(Failure::Environment)?;
     if recovered.is_empty() {
-        return output::line("nothing to put back");
+        return output::line("nothing to restore");
     }
     let mut is_settled = true;
-    for Recovered { path, outcomes, problems } in recovered {
-        for line in outcomes.iter().map(Outcome::to_string).chain(problems.iter().cloned()) {
+    for Recovered {
+        path,
+        outcomes,
+        problems,
+    } in recovered
+    {
+        for line in outcomes
+            .iter()
+            .map(Outcome::to_string)
+            .chain(problems.iter().cloned())
+        {
             output::line(&format!("{}: {line}", path.display()))?;
         }
         is_settled &= outcomes.iter().all(Outcome::is_settled) && !path.exists();
     }
-    if is_settled { Ok(()) } else { Err(Failure::Check("not everything could be put back; see above".to_owned())) }
+    if is_settled {
+        Ok(())
+    } else {
+        Err(Failure::Check(
+            "not every setting could be restored; see above".to_owned(),
+        ))
+    }
 }

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use import::{Found, Head, ImportError};
-use store::Writer;
+use bitcost_execute::store::Writer;
+use bitcost_import::{Found, Head, ImportError};
 
 use super::import_lab;
 use crate::failure::Failure;
@@ -13,16 +13,18 @@ use crate::output;
 /// Which files, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Outputs of netperf (for people, -o, -k), iperf3 (-J, --json-stream), nuttcp, nttcp, flent, or tables made from them as CSV; or one MiniEdit file (.mn), which is printed as a lab file
+    /// Output files of netperf (default, -o, -k), iperf3 (-J, --json-stream), nuttcp, nttcp, flent,
+    /// or tables made from them as CSV; or one MiniEdit file (.mn), which is printed as a lab file
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The folder that gets a folder for this execution
+    /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
     out: PathBuf,
-    /// The execution's name [default: that of the first file]
+    /// Name of the execution [default: that of the first file]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Of a MiniEdit file: turn GRO off where Mininet does, at both ends of each link with options
+    /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
+    /// does
     #[arg(long)]
     mininet_compat: bool,
 }
@@ -35,31 +37,46 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return import_lab::print(file, arguments.mininet_compat);
     }
     let found = read_all(&arguments.files)?;
-    let name = arguments.name.clone().unwrap_or_else(|| name_of(&arguments.files[0]));
-    let (runs, failed) = (found.len(), found.iter().filter(|found| found.error.is_some()).count());
+    let name = arguments
+        .name
+        .clone()
+        .unwrap_or_else(|| name_of(&arguments.files[0]));
+    let (runs, failed) = (
+        found.len(),
+        found.iter().filter(|found| found.error.is_some()).count(),
+    );
     let head = Head {
         name: &name,
         version: env!("CARGO_PKG_VERSION"),
-        at: &drive::now(),
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        at: &bitcost_controller::now(),
+        command_line: std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
     };
-    let events = import::execution(found, head);
+    let events = bitcost_import::execution(found, head);
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let mut writer = Writer::create(&arguments.out, &format!("{stamp}-{}", file_name(&name)), 0)?;
     events.iter().try_for_each(|event| writer.append(event))?;
-    let failures = if failed > 0 { format!(", {failed} of them without a result") } else { String::new() };
-    output::say(&format!("{runs} {} read{failures}", if runs == 1 { "run" } else { "runs" }));
+    let failures = if failed > 0 {
+        format!(", {failed} of them without a result")
+    } else {
+        String::new()
+    };
+    output::say(&format!(
+        "{runs} {} read{failures}",
+        if runs == 1 { "run" } else { "runs" }
+    ));
     output::line(&writer.folder().display().to_string())
 }
 
-/// The runs of all files, or every file that gives none with its reason.
+/// The runs of all files, or an error that names every file without runs with its reason.
 fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
     for path in files {
         let file = path.display().to_string();
         match read_limited(path) {
             Err(error) => wrong.push(format!("cannot read {file}: {error}")),
-            Ok(bytes) => match import::read(&file, &bytes) {
+            Ok(bytes) => match bitcost_import::read(&file, &bytes) {
                 Ok(runs) => found.extend(runs),
                 Err(error) => {
                     has_unknown |= matches!(error, ImportError::Unknown { .. });
@@ -72,28 +89,52 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
         return Ok(found);
     }
     if files.len() > 1 {
-        wrong.insert(0, format!("nothing was imported: {} of {} files cannot be", wrong.len(), files.len()));
+        wrong.insert(
+            0,
+            format!(
+                "nothing was imported: {} of {} files cannot be",
+                wrong.len(),
+                files.len()
+            ),
+        );
     }
     if has_unknown {
-        wrong.push(format!("known are the outputs of {}", import::known()));
+        wrong.push(format!(
+            "known are the outputs of {}",
+            bitcost_import::known()
+        ));
     }
     Err(Failure::Usage(wrong.join("\n")))
 }
 
-/// The bytes of a file; of one that is too large enough to see it.
+/// Reads the bytes of a file; of a file that is too large, only enough to notice that.
 fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(import::MOST + 1).read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?
+        .take(bitcost_import::MOST + 1)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn name_of(path: &Path) -> String {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    name.split('.').find(|part| !part.is_empty()).unwrap_or("import").to_owned()
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    name.split('.')
+        .find(|part| !part.is_empty())
+        .unwrap_or("import")
+        .to_owned()
 }
 
-/// Letters, digits and a few others, so that the name is one folder.
+/// Keeps letters, digits and a few other characters, so that the name is that of one folder.
 fn file_name(name: &str) -> String {
-    let safe = |letter: char| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '-' };
+    let safe = |letter: char| {
+        if letter.is_alphanumeric() || "-_.".contains(letter) {
+            letter
+        } else {
+            '-'
+        }
+    };
     name.chars().map(safe).take(80).collect()
 }

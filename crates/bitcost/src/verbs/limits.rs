@@ -1,12 +1,12 @@
-//! `bitcost limits`: what theory allows: goodput of a link, pacing rates, bandwidth-delay products.
+//! `bitcost limits`: theoretical limits: goodput of a link, pacing rates, bandwidth-delay products.
 
 use std::time::Duration;
 
-use model::conditions::{Conditions, Workload};
-use model::place::{IpVersion, Places};
-use model::units::{parse_bytes, parse_duration, parse_rate};
+use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport};
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::place::{IpVersion, Places};
+use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
 use serde_json::Value;
-use theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport};
 
 use crate::failure::Failure;
 use crate::output;
@@ -14,18 +14,19 @@ use crate::output;
 /// Which limit.
 #[derive(clap::Subcommand)]
 pub enum Question {
-    /// How much user data a link carries at most, with the header arithmetic and the curve over message sizes
+    /// Maximum user data rate of a link, with the header arithmetic and the curve over message
+    /// sizes
     Goodput(GoodputArguments),
-    /// The rate that a pacing queue must be told, so that this rate of user data results
+    /// Rate of a pacing queue that gives this rate of user data
     Pacing(PacingArguments),
-    /// Rate × delay, and buffers in multiples of it
+    /// Bandwidth-delay product, and buffers in multiples of it
     Bdp(BdpArguments),
 }
 
 /// What every question has.
 #[derive(clap::Args)]
 pub struct Path {
-    /// Rate in bit/s, such as 2.5G: of the link; of the user data where pacing is asked for
+    /// Rate in bit/s, such as 2.5G: of the link, or with `pacing` of the user data
     #[arg(long, value_parser = parse_rate)]
     rate: u64,
     /// Largest IP packet, in bytes
@@ -53,10 +54,11 @@ pub struct GoodputArguments {
     /// UDP instead of TCP
     #[arg(long)]
     udp: bool,
-    /// The link of a lab: its emulator counts the Ethernet header, but no preamble, check sequence or gap
+    /// The link of a lab: its emulator counts the Ethernet header, but no preamble, check sequence
+    /// or gap
     #[arg(long)]
     emulated: bool,
-    /// Tell messages of this size by themselves
+    /// Also print messages of this size, in bytes
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
     message_size: Option<u32>,
 }
@@ -66,7 +68,7 @@ pub struct GoodputArguments {
 pub struct PacingArguments {
     #[command(flatten)]
     path: Path,
-    /// Bytes of a message
+    /// Message size, in bytes
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
     message_size: u32,
     /// UDP instead of TCP
@@ -88,7 +90,8 @@ pub struct BdpArguments {
 }
 
 fn bytes(text: &str) -> Result<u32, String> {
-    u32::try_from(parse_bytes(text)?).map_err(|_| format!("`{text}` is too much; allowed: up to 4 GiB"))
+    u32::try_from(parse_bytes(text)?)
+        .map_err(|_| format!("`{text}` is too much; allowed: up to 4 GiB"))
 }
 
 /// Prints the answer.
@@ -104,7 +107,11 @@ pub fn run(question: &Question) -> Result<(), Failure> {
             print(arguments.path.json, || pacing.text(), || pacing.json())
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
-            let bdp = Bdp { rate_bps: path.rate, rtt: *rtt, mtu_bytes: path.mtu };
+            let bdp = Bdp {
+                rate_bps: path.rate,
+                rtt: *rtt,
+                mtu_bytes: path.mtu,
+            };
             bdp.check().map_err(Failure::Usage)?;
             print(path.json, || bdp.text(), || bdp.json())
         }
@@ -112,22 +119,74 @@ pub fn run(question: &Question) -> Result<(), Failure> {
 }
 
 fn goodput(arguments: &GoodputArguments) -> Goodput {
-    let GoodputArguments { path, vlan, ipv6, no_timestamps, udp, emulated, message_size } = arguments;
-    let transport = if *udp { Transport::Udp } else { Transport::Tcp { timestamps: !no_timestamps } };
+    let GoodputArguments {
+        path,
+        vlan,
+        ipv6,
+        no_timestamps,
+        udp,
+        emulated,
+        message_size,
+    } = arguments;
+    let transport = if *udp {
+        Transport::Udp
+    } else {
+        Transport::Tcp {
+            timestamps: !no_timestamps,
+        }
+    };
     let ip = if *ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-    let counted = if *emulated { Counted::Queue } else { Counted::Wire };
-    let framing = Framing { ip, transport, vlan: *vlan, mtu_bytes: path.mtu, counted };
-    Goodput { framing, rate_bps: path.rate, message_size_bytes: *message_size }
+    let counted = if *emulated {
+        Counted::Queue
+    } else {
+        Counted::Wire
+    };
+    let framing = Framing {
+        ip,
+        transport,
+        vlan: *vlan,
+        mtu_bytes: path.mtu,
+        counted,
+    };
+    Goodput {
+        framing,
+        rate_bps: path.rate,
+        message_size_bytes: *message_size,
+    }
 }
 
 fn pacing(arguments: &PacingArguments) -> Result<Pacing, String> {
-    let PacingArguments { path, message_size, udp, ipv6 } = arguments;
-    let workload = if *udp { Workload::UdpStream } else { Workload::TcpStream };
-    let places = Places { ip_version: ipv6.then_some(IpVersion::V6), ..Places::default() };
-    let conditions = Conditions { message_size_bytes: *message_size, places, ..Conditions::of(workload) };
+    let PacingArguments {
+        path,
+        message_size,
+        udp,
+        ipv6,
+    } = arguments;
+    let workload = if *udp {
+        Workload::UdpStream
+    } else {
+        Workload::TcpStream
+    };
+    let places = Places {
+        ip_version: ipv6.then_some(IpVersion::V6),
+        ..Places::default()
+    };
+    let conditions = Conditions {
+        message_size_bytes: *message_size,
+        places,
+        ..Conditions::of(workload)
+    };
     Pacing::new(conditions, path.rate, path.mtu)
 }
 
-fn print(json: bool, text: impl FnOnce() -> String, document: impl FnOnce() -> Value) -> Result<(), Failure> {
-    if json { output::line(&format!("{:#}", document())) } else { output::print(&text()) }
+fn print(
+    json: bool,
+    text: impl FnOnce() -> String,
+    document: impl FnOnce() -> Value,
+) -> Result<(), Failure> {
+    if json {
+        output::line(&format!("{:#}", document()))
+    } else {
+        output::print(&text())
+    }
 }

@@ -2,27 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
+use bitcost_model::near::did_you_mean;
+use clap::Command;
 use clap_mangen::Man;
-use model::near::did_you_mean;
 
 use crate::failure::Failure;
-use crate::{Cli, files, output};
+use crate::{files, output};
 
 /// Which page.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The page of this verb, such as `test`; absent: that of bitcost itself
+    /// Command whose page is printed, such as `test` [default: bitcost itself]
     #[arg(conflicts_with = "out")]
     verb: Option<String>,
-    /// Write every page into this folder, such as ~/.local/share/man/man1
+    /// Write all pages to this folder, such as ~/.local/share/man/man1
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }
 
 /// Prints a page, or writes them all.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let command = Cli::command();
+pub fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         return write_all(command, folder);
     }
@@ -31,22 +30,34 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => command,
     };
     let mut text = Vec::new();
-    let rendered = Man::new(page).render(&mut text).map_err(|error| error.to_string());
+    let rendered = Man::new(page)
+        .render(&mut text)
+        .map_err(|error| error.to_string());
     let text = rendered.and_then(|()| String::from_utf8(text).map_err(|error| error.to_string()));
-    output::print(&text.map_err(|error| Failure::Environment(format!("cannot write the manual: {error}")))?)
+    output::print(
+        &text.map_err(|error| Failure::Environment(format!("cannot write the manual: {error}")))?,
+    )
 }
 
 /// Writes the pages of a command and of every verb below it.
 fn write_all(command: Command, folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
-        Failure::Environment(format!("cannot write the manual into {}: {error}", folder.display()))
+        Failure::Environment(format!(
+            "cannot write the manual into {}: {error}",
+            folder.display()
+        ))
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
     let mut command = command.disable_help_subcommand(true);
     command.build();
     let mut left = vec![command];
     while let Some(command) = left.pop() {
-        left.extend(command.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned());
+        left.extend(
+            command
+                .get_subcommands()
+                .filter(|verb| !verb.is_hide_set())
+                .cloned(),
+        );
         let (page, mut text) = (Man::new(command), Vec::new());
         page.render(&mut text).map_err(cannot)?;
         files::write(&folder.join(page.get_filename()), &text, "--out FOLDER")?;
@@ -56,13 +67,19 @@ fn write_all(command: Command, folder: &Path) -> Result<(), Failure> {
 
 /// The command of one verb, under its whole name.
 fn page_of(mut command: Command, verb: &str) -> Result<Command, Failure> {
-    // Names and versions of the verbs are completed here.
+    // This call completes the names and versions of the verbs.
     command.build();
     let visible = || command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let Some(found) = visible().find(|known| known.get_name() == verb) else {
         let names: Vec<&str> = visible().map(Command::get_name).collect();
         let hint = did_you_mean(verb, names.iter().copied());
-        return Err(Failure::Usage(format!("unknown verb `{verb}`{hint}; allowed: {}", names.join(", "))));
+        return Err(Failure::Usage(format!(
+            "unknown verb `{verb}`{hint}; allowed: {}",
+            names.join(", ")
+        )));
     };
-    Ok(found.clone().name(format!("bitcost-{verb}")).display_name(format!("bitcost-{verb}")))
+    Ok(found
+        .clone()
+        .name(format!("bitcost-{verb}"))
+        .display_name(format!("bitcost-{verb}")))
 }

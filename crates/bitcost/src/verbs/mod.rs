@@ -1,6 +1,5 @@
 //! The verbs: one file each, and one row in [`Verb`] and [`run()`].
 
-mod against;
 mod agent;
 mod compare;
 mod completions;
@@ -8,72 +7,66 @@ mod explain;
 pub mod host;
 mod import;
 mod import_lab;
-mod judging;
 mod lab;
 mod limits;
-mod logged;
 mod man;
 mod ping;
 mod plan;
-mod repeats;
 pub mod report;
-mod resuming;
 mod run;
 mod show;
 mod studies;
 mod test;
-mod test_output;
-pub mod where_to;
 
-use clap::Subcommand;
+use clap::{Command, Subcommand};
 
 use crate::failure::Failure;
 
 /// Every verb.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Run a study in the embedded lab or between hosts, and print its table
+    /// Run a study in the embedded lab or between two hosts, and print its results
     Run(run::Arguments),
-    /// Print every run of a study in its order, and how long it will all take; touch nothing
+    /// Print the runs of a study in their order and the time they take, without running anything
     Plan(plan::Arguments),
     /// List the embedded studies, or print one
     Studies(studies::Arguments),
-    /// Print the table of an execution again, from its log alone
+    /// Print the results of an execution from its log
     Show(show::Arguments),
-    /// Say what changed from one execution to another, or between cells of one, with intervals and verdicts
+    /// Compare two executions, or two cells of one, with confidence intervals and verdicts
     Compare(compare::Arguments),
-    /// Read files of netperf, iperf3, nuttcp, nttcp and flent into an execution's folder
+    /// Import results of netperf, iperf3, nuttcp, nttcp and flent as an execution
     Import(import::Arguments),
-    /// Write executions as one HTML file with tables and pictures that needs no network
+    /// Write executions as one HTML file with tables and charts that loads nothing from the network
     Report(report::Arguments),
-    /// Make one run, in the embedded lab or between hosts, and print what it cost
+    /// Make one run in the embedded lab or between two hosts, and print throughput and CPU cost
     Test(Box<test::Arguments>),
-    /// Play one end of each run for a controller on standard input and output
+    /// Act as the sender or receiver for a controller on standard input and output
     Agent(agent::Arguments),
-    /// Show this host's settings, or put back what a run that was cut off left changed
+    /// Show the settings of this host, or restore those that an interrupted run left changed
     #[command(subcommand)]
     Host(host::Action),
-    /// Say why runs were not faster: the limiter with its evidence, what a message costs, runs in two modes
+    /// Explain what limited each cell: the bottleneck with its evidence, and cost per message
     Explain(explain::Arguments),
-    /// Say what theory allows: goodput of a link, pacing rates, bandwidth-delay products
+    /// Compute theoretical limits: goodput of a link, pacing rates, bandwidth-delay products
     #[command(subcommand)]
     Limits(limits::Question),
-    /// Print the manual, or write all of its pages
+    /// Print a manual page, or write all manual pages
     Man(man::Arguments),
-    /// Print what a shell must know to complete bitcost's words
+    /// Print a shell completion script
     Completions(completions::Arguments),
-    /// Build labs that stand until they are taken down, and run programs in them
+    /// Build emulated networks that other programs can use
     #[command(subcommand)]
     Lab(lab::Action),
-    /// Measure round trips, as ping does
+    /// Measure round-trip times with ICMP echo, as ping does
     Ping(ping::Arguments),
 }
 
-/// Does what the verb says.
+/// Does what the verb says; `command` is the whole command line, for the manual and completions.
 ///
 /// # Errors
 /// See [`Failure`].
-pub fn run(verb: Verb) -> Result<(), Failure> {
+pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     match verb {
         Verb::Run(arguments) => run::run(arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
@@ -87,8 +80,8 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Host(action) => host::run(&action),
         Verb::Explain(arguments) => explain::run(&arguments),
         Verb::Limits(question) => limits::run(&question),
-        Verb::Man(arguments) => man::run(&arguments),
-        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => man::run(&arguments, command),
+        Verb::Completions(arguments) => completions::run(&arguments, command),
         Verb::Lab(action) => lab::run(&action),
         Verb::Ping(arguments) => ping::run(&arguments),
     }

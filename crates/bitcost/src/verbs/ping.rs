@@ -1,35 +1,36 @@
-//! `bitcost ping`: round trips of ICMP echo, without rights where the host lets the user's group ping.
+//! `bitcost ping`: round trips of ICMP echo, without privileges if the host lets the user's group
+//! ping.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use model::ping::{Pings, RttFigures};
-use model::units::parse_duration;
-use traffic::ping::{Answer, Asked};
+use bitcost_model::ping::{Pings, RttFigures};
+use bitcost_model::units::parse_duration;
+use bitcost_traffic::ping::{Answer, Asked};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::verbs::run::stop_on_signals;
+use crate::signals::stop_on_signals;
 
 /// Which requests.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Where to
+    /// Destination address
     address: IpAddr,
-    /// How many
+    /// Number of requests
     #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     count: u16,
-    /// From one to the next
+    /// Time between requests
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     interval: Duration,
-    /// How long the last one is waited for
+    /// Time to wait for the last answer
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     wait: Duration,
-    /// Bytes of data in each
+    /// Data in each request, in bytes
     #[arg(short, long, default_value_t = 56, value_parser = clap::value_parser!(u16).range(0..=65_000))]
     size: u16,
-    /// Print one JSON document instead of lines
+    /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
 }
@@ -48,11 +49,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tell = |Answer { sequence, rtt_us }| {
         if !arguments.json {
             let (bytes, to, ms) = (asked.data_bytes, asked.to, rtt_us / 1000.0);
-            printed = output::line(&format!("{bytes} bytes from {to}: seq={sequence} time={ms:.3} ms"));
+            printed = output::line(&format!(
+                "{bytes} bytes from {to}: seq={sequence} time={ms:.3} ms"
+            ));
         }
-        printed.as_ref().map(drop).map_err(|_| std::io::Error::other("standard output cannot be written"))
+        printed
+            .as_ref()
+            .map(drop)
+            .map_err(|_| std::io::Error::other("standard output cannot be written"))
     };
-    let pings = traffic::ping::ping(&asked, || !stop.load(Ordering::Relaxed), tell);
+    let pings = bitcost_traffic::ping::ping(&asked, || !stop.load(Ordering::Relaxed), tell);
     printed?;
     let pings = pings.map_err(|error| cannot(asked.to, &error))?;
     if arguments.json {
@@ -63,7 +69,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         output::print(&text(&pings))?;
     }
     match pings.rtts_us.is_empty() {
-        true => Err(Failure::Check(format!("none of {} echo requests to {} was answered", pings.sent, pings.to))),
+        true => Err(Failure::Check(format!(
+            "none of {} echo requests to {} was answered",
+            pings.sent, pings.to
+        ))),
         false => Ok(()),
     }
 }
@@ -79,10 +88,23 @@ fn cannot(to: IpAddr, error: &std::io::Error) -> Failure {
 }
 
 fn text(pings: &Pings) -> String {
-    let head = format!("{} sent, {} received, {}% lost\n", pings.sent, pings.rtts_us.len(), pings.lost_pct().round());
-    let figures = pings.figures().map(|RttFigures { min_us, avg_us, max_us, mdev_us }| {
-        let [min, avg, max, mdev] = [min_us, avg_us, max_us, mdev_us].map(|us| format!("{:.3}", us / 1000.0));
-        format!("rtt min/avg/max/mdev = {min}/{avg}/{max}/{mdev} ms\n")
-    });
+    let head = format!(
+        "{} sent, {} received, {}% lost\n",
+        pings.sent,
+        pings.rtts_us.len(),
+        pings.lost_pct().round()
+    );
+    let figures = pings.figures().map(
+        |RttFigures {
+             min_us,
+             avg_us,
+             max_us,
+             mdev_us,
+         }| {
+            let [min, avg, max, mdev] =
+                [min_us, avg_us, max_us, mdev_us].map(|us| format!("{:.3}", us / 1000.0));
+            format!("rtt min/avg/max/mdev = {min}/{avg}/{max}/{mdev} ms\n")
+        },
+    );
     head + &figures.unwrap_or_default()
 }

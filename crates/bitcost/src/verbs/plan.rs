@@ -1,30 +1,32 @@
-//! `bitcost plan`: every run of a study in its order, and how long it takes; touches nothing.
+//! `bitcost plan`: every run of a study in its order, and how long it takes; runs nothing.
 
 use std::time::Duration;
 
-use model::plan::Plan;
-use model::study::Study;
-use model::units::{counted, show_duration};
+use bitcost_model::plan::Plan;
+use bitcost_model::units::{counted, show_duration};
+use bitcost_study::Study;
 
-use super::against;
-use super::run::{Order, new_seed};
-use super::where_to::{self, Where};
+use bitcost_execute::{Destination, Programs, calibration_time};
+
 use crate::failure::Failure;
-use crate::programs::Programs;
+use crate::options::against;
+use crate::options::hosts::StudyHosts;
+use crate::options::lab::say_warnings;
+use crate::options::order::{Order, new_seed};
+use crate::output;
 use crate::studies::find;
-use crate::{calibration, output};
 
 /// Which study and how long.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// An embedded study's name, or the path of a study file
+    /// Study: the name of an embedded one (`bitcost studies`), or the path of a study file (.toml)
     study: String,
     #[command(flatten)]
     against: against::Held,
     #[command(flatten)]
     order: Order,
     #[command(flatten)]
-    place: where_to::Place,
+    hosts: StudyHosts,
 }
 
 /// Prints the plan.
@@ -32,15 +34,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = arguments.against.apply(find(&arguments.study)?)?;
     let lengths = arguments.order.lengths(&study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
-    let plan = Plan::new(&study, seed, lengths);
+    let plan = study.plan(seed, lengths);
     Programs::open(&plan)?;
-    let place = arguments.place.asked()?;
-    place.say_lints(&study, &plan);
-    let calibration = match place {
-        Where::Lab => calibration::time(&study, &plan),
-        Where::Hosts(_) => Duration::ZERO,
+    let destination = arguments.hosts.destination()?;
+    say_warnings(&destination.warnings(&study, &plan));
+    let calibration = match destination {
+        Destination::Lab => calibration_time(&study, &plan),
+        Destination::Hosts(_) => Duration::ZERO,
     };
-    output::print(&text(&study, &plan, place.phrase(&study), calibration))
+    let place = destination.phrase(&study);
+    output::print(&text(&study, &plan, place, calibration))
 }
 
 fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration) -> String {
@@ -64,7 +67,12 @@ fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration
     for run in &plan.runs {
         let cell = &plan.cells[run.cell];
         let seconds = f64::from(cell.conditions.duration_ms) / 1000.0;
-        text += &format!("{:5}  {:5}  {seconds:6} s  {}\n", run.index + 1, run.block + 1, cell.name());
+        text += &format!(
+            "{:5}  {:5}  {seconds:6} s  {}\n",
+            run.index + 1,
+            run.block + 1,
+            cell.name()
+        );
     }
     text
 }

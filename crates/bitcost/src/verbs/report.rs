@@ -1,30 +1,33 @@
-//! `bitcost report`: executions as one HTML file that needs nothing beside itself.
+//! `bitcost report`: executions as one HTML file that needs no other file.
 
 use std::path::PathBuf;
 
-use model::units::parse_rate;
-use page::{Maker, Source};
-use report::compare::THRESHOLD_PCT;
+use bitcost_analysis::compare::THRESHOLD_PCT;
+use bitcost_model::units::parse_rate;
+use bitcost_render::html::page;
 
-use super::judging::threshold;
 use crate::failure::Failure;
+use crate::format::{maker, source};
 use crate::opened::{self, Opened, Reading};
+use crate::options::judging::threshold;
 use crate::{files, output};
 
 /// Which executions, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The execution's folder; several become chapters of one file, and the first is compared with each other one
+    /// The execution's folder; several become chapters of one file, and the first is compared with
+    /// each other one
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// The file; `-` is standard output [default: report.html in the first folder]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Rate of the link in bit/s, such as 10G: it and the goodput that it allows are drawn over the curve of throughput
-    /// against message size [default: the rate of the lab's narrowest link, where it has one]
+    /// Rate of the link in bit/s, such as 10G: it and the goodput that it allows are drawn over the
+    /// curve of throughput against message size [default: the rate of the lab's narrowest link,
+    /// where it has one]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     link_rate: Option<u64>,
-    /// From which change on a metric is called better or worse, in per cent, where executions are compared
+    /// Change from which on a metric is better or worse, in per cent, where executions are compared
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
     #[command(flatten)]
@@ -44,24 +47,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&path.display().to_string())
 }
 
-/// The page of these logs; the link's rate in bit/s, where one is told; from which change in per cent on a metric is better or
-/// worse.
+/// The page of these logs. `link_rate_bps` is the rate of the link, if the user gave it. A metric
+/// is better or worse from a change of `threshold_pct` per cent on.
 ///
 /// # Errors
 /// Usage, when one holds no study or no plan.
-pub fn render(logs: &[Opened], link_rate_bps: Option<u64>, threshold_pct: f64) -> Result<String, Failure> {
+fn render(
+    logs: &[Opened],
+    link_rate_bps: Option<u64>,
+    threshold_pct: f64,
+) -> Result<String, Failure> {
     let mut chapters = Vec::new();
     for opened in logs {
-        let log = opened.file()?;
-        let ((bytes, sha256), path) = (log.fingerprint()?, log.path().display().to_string());
+        let source = source(opened)?;
         let mut execution = opened.execution()?;
         execution.summary.link_rate_bps = link_rate_bps.or(execution.summary.link_rate_bps);
-        chapters.push((execution, Source { path, bytes, sha256 }));
+        chapters.push((execution, source));
     }
-    let maker = Maker {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        at: drive::now(),
-    };
-    Ok(page::page(&chapters, threshold_pct, &maker))
+    Ok(page(&chapters, threshold_pct, &maker()))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use report::compare::THRESHOLD_PCT;
+use bitcost_analysis::compare::THRESHOLD_PCT;
 
 use crate::failure::Failure;
 use crate::format::Look;

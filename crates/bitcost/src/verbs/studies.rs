@@ -7,7 +7,7 @@ use crate::studies::{EMBEDDED, find};
 /// What to print.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Print this study's file; copy it, change it, and run it by its path
+    /// Study whose file is printed, to be copied and changed [default: list all]
     name: Option<String>,
 }
 
@@ -18,7 +18,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     for (name, _) in EMBEDDED {
         let study = find(name)?;
-        output::line(&format!("{name}\n    {}\n    {}", study.title, study.question))?;
+        output::line(&format!(
+            "{name}\n    {}\n    {}",
+            study.title, study.question
+        ))?;
     }
     Ok(())
 }

@@ -1,42 +1,62 @@
-//! What one end sent is what the other received or knows to be lost; asked is what is in force.
+//! The receiver received everything that the sender sent, or counted it as lost; requested settings
+//! are in effect.
 
-use metrics::RunView;
-use model::conditions::{Conditions, Offloads};
-use model::event::Event;
-use model::record::{EndRecord, InForce, ThreadKind};
+use bitcost_analysis::metrics::RunView;
+use bitcost_execute::store::Log;
+use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::event::Event;
+use bitcost_model::record::{EndpointRecord, InEffect, ThreadKind};
 use serde_json::Value;
-use store::Log;
 
 use crate::bench::{Bench, plan};
 
-/// Each run that has its result, with what it was to do.
-fn ended(log: &Log) -> Vec<(&Conditions, &EndRecord, &EndRecord)> {
+bitcost_testkit::trials! {
+    QuietHost: sender_and_receiver_account_for_every_byte, lost_datagrams_separate_the_two_receive_demands;
+}
+
+/// Each run that has a result, with its conditions and its two records.
+fn ended(log: &Log) -> Vec<(&Conditions, &EndpointRecord, &EndpointRecord)> {
     let plan = plan(log);
     let conditions = |run: u32| &plan.cells[plan.runs[run as usize].cell].conditions;
     let ended = log.events.iter().filter_map(|event| match event {
-        Event::RunEnded { run, sender, receiver, .. } => Some((conditions(*run), &**sender, &**receiver)),
+        Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } => Some((conditions(*run), &**sender, &**receiver)),
         _ => None,
     });
     ended.collect()
 }
 
-pub fn every_byte() {
+fn sender_and_receiver_account_for_every_byte() {
     let bench = Bench::new();
-    let done = bench.bitcost(&["run", "not-all-mbits", "--duration", "300ms", "--blocks", "1"]);
+    let done = bench.bitcost(&[
+        "run",
+        "not-all-mbits",
+        "--duration",
+        "300ms",
+        "--blocks",
+        "1",
+    ]);
     done.assert_code(0);
     let log = bench.log();
     let runs = ended(&log);
     assert_eq!(runs.len(), 6);
     for (conditions, sender, receiver) in runs {
         let size = u64::from(conditions.message_size_bytes);
-        assert_eq!(sender.counts.measured.bytes, sender.counts.measured.messages * size);
+        assert_eq!(
+            sender.counts.measured.bytes,
+            sender.counts.measured.messages * size
+        );
         if conditions.workload.is_datagram() {
             datagrams(sender, receiver, size);
         } else {
             connection(conditions, sender, receiver);
         }
-        in_force(conditions, sender);
-        in_force(conditions, receiver);
+        in_effect(conditions, sender);
+        in_effect(conditions, receiver);
         for end in [sender, receiver] {
             samples(end);
             threads_and_connections(end, conditions.workload.is_datagram());
@@ -44,17 +64,23 @@ pub fn every_byte() {
     }
 }
 
-fn datagrams(sender: &EndRecord, receiver: &EndRecord, size: u64) {
+fn datagrams(sender: &EndpointRecord, receiver: &EndpointRecord, size: u64) {
     let (sent, received) = (sender.counts.total(), receiver.counts.total());
     let sequence = receiver.sequence.unwrap();
     assert_eq!(sent.messages, received.messages + sequence.total_lost);
     assert_eq!(sequence.measured_sent, sender.counts.measured.messages);
-    assert_eq!(sequence.measured_sent, receiver.counts.measured.messages + sequence.measured_lost);
-    assert_eq!((sent.bytes, received.bytes), (sent.messages * size, received.messages * size));
+    assert_eq!(
+        sequence.measured_sent,
+        receiver.counts.measured.messages + sequence.measured_lost
+    );
+    assert_eq!(
+        (sent.bytes, received.bytes),
+        (sent.messages * size, received.messages * size)
+    );
     assert!(sender.tcp_info.is_none() && sender.sequence.is_none());
 }
 
-fn connection(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
+fn connection(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRecord) {
     let (sent, received) = (sender.counts.total(), receiver.counts.total());
     assert_eq!(sent.bytes, received.bytes);
     assert!(sent.bytes > 0 && received.calls > 0);
@@ -62,14 +88,28 @@ fn connection(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord)
     let info = sender.tcp_info.as_ref().unwrap();
     assert_eq!(info.snd_mss_bytes, Some(conditions.message_size_bytes));
     let wire = info.bytes_sent.unwrap() as f64 / f64::from(info.data_segs_out.unwrap());
-    // A segment that meets the edge of the receiver's window carries a part of a message.
-    let least = if info.rwnd_limited_us == Some(0) { 0.99 } else { 0.95 };
-    assert!(wire <= size && wire >= least * size, "{wire} bytes per segment, messages of {size}");
+    // A segment at the edge of the receiver's window carries only a part of a message.
+    let least = if info.rwnd_limited_us == Some(0) {
+        0.99
+    } else {
+        0.95
+    };
+    assert!(
+        wire <= size && wire >= least * size,
+        "{wire} bytes per segment, messages of {size}"
+    );
 }
 
-fn in_force(conditions: &Conditions, end: &EndRecord) {
+fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
     let offloads = &end.offloads;
-    assert_eq!(offloads.asked, if offloads.asked.is_empty() { Default::default() } else { offloads.active.clone() });
+    assert_eq!(
+        offloads.asked,
+        if offloads.asked.is_empty() {
+            Default::default()
+        } else {
+            offloads.active.clone()
+        }
+    );
     assert_eq!(offloads.mismatched, Vec::<String>::new());
     let wanted = match conditions.offloads {
         Offloads::On => Some(true),
@@ -77,39 +117,72 @@ fn in_force(conditions: &Conditions, end: &EndRecord) {
         Offloads::AsFound => None,
     };
     assert_eq!(offloads.asked.is_empty(), wanted.is_none());
-    assert!(offloads.asked.values().all(|on| Some(*on) == wanted), "{:?}", offloads.asked);
+    assert!(
+        offloads.asked.values().all(|on| Some(*on) == wanted),
+        "{:?}",
+        offloads.asked
+    );
     if !conditions.workload.is_datagram() {
-        let setting = |name: &str| end.in_force.iter().find(|setting| setting.name == name).cloned();
+        let setting = |name: &str| {
+            end.in_effect
+                .iter()
+                .find(|setting| setting.name == name)
+                .cloned()
+        };
         let cubic = || Some("cubic".to_owned());
-        let expected = InForce { name: "congestion_control".into(), asked: cubic(), actual: cubic() };
+        let expected = InEffect {
+            name: "congestion_control".into(),
+            asked: cubic(),
+            actual: cubic(),
+        };
         assert_eq!(setting("congestion_control"), Some(expected));
     }
 }
 
-/// Counters of the samples never step back, and their edges are those of the window.
-fn samples(end: &EndRecord) {
-    assert!(end.samples.len() >= 3, "{} samples of 300 ms", end.samples.len());
-    let grows =
-        |pair: &[model::record::Sample]| pair[0].at_ns < pair[1].at_ns && pair[0].counts.bytes <= pair[1].counts.bytes;
+/// The counters of the samples never decrease, and the first and the last sample are at the edges
+/// of the window.
+fn samples(end: &EndpointRecord) {
+    assert!(
+        end.samples.len() >= 3,
+        "{} samples of 300 ms",
+        end.samples.len()
+    );
+    let grows = |pair: &[bitcost_model::record::Sample]| {
+        pair[0].at_ns < pair[1].at_ns && pair[0].counts.bytes <= pair[1].counts.bytes
+    };
     assert!(end.samples.windows(2).all(grows));
     let edges = [end.samples.first(), end.samples.last()].map(|sample| sample.unwrap().at_ns);
-    assert_eq!(edges, [end.window_begin_ns, end.window_end_ns]);
+    assert_eq!(edges, [end.window_start_ns, end.window_end_ns]);
 }
 
-/// Each sample tells the traffic thread's context switches and the connection's segments, which only grow.
-fn threads_and_connections(end: &EndRecord, datagrams: bool) {
-    let read = |sample: &model::record::Sample| {
-        let traffic = sample.threads.iter().find(|thread| thread.kind == ThreadKind::Traffic);
-        let switches = traffic.and_then(|thread| thread.switches).expect("switches of the traffic thread");
-        let segments = sample.tcp_info.as_ref().map(|info| (info.segs_out, info.segs_in));
+/// Each sample has the traffic thread's context switches and the connection's segments, which only
+/// grow.
+fn threads_and_connections(end: &EndpointRecord, datagrams: bool) {
+    let read = |sample: &bitcost_model::record::Sample| {
+        let traffic = sample
+            .threads
+            .iter()
+            .find(|thread| thread.kind == ThreadKind::Traffic);
+        let switches = traffic
+            .and_then(|thread| thread.switches)
+            .expect("switches of the traffic thread");
+        let segments = sample
+            .tcp_info
+            .as_ref()
+            .map(|info| (info.segs_out, info.segs_in));
         assert_eq!(segments.is_none(), datagrams);
         (switches.voluntary, switches.involuntary, segments)
     };
     let readings: Vec<_> = end.samples.iter().map(read).collect();
-    assert!(readings.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].2 <= pair[1].2), "{readings:?}");
+    assert!(
+        readings
+            .windows(2)
+            .all(|pair| pair[0].0 <= pair[1].0 && pair[0].2 <= pair[1].2),
+        "{readings:?}"
+    );
 }
 
-/// A receiver that cannot keep up: a small buffer, and a nap after each datagram.
+/// A receiver that is too slow: a small buffer, and a sleep after each datagram.
 const SLOW_RECEIVER: &str = r#"title = "Loss"
 question = "What do lost datagrams cost?"
 [workload]
@@ -125,38 +198,70 @@ levels = [512, 1024]
 blocks = 1
 "#;
 
-pub fn lost_datagrams() {
+fn lost_datagrams_separate_the_two_receive_demands() {
     let bench = Bench::new();
     bench.write("loss.toml", SLOW_RECEIVER);
     let done = bench.bitcost(&["run", "loss.toml"]);
     done.assert_code(0);
-    for title in ["Receive service demand (µs/KiB", "Receive service demand by netperf's definition (µs per KiB sent"]
-    {
+    for title in [
+        "Receive service demand (µs/KiB",
+        "Receive service demand by netperf's definition (µs per KiB sent",
+    ] {
         assert!(done.stdout.contains(title), "{title}: {}", done.stdout);
     }
-    let document = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]).json();
+    let document = bench
+        .bitcost(&["show", "--json", bench.execution().to_str().unwrap()])
+        .json();
     let log = bench.log();
     let runs = ended(&log);
     assert_eq!(runs.len(), 2);
     for (conditions, sender, receiver) in runs {
         let cells = document["cells"].as_array().unwrap();
-        let is_it = |cell: &&Value| cell["levels"]["message_size_bytes"] == conditions.message_size_bytes;
+        let is_it =
+            |cell: &&Value| cell["levels"]["message_size_bytes"] == conditions.message_size_bytes;
         let cell = cells.iter().find(is_it).unwrap();
         demands_differ_by_the_loss(
             cell,
-            &RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true, ceiling_mbps: None },
+            &RunView {
+                sender,
+                receiver,
+                conditions,
+                shared_cpus: true,
+                napi_threaded: true,
+                ceiling_mbps: None,
+            },
         );
     }
 }
 
 fn demands_differ_by_the_loss(cell: &Value, run: &RunView) {
-    let figure = |name: &str| cell[name]["median"].as_f64().unwrap_or_else(|| panic!("{name}: {cell:#}"));
-    let (sent, received) = (run.sender.counts.measured.bytes as f64, run.receiver.counts.measured.bytes as f64);
-    assert!(sent > 2.0 * received && received > 0.0, "{sent} bytes sent, {received} received");
-    let apart = figure("receive_service_demand_us_per_kib") / figure("receive_service_demand_per_kib_sent_us");
-    assert!((apart / (sent / received) - 1.0).abs() < 1e-9, "{apart}, {sent} bytes sent, {received} received");
+    let figure = |name: &str| {
+        cell[name]["median"]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: {cell:#}"))
+    };
+    let (sent, received) = (
+        run.sender.counts.measured.bytes as f64,
+        run.receiver.counts.measured.bytes as f64,
+    );
+    assert!(
+        sent > 2.0 * received && received > 0.0,
+        "{sent} bytes sent, {received} received"
+    );
+    let apart = figure("receive_service_demand_us_per_kib")
+        / figure("receive_service_demand_per_kib_sent_us");
+    assert!(
+        (apart / (sent / received) - 1.0).abs() < 1e-9,
+        "{apart}, {sent} bytes sent, {received} received"
+    );
     let lost = 100.0 * (1.0 - received / sent);
-    assert!((figure("loss_pct") - lost).abs() < 1e-9, "{lost} % lost: {cell:#}");
-    let again = (metrics::metric("loss_pct").unwrap().compute)(run).unwrap();
+    assert!(
+        (figure("loss_pct") - lost).abs() < 1e-9,
+        "{lost} % lost: {cell:#}"
+    );
+    let again = (bitcost_analysis::metrics::metric("loss_pct")
+        .unwrap()
+        .compute)(run)
+    .unwrap();
     assert!((again - lost).abs() < 1e-9, "{again}");
 }

@@ -1,21 +1,27 @@
-//! A study beside a variant of itself: another setting, another bitcost, what is recorded of both, and what is refused.
+//! A study compared with a variant of itself: another setting, another bitcost, the records of
+//! both, and what is refused.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use model::event::{Event, ProgramUsed};
-use model::record::EndRecord;
+use bitcost_execute::store::Log;
+use bitcost_model::event::{Event, ProgramUsed};
+use bitcost_model::record::EndpointRecord;
+use bitcost_testkit::process::eventually;
 use rustix::process::Signal;
 use serde_json::Value;
-use store::Log;
-use testkit::process::eventually;
 
 use crate::bench::{Bench, Done, PATIENCE, SMALL, plan, program};
 
-/// Both are in every block, what is told is what the other changes, and the log alone tells it again.
-pub fn setting() {
+bitcost_testkit::trials! {
+    Host: comparison_with_a_setting_reports_the_change, comparison_with_another_program_alternates_both, impossible_comparison_is_refused, fail_on_worse_sets_the_exit_code;
+}
+
+/// Both variants are in every block, and the change is reported by the run and again from the log
+/// alone.
+fn comparison_with_a_setting_reports_the_change() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let done = bench.bitcost(&["run", "small.toml", "--against", "tso=off", "--json"]);
@@ -23,28 +29,57 @@ pub fn setting() {
     let document = done.json();
     assert_eq!(levels(&document, "tso"), ["base", "off", "base", "off"]);
     let comparison = &document["comparison"];
-    assert_eq!((&comparison["old"], &comparison["new"]), (&"tso=base".into(), &"tso=off".into()));
-    assert_eq!((&comparison["same_blocks"], comparison["cells"].as_array().unwrap().len()), (&true.into(), 2));
+    assert_eq!(
+        (&comparison["old"], &comparison["new"]),
+        (&"tso=base".into(), &"tso=off".into())
+    );
+    assert_eq!(
+        (
+            &comparison["same_blocks"],
+            comparison["cells"].as_array().unwrap().len()
+        ),
+        (&true.into(), 2)
+    );
     let log = bench.log();
     for (block, cells) in (0..3).map(|block| (block, cells_of(&log, block))) {
         assert_eq!(cells, [0, 1, 2, 3], "block {block}");
     }
     for (cell, sender) in senders(&log) {
         let is_off = cell % 2 == 1;
-        assert_eq!(sender.offloads.asked.contains_key("tx-tcp-segmentation"), is_off, "{:?}", sender.offloads);
-        assert!(!is_off || !sender.offloads.active["tx-tcp-segmentation"], "{:?}", sender.offloads);
+        assert_eq!(
+            sender.offloads.asked.contains_key("tx-tcp-segmentation"),
+            is_off,
+            "{:?}",
+            sender.offloads
+        );
+        assert!(
+            !is_off || !sender.offloads.active["tx-tcp-segmentation"],
+            "{:?}",
+            sender.offloads
+        );
     }
     let folder = bench.execution();
     let shown = bench.bitcost(&["show", folder.to_str().unwrap()]);
-    assert!(shown.stdout.contains("tso=base → tso=off\n\nChange: the middle"), "{}", shown.stdout);
+    assert!(
+        shown
+            .stdout
+            .contains("tso=base → tso=off\n\nChange: the middle"),
+        "{}",
+        shown.stdout
+    );
     bench.assert_nothing_left();
 }
 
-/// A copy of the program under test with a byte more, so that its hash is another.
+/// A copy of the program under test with one more byte, so that its hash is different.
 fn another(bench: &Bench) {
     let copy = bench.path().join("old");
     fs::copy(program(), &copy).unwrap();
-    OpenOptions::new().append(true).open(&copy).unwrap().write_all(b"\n").unwrap();
+    OpenOptions::new()
+        .append(true)
+        .open(&copy)
+        .unwrap()
+        .write_all(b"\n")
+        .unwrap();
 }
 
 fn programs(log: &Log) -> Vec<ProgramUsed> {
@@ -55,21 +90,27 @@ fn programs(log: &Log) -> Vec<ProgramUsed> {
     found.unwrap()
 }
 
-/// Runs are played by the program that their cell names, also after the execution was broken off; the log says which these are.
-pub fn other_program() {
+/// Each run uses the program that its cell names, also after the execution was interrupted; the log
+/// identifies the programs.
+fn comparison_with_another_program_alternates_both() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     another(&bench);
     let running = bench.start(&["run", "small.toml", "--against", "./old", "--seed", "1"]);
     for file in [bench.path().join("old"), program()] {
-        eventually(PATIENCE, "an agent of each program", || agents(&bench).contains(&file).then_some(()));
+        eventually(PATIENCE, "an agent of each program", || {
+            agents(&bench).contains(&file).then_some(())
+        });
     }
     running.signal_group(Signal::INT);
     running.finish(PATIENCE).assert_code(130);
     let used = programs(&bench.log());
     let asked: Vec<bool> = used.iter().map(|program| program.asked.is_some()).collect();
     assert_eq!(asked, [false, true]);
-    assert!(used[0].identity != used[1].identity && used[1].path.ends_with("/old"), "{used:?}");
+    assert!(
+        used[0].identity != used[1].identity && used[1].path.ends_with("/old"),
+        "{used:?}"
+    );
     assert_eq!(used[0].version, used[1].version);
     resumed(&bench);
     bench.assert_nothing_left();
@@ -83,24 +124,41 @@ fn resumed(bench: &Bench) {
     fs::write(&old, [&whole[..], b"x"].concat()).unwrap();
     let refused = bench.bitcost(&resume);
     assert_eq!(refused.code, Some(3), "{}", refused.stderr);
-    assert!(refused.stderr.contains("old is not the one of this execution"), "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("old is not the one of this execution"),
+        "{}",
+        refused.stderr
+    );
     fs::write(&old, whole).unwrap();
     let done = bench.bitcost(&resume);
     done.assert_code(0);
     let document = done.json();
-    assert_eq!(levels(&document, "program"), ["this", "./old", "this", "./old"]);
+    assert_eq!(
+        levels(&document, "program"),
+        ["this", "./old", "this", "./old"]
+    );
     let comparison = &document["comparison"];
-    assert_eq!((&comparison["old"], &comparison["new"]), (&"program=./old".into(), &"program=this".into()));
+    assert_eq!(
+        (&comparison["old"], &comparison["new"]),
+        (&"program=./old".into(), &"program=this".into())
+    );
 }
 
-/// The program files of the sender's agents of now.
+/// The program files of the agents that play the sender now.
 fn agents(bench: &Bench) -> Vec<PathBuf> {
     let file = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
-    bench.family.members_with("agent", "h1-eth0").into_iter().filter_map(file).collect()
+    bench
+        .family
+        .members_with("agent", "h1-eth0")
+        .into_iter()
+        .filter_map(file)
+        .collect()
 }
 
-/// What cannot be compared is refused with what to do, and leaves no folder.
-pub fn refused() {
+/// An impossible comparison is refused with a remedy, and leaves no folder.
+fn impossible_comparison_is_refused() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     bench.write("no-bitcost", "#!/bin/sh\necho hello\n");
@@ -110,8 +168,16 @@ pub fn refused() {
     }
     for (against, code, says) in [
         ("tso=maybe", 2, "allowed: on, off"),
-        ("congestion_contro=bbr", 2, "did you mean `congestion_control`"),
-        ("message_size_bytes=300", 2, "varies `message_size_bytes` itself, by its factor `message_size_bytes`"),
+        (
+            "congestion_contro=bbr",
+            2,
+            "did you mean `congestion_control`",
+        ),
+        (
+            "message_size_bytes=300",
+            2,
+            "varies `message_size_bytes` itself, by its factor `message_size_bytes`",
+        ),
         ("nodelay=perhaps", 2, "allowed: true or false"),
         ("tso", 2, "a setting with its value, such as tso=off"),
         ("./nothing", 2, "cannot read the program"),
@@ -120,39 +186,67 @@ pub fn refused() {
         ("mss=32767", 2, "does not fit the MTU"),
     ] {
         let done = bench.bitcost(&["run", "small.toml", "--against", against]);
-        assert!(done.code == Some(code) && done.stderr.contains(says), "{against}: {}", done.stderr);
+        assert!(
+            done.code == Some(code) && done.stderr.contains(says),
+            "{against}: {}",
+            done.stderr
+        );
     }
     let nothing_compared = bench.bitcost(&["run", "small.toml", "--fail-on", "worse"]);
     assert!(nothing_compared.code == Some(2) && nothing_compared.stderr.contains("add --against"));
     assert!(!bench.path().join("bitcost-runs").exists());
 }
 
-/// Without TSO on a host that cannot be slower by chance: a queue of 10 Mbit/s.
-pub fn fails_on_worse() {
+/// The variant is slower by construction: its queue sends 10 Mbit/s.
+fn fail_on_worse_sets_the_exit_code() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let slow = "qdisc=sender: tbf rate 10M burst 64KiB limit 1MiB";
-    let run = ["run", "small.toml", "--against", slow, "--fail-on", "worse", "--threshold", "20"];
+    let run = [
+        "run",
+        "small.toml",
+        "--against",
+        slow,
+        "--fail-on",
+        "worse",
+        "--threshold",
+        "20",
+    ];
     let done: Done = bench.bitcost(&run);
     assert_eq!(done.code, Some(1), "{}\n{}", done.stderr, done.stdout);
-    assert!(done.stdout.contains("| worse") && done.stderr.contains(" worse"), "{}\n{}", done.stdout, done.stderr);
+    assert!(
+        done.stdout.contains("| worse") && done.stderr.contains(" worse"),
+        "{}\n{}",
+        done.stdout,
+        done.stderr
+    );
 }
 
 fn levels(document: &Value, factor: &str) -> Vec<String> {
     let cells = document["cells"].as_array().unwrap();
-    cells.iter().map(|cell| cell["levels"][factor].as_str().unwrap().to_owned()).collect()
+    cells
+        .iter()
+        .map(|cell| cell["levels"][factor].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn cells_of(log: &Log, block: u32) -> Vec<usize> {
-    let mut cells: Vec<usize> = plan(log).runs.iter().filter(|run| run.block == block).map(|run| run.cell).collect();
+    let mut cells: Vec<usize> = plan(log)
+        .runs
+        .iter()
+        .filter(|run| run.block == block)
+        .map(|run| run.cell)
+        .collect();
     cells.sort_unstable();
     cells
 }
 
 /// The sender's record of each run, with the run's cell.
-fn senders(log: &Log) -> Vec<(usize, &EndRecord)> {
+fn senders(log: &Log) -> Vec<(usize, &EndpointRecord)> {
     let record = |event| match event {
-        &Event::RunEnded { run, ref sender, .. } => Some((plan(log).runs[run as usize].cell, &**sender)),
+        &Event::RunEnded {
+            run, ref sender, ..
+        } => Some((plan(log).runs[run as usize].cell, &**sender)),
         _ => None,
     };
     log.events.iter().filter_map(record).collect()

@@ -1,4 +1,5 @@
-//! A folder to run bitcost in, what it printed and logged there, and what it left behind.
+//! A folder in which bitcost is run, with its output, its log, and checks that nothing was left
+//! behind.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,20 +8,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use model::event::Event;
-use model::plan::Plan;
+use bitcost_execute::store::{LOG_NAME, Log};
+use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
+use bitcost_testkit::process::{Family, eventually};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
-use store::{LOG_NAME, Log};
-use testkit::process::{Family, eventually};
 
-/// Longer than any command of these tests takes on a slow machine.
+/// A time longer than anything in these tests takes on a busy machine: after it a test fails
+/// instead of waiting forever.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How soon nothing may be left of a program that ended.
-pub const GONE: Duration = Duration::from_secs(2);
-
-/// How often an execution is gone on with, where runs of it measured nothing.
+/// How often an execution is resumed if some of its runs measured nothing.
 const TRIES: usize = 5;
 
 /// Two cells, three blocks, short runs.
@@ -43,7 +42,7 @@ pub fn small_udp() -> String {
     SMALL.replace("[workload]\n", "[workload]\nworkload = \"udp_stream\"\n")
 }
 
-/// A folder with nothing in it, in which bitcost is run.
+/// An empty folder in which bitcost is run.
 pub struct Bench {
     pub folder: tempfile::TempDir,
     pub family: Family,
@@ -53,12 +52,19 @@ pub struct Bench {
 impl Bench {
     /// For commands of the user who runs the tests.
     pub fn new() -> Bench {
-        Bench { folder: tempfile::tempdir().unwrap(), family: Family::new(), user: None }
+        Bench {
+            folder: tempfile::tempdir().unwrap(),
+            family: Family::new(),
+            user: None,
+        }
     }
 
     /// For commands of another user, to whom the folder belongs.
     pub fn of_user(uid: u32) -> Bench {
-        let bench = Bench { user: Some(uid), ..Bench::new() };
+        let bench = Bench {
+            user: Some(uid),
+            ..Bench::new()
+        };
         std::os::unix::fs::chown(bench.path(), Some(uid), Some(uid)).unwrap();
         bench
     }
@@ -72,10 +78,15 @@ impl Bench {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// bitcost in the folder, as a shell with job control starts it: in a process group of its own.
+    /// The command bitcost in the folder, in a new process group, as a shell with job control
+    /// starts it.
     pub fn command(&self, program: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(words).current_dir(self.path()).stdin(Stdio::null()).process_group(0);
+        command
+            .args(words)
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .process_group(0);
         if let Some(uid) = self.user {
             command.uid(uid).gid(uid);
         }
@@ -83,12 +94,16 @@ impl Bench {
         command
     }
 
-    /// Starts a command; what it prints goes to files beside the folder's own.
+    /// Starts a command; its output goes to files outside of the folder.
     pub fn start_program(&self, program: &Path, words: &[&str]) -> Running {
         let printed = tempfile::tempdir().unwrap();
         let file = |name: &str| File::create(printed.path().join(name)).unwrap();
         let mut command = self.command(program, words);
-        let child = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
+        let child = command
+            .stdout(file("stdout"))
+            .stderr(file("stderr"))
+            .spawn()
+            .unwrap();
         Running { child, printed }
     }
 
@@ -102,10 +117,12 @@ impl Bench {
         self.start(words).finish(PATIENCE)
     }
 
-    /// The names of what is in the folder.
+    /// The names of the entries of the folder.
     pub fn contents(&self) -> Vec<String> {
         let entries = fs::read_dir(self.path()).unwrap();
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 
     /// The only execution in the folder.
@@ -118,35 +135,46 @@ impl Bench {
 
     /// The log of the only execution.
     pub fn log(&self) -> Log {
-        store::read(&self.execution()).unwrap()
+        bitcost_execute::store::read(&self.execution()).unwrap()
     }
 
-    /// Waits until the log says that a run has begun, and a little longer: the run is under way.
+    /// Waits until the log has the start of this run, and a little longer, so that the run is under
+    /// way.
     pub fn wait_for_run(&self, run: u32) {
         self.wait_for(|events| {
-            events.iter().any(|event| matches!(event, Event::RunBegan { run: begun, .. } if *begun == run))
+            events
+                .iter()
+                .any(|event| matches!(event, Event::RunBegan { run: begun, .. } if *begun == run))
         });
     }
 
-    /// The same of the first run after the execution went on.
+    /// Waits in the same way for the first run after the execution was resumed.
     pub fn wait_for_resumed_run(&self) {
         self.wait_for(|events| {
-            let resumed = events.iter().rposition(|event| matches!(event, Event::Resumed { .. }));
+            let resumed = events
+                .iter()
+                .rposition(|event| matches!(event, Event::Resumed { .. }));
             let since = resumed.map_or(&[][..], |resumed| &events[resumed..]);
-            since.iter().any(|event| matches!(event, Event::RunBegan { .. }))
+            since
+                .iter()
+                .any(|event| matches!(event, Event::RunBegan { .. }))
         });
     }
 
     fn wait_for(&self, begins: impl Fn(&[Event]) -> bool) {
         eventually(PATIENCE, "the run begins", || {
-            let folder = fs::read_dir(self.path().join("bitcost-runs")).ok()?.next()?.ok()?.path();
-            begins(&store::read(&folder).ok()?.events).then_some(())
+            let folder = fs::read_dir(self.path().join("bitcost-runs"))
+                .ok()?
+                .next()?
+                .ok()?
+                .path();
+            begins(&bitcost_execute::store::read(&folder).ok()?.events).then_some(())
         });
         std::thread::sleep(Duration::from_millis(150));
     }
 
-    /// Goes on with the only execution until its end; returns the result. On a busy machine a run may measure nothing,
-    /// and is repeated.
+    /// Resumes the only execution until its end; returns the result. On a busy machine a run may
+    /// measure nothing, and is repeated.
     pub fn resume(&self) -> Value {
         let folder = self.execution();
         let resume = || self.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
@@ -160,9 +188,11 @@ impl Bench {
         done.json()
     }
 
-    /// Nothing that was started here runs any more.
+    /// Asserts that no process that was started here is running.
     pub fn assert_nothing_left(&self) {
-        eventually(GONE, "every process is gone", || self.family.members().is_empty().then_some(()));
+        eventually(PATIENCE, "every process is gone", || {
+            self.family.members().is_empty().then_some(())
+        });
     }
 }
 
@@ -182,10 +212,13 @@ impl Running {
         Pid::from_child(&self.child)
     }
 
-    /// Whether it has not ended.
+    /// Whether the command is still running.
     pub fn is_running(&self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
-        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+        let stat =
+            fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        stat.rsplit(')')
+            .next()
+            .is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
     }
 
     /// Sends a signal to the command alone.
@@ -202,6 +235,11 @@ impl Running {
         fs::read_to_string(self.printed.path().join(name)).unwrap()
     }
 
+    /// Its output on standard error so far.
+    pub fn stderr(&self) -> String {
+        self.file("stderr")
+    }
+
     /// Waits for the end.
     pub fn finish(mut self, limit: Duration) -> Done {
         let deadline = Instant::now() + limit;
@@ -209,10 +247,18 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(Instant::now() < deadline, "does not end within {limit:?}: {}", self.file("stderr"));
+            assert!(
+                Instant::now() < deadline,
+                "does not end within {limit:?}: {}",
+                self.file("stderr")
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
-        Done { code: status.code(), stdout: self.file("stdout"), stderr: self.file("stderr") }
+        Done {
+            code: status.code(),
+            stdout: self.file("stdout"),
+            stderr: self.file("stderr"),
+        }
     }
 }
 
@@ -227,25 +273,26 @@ impl Drop for Running {
 /// A command that ended.
 #[derive(Debug)]
 pub struct Done {
-    /// Absent where a signal ended it.
+    /// The exit code; absent if a signal ended the command.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Done {
-    /// The command ended with this exit code.
+    /// Asserts that the command ended with this exit code.
     pub fn assert_code(&self, code: i32) {
         assert_eq!(self.code, Some(code), "{}\n{}", self.stderr, self.stdout);
     }
 
     /// Standard output as one JSON document.
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
 }
 
-/// Sends a signal to a process that is no child of ours.
+/// Sends a signal to a process that is not a child of this one.
 pub fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
@@ -272,7 +319,10 @@ pub fn failed(log: &Log) -> BTreeMap<u32, String> {
 /// How many runs each cell of a result has.
 pub fn runs_per_cell(document: &Value) -> Vec<u64> {
     let cells = document["cells"].as_array().unwrap();
-    cells.iter().map(|cell| cell["runs"].as_u64().unwrap()).collect()
+    cells
+        .iter()
+        .map(|cell| cell["runs"].as_u64().unwrap())
+        .collect()
 }
 
 /// The log's file of an execution.

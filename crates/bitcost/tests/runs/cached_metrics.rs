@@ -1,4 +1,5 @@
-//! What the kernel has cached of former TCP connections to the peer: a run over loopback tells of it and leaves it.
+//! Metrics that the kernel has cached of former TCP connections to the peer: a run over loopback
+//! reports them and keeps them.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -6,45 +7,80 @@ use std::path::Path;
 
 use crate::bench::{Bench, Done, PATIENCE, program};
 
-/// One short run of both ends on this host.
+bitcost_testkit::trials! {
+    PrivateNetwork: cached_tcp_metrics_are_reported_and_kept;
+}
+
+/// One short run with both endpoints on this host.
 fn test(bench: &Bench, words: &[&str]) -> Done {
     let state = format!("BITCOST_STATE_DIR={}", bench.path().join("state").display());
     let program = program();
-    let run = ["test", "tcp", "--receiver", "local", "-t", "200ms", "-O", "50ms"];
-    let words = [&[state.as_str(), program.to_str().unwrap()], &run[..], words].concat();
-    let done = bench.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
+    let run = [
+        "test",
+        "tcp",
+        "--receiver",
+        "local",
+        "-t",
+        "200ms",
+        "-O",
+        "50ms",
+    ];
+    let words = [
+        &[state.as_str(), program.to_str().unwrap()],
+        &run[..],
+        words,
+    ]
+    .concat();
+    let done = bench
+        .start_program(Path::new("/usr/bin/env"), &words)
+        .finish(PATIENCE);
     done.assert_code(0);
     done
 }
 
-/// What the kernel has cached of somebody's TCP connections to the peer is told, and stays.
-pub fn told() {
+/// TCP metrics that the kernel has cached of earlier connections to the peer are reported, and
+/// kept.
+fn cached_tcp_metrics_are_reported_and_kept() {
     let bench = Bench::new();
     let actual = |bench: &Bench, words: &[&str]| {
         let document = test(bench, words).json();
         ["sender", "receiver"].map(|end| {
-            let rows = document[end]["in_force"].as_array().unwrap();
-            let row = rows.iter().find(|row| row["name"] == "tcp_metrics").unwrap();
+            let rows = document[end]["in_effect"].as_array().unwrap();
+            let row = rows
+                .iter()
+                .find(|row| row["name"] == "tcp_metrics")
+                .unwrap();
             row["actual"].as_str().unwrap().to_owned()
         })
     };
     assert_eq!(actual(&bench, &["--json"]), ["none", "none"]);
     converse();
     let cached = || {
-        let all = netlink::TcpMetrics::open().unwrap().map(|mut metrics| metrics.all().unwrap()).unwrap_or_default();
-        all.into_iter().any(|entry| entry.address == IpAddr::from([127, 0, 0, 1]))
+        let all = bitcost_netlink::TcpMetrics::open()
+            .unwrap()
+            .map(|mut metrics| metrics.all().unwrap())
+            .unwrap_or_default();
+        all.into_iter()
+            .any(|entry| entry.address == IpAddr::from([127, 0, 0, 1]))
     };
     if !cached() {
-        testkit::ignore("this kernel remembers nothing of connections over loopback");
+        bitcost_testkit::ignore("this kernel remembers nothing of connections over loopback");
     }
     let told = actual(&bench, &["--json"]);
-    assert!(told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")), "{told:?}");
+    assert!(
+        told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")),
+        "{told:?}"
+    );
     let done = test(&bench, &[]);
-    assert!(done.stdout.contains("note: sender: TCP began with what the kernel had cached"), "{done:?}");
+    assert!(
+        done.stdout
+            .contains("note: sender: TCP began with what the kernel had cached"),
+        "{done:?}"
+    );
     assert!(cached(), "it is not ours to remove");
 }
 
-/// A connection over loopback with replies, and both its ends closed.
+/// A connection over loopback with replies; both its endpoints are closed afterwards.
 fn converse() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

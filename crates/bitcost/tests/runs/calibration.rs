@@ -1,10 +1,15 @@
-//! Calibration: what the lab's path carries is measured before the first run, kept in the log, and told beside the results.
+//! Calibration: the capacity of the lab's path is measured before the first run, logged, and
+//! reported with the results.
 
-use model::calibration::Calibration;
-use model::event::Event;
+use bitcost_model::calibration::Calibration;
+use bitcost_model::event::Event;
 use rustix::process::Signal;
 
 use crate::bench::{Bench, PATIENCE, SMALL};
+
+bitcost_testkit::trials! {
+    Host: path_capacity_measured_before_the_first_run, skipped_calibration_is_reported, path_too_slow_to_calibrate_has_no_capacity, resume_keeps_the_calibration;
+}
 
 /// A stream over each transport, and requests.
 const STUDY: &str = r#"title = "Three transports"
@@ -25,7 +30,7 @@ levels = [
 blocks = 1
 "#;
 
-/// So slow that a calibration sees few packets.
+/// A link so slow that a calibration sees few packets.
 const SLOW: &str = r#"title = "A slow link"
 question = "What of a link that carries a packet now and then?"
 [lab]
@@ -46,22 +51,31 @@ levels = [1000]
 blocks = 1
 "#;
 
-/// Every calibration of the log, each with its place in it.
+/// Every calibration of the log, each with its position in the log.
 fn calibrations(bench: &Bench) -> Vec<(usize, Calibration)> {
-    let found = bench.log().events.into_iter().enumerate().filter_map(|(index, event)| match event {
-        Event::Calibrated { calibration } => Some((index, *calibration)),
-        _ => None,
-    });
+    let found =
+        bench
+            .log()
+            .events
+            .into_iter()
+            .enumerate()
+            .filter_map(|(index, event)| match event {
+                Event::Calibrated { calibration } => Some((index, *calibration)),
+                _ => None,
+            });
     found.collect()
 }
 
-pub fn measured() {
+fn path_capacity_measured_before_the_first_run() {
     let bench = Bench::new();
     bench.write("three.toml", STUDY);
     let done = bench.bitcost(&["run", "three.toml", "--json"]);
     done.assert_code(0);
     let events = bench.log().events;
-    let first = events.iter().position(|event| matches!(event, Event::RunBegan { .. })).unwrap();
+    let first = events
+        .iter()
+        .position(|event| matches!(event, Event::RunBegan { .. }))
+        .unwrap();
     let [(place, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
     assert!(matches!(events[place - 1], Event::Prepared { .. }) && place < first);
     assert!(!calibration.idle.unwrap().rtts_us.is_empty());
@@ -71,44 +85,70 @@ pub fn measured() {
         let part = cell["throughput_of_ceiling_pct"]["median"].as_f64();
         assert_eq!(part.is_some_and(|part| part > 0.0), is_stream, "{cell}");
     }
-    let ceilings = document["calibration"]["ceilings"].as_array().unwrap();
+    let capacities = document["calibration"]["capacities"].as_array().unwrap();
     let carried = |cell: u64| {
-        let of = ceilings.iter().find(|ceiling| ceiling["cells"][0] == cell).unwrap();
-        (of["mbps"].as_f64().is_some_and(|mbps| mbps > 0.0), of["absent"].is_string())
+        let of = capacities
+            .iter()
+            .find(|ceiling| ceiling["cells"][0] == cell)
+            .unwrap();
+        (
+            of["mbps"].as_f64().is_some_and(|mbps| mbps > 0.0),
+            of["absent"].is_string(),
+        )
     };
-    assert_eq!([carried(0), carried(1), carried(2)], [(true, false), (true, false), (false, true)], "{ceilings:?}");
+    assert_eq!(
+        [carried(0), carried(1), carried(2)],
+        [(true, false), (true, false), (false, true)],
+        "{capacities:?}"
+    );
     let execution = bench.execution();
     let shown = bench.bitcost(&["show", execution.to_str().unwrap()]);
-    for part in
-        ["calibration: idle round trip before the first run", "no ceiling (requests)", "carried in calibration (%)"]
-    {
+    for part in [
+        "calibration: idle round trip before the first run",
+        "capacity not measured (requests)",
+        "Throughput relative to path capacity (%)",
+    ] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
     }
 }
 
-pub fn left_out() {
+fn skipped_calibration_is_reported() {
     let bench = Bench::new();
     bench.write("three.toml", STUDY);
     let done = bench.bitcost(&["run", "three.toml", "--no-calibration"]);
     done.assert_code(0);
     let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
     assert_eq!(calibration, Calibration::without("--no-calibration"));
-    assert!(done.stdout.contains("calibration: left out (--no-calibration)"), "{}", done.stdout);
-    assert!(!done.stdout.contains("carried in calibration"), "{}", done.stdout);
+    assert!(
+        done.stdout
+            .contains("calibration: left out (--no-calibration)"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        !done.stdout.contains("relative to path capacity"),
+        "{}",
+        done.stdout
+    );
 }
 
-pub fn too_little() {
+fn path_too_slow_to_calibrate_has_no_capacity() {
     let bench = Bench::new();
     bench.write("slow.toml", SLOW);
     let done = bench.bitcost(&["run", "slow.toml"]);
     done.assert_code(0);
     let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
-    assert_eq!(calibration.ceilings.len(), 1);
-    assert!(calibration.ceilings[0].received.is_none());
-    assert!(done.stdout.contains("too little to tell a rate"), "{}", done.stdout);
+    assert_eq!(calibration.capacities.len(), 1);
+    assert!(calibration.capacities[0].received.is_none());
+    let words: Vec<&str> = done.stdout.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("too few for a rate"),
+        "{}",
+        done.stdout
+    );
 }
 
-pub fn not_again() {
+fn resume_keeps_the_calibration() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml"]);

@@ -1,10 +1,15 @@
-//! The counters that a run records of its hosts, as its log has them.
+//! The counters of its hosts that a run records in its log.
 
-use model::event::Event;
-use model::probes::Probes;
-use model::record::{EndRecord, Sample};
+use bitcost_model::event::Event;
+use bitcost_model::probes::Probes;
+use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::bench::{Bench, plan};
+
+bitcost_testkit::trials! {
+    QuietHost: counters_read_at_window_edges_and_between, deliberate_sleep_is_not_idle_time;
+    Host: idle_baseline_measured_before_each_block;
+}
 
 const STUDY: &str = r#"title = "Counters"
 question = "What is counted?"
@@ -22,17 +27,26 @@ levels = ["all", "edges"]
 blocks = 1
 "#;
 
-/// Runs a study in the lab; what each run was to do with probes, and its two records.
-fn runs(text: &str) -> Vec<(Probes, EndRecord, EndRecord)> {
+/// Runs a study in the lab; returns the probes of each run, and its two records.
+fn runs(text: &str) -> Vec<(Probes, EndpointRecord, EndpointRecord)> {
     let bench = Bench::new();
     bench.write("counters.toml", text);
     bench.bitcost(&["run", "./counters.toml"]).assert_code(0);
     let log = bench.log();
     let plan = plan(&log);
     let ended = log.events.iter().filter_map(|event| match event {
-        Event::RunEnded { run, sender, receiver, .. } => {
+        Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } => {
             let cell = plan.runs[*run as usize].cell;
-            Some((plan.cells[cell].conditions.probes, (**sender).clone(), (**receiver).clone()))
+            Some((
+                plan.cells[cell].conditions.probes,
+                (**sender).clone(),
+                (**receiver).clone(),
+            ))
         }
         _ => None,
     });
@@ -41,8 +55,9 @@ fn runs(text: &str) -> Vec<(Probes, EndRecord, EndRecord)> {
     ended
 }
 
-/// Between the window's edges nothing is read where a run says so; at the edges everything is, as `--probes edges` asks.
-pub fn cadence() {
+/// Between the edges of the window nothing is read if a run asks for `--probes edges`; at the edges
+/// everything is read.
+fn counters_read_at_window_edges_and_between() {
     let runs = runs(STUDY);
     assert_eq!(runs.len(), 2);
     for (probes, sender, receiver) in &runs {
@@ -51,8 +66,12 @@ pub fn cadence() {
                 Probes::Edges => assert_eq!(end.samples.len(), 2),
                 Probes::All => assert!(end.samples.len() > 2, "{}", end.samples.len()),
             }
-            let in_force = end.in_force.iter().find(|setting| setting.name == "probes").expect("recorded");
-            assert_eq!(in_force.actual.as_deref(), Some(probes.name()));
+            let in_effect = end
+                .in_effect
+                .iter()
+                .find(|setting| setting.name == "probes")
+                .expect("recorded");
+            assert_eq!(in_effect.actual.as_deref(), Some(probes.name()));
             each_reading(&end.samples);
             edges(&end.samples);
         }
@@ -63,18 +82,38 @@ pub fn cadence() {
 fn each_reading(samples: &[Sample]) {
     for sample in samples {
         assert_eq!((sample.connections().len(), sample.sockets.len()), (2, 2));
-        let sum: u32 = sample.connections().iter().map(|info| info.segs_out.expect("counted")).sum();
-        assert_eq!(sample.tcp_info.as_ref().and_then(|info| info.segs_out), Some(sum));
-        assert!(sample.sockets.iter().all(|socket| socket.send_buffer_bytes > 0));
+        let sum: u32 = sample
+            .connections()
+            .iter()
+            .map(|info| info.segs_out.expect("counted"))
+            .sum();
+        assert_eq!(
+            sample.tcp_info.as_ref().and_then(|info| info.segs_out),
+            Some(sum)
+        );
+        assert!(
+            sample
+                .sockets
+                .iter()
+                .all(|socket| socket.send_buffer_bytes > 0)
+        );
         assert!(sample.process_ns > Some(0) && !sample.cpus.is_empty());
     }
     let grown = |count: fn(&Sample) -> u64| samples.is_sorted_by_key(count);
     assert!(grown(|sample| sample.process_ns.unwrap_or_default()));
-    assert!(grown(|sample| sample.interfaces.iter().map(|interface| interface.rx_packets).sum()));
-    assert!(grown(|sample| sample.queues.iter().map(|queue| queue.packets).sum()));
+    assert!(grown(|sample| sample
+        .interfaces
+        .iter()
+        .map(|interface| interface.rx_packets)
+        .sum()));
+    assert!(grown(|sample| sample
+        .queues
+        .iter()
+        .map(|queue| queue.packets)
+        .sum()));
 }
 
-/// What takes long to read is in the first and the last sample only.
+/// Counters that take long to read are in the first and the last sample only.
 fn edges(samples: &[Sample]) {
     for (index, sample) in samples.iter().enumerate() {
         let is_edge = index == 0 || index + 1 == samples.len();
@@ -86,28 +125,60 @@ fn edges(samples: &[Sample]) {
     assert!(segments(&samples[0]) < segments(&samples[samples.len() - 1]));
 }
 
-/// The host called sender tells of the wire's ports, whose queues every segment passes; its own device has no queue.
-fn hops(sender: &EndRecord, receiver: &EndRecord) {
+/// The record of the sender's host has the ports of the wire, whose queues every segment passes;
+/// the host's own device has no queue.
+fn hops(sender: &EndpointRecord, receiver: &EndpointRecord) {
     let last = sender.samples.last().expect("samples");
-    let named = |node: &Option<String>, device: &str| format!("{}/{device}", node.as_deref().unwrap_or("-"));
-    let mut interfaces: Vec<String> = last.interfaces.iter().map(|found| named(&found.node, &found.device)).collect();
+    let named = |node: &Option<String>, device: &str| {
+        format!("{}/{device}", node.as_deref().unwrap_or("-"))
+    };
+    let mut interfaces: Vec<String> = last
+        .interfaces
+        .iter()
+        .map(|found| named(&found.node, &found.device))
+        .collect();
     interfaces.sort();
-    assert_eq!(interfaces, ["-/h1-eth0", "w1/w1-eth1", "w1/w1-eth2", "w1/wire"]);
+    assert_eq!(
+        interfaces,
+        ["-/h1-eth0", "w1/w1-eth1", "w1/w1-eth2", "w1/wire"]
+    );
     let own = receiver.samples.last().expect("samples");
-    assert_eq!(own.interfaces.iter().map(|found| found.device.as_str()).collect::<Vec<_>>(), ["h2-eth0"]);
-    let mut queues: Vec<String> = last.queues.iter().map(|queue| named(&queue.node, &queue.device)).collect();
+    assert_eq!(
+        own.interfaces
+            .iter()
+            .map(|found| found.device.as_str())
+            .collect::<Vec<_>>(),
+        ["h2-eth0"]
+    );
+    let mut queues: Vec<String> = last
+        .queues
+        .iter()
+        .map(|queue| named(&queue.node, &queue.device))
+        .collect();
     queues.sort();
-    // A kernel without `pfifo` has none, which the lab says.
-    assert!(queues.is_empty() || queues == ["w1/w1-eth1", "w1/w1-eth2"], "{queues:?}");
+    // A kernel without `pfifo` has no such queue, and the lab reports that.
+    assert!(
+        queues.is_empty() || queues == ["w1/w1-eth1", "w1/w1-eth2"],
+        "{queues:?}"
+    );
     if let Some(queue) = last.queues.iter().find(|queue| queue.device == "w1-eth2") {
-        assert!(queue.packets > 0 && queue.bytes > queue.packets, "{queue:?}");
+        assert!(
+            queue.packets > 0 && queue.bytes > queue.packets,
+            "{queue:?}"
+        );
     }
 }
 
 /// The idle hosts are measured before each block, once, unless a run asks for none.
-pub fn idle() {
-    for (length, expected_ms) in [("", 500), ("idle_baseline_s = 0.2\n", 200), ("idle_baseline_s = 0\n", 0)] {
-        let study = STUDY.replace("[[factor]]", &format!("{length}[[factor]]")).replace("blocks = 1", "blocks = 2");
+fn idle_baseline_measured_before_each_block() {
+    for (length, expected_ms) in [
+        ("", 500),
+        ("idle_baseline_s = 0.2\n", 200),
+        ("idle_baseline_s = 0\n", 0),
+    ] {
+        let study = STUDY
+            .replace("[[factor]]", &format!("{length}[[factor]]"))
+            .replace("blocks = 1", "blocks = 2");
         let runs = runs(&study);
         assert_eq!(runs.len(), 4);
         for end in 0..2 {
@@ -116,34 +187,60 @@ pub fn idle() {
                 assert!(expected_ms == 0 && (1..4).all(|index| idle(index).is_none()));
                 continue;
             };
-            assert!(first.end_ns - first.begin_ns >= expected_ms * 1_000_000);
-            assert_eq!(first.begin.len(), first.end.len());
-            assert!(first.end_ns < runs[0].1.window_begin_ns, "before the first run");
+            assert!(first.end_ns - first.start_ns >= expected_ms * 1_000_000);
+            assert_eq!(first.start.len(), first.end.len());
+            assert!(
+                first.end_ns < runs[0].1.window_start_ns,
+                "before the first run"
+            );
             assert_eq!(idle(1).as_ref(), Some(&first), "one for a block");
             assert!(
-                idle(2).is_some_and(|second| second.begin_ns > runs[1].1.window_end_ns),
+                idle(2).is_some_and(|second| second.start_ns > runs[1].1.window_end_ns),
                 "and a new one for the next"
             );
         }
     }
 }
 
-/// A paced sender and a receiver that takes its time sleep by their own choice, which is told apart from waiting.
-pub fn sleeps() {
-    let paced = STUDY.replace("flows = 2", "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000");
+/// A paced sender and a slow receiver sleep on purpose, and this time is counted separately from
+/// waiting.
+fn deliberate_sleep_is_not_idle_time() {
+    let paced = STUDY.replace(
+        "flows = 2",
+        "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000",
+    );
     let runs = runs(&paced.replace("tcp_stream", "udp_stream"));
     for (_, sender, receiver) in &runs {
         for end in [sender, receiver] {
             let counts = &end.counts.total();
-            let window_ns = end.window_end_ns - end.window_begin_ns;
-            assert!(counts.sleeps > 10 && counts.slept_ns > window_ns / 10, "{counts:?}");
-            let slept: Vec<u64> = end.samples.iter().map(|sample| sample.counts.slept_ns).collect();
-            assert!(slept.is_sorted() && slept.first() < slept.last(), "{slept:?}");
+            let window_ns = end.window_end_ns - end.window_start_ns;
+            assert!(
+                counts.sleeps > 10 && counts.slept_ns > window_ns / 10,
+                "{counts:?}"
+            );
+            let slept: Vec<u64> = end
+                .samples
+                .iter()
+                .map(|sample| sample.counts.slept_ns)
+                .collect();
+            assert!(
+                slept.is_sorted() && slept.first() < slept.last(),
+                "{slept:?}"
+            );
         }
-        assert!(sender.samples.iter().all(|sample| sample.sockets.len() == 1 && sample.connections().is_empty()));
+        assert!(
+            sender
+                .samples
+                .iter()
+                .all(|sample| sample.sockets.len() == 1 && sample.connections().is_empty())
+        );
     }
     let flat_out = crate::counters::runs(&STUDY.replace("\"all\", \"edges\"", "\"all\""));
     assert!(
-        flat_out.iter().all(|(_, sender, receiver)| sender.counts.total().sleeps + receiver.counts.total().sleeps == 0)
+        flat_out
+            .iter()
+            .all(|(_, sender, receiver)| sender.counts.total().sleeps
+                + receiver.counts.total().sleeps
+                == 0)
     );
 }

@@ -1,10 +1,14 @@
-//! Delay lines of a lab: what a run over one records, and what the queue of one does to a flow.
+//! Link emulators of a lab: what a run over one records, and how the queue of one affects a flow.
 
-use model::event::Event;
-use model::record::EndRecord;
+use bitcost_model::event::Event;
+use bitcost_model::record::EndpointRecord;
 use serde_json::Value;
 
 use crate::bench::Bench;
+
+bitcost_testkit::trials! {
+    Host: link_emulator_counters_are_recorded, queue_limit_without_a_queue_is_refused, delay_backend_without_a_choice_is_refused, netem_by_name_is_used_or_refused;
+}
 
 /// Two queues on one path of 10 ms: one that drops, and one that does not.
 const STUDY: &str = r#"title = "Two queues"
@@ -42,93 +46,172 @@ each_second = true
 "#;
 
 /// The senders' records, in the order of the cells.
-fn senders(bench: &Bench) -> Vec<EndRecord> {
+fn senders(bench: &Bench) -> Vec<EndpointRecord> {
     let log = bench.log();
-    let cells = |run: u32| crate::bench::plan(&log).runs.iter().find(|planned| planned.index == run).unwrap().cell;
+    let cells = |run: u32| {
+        crate::bench::plan(&log)
+            .runs
+            .iter()
+            .find(|planned| planned.index == run)
+            .unwrap()
+            .cell
+    };
     let ended = |event: &Event| match event {
         Event::RunEnded { run, sender, .. } => Some((cells(*run), (**sender).clone())),
         _ => None,
     };
-    let mut found: Vec<(usize, EndRecord)> = log.events.iter().filter_map(ended).collect();
+    let mut found: Vec<(usize, EndpointRecord)> = log.events.iter().filter_map(ended).collect();
     found.sort_by_key(|(cell, _)| *cell);
     found.into_iter().map(|(_, record)| record).collect()
 }
 
-pub fn recorded() {
+fn link_emulator_counters_are_recorded() {
     let bench = Bench::new();
     bench.write("queues.toml", STUDY);
     let done = bench.bitcost(&["run", "queues.toml", "--json"]);
     done.assert_code(0);
-    let [short, long]: [EndRecord; 2] = senders(&bench).try_into().unwrap();
-    let last = |record: &EndRecord| record.samples.last().unwrap().lines.clone();
+    let [short, long]: [EndpointRecord; 2] = senders(&bench).try_into().unwrap();
+    let last = |record: &EndpointRecord| record.samples.last().unwrap().emulators.clone();
     for record in [&short, &long] {
         let lines = last(record);
-        assert_eq!(lines.iter().map(|line| line.device.as_str()).collect::<Vec<_>>(), ["h1-eth0", "h2-eth0"]);
+        assert_eq!(
+            lines
+                .iter()
+                .map(|line| line.device.as_str())
+                .collect::<Vec<_>>(),
+            ["h1-eth0", "h2-eth0"]
+        );
         assert!(lines[0].departed.packets > 0 && !lines[0].late.is_empty() && lines[0].cpu_ns > 0);
-        assert!(record.samples.last().unwrap().queues.iter().any(|queue| queue.kind == "delay_line"));
+        assert!(
+            record
+                .samples
+                .last()
+                .unwrap()
+                .queues
+                .iter()
+                .any(|queue| queue.kind == "link_emulator")
+        );
     }
-    // 1000 datagrams a second with 10 ms of delay are ten on their way, and room is for two.
+    // Of 1000 datagrams per second with 10 ms of delay ten are in flight, and the queue has room
+    // for two.
     assert!(last(&short)[0].overflowed.packets > 0);
-    let grown = last(&long)[0].overflowed.packets - long.samples.first().unwrap().lines[0].overflowed.packets;
+    let grown = last(&long)[0].overflowed.packets
+        - long.samples.first().unwrap().emulators[0]
+            .overflowed
+            .packets;
     assert_eq!(grown, 0);
-    let in_force = short.in_force.iter().find(|setting| setting.name == "emulator_queue_limit").unwrap();
-    assert_eq!(in_force.actual.as_deref(), Some("2 packets"));
+    let in_effect = short
+        .in_effect
+        .iter()
+        .find(|setting| setting.name == "emulator_queue_limit")
+        .unwrap();
+    assert_eq!(in_effect.actual.as_deref(), Some("2 packets"));
     let document: Value = done.json();
-    let drops = |cell: usize| document["cells"][cell]["emulator_dropped_packets"]["median"].as_f64().unwrap();
+    let drops = |cell: usize| {
+        document["cells"][cell]["emulator_dropped_packets"]["median"]
+            .as_f64()
+            .unwrap()
+    };
     assert!(drops(0) > 0.0 && drops(1) == 0.0, "{}", done.stdout);
-    assert_eq!(document["courses"].as_array().unwrap().len(), 2);
+    assert_eq!(document["time_series"].as_array().unwrap().len(), 2);
     let notes = document["place_notes"].to_string();
-    assert!(notes.contains("delay line, as asked"), "{notes}");
+    assert!(notes.contains("link emulator, as requested"), "{notes}");
 }
 
-pub fn asked_in_vain() {
+fn queue_limit_without_a_queue_is_refused() {
     let bench = Bench::new();
-    let test = ["test", "tcp", "-t", "0.2s", "--emulator-queue-limit", "9 packets"];
+    let test = [
+        "test",
+        "tcp",
+        "-t",
+        "0.2s",
+        "--emulator-queue-limit",
+        "9 packets",
+    ];
     let done = bench.bitcost(&test);
     assert_ne!(done.code, Some(0));
-    assert!(done.stderr.contains("nothing in this lab delays"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("nothing in this lab delays"),
+        "{}",
+        done.stderr
+    );
     let done = bench.bitcost(&[&test[..], &["--sender", "local", "--receiver", "local"]].concat());
     done.assert_code(2);
-    assert!(done.stderr.contains("--emulator-queue-limit is for labs"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("--emulator-queue-limit is for labs"),
+        "{}",
+        done.stderr
+    );
 }
 
-pub fn backend_in_vain() {
+fn delay_backend_without_a_choice_is_refused() {
     let bench = Bench::new();
     bench.write("queues.toml", STUDY);
     let backend = ["--delay-backend", "builtin"];
     for verb in [["run", "queues.toml"], ["test", "tcp"]] {
         let done = bench.bitcost(&[&verb[..], &["--receiver", "local"], &backend].concat());
         done.assert_code(2);
-        assert!(done.stderr.contains("--delay-backend is for labs; leave it out between named hosts"), "{done:?}");
+        assert!(
+            done.stderr
+                .contains("--delay-backend is for labs; leave it out between named hosts"),
+            "{done:?}"
+        );
     }
     for verb in [["run", "not-all-mbits"], ["test", "tcp"], ["lab", "up"]] {
         let lab: &[&str] = if verb[0] == "lab" { &["switch"] } else { &[] };
         let done = bench.bitcost(&[&verb[..], lab, &backend].concat());
         done.assert_code(2);
-        assert!(done.stderr.contains("--delay-backend has no effect: nothing in this lab delays"), "{done:?}");
+        assert!(
+            done.stderr
+                .contains("--delay-backend has no effect: nothing in this lab delays"),
+            "{done:?}"
+        );
     }
     let done = bench.bitcost(&["run", "--resume", ".", "--delay-backend", "netem"]);
     done.assert_code(2);
-    assert!(done.stderr.contains("leave it out with --resume"), "{done:?}");
+    assert!(
+        done.stderr.contains("leave it out with --resume"),
+        "{done:?}"
+    );
 }
 
-/// netem asked for by name is used where the kernel has it; elsewhere the lab is refused, with the command that shows why.
-pub fn netem_by_name() {
+/// netem is used if it is requested by name and the kernel has it; otherwise the lab is refused,
+/// with the command that shows why.
+fn netem_by_name_is_used_or_refused() {
     let bench = Bench::new();
     let bitcost = |backend| {
-        let test = ["test", "tcp", "-t", "0.2s", "--topology", "lab15", "--delay-backend", backend];
+        let test = [
+            "test",
+            "tcp",
+            "-t",
+            "0.2s",
+            "--topology",
+            "lab15",
+            "--delay-backend",
+            backend,
+        ];
         bench.bitcost(&test)
     };
     let (auto, netem) = (bitcost("auto"), bitcost("netem"));
     auto.assert_code(0);
     if auto.stderr.contains("made by the kernel's netem") {
         netem.assert_code(0);
-        assert!(netem.stderr.contains("made by the kernel's netem"), "{netem:?}");
+        assert!(
+            netem.stderr.contains("made by the kernel's netem"),
+            "{netem:?}"
+        );
         return;
     }
-    assert!(auto.stderr.contains("because this kernel has no netem"), "{auto:?}");
+    assert!(
+        auto.stderr.contains("because this kernel has no netem"),
+        "{auto:?}"
+    );
     netem.assert_code(3);
-    for part in ["this kernel has none", "unshare -rn tc qdisc add dev lo root netem", "delay_backend = \"builtin\""] {
+    for part in [
+        "this kernel does not have it",
+        "unshare -rn tc qdisc add dev lo root netem",
+        "delay_backend = \"builtin\"",
+    ] {
         assert!(netem.stderr.contains(part), "{part}: {netem:?}");
     }
     bench.assert_nothing_left();

@@ -1,8 +1,13 @@
-//! `bitcost test --format`: one run, or several of one kind, in the forms that programs and pull requests read.
+//! `bitcost test --format`: one run, or several of one kind, in the forms that programs and pull
+//! requests use.
 
 use serde_json::Value;
 
 use crate::bench::{Bench, Done};
+
+bitcost_testkit::trials! {
+    Host: test_prints_each_format, repeated_runs_are_rows;
+}
 
 fn test(bench: &Bench, words: &[&str]) -> Done {
     let done = bench.bitcost(&[&["test", "tcp", "-O", "50ms"], words].concat());
@@ -16,48 +21,102 @@ fn fields(line: &str) -> Vec<&str> {
     line.split(',').collect()
 }
 
-/// Standard output is the form alone; what people watch goes to standard error.
-pub fn of_a_run() {
+/// Standard output has the form alone; progress for people goes to standard error.
+fn test_prints_each_format() {
     let bench = Bench::new();
     let csv = test(&bench, &["-t", "1100ms", "--format", "csv"]);
     let lines: Vec<&str> = csv.stdout.lines().collect();
     assert_eq!(lines.len(), 2, "{}", csv.stdout);
     let (names, values) = (fields(lines[0]), fields(lines[1]));
     let value = |name: &str| values[names.iter().position(|known| *known == name).expect(name)];
-    assert_eq!((value("test"), value("status"), value("run")), ("tcp", "used", "1"));
-    assert!(value("throughput_mbps").parse::<f64>().unwrap() > 0.0, "{}", csv.stdout);
-    assert!(csv.stderr.contains("1 s"), "a line each second: {}", csv.stderr);
+    assert_eq!(
+        (value("test"), value("status"), value("run")),
+        ("tcp", "used", "1")
+    );
+    assert!(
+        value("throughput_mbps").parse::<f64>().unwrap() > 0.0,
+        "{}",
+        csv.stdout
+    );
+    assert!(
+        csv.stderr.contains("1 s"),
+        "a line each second: {}",
+        csv.stderr
+    );
 
-    let stretches = test(&bench, &["-t", "300ms", "--format", "csv", "--rows", "intervals"]);
+    let stretches = test(
+        &bench,
+        &["-t", "300ms", "--format", "csv", "--rows", "intervals"],
+    );
     let rows: Vec<&str> = stretches.stdout.lines().collect();
-    assert!(rows[0].contains(",end,begin_s,end_s,throughput_mbps") && rows.len() > 4, "{}", stretches.stdout);
+    assert!(
+        rows[0].contains(",end,begin_s,end_s,throughput_mbps") && rows.len() > 4,
+        "{}",
+        stretches.stdout
+    );
 
     let netperf = test(&bench, &["-t", "200ms", "--format", "netperf-keyval"]);
-    assert!(netperf.stdout.starts_with("PROTOCOL=TCP\nRESULT_BRAND=\"tcp\"\n"), "{}", netperf.stdout);
+    assert!(
+        netperf
+            .stdout
+            .starts_with("PROTOCOL=TCP\nRESULT_BRAND=\"tcp\"\n"),
+        "{}",
+        netperf.stdout
+    );
     let iperf3: Value = test(&bench, &["-t", "200ms", "--format", "iperf3"]).json();
-    assert!(iperf3["end"]["sum_received"]["bits_per_second"].as_f64().unwrap() > 0.0, "{iperf3:#}");
+    assert!(
+        iperf3["end"]["sum_received"]["bits_per_second"]
+            .as_f64()
+            .unwrap()
+            > 0.0,
+        "{iperf3:#}"
+    );
     let markdown = test(&bench, &["-t", "200ms", "--format", "md"]).stdout;
-    assert!(markdown.starts_with("| metric | value | unit |\n| --- | --: | --- |\n| Throughput | "), "{markdown}");
+    assert!(
+        markdown.starts_with("| metric | value | unit |\n| --- | --: | --- |\n| Throughput | "),
+        "{markdown}"
+    );
     assert!(markdown.contains("\nlimiter: "), "{markdown}");
 
-    let refused = bench.bitcost(&["test", "tcp", "--format", "html"]);
+    let html = test(&bench, &["-t", "200ms", "--format", "html"]).stdout;
+    assert!(html.contains("</html>"), "{html}");
+    let refused = bench.bitcost(&["test", "tcp", "--no-log", "--format", "html"]);
     refused.assert_code(2);
-    assert!(refused.stderr.contains("bitcost report FOLDER"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("leave out --no-log"),
+        "{}",
+        refused.stderr
+    );
     bench.assert_nothing_left();
 }
 
-/// A row each, medians with their bounds, and no single run to be had.
-pub fn of_repeats() {
+/// Repeated runs have a row each and medians with their bounds; the form of a single run is
+/// refused.
+fn repeated_runs_are_rows() {
     let bench = Bench::new();
-    let twice = ["-t", "200ms", "--until-interval", "100%", "--repeats", "2-2"];
+    let twice = [
+        "-t",
+        "200ms",
+        "--until-interval",
+        "100%",
+        "--repeats",
+        "2-2",
+    ];
     let csv = test(&bench, &[&twice[..], &["--format", "csv"]].concat());
     assert_eq!(csv.stdout.lines().count(), 3, "{}", csv.stdout);
     let netperf = test(&bench, &[&twice[..], &["--format", "netperf"]].concat());
     assert_eq!(netperf.stdout.lines().count(), 3, "{}", netperf.stdout);
     let markdown = test(&bench, &[&twice[..], &["--format", "md"]].concat()).stdout;
-    assert!(markdown.starts_with("| metric | median | low | high | unit |\n"), "{markdown}");
+    assert!(
+        markdown.starts_with("| metric | median | low | high | unit |\n"),
+        "{markdown}"
+    );
     let refused = bench.bitcost(&[&["test", "tcp", "--format", "iperf3"], &twice[..]].concat());
     refused.assert_code(2);
-    assert!(refused.stderr.contains("of a single run"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("for a single run"),
+        "{}",
+        refused.stderr
+    );
     bench.assert_nothing_left();
 }

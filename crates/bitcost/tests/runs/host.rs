@@ -1,6 +1,6 @@
-//! Hosts that lack something: it is said, with what to do, before anything happens.
+//! Hosts that lack something: the error and its remedy are printed before anything happens.
 
-// What a test prints is read by its harness.
+// The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
 use std::fs;
@@ -9,40 +9,58 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use sys::namespace::{Kind, unshare};
-use sys::process::effective_uid;
+use bitcost_sys::namespace::{Kind, unshare};
+use bitcost_sys::process::effective_uid;
 
 use crate::bench::{Bench, Done, PATIENCE, SMALL, program};
 
-/// The verb of the helper that becomes bitcost where no user namespace can be made.
+bitcost_testkit::trials! {
+    Host: missing_user_namespaces_error_names_the_remedy, unwritable_folder_is_reported_before_traffic, full_disk_is_reported_before_traffic;
+}
+
+/// The verb of the helper that becomes bitcost on a host without user namespaces.
 pub const WITHOUT_USER_NAMESPACES: &str = "without-user-namespaces";
 
 const NOBODY: u32 = 65534;
 
-/// Exit status of a helper that cannot be what it should.
+/// Exit status of a helper that could not prepare itself.
 const IMPOSSIBLE: i32 = 77;
 
-pub fn no_user_namespaces() {
-    let bench = if effective_uid() == 0 { Bench::of_user(NOBODY) } else { Bench::new() };
+fn missing_user_namespaces_error_names_the_remedy() {
+    let bench = if effective_uid() == 0 {
+        Bench::of_user(NOBODY)
+    } else {
+        Bench::new()
+    };
     let copy = bench.path().join("bitcost");
     fs::copy(program(), &copy).unwrap();
     let words = [WITHOUT_USER_NAMESPACES, "./bitcost", "run", "not-all-mbits"];
-    let done = bench.start_program(Path::new("/proc/self/exe"), &words).finish(PATIENCE);
+    let done = bench
+        .start_program(Path::new("/proc/self/exe"), &words)
+        .finish(PATIENCE);
     if done.code == Some(IMPOSSIBLE) {
         drop(bench);
-        testkit::ignore(&done.stderr);
+        bitcost_testkit::ignore(&done.stderr);
     }
-    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{}", done.stderr);
-    for what in
-        ["cannot make the lab's namespaces", "max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces="]
-    {
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), ""),
+        "{}",
+        done.stderr
+    );
+    for what in [
+        "cannot make the lab's namespaces",
+        "max_user_namespaces is 0",
+        "sudo sysctl -w user.max_user_namespaces=",
+    ] {
         assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
     }
     assert_eq!(bench.contents(), ["bitcost"]);
     bench.assert_nothing_left();
 }
 
-/// Runs a command as an ordinary user of a user namespace that allows no further one. Does not return.
+/// Runs a command as an ordinary user of a user namespace that allows no further one. Does not
+/// return.
 pub fn become_without_user_namespaces(words: &[String]) -> ! {
     let failed = |error: io::Error| -> ! {
         eprintln!("cannot make a user namespace without others: {error}");
@@ -58,14 +76,24 @@ pub fn become_without_user_namespaces(words: &[String]) -> ! {
     }
 }
 
-/// Nothing was run: no line of a run, no result, no log.
+/// Asserts that nothing was run: there is no line of a run, no result, no log.
 fn assert_said_before_traffic(done: &Done, says: &[&str]) {
-    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{}", done.stderr);
-    says.iter().for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
-    assert!(!done.stderr.contains("run 1 of") && !done.stderr.contains("log: "), "{}", done.stderr);
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), ""),
+        "{}",
+        done.stderr
+    );
+    says.iter()
+        .for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+    assert!(
+        !done.stderr.contains("run 1 of") && !done.stderr.contains("log: "),
+        "{}",
+        done.stderr
+    );
 }
 
-pub fn unwritable() {
+fn unwritable_folder_is_reported_before_traffic() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     bench.write("file", "");
@@ -77,11 +105,11 @@ pub fn unwritable() {
     assert_eq!(contents, ["file", "small.toml"]);
 }
 
-/// Message sizes of a large study, and the blocks that a study may have.
+/// The number of message sizes of a large study, and the most blocks of a study.
 const CELLS: u64 = 50;
 const BLOCKS_MAX: u64 = 100_000;
 
-pub fn full() {
+fn full_disk_is_reported_before_traffic() {
     let bench = Bench::new();
     let disk = rustix::fs::statvfs(bench.path()).unwrap();
     // Each run may need 256 KiB.
@@ -89,10 +117,13 @@ pub fn full() {
     let blocks = 1 + runs / CELLS;
     if blocks > BLOCKS_MAX {
         drop(bench);
-        testkit::ignore("the disk is too large to be filled by any plan");
+        bitcost_testkit::ignore("the disk is too large to be filled by any plan");
     }
     let levels: Vec<String> = (1..=CELLS).map(|size| size.to_string()).collect();
-    bench.write("large.toml", &SMALL.replace("512, 1024", &levels.join(", ")));
+    bench.write(
+        "large.toml",
+        &SMALL.replace("512, 1024", &levels.join(", ")),
+    );
     let done = bench.bitcost(&["run", "large.toml", "--blocks", &blocks.to_string()]);
     assert_said_before_traffic(&done, &["MiB free", "--out FOLDER"]);
     bench.assert_nothing_left();

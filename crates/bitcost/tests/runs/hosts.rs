@@ -1,4 +1,4 @@
-//! `bitcost test --receiver HOST --sender HOST`, with an ssh of our own earlier on the path than any other.
+//! `bitcost test --receiver HOST --sender HOST`, with a fake ssh that comes first in the path.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -8,7 +8,12 @@ use serde_json::Value;
 
 use crate::bench::{Bench, Done, PATIENCE, program};
 
-/// Takes what ssh is to be told, and nothing else. What it then does is in the host's name.
+bitcost_testkit::trials! {
+    PrivateNetwork: both_endpoints_on_this_machine, sudo_gets_the_absolute_program_path, ssh_carries_either_agent, program_is_copied_to_a_host_without_it, host_errors_name_cause_and_remedy;
+}
+
+/// A script that accepts exactly the options that ssh should get, and acts according to the host's
+/// name.
 const SSH: &str = r#"#!/bin/sh
 if [ "$1" = -G ]; then
     [ $# = 2 ] || exit 98
@@ -30,7 +35,7 @@ esac
 exit 97
 "#;
 
-/// A folder with our ssh, and bitcost as the one on the far side.
+/// A folder with the fake ssh, and with bitcost as the program of the remote host.
 struct Hosts(Bench);
 
 impl Hosts {
@@ -45,13 +50,25 @@ impl Hosts {
     /// One short run.
     fn test(&self, words: &[&str]) -> Done {
         let folder = self.0.path().to_str().unwrap();
-        let path = format!("PATH={folder}:{}", std::env::var("PATH").unwrap_or_default());
+        let path = format!(
+            "PATH={folder}:{}",
+            std::env::var("PATH").unwrap_or_default()
+        );
         let state = format!("BITCOST_STATE_DIR={folder}/state");
         let program = program();
         let temporary = format!("TMPDIR={folder}/tmp");
-        let before = [path.as_str(), &state, &temporary, program.to_str().unwrap(), "test"];
+        let before = [
+            path.as_str(),
+            &state,
+            &temporary,
+            program.to_str().unwrap(),
+            "test",
+        ];
         let words = [&before[..], words, &["-t", "200ms", "-O", "50ms"]].concat();
-        let done = self.0.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
+        let done = self
+            .0
+            .start_program(Path::new("/usr/bin/env"), &words)
+            .finish(PATIENCE);
         self.0.assert_nothing_left();
         done
     }
@@ -63,54 +80,101 @@ impl Hosts {
     }
 }
 
-/// A rule of sudoers can name what sudo is told to start: the program's own path.
-pub fn by_sudo() {
+/// A rule of sudoers can name the program that sudo starts: its absolute path.
+fn sudo_gets_the_absolute_program_path() {
     let hosts = Hosts::new();
     let told = hosts.0.path().join("told");
-    hosts.0.write("sudo", &format!("#!/bin/sh\necho \"$*\" >>{}\nshift\nexec \"$@\"\n", told.display()));
-    fs::set_permissions(hosts.0.path().join("sudo"), fs::Permissions::from_mode(0o755)).unwrap();
-    hosts.test(&["tcp", "--receiver", "local", "--sudo"]).assert_code(0);
+    hosts.0.write(
+        "sudo",
+        &format!(
+            "#!/bin/sh\necho \"$*\" >>{}\nshift\nexec \"$@\"\n",
+            told.display()
+        ),
+    );
+    fs::set_permissions(
+        hosts.0.path().join("sudo"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    hosts
+        .test(&["tcp", "--receiver", "local", "--sudo"])
+        .assert_code(0);
     let wanted = format!("-n {} agent", program().canonicalize().unwrap().display());
     let told = fs::read_to_string(told).unwrap();
     assert_eq!(told.lines().collect::<Vec<_>>(), [wanted.as_str(); 2]);
 }
 
-/// Place and interface of each end, and bytes that the receiver took.
+/// Place and interface of each endpoint, and the bytes that the receiver took.
 fn told(document: &Value) -> ([String; 2], [String; 2], u64) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let [sender, receiver] = [0, 1].map(|end| &document["ends"][end]);
+    let [sender, receiver] = [0, 1].map(|end| &document["endpoints"][end]);
     assert_eq!(sender["host"]["boot_id"], receiver["host"]["boot_id"]);
-    let bytes = document["receiver"]["counts"]["measured"]["bytes"].as_u64().unwrap();
+    let bytes = document["receiver"]["counts"]["measured"]["bytes"]
+        .as_u64()
+        .unwrap();
     let devices = [sender, receiver].map(|end| text(&end["host"]["device"]["name"]));
-    ([sender, receiver].map(|end| text(&end["place"])), devices, bytes)
+    (
+        [sender, receiver].map(|end| text(&end["place"])),
+        devices,
+        bytes,
+    )
 }
 
 fn lo() -> [String; 2] {
     ["lo", "lo"].map(str::to_owned)
 }
 
-/// Both ends on this machine, over loopback of either version of IP; nothing of the host is held or changed.
-pub fn local() {
+/// Both endpoints are on this machine, over loopback with either version of IP; no setting of the
+/// host is held or changed.
+fn both_endpoints_on_this_machine() {
     let hosts = Hosts::new();
-    for (words, version) in [(&["tcp"][..], "4"), (&["udp", "-6"], "6"), (&["rr", "-R"], "4")] {
+    for (words, version) in [
+        (&["tcp"][..], "4"),
+        (&["udp", "-6"], "6"),
+        (&["rr", "-R"], "4"),
+    ] {
         let document = hosts.result(&[words, &["--receiver", "local"]].concat());
         let (places, devices, bytes) = told(&document);
-        assert_eq!((places, devices), (["local", "local"].map(str::to_owned), lo()));
+        assert_eq!(
+            (places, devices),
+            (["local", "local"].map(str::to_owned), lo())
+        );
         assert!(bytes > 0);
         for end in ["sender", "receiver"] {
-            let rows = document[end]["in_force"].as_array().unwrap();
-            assert!(rows.iter().any(|row| row["name"] == "ip_version" && row["actual"] == version), "{rows:?}");
-            assert!(document[end]["offloads"]["asked"].as_object().unwrap().is_empty());
+            let rows = document[end]["in_effect"].as_array().unwrap();
+            assert!(
+                rows.iter()
+                    .any(|row| row["name"] == "ip_version" && row["actual"] == version),
+                "{rows:?}"
+            );
+            assert!(
+                document[end]["offloads"]["asked"]
+                    .as_object()
+                    .unwrap()
+                    .is_empty()
+            );
         }
     }
-    assert!(!hosts.0.path().join("state").exists(), "no journal without a change");
+    assert!(
+        !hosts.0.path().join("state").exists(),
+        "no journal without a change"
+    );
 }
 
-/// ssh is told what it must be, carries the agent, and plays either end.
-pub fn by_ssh() {
+/// ssh gets the options that it needs and carries the agent of either endpoint.
+fn ssh_carries_either_agent() {
     let hosts = Hosts::new();
-    for (role, place) in [("--receiver", ["local", "ssh:me@web"]), ("--sender", ["ssh:me@web", "local"])] {
-        let document = hosts.result(&["tcp", role, "ssh:me@web", "--remote-program", "./far-bitcost"]);
+    for (role, place) in [
+        ("--receiver", ["local", "ssh:me@web"]),
+        ("--sender", ["ssh:me@web", "local"]),
+    ] {
+        let document = hosts.result(&[
+            "tcp",
+            role,
+            "ssh:me@web",
+            "--remote-program",
+            "./far-bitcost",
+        ]);
         let (places, devices, bytes) = told(&document);
         assert_eq!((places, devices), (place.map(str::to_owned), lo()));
         assert!(bytes > 0);
@@ -118,43 +182,98 @@ pub fn by_ssh() {
 }
 
 /// A host without bitcost gets a copy that leaves no file, also where its login prints something.
-pub fn copied() {
+fn program_is_copied_to_a_host_without_it() {
     let hosts = Hosts::new();
     fs::create_dir(hosts.0.path().join("tmp")).unwrap();
-    let (places, _, bytes) = told(&hosts.result(&["tcp", "--receiver", "chatty", "--sender", "me@web"]));
+    let (places, _, bytes) =
+        told(&hosts.result(&["tcp", "--receiver", "chatty", "--sender", "me@web"]));
     assert_eq!(places, ["ssh:me@web", "ssh:chatty"].map(str::to_owned));
     assert!(bytes > 0);
     assert_eq!(fs::read_dir(hosts.0.path().join("tmp")).unwrap().count(), 0);
 }
 
-/// What is wrong is said with what to do, before any traffic.
-pub fn wrong() {
+/// An error names its cause and its remedy before any traffic.
+fn host_errors_name_cause_and_remedy() {
     let hosts = Hosts::new();
     let far = ["--remote-program", "./far-bitcost"];
     let not_there = ["--remote-program", "./not-there"];
     let elsewhere = ["--receiver-address", "192.0.2.9"];
     for (host, more, says) in [
-        ("unknown", &far[..], ["ssh has no connection to unknown", "Could not resolve hostname"]),
-        ("bare", &not_there, ["bare cannot start ./not-there", "leave out --remote-program"]),
-        ("chatty", &far, ["begins with \"Welcome to chatty", "a login message"]),
-        ("old", &far, ["it is bitcost 0.0.1", "use the same bitcost on both hosts"]),
+        (
+            "unknown",
+            &far[..],
+            [
+                "ssh has no connection to unknown",
+                "Could not resolve hostname",
+            ],
+        ),
+        (
+            "bare",
+            &not_there,
+            [
+                "bare cannot start ./not-there",
+                "leave out --remote-program",
+            ],
+        ),
+        (
+            "chatty",
+            &far,
+            ["begins with \"Welcome to chatty", "a login message"],
+        ),
+        (
+            "old",
+            &far,
+            ["it is bitcost 0.0.1", "use the same bitcost on both hosts"],
+        ),
         ("dead", &far, ["ended with exit status 7", "boom"]),
-        ("nameless", &far, ["no-such-name.invalid of nameless has no address", "--receiver-address ADDR"]),
+        (
+            "nameless",
+            &far,
+            [
+                "no-such-name.invalid of nameless has no address",
+                "--receiver-address ADDR",
+            ],
+        ),
         ("local", &elsewhere, ["192.0.2.9", "route"]),
     ] {
         let done = hosts.test(&[&["tcp", "--receiver", host], more].concat());
-        assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{host}: {}", done.stderr);
-        says.iter().for_each(|what| assert!(done.stderr.contains(what), "{host}: {what}: {}", done.stderr));
+        assert_eq!(
+            (done.code, done.stdout.as_str()),
+            (Some(3), ""),
+            "{host}: {}",
+            done.stderr
+        );
+        says.iter().for_each(|what| {
+            assert!(
+                done.stderr.contains(what),
+                "{host}: {what}: {}",
+                done.stderr
+            )
+        });
     }
     for (words, says) in [
         (["--receiver", "local", "--mtu", "9000"], "--mtu"),
         (["--sender", "local", "--topology", "pair"], "--topology"),
-        (["--receiver-dev", "lo", "--sudo", "-4"], "--receiver-dev is of hosts that are named"),
-        (["--receiver=-oProxyCommand=x", "-t", "1s", "-4"], "no host; allowed: `local`"),
-        (["--receiver", "web", "--remote-program", "a;b"], "allowed: letters, digits"),
+        (
+            ["--receiver-dev", "lo", "--sudo", "-4"],
+            "--receiver-dev needs named hosts",
+        ),
+        (
+            ["--receiver=-oProxyCommand=x", "-t", "1s", "-4"],
+            "no host; allowed: `local`",
+        ),
+        (
+            ["--receiver", "web", "--remote-program", "a;b"],
+            "allowed: letters, digits",
+        ),
     ] {
         let done = hosts.test(&[&["tcp"], &words[..]].concat());
-        assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{}", done.stderr);
+        assert_eq!(
+            (done.code, done.stdout.as_str()),
+            (Some(2), ""),
+            "{}",
+            done.stderr
+        );
         assert!(done.stderr.contains(says), "{says}: {}", done.stderr);
     }
 }

@@ -1,8 +1,13 @@
-//! What a run asks of its hosts: recorded as asked and as in force, gone afterwards, and a failure where it does not take.
+//! Host settings of a run: recorded as requested and as in effect, restored afterwards, and an
+//! error if they have no effect.
 
 use serde_json::Value;
 
 use crate::bench::Bench;
+
+bitcost_testkit::trials! {
+    Host: host_settings_recorded_as_requested_and_in_effect, host_setting_not_in_effect_fails_the_run;
+}
 
 /// A study whose levels are settings of the hosts.
 const STUDY: &str = r#"title = "Settings of the hosts"
@@ -27,64 +32,119 @@ levels = [
 blocks = 1
 "#;
 
-/// What a document says of an end: the setting's name with asked and actual.
-fn in_force(run: &Value, end: &str, name: &str) -> Option<(Value, Value)> {
-    let all = run[end]["in_force"].as_array()?;
+/// The requested and the actual value of an endpoint's setting in a document.
+fn in_effect(run: &Value, end: &str, name: &str) -> Option<(Value, Value)> {
+    let all = run[end]["in_effect"].as_array()?;
     let entry = all.iter().find(|entry| entry["name"] == name)?;
     Some((entry["asked"].clone(), entry["actual"].clone()))
 }
 
-pub fn recorded() {
+fn host_settings_recorded_as_requested_and_in_effect() {
     let bench = Bench::new();
     bench.write("mine.toml", STUDY);
     let done = bench.bitcost(&["run", "mine.toml"]);
     done.assert_code(0);
     let log = serde_json::to_value(&bench.log().events).unwrap();
     let events = log.as_array().unwrap();
-    let plan = events.iter().find(|event| event["event"] == "planned").unwrap();
+    let plan = events
+        .iter()
+        .find(|event| event["event"] == "planned")
+        .unwrap();
     let run_of = |label: &str| {
         let cells = plan["plan"]["cells"].as_array().unwrap();
-        let cell = cells.iter().position(|cell| cell["levels"][0][1] == label).unwrap();
-        let run = plan["plan"]["runs"].as_array().unwrap().iter().find(|run| run["cell"] == cell).unwrap();
-        events.iter().find(|event| event["event"] == "run_ended" && event["run"] == run["index"]).unwrap()
+        let cell = cells
+            .iter()
+            .position(|cell| cell["levels"][0][1] == label)
+            .unwrap();
+        let run = plan["plan"]["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|run| run["cell"] == cell)
+            .unwrap();
+        events
+            .iter()
+            .find(|event| event["event"] == "run_ended" && event["run"] == run["index"])
+            .unwrap()
     };
     let both = |text: &str| Some((Value::from(text), Value::from(text)));
     for end in ["sender", "receiver"] {
-        assert_eq!(in_force(run_of("mtu"), end, "mtu_bytes"), both("1400"));
-        assert_eq!(in_force(run_of("mtu"), end, "sysctl.net.ipv4.tcp_sack"), both("0"), "of every level");
-        assert_eq!(in_force(run_of("as found"), end, "mtu_bytes"), None);
+        assert_eq!(in_effect(run_of("mtu"), end, "mtu_bytes"), both("1400"));
+        assert_eq!(
+            in_effect(run_of("mtu"), end, "sysctl.net.ipv4.tcp_sack"),
+            both("0"),
+            "of every level"
+        );
+        assert_eq!(in_effect(run_of("as found"), end, "mtu_bytes"), None);
         let features = &run_of("features")[end]["offloads"];
         assert_eq!(
-            (&features["active"]["rx-gro"], &features["active"]["tx-tcp-segmentation"]),
+            (
+                &features["active"]["rx-gro"],
+                &features["active"]["tx-tcp-segmentation"]
+            ),
             (&true.into(), &false.into())
         );
         assert_eq!(features["asked"], features["active"]);
     }
-    assert_eq!(in_force(run_of("qdisc"), "sender", "qdisc.rate_bps"), both("200000000"));
-    assert_eq!(in_force(run_of("qdisc"), "receiver", "qdisc.kind"), None);
+    assert_eq!(
+        in_effect(run_of("qdisc"), "sender", "qdisc.rate_bps"),
+        both("200000000")
+    );
+    assert_eq!(in_effect(run_of("qdisc"), "receiver", "qdisc.kind"), None);
     let rmem = "sysctl.net.ipv4.tcp_rmem";
-    assert_eq!(in_force(run_of("sysctl"), "receiver", rmem), both("4096 65536 524288"));
-    assert_eq!(in_force(run_of("sysctl"), "sender", rmem), None);
-    assert!(in_force(run_of("stress"), "sender", "stress").is_some());
-    assert!(in_force(run_of("stress"), "sender", "stress_load_percent").is_some());
+    assert_eq!(
+        in_effect(run_of("sysctl"), "receiver", rmem),
+        both("4096 65536 524288")
+    );
+    assert_eq!(in_effect(run_of("sysctl"), "sender", rmem), None);
+    assert!(in_effect(run_of("stress"), "sender", "stress").is_some());
+    assert!(in_effect(run_of("stress"), "sender", "stress_load_percent").is_some());
     bench.assert_nothing_left();
 }
 
-pub fn not_applied() {
+fn host_setting_not_in_effect_fails_the_run() {
     let bench = Bench::new();
     let rows: &[(&[&str], i32, &str)] = &[
-        (&["--offloads", "lro on"], 1, "rx-lro asked on, in force off [fixed]"),
+        (
+            &["--offloads", "lro on"],
+            1,
+            "rx-lro requested on, in effect off [fixed]",
+        ),
         (&["--offloads", "rx-gor on"], 1, "did you mean rx-gro"),
         (&["--offloads", "onn"], 2, "did you mean `on`"),
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),
-        (&["--sysctl", "net.ipv4.tcp_rmem=few"], 1, "net.ipv4.tcp_rmem to \"few\""),
-        (&["--sysctl", "net.ipv4.ip_forward=1"], 2, "changes `forwarding`"),
-        (&["--sysctl", "receiver: net.ipv6.conf.lo.disable_ipv6=1"], 2, "set it yourself before the run"),
+        (
+            &["--sysctl", "net.ipv4.tcp_rmem=few"],
+            1,
+            "net.ipv4.tcp_rmem to \"few\"",
+        ),
+        (
+            &["--sysctl", "net.ipv4.ip_forward=1"],
+            2,
+            "changes `forwarding`",
+        ),
+        (
+            &["--sysctl", "receiver: net.ipv6.conf.lo.disable_ipv6=1"],
+            2,
+            "set it yourself before the run",
+        ),
         (&["--default-congestion", "nonesuch"], 1, "no such module"),
-        (&["--sysctl", "net.core.rmem_max=99999"], 1, "one value for the whole machine, not of the lab"),
-        (&["--coalesce", "rx_usecs 5"], 1, "the interrupt coalescing of h"),
-        (&["--stress", "cpu on 4000"], 1, "CPU 4000 is not there or not allowed"),
+        (
+            &["--sysctl", "net.core.rmem_max=99999"],
+            1,
+            "one value for the whole machine, not of the lab",
+        ),
+        (
+            &["--coalesce", "rx_usecs 5"],
+            1,
+            "the interrupt coalescing of h",
+        ),
+        (
+            &["--stress", "cpu on 4000"],
+            1,
+            "CPU 4000 does not exist or is not allowed",
+        ),
     ];
     for (words, code, says) in rows {
         let done = bench.bitcost(&[&["test", "tcp", "-t", "100ms"], *words].concat());

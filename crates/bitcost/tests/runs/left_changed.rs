@@ -1,14 +1,19 @@
-//! What an earlier run left changed, and wishes that a host cannot fulfil: it is said what, and what to do.
+//! Changes that an earlier run left behind, and requests that a host cannot fulfil: the error names
+//! them and the remedy.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use host::journal::{Header, Line};
-use host::{Change, Values, single};
-use netlink::{Rtnl, VethPair};
+use bitcost_host::journal::{Entry, Header};
+use bitcost_host::{Change, Values, single};
+use bitcost_netlink::{Rtnl, VethPair};
 
 use crate::bench::{Bench, Done, PATIENCE, program};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: impossible_host_setting_is_refused, damaged_journal_restores_its_whole_entries, journals_writable_by_others_are_refused, journal_of_another_network_is_ignored, journal_of_another_boot_is_reported;
+}
 
 /// A veth in this network, and a state folder.
 struct Host(Bench);
@@ -16,7 +21,13 @@ struct Host(Bench);
 impl Host {
     fn new() -> Host {
         let mut rtnl = Rtnl::open().unwrap();
-        rtnl.create_veth(&VethPair { name: "a0", peer_name: "b0", peer_netns: None, mtu_bytes: 3000 }).unwrap();
+        rtnl.create_veth(&VethPair {
+            name: "a0",
+            peer_name: "b0",
+            peer_netns: None,
+            mtu_bytes: 3000,
+        })
+        .unwrap();
         Host(Bench::new())
     }
 
@@ -24,12 +35,21 @@ impl Host {
         self.0.path().join("state")
     }
 
-    /// bitcost, after these words of its own that start it.
+    /// Runs bitcost with these words, started by the command `before`.
     fn started(&self, before: &[&str], words: &[&str]) -> Done {
         let state = format!("BITCOST_STATE_DIR={}", self.state().display());
         let program = program();
-        let words = [&[state.as_str()], before, &[program.to_str().unwrap()], words].concat();
-        let done = self.0.start_program(Path::new("/usr/bin/env"), &words).finish(PATIENCE);
+        let words = [
+            &[state.as_str()],
+            before,
+            &[program.to_str().unwrap()],
+            words,
+        ]
+        .concat();
+        let done = self
+            .0
+            .start_program(Path::new("/usr/bin/env"), &words)
+            .finish(PATIENCE);
         self.0.assert_nothing_left();
         done
     }
@@ -38,84 +58,143 @@ impl Host {
         self.started(&[], words)
     }
 
-    /// A short run of both ends on this host.
+    /// A short run with both endpoints on this host.
     fn test(&self, words: &[&str]) -> Done {
-        self.bitcost(&[&["test", "tcp", "--receiver", "local", "-t", "100ms", "-O", "50ms"], words].concat())
+        self.bitcost(
+            &[
+                &[
+                    "test",
+                    "tcp",
+                    "--receiver",
+                    "local",
+                    "-t",
+                    "100ms",
+                    "-O",
+                    "50ms",
+                ],
+                words,
+            ]
+            .concat(),
+        )
     }
 
-    /// Writes a journal, with lines behind it that no program wrote.
+    /// Writes a journal, followed by text that no program wrote.
     fn write_journal(&self, header: &Header, changes: &[Change], behind: &str) -> PathBuf {
-        let steps = changes.iter().cloned().map(Line::Made);
-        let steps = std::iter::once(Line::Header(header.clone())).chain(steps);
-        let lines: Vec<u8> = steps.flat_map(|step| host::journal::line(&step).unwrap()).collect();
-        let path = host::journal::path_here(&self.state());
-        host::journal::ready(&self.state()).unwrap();
+        let steps = changes.iter().cloned().map(Entry::Made);
+        let steps = std::iter::once(Entry::Header(header.clone())).chain(steps);
+        let lines: Vec<u8> = steps
+            .flat_map(|step| bitcost_host::journal::line(&step).unwrap())
+            .collect();
+        let path = bitcost_host::journal::path_here(&self.state());
+        bitcost_host::journal::ready(&self.state()).unwrap();
         fs::write(&path, [&lines, behind.as_bytes()].concat()).unwrap();
         path
     }
 }
 
-/// The MTU of a0 is changed from 3000 to 1400, as a run left it.
+/// A change of the MTU of a0 from 3000 to 1400, as a run left it.
 fn mtu_left_changed() -> Change {
     let mut rtnl = Rtnl::open().unwrap();
     let index = rtnl.link("a0").unwrap().index;
     rtnl.set_mtu(index, 1400).unwrap();
     let (knob, subject) = ("mtu_bytes".to_owned(), "a0".to_owned());
     let (before, asked, after) = (single("3000"), single("1400"), Some(single("1400")));
-    Change { number: 1, knob, subject, before, asked, after, along: Values::new(), along_after: None }
+    Change {
+        number: 1,
+        knob,
+        subject,
+        before,
+        asked,
+        after,
+        side_effects: Values::new(),
+        side_effects_after: None,
+    }
 }
 
 fn mtu() -> u32 {
     Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
 }
 
-/// What is whole is restored; a line that cannot be read is named, and the journal is kept as it is. Of a journal of another
-/// format nothing is restored.
-pub fn damaged_journal() {
+/// Complete entries are restored; a line that cannot be read is named, and the journal is kept
+/// unchanged. Nothing is restored from a journal of another format.
+fn damaged_journal_restores_its_whole_entries() {
     let host = Host::new();
-    let damaged = host.write_journal(&Header::now(1), &[mtu_left_changed()], "{\"prophecy\":{\"number\":2}}\n");
+    let damaged = host.write_journal(
+        &Header::now(1),
+        &[mtu_left_changed()],
+        "{\"prophecy\":{\"number\":2}}\n",
+    );
     let before = fs::read(&damaged).unwrap();
     let refused = host.test(&[]);
     refused.assert_code(3);
     assert!(
-        refused.stderr.contains("left a setting of this host changed")
+        refused
+            .stderr
+            .contains("left a setting of this host changed")
             && refused.stderr.contains("bitcost host restore"),
         "{refused:?}"
     );
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(1);
-    for said in ["mtu_bytes of a0: as before", "line 3 is damaged", "kept, since"] {
-        assert!(restored.stdout.contains(said), "{said}: {}", restored.stdout);
+    for said in [
+        "mtu_bytes of a0: as before",
+        "line 3 is damaged",
+        "kept, since",
+    ] {
+        assert!(
+            restored.stdout.contains(said),
+            "{said}: {}",
+            restored.stdout
+        );
     }
     assert_eq!((mtu(), fs::read(&damaged).unwrap()), (3000, before));
     host.test(&[]).assert_code(3);
-    let newer = Header { format: 99, bitcost: "9.9.0".to_owned(), ..Header::now(1) };
+    let newer = Header {
+        format: 99,
+        bitcost: "9.9.0".to_owned(),
+        ..Header::now(1)
+    };
     let path = host.write_journal(&newer, &[mtu_left_changed()], "");
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(1);
     for said in ["it has format 99 of bitcost 9.9.0", "kept, since"] {
-        assert!(restored.stdout.contains(said), "{said}: {}", restored.stdout);
+        assert!(
+            restored.stdout.contains(said),
+            "{said}: {}",
+            restored.stdout
+        );
     }
     assert_eq!((mtu(), path.exists()), (1400, true));
     let refused = host.test(&[]);
     refused.assert_code(3);
     assert!(
-        refused.stderr.contains("hides what it changed") && refused.stderr.contains("remove that file"),
+        refused
+            .stderr
+            .contains("what it changed on this host is unknown")
+            && refused.stderr.contains("remove that file"),
         "{refused:?}"
     );
     fs::remove_file(path).unwrap();
     host.test(&[]).assert_code(0);
 }
 
-/// Journals of a folder that others may write, and what is no journal, change nothing: neither for `restore` nor for `show`.
-pub fn hostile_journals() {
+/// Journals in a folder that others may write, and files that are not journals, change nothing:
+/// neither for `restore` nor for `show`.
+fn journals_writable_by_others_are_refused() {
     let host = Host::new();
     let path = host.write_journal(&Header::now(1), &[mtu_left_changed()], "");
     fs::set_permissions(host.state(), fs::Permissions::from_mode(0o777)).unwrap();
-    for words in [&["host", "restore"][..], &["host", "show"], &["host", "show", "--json"]] {
+    for words in [
+        &["host", "restore"][..],
+        &["host", "show"],
+        &["host", "show", "--json"],
+    ] {
         let refused = host.bitcost(words);
         refused.assert_code(3);
-        assert!(refused.stderr.contains("others could write there"), "{refused:?}");
+        assert!(
+            refused.stderr.contains("other users may write to it"),
+            "{refused:?}"
+        );
     }
     fs::set_permissions(host.state(), fs::Permissions::from_mode(0o700)).unwrap();
     let elsewhere = host.0.path().join("elsewhere");
@@ -123,50 +202,101 @@ pub fn hostile_journals() {
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
     let refused = host.bitcost(&["host", "restore"]);
     refused.assert_code(1);
-    assert!(refused.stdout.contains("it is a symbolic link"), "{refused:?}");
+    assert!(
+        refused.stdout.contains("it is a symbolic link"),
+        "{refused:?}"
+    );
     assert_eq!((mtu(), elsewhere.exists()), (1400, true));
 }
 
-/// A run that needs nothing of another network namespace is not stopped by what is left there; one is by what is left
-/// of the whole machine.
-pub fn other_network() {
+/// A run that uses no other network namespace is not stopped by changes that are left there;
+/// changes that are left of the whole machine stop it.
+fn journal_of_another_network_is_ignored() {
     let host = Host::new();
-    let elsewhere = Header { network: Some(u64::MAX), ..Header::now(1) };
+    let elsewhere = Header {
+        network: Some(u64::MAX),
+        ..Header::now(1)
+    };
     let path = host.write_journal(&elsewhere, &[mtu_left_changed()], "");
     host.test(&[]).assert_code(0);
     assert!(path.exists());
     let subject = "net.core.rmem_max".to_owned();
-    let of_machine = Change { knob: "sysctl".to_owned(), subject, ..mtu_left_changed() };
+    let of_machine = Change {
+        knob: "sysctl".to_owned(),
+        subject,
+        ..mtu_left_changed()
+    };
     host.write_journal(&elsewhere, &[of_machine], "");
     let refused = host.test(&[]);
     refused.assert_code(3);
-    assert!(refused.stderr.contains("bitcost host restore"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("bitcost host restore"),
+        "{refused:?}"
+    );
     assert_eq!(mtu(), 1400, "nothing was put back");
 }
 
-/// After another boot, settings of a network namespace that is gone are gone with it.
-pub fn other_boot() {
+/// After a reboot, the settings of a network namespace no longer exist, because the namespace does
+/// not.
+fn journal_of_another_boot_is_reported() {
     let host = Host::new();
-    let before = Header { boot: "another".to_owned(), is_first_network: false, ..Header::now(1) };
+    let before = Header {
+        boot: "another".to_owned(),
+        is_first_network: false,
+        ..Header::now(1)
+    };
     let path = host.write_journal(&before, &[mtu_left_changed()], "");
     host.test(&[]).assert_code(3);
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(0);
-    assert!(restored.stdout.contains("its network namespace is gone"), "{}", restored.stdout);
-    assert_eq!((mtu(), path.exists()), (1400, false), "what stands here is of somebody else");
+    assert!(
+        restored.stdout.contains("its network namespace is gone"),
+        "{}",
+        restored.stdout
+    );
+    assert_eq!(
+        (mtu(), path.exists()),
+        (1400, false),
+        "what stands here is of somebody else"
+    );
     host.test(&[]).assert_code(0);
 }
 
-/// Wishes that this host cannot fulfil fail the run, with what to do, and nothing is left changed.
-pub fn refused_wishes() {
+/// Requests that this host cannot fulfil make the run fail with a remedy, and nothing is left
+/// changed.
+fn impossible_host_setting_is_refused() {
     let host = Host::new();
     for (words, code, says) in [
-        (["--sender-device", "a1"], 3, "there is none of that name here; did you mean a0"),
-        (["--offloads", "sender: rx-gor on"], 1, "did you mean rx-gro"),
-        (["--offloads", "sender: rx-lro on"], 1, "rx-lro asked on, in force off [fixed]: the device does not let"),
-        (["--offloads", "sender: vlan-challenged off"], 1, "attempt to change non-ethtool features"),
-        (["--sysctl", "sender: net.ipv4.tcp_sakc=0"], 1, "did you mean tcp_sack"),
-        (["--sysctl", "net.ipv4.tcp_sack=0"], 2, "both are asked to set it (sysctl): ask it of one end"),
+        (
+            ["--sender-device", "a1"],
+            3,
+            "there is no such device here; did you mean a0",
+        ),
+        (
+            ["--offloads", "sender: rx-gor on"],
+            1,
+            "did you mean rx-gro",
+        ),
+        (
+            ["--offloads", "sender: rx-lro on"],
+            1,
+            "rx-lro requested on, in effect off [fixed]: the device does not allow",
+        ),
+        (
+            ["--offloads", "sender: vlan-challenged off"],
+            1,
+            "attempt to change non-ethtool features",
+        ),
+        (
+            ["--sysctl", "sender: net.ipv4.tcp_sakc=0"],
+            1,
+            "did you mean tcp_sack",
+        ),
+        (
+            ["--sysctl", "net.ipv4.tcp_sack=0"],
+            2,
+            "both would set its sysctl: set it for one endpoint",
+        ),
     ] {
         let done = host.test(&words);
         done.assert_code(code);
@@ -175,13 +305,32 @@ pub fn refused_wishes() {
     let done = host.test(&["--sysctl", "sender: net.core.rmem_max=99999"]);
     done.assert_code(1);
     let is_there = Path::new("/proc/sys/net/core/rmem_max").exists();
-    let says = if is_there { "one value for the whole machine, which only root may write" } else { "No such file" };
+    let says = if is_there {
+        "the whole machine shares this parameter, which only root may write"
+    } else {
+        "No such file"
+    };
     assert!(done.stderr.contains(says), "{}", done.stderr);
     let powerless = host.started(
         &["setpriv", "--bounding-set=-all", "--"],
-        &["test", "tcp", "--receiver", "local", "-t", "100ms", "--device-mtu", "sender: 1400"],
+        &[
+            "test",
+            "tcp",
+            "--receiver",
+            "local",
+            "-t",
+            "100ms",
+            "--device-mtu",
+            "sender: 1400",
+        ],
     );
     powerless.assert_code(1);
-    assert!(powerless.stderr.contains("it needs CAP_NET_ADMIN in the network namespace"), "{}", powerless.stderr);
-    assert!(host::journal::all(&host.state()).is_empty());
+    assert!(
+        powerless
+            .stderr
+            .contains("it needs CAP_NET_ADMIN in the network namespace"),
+        "{}",
+        powerless.stderr
+    );
+    assert!(bitcost_host::journal::all(&host.state()).is_empty());
 }

@@ -1,38 +1,52 @@
-//! What limited a run, where that is known by construction and no load of the machine changes it.
+//! The limiter of runs for which it is known by construction and no load of the machine changes it.
 
 use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// What `bitcost test` says of a run of a second.
+bitcost_testkit::trials! {
+    QuietHost: pacing_is_the_limiter_when_its_rate_is_reached, shaper_is_named_with_its_interface;
+    Host: transactions_have_a_latency_and_no_limiter;
+}
+
+/// The document that `bitcost test` prints for a run of one second.
 fn said(words: &[&str]) -> Value {
     let bench = Bench::new();
     let done = bench.bitcost(&[&["test"], words, &["-t", "1s", "--json"]].concat());
     if done.code != Some(0) && done.stderr.contains("this kernel has no") {
-        testkit::ignore(&done.stderr);
+        bitcost_testkit::ignore(&done.stderr);
     }
     done.assert_code(0);
     let document: Value = serde_json::from_str(&done.stdout).unwrap();
     document["limiter"]["verdict"].clone()
 }
 
-/// A rate that is kept is what limits.
-pub fn pacing() {
+/// A pacing rate that is reached is the limiter.
+fn pacing_is_the_limiter_when_its_rate_is_reached() {
     let verdict = said(&["tcp", "-l", "1024", "--rate", "5M"]);
     assert_eq!(verdict["limiter"], "application_pacing", "{verdict:#}");
-    assert!(!verdict["evidence"].as_array().unwrap().is_empty(), "{verdict:#}");
+    assert!(
+        !verdict["evidence"].as_array().unwrap().is_empty(),
+        "{verdict:#}"
+    );
 }
 
 /// A shaper at the sender's interface is named with that interface.
-pub fn shaper() {
+fn shaper_is_named_with_its_interface() {
     let verdict = said(&["tcp", "--qdisc", "sender: tbf rate 20M"]);
     assert_eq!(verdict["limiter"], "rate", "{verdict:#}");
     assert_eq!(verdict["words"], "link or shaper rate at sender h1-eth0");
-    assert!(verdict["to_move_it"].as_str().unwrap().contains("raise the rate"), "{verdict:#}");
+    assert!(
+        verdict["remedy"]
+            .as_str()
+            .unwrap()
+            .contains("raise the rate"),
+        "{verdict:#}"
+    );
 }
 
-/// Requests and responses have no limiter of this kind, and the text says what to look at.
-pub fn transactions() {
+/// Requests and responses have no limiter of this kind, and the text names the figures to look at.
+fn transactions_have_a_latency_and_no_limiter() {
     let bench = Bench::new();
     let done = bench.bitcost(&["test", "rr", "-t", "200ms", "-O", "50ms"]);
     done.assert_code(0);

@@ -1,12 +1,18 @@
 //! Many flows over few threads, from the command line to the record.
 
-use model::record::{Counts, EndRecord, ThreadKind, ThreadTime};
+use bitcost_model::record::{Counts, EndpointRecord, ThreadKind, ThreadTime};
 use serde_json::Value;
 
 use crate::bench::Bench;
 
-/// One run between two hosts without a wire, where little is lost; both records, and the whole document.
-fn run(test: &str, words: &[&str]) -> ([EndRecord; 2], Value) {
+bitcost_testkit::trials! {
+    QuietHost: thousand_flows_on_two_threads_run;
+    Host: hundred_flows_on_two_threads_add_up, eight_flows_give_one_service_demand;
+}
+
+/// One run between two hosts without a wire, on which little is lost; returns both records, and the
+/// whole document.
+fn run(test: &str, words: &[&str]) -> ([EndpointRecord; 2], Value) {
     let bench = Bench::new();
     let words = [&["test", test, "--json", "--topology", "pair"], words].concat();
     let done = bench.bitcost(&words);
@@ -17,30 +23,44 @@ fn run(test: &str, words: &[&str]) -> ([EndRecord; 2], Value) {
     ([end("sender"), end("receiver")], document)
 }
 
-fn totals(end: &EndRecord) -> Vec<Counts> {
+fn totals(end: &EndpointRecord) -> Vec<Counts> {
     end.flows.iter().map(|flow| flow.counts.total()).collect()
 }
 
-/// What each flow sent came or is known to be lost, and the whole is the sum of its flows.
-fn adds_up([sender, receiver]: &[EndRecord; 2], flows: usize, threads: &str) {
+/// Asserts that the data of each flow arrived or is known to be lost, and that the totals are the
+/// sums of the flows.
+fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize, threads: &str) {
     for end in [sender, receiver] {
         assert_eq!(end.flows.len(), flows);
-        let sum = totals(end).iter().fold(Counts::default(), |sum, counts| sum.plus(counts));
+        let sum = totals(end)
+            .iter()
+            .fold(Counts::default(), |sum, counts| sum.plus(counts));
         assert_eq!(sum, end.counts.total());
-        let setting = end.in_force.iter().find(|setting| setting.name == "threads").unwrap();
-        assert_eq!([&setting.asked, &setting.actual], [&Some(threads.to_owned()); 2]);
+        let setting = end
+            .in_effect
+            .iter()
+            .find(|setting| setting.name == "threads")
+            .unwrap();
+        assert_eq!(
+            [&setting.asked, &setting.actual],
+            [&Some(threads.to_owned()); 2]
+        );
         assert!(sum.wait_calls > 0, "{sum:?}");
     }
     for (index, (sent, came)) in totals(sender).iter().zip(totals(receiver)).enumerate() {
         match receiver.flows[index].sequence {
-            Some(sequence) => assert_eq!(sent.messages, came.messages + sequence.total_lost, "flow {index}"),
+            Some(sequence) => assert_eq!(
+                sent.messages,
+                came.messages + sequence.total_lost,
+                "flow {index}"
+            ),
             None => assert!(came.bytes <= sent.bytes, "flow {index}: {sent:?}, {came:?}"),
         }
         assert!(sent.bytes > 0, "flow {index}");
     }
 }
 
-pub fn a_hundred() {
+fn hundred_flows_on_two_threads_add_up() {
     let many = ["-P", "100", "--threads", "2", "-l", "1000"];
     let (timed, _) = run("udp", &[&many[..], &["-t", "300ms"]].concat());
     adds_up(&timed, 100, "2");
@@ -48,43 +68,73 @@ pub fn a_hundred() {
     adds_up(&timed, 100, "2");
     let (bounded, _) = run("tcp", &[&many[..], &["-n", "1000250"]].concat());
     adds_up(&bounded, 100, "2");
-    assert_eq!(bounded.each_ref().map(|end| end.counts.measured.bytes), [1_000_250; 2]);
+    assert_eq!(
+        bounded.each_ref().map(|end| end.counts.measured.bytes),
+        [1_000_250; 2]
+    );
     let (bounded, _) = run("udp", &[&many[..], &["-k", "1234"]].concat());
     adds_up(&bounded, 100, "2");
     assert_eq!(bounded[0].counts.measured.messages, 1234);
 }
 
-pub fn a_thousand() {
+fn thousand_flows_on_two_threads_run() {
     for test in ["tcp", "udp"] {
-        let (ends, document) = run(test, &["-P", "1000", "--threads", "2", "-l", "1024", "-t", "300ms"]);
+        let (ends, document) = run(
+            test,
+            &["-P", "1000", "--threads", "2", "-l", "1024", "-t", "1s"],
+        );
         adds_up(&ends, 1000, "2");
         for end in &ends {
             let is_traffic = |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic;
             assert_eq!(end.samples[0].threads.iter().filter(is_traffic).count(), 2);
         }
-        assert!(document["metrics"]["sender_wait_calls_per_message"].as_f64().is_some_and(|calls| calls > 0.0));
+        assert!(
+            document["metrics"]["sender_wait_calls_per_message"]
+                .as_f64()
+                .is_some_and(|calls| calls > 0.0)
+        );
     }
 }
 
-/// The demand of the whole is the CPU time of all threads ÷ the data of all flows.
-pub fn eight() {
+/// The service demand of the whole is the CPU time of all threads divided by the data of all flows.
+fn eight_flows_give_one_service_demand() {
     for threads in ["2", "8"] {
         let words = ["-P", "8", "--threads", threads, "-t", "500ms"];
         let bench = Bench::new();
         let done = bench.bitcost(&[&["test", "tcp", "--json"], &words[..]].concat());
         done.assert_code(0);
         let document = done.json();
-        let sender: EndRecord = serde_json::from_value(document["sender"].clone()).unwrap();
+        let sender: EndpointRecord = serde_json::from_value(document["sender"].clone()).unwrap();
         if document["attribution"] != "napi_thread" {
-            testkit::ignore("this kernel does not list NAPI threads, so the ends' CPU time is an estimate by ticks");
+            bitcost_testkit::ignore(
+                "this kernel does not list NAPI threads, so the ends' CPU time is an estimate by ticks",
+            );
         }
-        let (first, last) = (sender.samples.first().unwrap(), sender.samples.last().unwrap());
-        let parts = first.threads.iter().zip(&last.threads).filter(|(thread, _)| thread.kind != ThreadKind::Monitor);
-        let cpu_us: f64 = parts.map(|(before, after)| (after.run_ns - before.run_ns) as f64 / 1e3).sum();
+        let (first, last) = (
+            sender.samples.first().unwrap(),
+            sender.samples.last().unwrap(),
+        );
+        let parts = first
+            .threads
+            .iter()
+            .zip(&last.threads)
+            .filter(|(thread, _)| thread.kind != ThreadKind::Monitor);
+        let cpu_us: f64 = parts
+            .map(|(before, after)| (after.run_ns - before.run_ns) as f64 / 1e3)
+            .sum();
         let cpus = cpu_us / ((last.at_ns - first.at_ns) as f64 / 1e3);
-        let kib: u64 = sender.flows.iter().map(|flow| flow.counts.measured.bytes).sum();
+        let kib: u64 = sender
+            .flows
+            .iter()
+            .map(|flow| flow.counts.measured.bytes)
+            .sum();
         let demand = cpus * sender.window_seconds() * 1e6 / (kib as f64 / 1024.0);
-        let printed = document["metrics"]["send_service_demand_us_per_kib"].as_f64().unwrap();
-        assert!((printed / demand - 1.0).abs() < 1e-6, "{threads} threads: {printed}, by its parts {demand}");
+        let printed = document["metrics"]["send_service_demand_us_per_kib"]
+            .as_f64()
+            .unwrap();
+        assert!(
+            (printed / demand - 1.0).abs() < 1e-6,
+            "{threads} threads: {printed}, by its parts {demand}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Output that nobody takes: full disks, closed descriptors, and readers who leave after a line.
+//! Output that cannot be written: full disks, closed descriptors, and readers that leave after a
+//! line.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -6,13 +7,17 @@ use std::io::{BufRead, BufReader, PipeReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use model::event::Event;
+use bitcost_model::event::Event;
+use bitcost_testkit::process::eventually;
 use rustix::process::Signal;
-use testkit::process::eventually;
 
 use crate::bench::{Bench, PATIENCE, SMALL, program, signal};
 
-/// Which output is not taken, and how.
+bitcost_testkit::trials! {
+    Host: no_verb_panics_when_output_is_closed, execution_is_complete_when_output_is_closed, lab_stays_up_when_stderr_is_closed;
+}
+
+/// The ways in which output cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// `>/dev/full`
@@ -29,13 +34,19 @@ enum Way {
     HeadOfBoth,
 }
 
-const WAYS: [Way; 6] =
-    [Way::FullOutput, Way::FullErrors, Way::ClosedOutput, Way::ClosedErrors, Way::Head, Way::HeadOfBoth];
+const WAYS: [Way; 6] = [
+    Way::FullOutput,
+    Way::FullErrors,
+    Way::ClosedOutput,
+    Way::ClosedErrors,
+    Way::Head,
+    Way::HeadOfBoth,
+];
 
-/// What a command may end with: nothing else is documented.
+/// The documented exit codes; a command may end with no other.
 const DOCUMENTED: [i32; 6] = [0, 1, 2, 3, 130, 141];
 
-/// Every verb in the ways that it prints in. `EXECUTION` stands for an execution's folder.
+/// Every verb with each of its forms of output. `EXECUTION` is replaced by an execution's folder.
 const COMMANDS: &[&[&str]] = &[
     &["--help"],
     &["--version"],
@@ -67,19 +78,22 @@ const COMMANDS: &[&[&str]] = &[
     &["test", "udp", "-t", "100ms", "-O", "50ms", "--json"],
 ];
 
-/// A command whose output is not taken in one way.
+/// A command whose output cannot be written in one way.
 struct Untaken {
     child: Child,
-    /// What `head -1` reads.
+    /// The pipe that `head -1` reads.
     read: Option<PipeReader>,
-    /// Where the errors go that are not in question.
+    /// The file for standard error, unless that is the output in question.
     errors: PathBuf,
 }
 
 impl Untaken {
     fn start(bench: &Bench, words: &[&str], way: Way) -> Untaken {
         let closed = |redirection: &str| {
-            let mut command = bench.command("sh".as_ref(), &["-c", &format!("exec \"$@\" {redirection}"), "sh"]);
+            let mut command = bench.command(
+                "sh".as_ref(),
+                &["-c", &format!("exec \"$@\" {redirection}"), "sh"],
+            );
             command.arg(program()).args(words);
             command
         };
@@ -89,7 +103,9 @@ impl Untaken {
             _ => bench.command(&program(), words),
         };
         let errors = bench.path().join("errors");
-        command.stdout(Stdio::null()).stderr(File::create(&errors).unwrap());
+        command
+            .stdout(Stdio::null())
+            .stderr(File::create(&errors).unwrap());
         let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut read = None;
         match way {
@@ -98,21 +114,31 @@ impl Untaken {
             Way::ClosedOutput | Way::ClosedErrors => {}
             Way::Head | Way::HeadOfBoth => read = Some(pipe(&mut command, way == Way::HeadOfBoth)),
         }
-        Untaken { child: command.spawn().unwrap(), read, errors }
+        Untaken {
+            child: command.spawn().unwrap(),
+            read,
+            errors,
+        }
     }
 
-    /// Reads one line where there is a reader, who then leaves; waits for the end; returns the exit code.
+    /// Reads one line and closes the pipe if there is a reader; waits for the end; returns the exit
+    /// code.
     fn finish(&mut self) -> Option<i32> {
         if let Some(reader) = self.read.take() {
-            BufReader::with_capacity(1, reader).read_line(&mut String::new()).unwrap();
+            BufReader::with_capacity(1, reader)
+                .read_line(&mut String::new())
+                .unwrap();
         }
         eventually(PATIENCE, "it ends", || self.child.try_wait().unwrap()).code()
     }
 
-    /// What standard error has, where it is taken.
+    /// The output on standard error, if it is captured.
     fn errors(&self) -> String {
         let mut text = String::new();
-        File::open(&self.errors).unwrap().read_to_string(&mut text).unwrap();
+        File::open(&self.errors)
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
         text
     }
 }
@@ -130,76 +156,123 @@ fn pipe(command: &mut Command, is_both: bool) -> PipeReader {
 /// A bench with a file of iperf3 and an execution that was imported from it.
 fn bench() -> (Bench, String) {
     let bench = Bench::new();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures/iperf3/iperf3-tcp.json");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../import/tests/fixtures/iperf3/iperf3-tcp.json"
+    );
     std::fs::copy(file, bench.path().join("iperf3.json")).unwrap();
     let imported = bench.bitcost(&["import", "iperf3.json"]);
     imported.assert_code(0);
     (bench, imported.stdout.trim().to_owned())
 }
 
-pub fn every_verb() {
+fn no_verb_panics_when_output_is_closed() {
     let (bench, execution) = bench();
     let help = bench.bitcost(&["--help"]).stdout;
     let verbs: BTreeSet<&str> = help
         .lines()
         .skip_while(|line| *line != "Commands:")
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?.split(' ').next())
+        .filter_map(|line| {
+            line.strip_prefix("  ")
+                .filter(|line| !line.starts_with(' '))?
+                .split(' ')
+                .next()
+        })
         .filter(|verb| *verb != "help")
         .collect();
     let tried: BTreeSet<&str> = COMMANDS.iter().map(|words| words[0]).collect();
-    assert!(verbs.len() > 10 && verbs.is_subset(&tried), "without a row: {:?}", verbs.difference(&tried));
+    assert!(
+        verbs.len() > 10 && verbs.is_subset(&tried),
+        "without a row: {:?}",
+        verbs.difference(&tried)
+    );
     for words in COMMANDS {
-        let words: Vec<&str> =
-            words.iter().map(|word| if *word == "EXECUTION" { execution.as_str() } else { word }).collect();
+        let words: Vec<&str> = words
+            .iter()
+            .map(|word| {
+                if *word == "EXECUTION" {
+                    execution.as_str()
+                } else {
+                    word
+                }
+            })
+            .collect();
         for way in WAYS {
             let mut untaken = Untaken::start(&bench, &words, way);
             let code = untaken.finish();
             let errors = untaken.errors();
-            assert!(code.is_some_and(|code| DOCUMENTED.contains(&code)), "{words:?} {way:?}: {code:?}\n{errors}");
+            assert!(
+                code.is_some_and(|code| DOCUMENTED.contains(&code)),
+                "{words:?} {way:?}: {code:?}\n{errors}"
+            );
             assert!(!errors.contains("panicked"), "{words:?} {way:?}: {errors}");
         }
     }
     bench.assert_nothing_left();
 }
 
-/// Both runs are made and logged whatever becomes of what is printed; the exit code tells of standard output alone.
-pub fn execution() {
+/// Both runs are made and logged even if the output cannot be written; the exit code depends on
+/// standard output alone.
+fn execution_is_complete_when_output_is_closed() {
     for (way, code) in WAYS.into_iter().zip([3, 0, 0, 0, 141, 141]) {
         let bench = Bench::new();
         bench.write("small.toml", &SMALL.replace("blocks = 3", "blocks = 1"));
         let mut untaken = Untaken::start(&bench, &["run", "small.toml", "--no-calibration"], way);
         if way == Way::Head {
-            // The table is one piece, which a pipe takes whole: the reader leaves before.
+            // The table is one piece, which a pipe takes as a whole: the reader must leave before
+            // it.
             untaken.read = None;
         }
         let ended = untaken.finish();
         let log = bench.log();
-        let made = log.events.iter().filter(|event| matches!(event, Event::RunEnded { .. } | Event::RunFailed { .. }));
+        let made = log
+            .events
+            .iter()
+            .filter(|event| matches!(event, Event::RunEnded { .. } | Event::RunFailed { .. }));
         assert_eq!(made.count(), 2, "{way:?}: {}", untaken.errors());
-        assert!(matches!(log.events.last(), Some(Event::ExecutionEnded { .. })), "{way:?}");
-        // On a busy machine a run may measure nothing, which is 1.
-        assert!(ended == Some(code) || (code == 0 && ended == Some(1)), "{way:?}: {ended:?}: {}", untaken.errors());
+        assert!(
+            matches!(log.events.last(), Some(Event::ExecutionEnded { .. })),
+            "{way:?}"
+        );
+        // On a busy machine a run may measure nothing; the exit code is 1 then.
+        assert!(
+            ended == Some(code) || (code == 0 && ended == Some(1)),
+            "{way:?}: {ended:?}: {}",
+            untaken.errors()
+        );
         if [Way::FullOutput, Way::Head].contains(&way) {
-            assert!(untaken.errors().contains("log: bitcost-runs/"), "{way:?}: {}", untaken.errors());
+            assert!(
+                untaken.errors().contains("log: bitcost-runs/"),
+                "{way:?}: {}",
+                untaken.errors()
+            );
         }
         bench.assert_nothing_left();
     }
 }
 
-pub fn lab() {
+fn lab_stays_up_when_stderr_is_closed() {
     let bench = Bench::new();
     let name = format!("untaken-{}", std::process::id());
     for way in [Way::FullErrors, Way::ClosedOutput, Way::ClosedErrors] {
         let mut untaken = Untaken::start(&bench, &["lab", "up", "pair", "--name", &name], way);
         let inside = ["lab", "exec", "--lab", &name, "h1", "--", "true"];
         eventually(PATIENCE, "the lab stands", || {
-            assert!(untaken.child.try_wait().unwrap().is_none(), "{way:?}: {}", untaken.errors());
+            assert!(
+                untaken.child.try_wait().unwrap().is_none(),
+                "{way:?}: {}",
+                untaken.errors()
+            );
             (bench.bitcost(&inside).code == Some(0)).then_some(())
         });
         signal(untaken.child.id(), Signal::INT);
         let code = untaken.finish();
-        assert!(code.is_some_and(|code| DOCUMENTED.contains(&code)), "{way:?}: {code:?}: {}", untaken.errors());
+        assert!(
+            code.is_some_and(|code| DOCUMENTED.contains(&code)),
+            "{way:?}: {code:?}: {}",
+            untaken.errors()
+        );
         bench.assert_nothing_left();
     }
 }

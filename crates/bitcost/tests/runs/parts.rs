@@ -1,11 +1,15 @@
-//! Directions and mixes: every part of a run accounts for what it moved, whoever sent it.
+//! Directions and mixes: every part of a run accounts for the data that it moved, whoever sent it.
 
-use metrics::{Method, RunView};
-use model::conditions::{Conditions, Direction, Workload};
-use model::event::Event;
-use model::record::{EndRecord, FlowRecord, Role, Sample, ThreadKind};
+use bitcost_analysis::metrics::{Method, RunView};
+use bitcost_model::conditions::{Conditions, Direction, Workload};
+use bitcost_model::event::Event;
+use bitcost_model::record::{EndpointRecord, FlowRecord, Role, Sample, ThreadKind};
 
 use crate::bench::{Bench, plan};
+
+bitcost_testkit::trials! {
+    Host: every_workload_runs_in_each_direction_and_both, every_part_is_reported, concurrent_parts_account_for_their_bytes;
+}
 
 /// Every workload, each way.
 const EVERY: &str = r#"title = "Directions"
@@ -28,19 +32,19 @@ levels = ["reverse", "both"]
 blocks = 1
 "#;
 
-/// A bulk flow, with what goes on beside it written in both ways that TOML has.
+/// A bulk flow with background flows, in both forms that TOML has for them.
 const MIX: &str = r#"title = "Mixes"
 question = "What is the latency under load?"
 [workload]
 warmup_s = 0.05
 duration_s = 0.3
-[[workload.beside]]
+[[workload.background]]
 workload = "tcp_rr"
 [[factor]]
 name = "load"
 levels = [
   { label = "bulk", flows = 3, direction = "reverse" },
-  { label = "many", direction = "both", beside = [
+  { label = "many", direction = "both", background = [
     { workload = "udp_rr", direction = "both", request_size_bytes = 100 },
     { workload = "udp_stream", message_size_bytes = 256, direction = "reverse", flows = 2, message_rate = 5000 },
   ] },
@@ -54,7 +58,7 @@ rows = "load"
 metrics = ["throughput_mbps", "total_throughput_mbps", "beside_transactions_per_second", "beside_latency_p99_us"]
 "#;
 
-/// What one end of one part counted.
+/// The counts of one endpoint for one part.
 struct Side<'a> {
     role: Role,
     all: FlowRecord,
@@ -62,7 +66,7 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    fn of(end: &EndRecord, part: usize) -> Side<'_> {
+    fn of(end: &EndpointRecord, part: usize) -> Side<'_> {
         match part.checked_sub(1) {
             None => Side {
                 role: end.role,
@@ -76,8 +80,12 @@ impl Side<'_> {
                 flows: &end.flows,
             },
             Some(beside) => {
-                let part = &end.beside[beside];
-                Side { role: part.role, all: part.all.clone(), flows: &part.flows }
+                let part = &end.background[beside];
+                Side {
+                    role: part.role,
+                    all: part.all.clone(),
+                    flows: &part.flows,
+                }
             }
         }
     }
@@ -93,9 +101,21 @@ fn every_part(study: &str, runs: usize) -> Bench {
     let log = bench.log();
     let mut ended = 0;
     for event in &log.events {
-        let Event::RunEnded { run, sender, receiver, .. } = event else { continue };
+        let Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } = event
+        else {
+            continue;
+        };
         let plan = plan(&log);
-        check(&plan.cells[plan.runs[*run as usize].cell].conditions, sender, receiver);
+        check(
+            &plan.cells[plan.runs[*run as usize].cell].conditions,
+            sender,
+            receiver,
+        );
         ended += 1;
     }
     assert_eq!(ended, runs);
@@ -103,32 +123,81 @@ fn every_part(study: &str, runs: usize) -> Bench {
     bench
 }
 
-fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
+fn check(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRecord) {
     let parts = conditions.parts();
     assert_eq!((sender.role, receiver.role), (Role::Sender, Role::Receiver));
     let devices = [&sender.offloads.device, &receiver.offloads.device];
     let is_reverse = conditions.direction == Direction::Reverse;
-    assert_eq!(devices, if is_reverse { ["h2-eth0", "h1-eth0"] } else { ["h1-eth0", "h2-eth0"] });
+    assert_eq!(
+        devices,
+        if is_reverse {
+            ["h2-eth0", "h1-eth0"]
+        } else {
+            ["h1-eth0", "h2-eth0"]
+        }
+    );
     for end in [sender, receiver] {
-        assert_eq!(end.beside.len() + 1, parts.len());
-        assert!(end.samples.iter().all(|sample| sample.beside.len() + 1 == parts.len()));
-        // Threads whose flows have ended are there until the last sample.
-        let traffic = end.samples.last().unwrap().threads.iter().filter(|thread| thread.kind == ThreadKind::Traffic);
-        assert_eq!(traffic.count(), parts.iter().map(|part| part.flows as usize).sum::<usize>());
+        assert_eq!(end.background.len() + 1, parts.len());
+        assert!(
+            end.samples
+                .iter()
+                .all(|sample| sample.background.len() + 1 == parts.len())
+        );
+        // Threads whose flows have ended still exist until the last sample.
+        let traffic = end
+            .samples
+            .last()
+            .unwrap()
+            .threads
+            .iter()
+            .filter(|thread| thread.kind == ThreadKind::Traffic);
+        assert_eq!(
+            traffic.count(),
+            parts.iter().map(|part| part.flows as usize).sum::<usize>()
+        );
     }
-    let is_one = conditions.beside.is_empty();
+    let is_one = conditions.background.is_empty();
     one_cost(conditions, sender, receiver);
     for (part, conditions) in parts.iter().enumerate() {
         let (a, b) = (Side::of(sender, part), Side::of(receiver, part));
         assert_eq!(b.role, a.role.other());
-        // The host called sender is the one with the sender's record, unless the first part is reversed.
-        let host = if is_reverse { Role::Receiver } else { Role::Sender };
-        assert_eq!(a.role, conditions.direction.role_of(host), "{}", conditions.phrase());
-        let (from, to) = if a.role == Role::Sender { (a, b) } else { (b, a) };
-        assert_eq!((from.flows.len(), to.flows.len()), (conditions.flows as usize, conditions.flows as usize));
-        assert_eq!((FlowRecord::sum(from.flows), FlowRecord::sum(to.flows)), (from.all.clone(), to.all.clone()));
-        assert!(!is_one || from.all.counts.total().messages > 0, "{}", conditions.phrase());
-        assert_eq!(from.all.latency.is_some(), conditions.latency, "{}", conditions.phrase());
+        // The host called sender is the one with the sender's record, unless the first part is
+        // reversed.
+        let host = if is_reverse {
+            Role::Receiver
+        } else {
+            Role::Sender
+        };
+        assert_eq!(
+            a.role,
+            conditions.direction.role_of(host),
+            "{}",
+            conditions.phrase()
+        );
+        let (from, to) = if a.role == Role::Sender {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        assert_eq!(
+            (from.flows.len(), to.flows.len()),
+            (conditions.flows as usize, conditions.flows as usize)
+        );
+        assert_eq!(
+            (FlowRecord::sum(from.flows), FlowRecord::sum(to.flows)),
+            (from.all.clone(), to.all.clone())
+        );
+        assert!(
+            !is_one || from.all.counts.total().messages > 0,
+            "{}",
+            conditions.phrase()
+        );
+        assert_eq!(
+            from.all.latency.is_some(),
+            conditions.latency,
+            "{}",
+            conditions.phrase()
+        );
         for (from, to) in from.flows.iter().zip(to.flows) {
             account(conditions, from, to);
         }
@@ -136,16 +205,29 @@ fn check(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
     }
 }
 
-/// The CPU time of an end is that of all flows' threads and of its NAPI thread, as they stand in its record.
-fn one_cost(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
-    let run = RunView { sender, receiver, conditions, shared_cpus: true, napi_threaded: true, ceiling_mbps: None };
-    let Ok(attribution) = metrics::attribute(&run) else { return };
+/// Asserts that the CPU time of an endpoint is that of all flows' threads and of its NAPI thread,
+/// as recorded.
+fn one_cost(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRecord) {
+    let run = RunView {
+        sender,
+        receiver,
+        conditions,
+        shared_cpus: true,
+        napi_threaded: true,
+        ceiling_mbps: None,
+    };
+    let Ok(attribution) = bitcost_analysis::metrics::attribute(&run) else {
+        return;
+    };
     if attribution.method != Method::NapiThread {
         return;
     }
     for end in [sender, receiver] {
         let of_threads = |sample: &Sample| -> u64 {
-            let counted = sample.threads.iter().filter(|thread| thread.kind != ThreadKind::Monitor);
+            let counted = sample
+                .threads
+                .iter()
+                .filter(|thread| thread.kind != ThreadKind::Monitor);
             counted.map(|thread| thread.run_ns).sum()
         };
         let (first, last) = (end.samples.first().unwrap(), end.samples.last().unwrap());
@@ -155,7 +237,7 @@ fn one_cost(conditions: &Conditions, sender: &EndRecord, receiver: &EndRecord) {
     }
 }
 
-/// What was sent is what came, or is known to be lost.
+/// Asserts that everything that was sent arrived, or is known to be lost.
 fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
     let (sent, received) = (from.counts.total(), to.counts.total());
     let name = conditions.phrase();
@@ -163,16 +245,27 @@ fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
         Workload::TcpStream => assert_eq!(sent.bytes, received.bytes, "{name}"),
         Workload::UdpStream => {
             let sequence = to.sequence.unwrap();
-            assert_eq!(sent.messages, received.messages + sequence.total_lost, "{name}");
+            assert_eq!(
+                sent.messages,
+                received.messages + sequence.total_lost,
+                "{name}"
+            );
             let measured = (from.counts.measured.messages, to.counts.measured.messages);
             assert_eq!(measured.0, measured.1 + sequence.measured_lost, "{name}");
         }
         Workload::UdpRr => {
             let asked = sent.messages + sent.unanswered;
-            assert!((sent.messages..=asked).contains(&received.messages), "{name}: {sent:?} {received:?}");
+            assert!(
+                (sent.messages..=asked).contains(&received.messages),
+                "{name}: {sent:?} {received:?}"
+            );
         }
         Workload::TcpRr | Workload::TcpCrr | Workload::TcpConnect => {
-            assert_eq!((sent.messages, sent.bytes), (received.messages, received.bytes), "{name}");
+            assert_eq!(
+                (sent.messages, sent.bytes),
+                (received.messages, received.bytes),
+                "{name}"
+            );
         }
     }
     if conditions.is_bounded() {
@@ -180,11 +273,11 @@ fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
     }
 }
 
-pub fn directions() {
+fn every_workload_runs_in_each_direction_and_both() {
     every_part(EVERY, 12);
 }
 
-pub fn mixes() {
+fn concurrent_parts_account_for_their_bytes() {
     let bench = every_part(MIX, 4);
     let log = bench.log();
     let bounds: Vec<u64> = log
@@ -196,27 +289,44 @@ pub fn mixes() {
         })
         .filter_map(|(run, counts)| {
             let conditions = &plan(&log).cells[plan(&log).runs[run as usize].cell].conditions;
-            let bytes = conditions.stop_bytes.map(|wanted| counts.bytes.abs_diff(wanted));
-            bytes.or(conditions.stop_messages.map(|wanted| counts.messages.abs_diff(wanted)))
+            let bytes = conditions
+                .stop_bytes
+                .map(|wanted| counts.bytes.abs_diff(wanted));
+            bytes.or(conditions
+                .stop_messages
+                .map(|wanted| counts.messages.abs_diff(wanted)))
         })
         .collect();
     assert_eq!(bounds, [0, 0]);
 }
 
 /// Every part has its lines and its figures, each named by its direction.
-pub fn told() {
+fn every_part_is_reported() {
     let bench = Bench::new();
-    let words =
-        ["test", "tcp", "--both", "--beside", "rr direction=reverse request-size=64", "-t", "1100ms", "-O", "100ms"];
+    let words = [
+        "test",
+        "tcp",
+        "--both",
+        "--background",
+        "rr direction=reverse request-size=64",
+        "-t",
+        "1100ms",
+        "-O",
+        "100ms",
+    ];
     let done = bench.bitcost(&words);
     done.assert_code(0);
     for line in [
         "    1 s  ← tcp_stream sender",
         "← tcp_rr: to the host called sender, requests of 64 bytes, responses of 1 byte",
-        "all parts",
-        "Throughput of all parts",
+        "all flows",
+        "Throughput, measured and background flows",
     ] {
-        assert!(done.stdout.lines().any(|said| said.starts_with(line)), "{line}: {}", done.stdout);
+        assert!(
+            done.stdout.lines().any(|said| said.starts_with(line)),
+            "{line}: {}",
+            done.stdout
+        );
     }
     let done = bench.bitcost(&[&words[..], &["--json"]].concat());
     done.assert_code(0);
@@ -224,14 +334,24 @@ pub fn told() {
     let parts = document["parts"].as_array().unwrap();
     let found: Vec<String> = parts
         .iter()
-        .map(|part| ["workload", "direction"].map(|key| part["conditions"][key].as_str().unwrap()).join(" "))
+        .map(|part| {
+            ["workload", "direction"]
+                .map(|key| part["conditions"][key].as_str().unwrap())
+                .join(" ")
+        })
         .collect();
-    assert_eq!(found, ["tcp_stream forward", "tcp_stream reverse", "tcp_rr reverse"]);
+    assert_eq!(
+        found,
+        ["tcp_stream forward", "tcp_stream reverse", "tcp_rr reverse"]
+    );
     let of = |part: usize, name: &str| parts[part]["metrics"][name].as_f64();
     let all = |name: &str| document["metrics"][name].as_f64();
     assert_eq!(all("throughput_mbps"), of(0, "throughput_mbps"));
     assert_eq!(all("beside_throughput_mbps"), of(1, "throughput_mbps"));
-    assert_eq!(all("beside_transactions_per_second"), of(2, "transactions_per_second"));
+    assert_eq!(
+        all("beside_transactions_per_second"),
+        of(2, "transactions_per_second")
+    );
     assert_eq!(all("beside_latency_p99_us"), of(2, "latency_p99_us"));
     let sum: Option<f64> = (0..3).map(|part| of(part, "throughput_mbps")).sum();
     assert!((all("total_throughput_mbps").unwrap() / sum.unwrap() - 1.0).abs() < 1e-9);

@@ -1,18 +1,31 @@
-//! One command gives the table, to root and to an ordinary user, and the machine is as it was.
+//! One command prints the table, for root and for an ordinary user, and leaves the machine as it
+//! was.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use netlink::{Ethtool, Features, Rtnl};
+use bitcost_netlink::{Ethtool, Features, Rtnl};
 use serde_json::Value;
 
 use crate::bench::{Bench, Done, PATIENCE, plan, program, runs_per_cell};
 
-const NOBODY: u32 = 65534;
-const SHORT: [&str; 7] = ["run", "not-all-mbits", "--json", "--duration", "300ms", "--blocks", "1"];
+bitcost_testkit::trials! {
+    Host: table_printed_and_machine_unchanged, ordinary_user_gets_the_same_table, study_runs_by_its_path;
+}
 
-pub fn as_whoever_tests() {
+const NOBODY: u32 = 65534;
+const SHORT: [&str; 7] = [
+    "run",
+    "not-all-mbits",
+    "--json",
+    "--duration",
+    "300ms",
+    "--blocks",
+    "1",
+];
+
+fn table_printed_and_machine_unchanged() {
     let before = Machine::now();
     let bench = Bench::new();
     let done = bench.bitcost(&SHORT);
@@ -22,16 +35,18 @@ pub fn as_whoever_tests() {
     check_result(&bench, &done);
 }
 
-pub fn as_an_ordinary_user() {
-    if sys::process::effective_uid() != 0 {
-        testkit::ignore("the tests are run by an ordinary user already");
+fn ordinary_user_gets_the_same_table() {
+    if bitcost_sys::process::effective_uid() != 0 {
+        bitcost_testkit::ignore("the tests are run by an ordinary user already");
     }
     let before = Machine::now();
     let bench = Bench::of_user(NOBODY);
-    let done = bench.start_program(&copy_of_program(&bench), &SHORT).finish(PATIENCE);
+    let done = bench
+        .start_program(&copy_of_program(&bench), &SHORT)
+        .finish(PATIENCE);
     if done.code == Some(3) && done.stderr.contains("namespaces") {
         drop(bench);
-        testkit::ignore(&done.stderr);
+        bitcost_testkit::ignore(&done.stderr);
     }
     done.assert_code(0);
     bench.assert_nothing_left();
@@ -40,7 +55,7 @@ pub fn as_an_ordinary_user() {
     check_result(&bench, &done);
 }
 
-/// A copy where the other user can reach it.
+/// A copy of the program in a place that the other user can reach.
 fn copy_of_program(bench: &Bench) -> PathBuf {
     let copy = bench.path().join("bitcost");
     fs::copy(program(), &copy).unwrap();
@@ -57,68 +72,121 @@ fn check_result(bench: &Bench, done: &Done) {
     check_limiters(bench, done);
 }
 
-/// Each cell is told of at the end, and the log explains itself later.
+/// Asserts that each cell is explained at the end, and again from the log.
 fn check_limiters(bench: &Bench, done: &Done) {
-    let lines: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("limiter: ")).collect();
+    let lines: Vec<&str> = done
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("limiter: "))
+        .collect();
     let explained = bench.bitcost(&["explain", "--json", bench.execution().to_str().unwrap()]);
     explained.assert_code(0);
     let explained = explained.json();
     let cells = explained["cells"].as_array().unwrap();
-    assert!(cells.len() == 6 && cells.iter().all(|cell| cell["verdict"]["limiter"].is_string()), "{explained:#}");
-    let is_told = |cell: &Value| lines.iter().any(|line| line.contains(cell["cell"].as_str().unwrap()));
+    assert!(
+        cells.len() == 6
+            && cells
+                .iter()
+                .all(|cell| cell["verdict"]["limiter"].is_string()),
+        "{explained:#}"
+    );
+    let is_told = |cell: &Value| {
+        lines
+            .iter()
+            .any(|line| line.contains(cell["cell"].as_str().unwrap()))
+    };
     assert!(cells.iter().all(is_told), "{lines:?}");
-    let doubts = explained["lints"].as_array().unwrap();
-    assert!(doubts.iter().any(|doubt| doubt["lint"] == "few_runs"), "{explained:#}");
+    let warnings = explained["warnings"].as_array().unwrap();
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning["warning"] == "few_runs"),
+        "{explained:#}"
+    );
 }
 
 fn check_cells(document: &Value) {
     let cells = document["cells"].as_array().unwrap();
-    let mut found: Vec<String> = cells.iter().map(|cell| cell["levels"].to_string()).collect();
+    let mut found: Vec<String> = cells
+        .iter()
+        .map(|cell| cell["levels"].to_string())
+        .collect();
     found.sort();
     found.dedup();
     assert_eq!(found.len(), 6, "{found:?}");
     assert_eq!(runs_per_cell(document), [1; 6]);
     for cell in cells {
-        assert!(cell["levels"]["message_size_bytes"].is_u64() && cell["levels"]["transport"].is_string(), "{cell}");
+        assert!(
+            cell["levels"]["message_size_bytes"].is_u64()
+                && cell["levels"]["transport"].is_string(),
+            "{cell}"
+        );
         let figure = |metric: &str| cell[metric]["median"].as_f64();
-        // Where ticks tell the ends apart, a busy machine leaves no service demand.
+        // If CPU time is attributed by ticks, a busy machine leaves no service demand.
         let may_lack = figure("other_cpu_pct").is_some_and(|other| other > 10.0);
         for (metric, may_lack) in [
             ("throughput_mbps", false),
             ("send_service_demand_us_per_kib", may_lack),
             ("receive_service_demand_us_per_kib", may_lack),
         ] {
-            assert!(figure(metric).map_or(may_lack, |value| value > 0.0), "{metric}: {cell:#}");
+            assert!(
+                figure(metric).map_or(may_lack, |value| value > 0.0),
+                "{metric}: {cell:#}"
+            );
         }
     }
     assert_eq!(document["excluded"], Value::Array(Vec::new()));
     assert_eq!(document["improvements"].as_array().map(Vec::len), Some(3));
 }
 
-/// Plain lines on standard error, the result alone on standard output.
+/// Asserts plain lines on standard error, and the result alone on standard output.
 fn check_streams(bench: &Bench, done: &Done) {
-    assert!(done.stdout.starts_with('{') && done.stdout.ends_with("}\n"), "{}", done.stdout);
+    assert!(
+        done.stdout.starts_with('{') && done.stdout.ends_with("}\n"),
+        "{}",
+        done.stdout
+    );
     assert!(!done.stderr.contains(['\u{1b}', '\r']), "{:?}", done.stderr);
     let log = bench.log();
     let plan = plan(&log);
     for (run, planned) in plan.runs.iter().enumerate() {
-        let line = format!("run {} of 6 · {} · ", run + 1, plan.cells[planned.cell].name());
-        assert!(done.stderr.lines().any(|said| said.starts_with(&line)), "{line}: {}", done.stderr);
+        let line = format!(
+            "run {} of 6 · {} · ",
+            run + 1,
+            plan.cells[planned.cell].name()
+        );
+        assert!(
+            done.stderr.lines().any(|said| said.starts_with(&line)),
+            "{line}: {}",
+            done.stderr
+        );
     }
     let folder = bench.execution();
-    assert!(done.stderr.contains(folder.file_name().unwrap().to_str().unwrap()), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains(folder.file_name().unwrap().to_str().unwrap()),
+        "{}",
+        done.stderr
+    );
 }
 
-pub fn own_study() {
+fn study_runs_by_its_path() {
     let bench = Bench::new();
     bench.write("mine.toml", crate::bench::SMALL);
     let done = bench.bitcost(&["run", "./mine.toml", "--blocks", "1", "--out", "deep/er"]);
     done.assert_code(0);
-    assert!(done.stdout.starts_with("mine: Two message sizes\n"), "{}", done.stdout);
+    assert!(
+        done.stdout.starts_with("mine: Two message sizes\n"),
+        "{}",
+        done.stdout
+    );
     assert!(!done.stdout.contains("run 1 of"), "{}", done.stdout);
     assert!(done.stderr.contains("run 2 of 2 · "), "{}", done.stderr);
     let shown = bench.bitcost(&["show", last_word(&done.stderr)]);
-    assert_eq!((shown.code, shown.stdout, shown.stderr), (Some(0), done.stdout, String::new()));
+    assert_eq!(
+        (shown.code, shown.stdout, shown.stderr),
+        (Some(0), done.stdout, String::new())
+    );
     bench.assert_nothing_left();
 }
 
@@ -141,27 +209,42 @@ impl Machine {
     fn now() -> Machine {
         let (mut rtnl, mut ethtool) = (Rtnl::open().unwrap(), Ethtool::open().unwrap());
         let links = rtnl.links().unwrap();
-        let qdiscs = links.iter().map(|link| format!("{:?}", rtnl.qdiscs(link.index).unwrap())).collect();
-        let features = links.iter().map(|link| (link.name.clone(), ethtool.features(&link.name).unwrap())).collect();
+        let qdiscs = links
+            .iter()
+            .map(|link| format!("{:?}", rtnl.qdiscs(link.index).unwrap()))
+            .collect();
+        let features = links
+            .iter()
+            .map(|link| (link.name.clone(), ethtool.features(&link.name).unwrap()))
+            .collect();
         Machine {
             qdiscs,
             features,
             links: links.iter().map(|link| format!("{link:?}")).collect(),
             named_namespaces: names("/run/netns"),
-            sysctls: ["/proc/sys/net/core", "/proc/sys/net/ipv4"].into_iter().flat_map(sysctls).collect(),
+            sysctls: ["/proc/sys/net/core", "/proc/sys/net/ipv4"]
+                .into_iter()
+                .flat_map(sysctls)
+                .collect(),
         }
     }
 }
 
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
 /// The sysctls directly in a folder that can be read.
 fn sysctls(folder: &str) -> Vec<(PathBuf, String)> {
-    let paths = names(folder).into_iter().map(|name| PathBuf::from(folder).join(name));
-    paths.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
+    let paths = names(folder)
+        .into_iter()
+        .map(|name| PathBuf::from(folder).join(name));
+    paths
+        .filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! What resuming refuses: another study, another machine, a log that another bitcost writes.
+//! The cases in which an execution is not resumed: another study, another machine, a log that
+//! another bitcost writes.
 
 use std::fs;
 
@@ -6,13 +7,22 @@ use serde_json::Value;
 
 use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
 
-pub fn refuses() {
+bitcost_testkit::trials! {
+    Host: resume_refuses_another_study_machine_or_log, resume_repeats_runs_without_data;
+}
+
+fn resume_refuses_another_study_machine_or_log() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml"]);
     bench.wait_for_run(0);
     let folder = bench.execution();
-    refused(&bench, &["--resume", folder.to_str().unwrap()], 3, &["is being written by another bitcost"]);
+    refused(
+        &bench,
+        &["--resume", folder.to_str().unwrap()],
+        3,
+        &["is being written by another bitcost"],
+    );
     let done = running.finish(PATIENCE);
     done.assert_code(0);
     another_study(&bench);
@@ -24,45 +34,72 @@ pub fn refuses() {
     bench.assert_nothing_left();
 }
 
-/// The command ends with this code and these words, and the log is as it was.
+/// Asserts that the command ends with this code and these words, and that the log is unchanged.
 fn refused(bench: &Bench, words: &[&str], code: i32, says: &[&str]) {
     let before = plan_and_machine(bench);
     let done = bench.bitcost(&[&["run"], words].concat());
     assert_eq!(done.code, Some(code), "{}", done.stderr);
     assert_eq!(done.stdout, "");
-    says.iter().for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+    says.iter()
+        .for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
     assert_eq!(plan_and_machine(bench), before);
 }
 
 fn plan_and_machine(bench: &Bench) -> Vec<String> {
     let text = fs::read_to_string(log_file(&bench.execution())).unwrap();
-    text.lines().take(3).chain(text.lines().filter(|line| line.contains("\"resumed\""))).map(str::to_owned).collect()
+    text.lines()
+        .take(3)
+        .chain(text.lines().filter(|line| line.contains("\"resumed\"")))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn another_study(bench: &Bench) {
     let folder = bench.execution();
     let longer = SMALL.replace("duration_s = 0.3", "duration_s = 0.4");
-    let line = 1 + longer.lines().position(|line| line.contains("duration_s")).unwrap();
+    let line = 1 + longer
+        .lines()
+        .position(|line| line.contains("duration_s"))
+        .unwrap();
     bench.write("small.toml", &longer);
     let says = [&format!("line {line}: was `duration_s = 0.3`, is `duration_s = 0.4`") as &str];
-    refused(bench, &["small.toml", "--resume", folder.to_str().unwrap()], 2, &says);
-    bench.write("small.toml", &format!("{SMALL}like_the_document = {{ blocks = 9, duration_s = 1 }}\n"));
+    refused(
+        bench,
+        &["small.toml", "--resume", folder.to_str().unwrap()],
+        2,
+        &says,
+    );
+    bench.write(
+        "small.toml",
+        &format!("{SMALL}like_the_document = {{ blocks = 9, duration_s = 1 }}\n"),
+    );
     let line = 1 + SMALL.lines().count();
     let says = [&format!("line {line}: was `(its end)`, is `like_the_document") as &str];
-    refused(bench, &["small.toml", "--resume", folder.to_str().unwrap()], 2, &says);
+    refused(
+        bench,
+        &["small.toml", "--resume", folder.to_str().unwrap()],
+        2,
+        &says,
+    );
     bench.write("small.toml", SMALL);
 }
 
-/// The same study and a complete log: the result again, and no run.
+/// With the same study and a complete log, the result is printed again, and nothing is run.
 fn nothing_is_missing(bench: &Bench) {
     let folder = bench.execution();
-    let done = bench.bitcost(&["run", "small.toml", "--json", "--resume", folder.to_str().unwrap()]);
+    let done = bench.bitcost(&[
+        "run",
+        "small.toml",
+        "--json",
+        "--resume",
+        folder.to_str().unwrap(),
+    ]);
     done.assert_code(0);
     assert!(!done.stderr.contains("run 1 of"), "{}", done.stderr);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
 }
 
-/// What the log says is not what was written, or not what its study gives: nothing is started.
+/// If the log was changed, or does not match its study, nothing is started.
 fn changed(bench: &Bench) {
     let folder = bench.execution();
     let path = log_file(&folder);
@@ -71,13 +108,29 @@ fn changed(bench: &Bench) {
         fs::write(&path, text).unwrap();
         refused(bench, &["--resume", folder.to_str().unwrap()], 2, says);
     };
-    check(whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1), &[":2: the log is damaged", "checksum"]);
-    let planned = store::seal_again(&whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1));
+    check(
+        whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1),
+        &[":2: the log is damaged", "checksum"],
+    );
+    let planned = bitcost_execute::store::seal_again(&whole.replacen(
+        "\"duration_ms\":300",
+        "\"duration_ms\":301",
+        1,
+    ));
     check(planned, &["(`512`) has duration_ms 301 and would have 300"]);
     let plan = whole.lines().nth(1).unwrap();
-    check(store::seal_again(&format!("{whole}{plan}\n")), &["holds a second plan"]);
-    let unplaced: Vec<&str> = whole.lines().filter(|line| !line.contains("\"event\":\"prepared\"")).collect();
-    check(store::seal_again(&unplaced.join("\n")), &["does not describe their hosts"]);
+    check(
+        bitcost_execute::store::seal_again(&format!("{whole}{plan}\n")),
+        &["holds a second plan"],
+    );
+    let unplaced: Vec<&str> = whole
+        .lines()
+        .filter(|line| !line.contains("\"event\":\"prepared\""))
+        .collect();
+    check(
+        bitcost_execute::store::seal_again(&unplaced.join("\n")),
+        &["does not describe their hosts"],
+    );
     fs::write(&path, whole).unwrap();
 }
 
@@ -85,18 +138,43 @@ fn another_machine(bench: &Bench) {
     let folder = bench.execution();
     let path = log_file(&folder);
     let text = fs::read_to_string(&path).unwrap();
-    let line = text.lines().find(|line| line.contains("\"event\":\"prepared\"")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("\"event\":\"prepared\""))
+        .unwrap();
     let mut prepared: Value = serde_json::from_str(line).unwrap();
-    let kernel = std::mem::replace(&mut prepared["ends"][1]["host"]["kernel"], "2.6.18".into());
-    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared.clone())))).unwrap();
-    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["receiver: kernel: was 2.6.18, is "]);
-    prepared["ends"][1]["host"]["kernel"] = kernel;
-    prepared["ends"][0]["host"]["device"]["mtu_bytes"] = 9000.into();
-    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared)))).unwrap();
-    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["sender: MTU: was 9000, is 1500"]);
+    let kernel = std::mem::replace(
+        &mut prepared["endpoints"][1]["host"]["kernel"],
+        "2.6.18".into(),
+    );
+    fs::write(
+        &path,
+        bitcost_execute::store::seal_again(&text.replace(line, &unsealed(prepared.clone()))),
+    )
+    .unwrap();
+    refused(
+        bench,
+        &["--resume", folder.to_str().unwrap()],
+        3,
+        &["receiver: kernel: was 2.6.18, is "],
+    );
+    prepared["endpoints"][1]["host"]["kernel"] = kernel;
+    prepared["endpoints"][0]["host"]["device"]["mtu_bytes"] = 9000.into();
+    fs::write(
+        &path,
+        bitcost_execute::store::seal_again(&text.replace(line, &unsealed(prepared))),
+    )
+    .unwrap();
+    refused(
+        bench,
+        &["--resume", folder.to_str().unwrap()],
+        3,
+        &["sender: MTU: was 9000, is 1500"],
+    );
 }
 
-/// On a machine that would be refused too, which only the lab could tell.
+/// A log in use is reported first, even on a machine that would be refused too, because only the
+/// lab shows that.
 fn in_use_is_said_first(bench: &Bench) {
     let folder = bench.execution();
     let path = log_file(&folder);
@@ -104,18 +182,34 @@ fn in_use_is_said_first(bench: &Bench) {
     cut.extend(b"{\"event\":");
     fs::write(&path, &cut).unwrap();
     let held = bench.log();
-    let held = store::Writer::resume(&held.folder, &held.end).unwrap();
-    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["is being written by another bitcost"]);
+    let held = bitcost_execute::store::Writer::resume(&held.folder, &held.end).unwrap();
+    refused(
+        bench,
+        &["--resume", folder.to_str().unwrap()],
+        3,
+        &["is being written by another bitcost"],
+    );
     drop(held);
-    refused(bench, &["--resume", folder.to_str().unwrap()], 3, &["not the machine", " has 9 bytes and no end"]);
-    assert_eq!(fs::read(&path).unwrap(), cut, "what is refused is kept as it was");
+    refused(
+        bench,
+        &["--resume", folder.to_str().unwrap()],
+        3,
+        &["not the machine", " has 9 bytes and no end"],
+    );
+    assert_eq!(
+        fs::read(&path).unwrap(),
+        cut,
+        "what is refused is kept as it was"
+    );
 }
 
-/// A run with a result of nothing is tried again; one with offloads that are not as asked is not.
-pub fn repeats_what_measured_nothing() {
+/// A run whose result is empty is repeated; a run whose offloads are not as requested is not.
+fn resume_repeats_runs_without_data() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
-    bench.bitcost(&["run", "small.toml", "--blocks", "2"]).assert_code(0);
+    bench
+        .bitcost(&["run", "small.toml", "--blocks", "2"])
+        .assert_code(0);
     let folder = bench.execution();
     let text = fs::read_to_string(log_file(&folder)).unwrap();
     let doctored = text.lines().map(|line| {
@@ -123,26 +217,57 @@ pub fn repeats_what_measured_nothing() {
         if event["event"] == "run_ended" {
             match event["run"].as_u64() {
                 Some(1) => event["receiver"]["counts"]["measured"]["bytes"] = 0.into(),
-                Some(2) => event["sender"]["window_end_ns"] = event["sender"]["window_begin_ns"].clone(),
+                Some(2) => {
+                    event["sender"]["window_end_ns"] = event["sender"]["window_start_ns"].clone()
+                }
                 Some(3) => event["sender"]["offloads"]["mismatched"] = vec!["rx-gro"].into(),
                 _ => {}
             }
         }
         format!("{}\n", unsealed(event))
     });
-    fs::write(log_file(&folder), store::seal_again(&doctored.collect::<String>())).unwrap();
+    fs::write(
+        log_file(&folder),
+        bitcost_execute::store::seal_again(&doctored.collect::<String>()),
+    )
+    .unwrap();
     let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
     done.assert_code(1);
-    let tried: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("run ")).collect();
-    assert!(tried.len() == 2 && tried[0].starts_with("run 2 of 4") && tried[1].starts_with("run 3 of 4"), "{tried:?}");
+    let tried: Vec<&str> = done
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("run "))
+        .collect();
+    assert!(
+        tried.len() == 2
+            && tried[0].starts_with("run 2 of 4")
+            && tried[1].starts_with("run 3 of 4"),
+        "{tried:?}"
+    );
     let document = done.json();
-    assert_eq!(runs_per_cell(&document).iter().sum::<u64>(), 3, "{}", document["excluded"]);
-    assert_eq!((document["excluded"][0]["run"].as_u64(), document["excluded"][1]["run"].as_u64()), (Some(3), None));
+    assert_eq!(
+        runs_per_cell(&document).iter().sum::<u64>(),
+        3,
+        "{}",
+        document["excluded"]
+    );
+    assert_eq!(
+        (
+            document["excluded"][0]["run"].as_u64(),
+            document["excluded"][1]["run"].as_u64()
+        ),
+        (Some(3), None)
+    );
     bench.assert_nothing_left();
 }
 
 fn no_log(bench: &Bench) {
     let folder = bench.path().join("nowhere");
-    refused(bench, &["--resume", folder.to_str().unwrap()], 2, &["nowhere", "events.jsonl"]);
+    refused(
+        bench,
+        &["--resume", folder.to_str().unwrap()],
+        2,
+        &["nowhere", "events.jsonl"],
+    );
     assert!(!folder.exists());
 }

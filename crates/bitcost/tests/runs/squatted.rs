@@ -9,10 +9,14 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use sys::process::effective_uid;
-use testkit::process::eventually;
+use bitcost_sys::process::effective_uid;
+use bitcost_testkit::process::eventually;
 
 use crate::bench::{Bench, PATIENCE};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: lab_names_taken_by_another_user_are_recognised;
+}
 
 /// The verb of the helper that takes names.
 const SQUAT: &str = "take-names-of-labs";
@@ -20,20 +24,23 @@ const SQUAT: &str = "take-names-of-labs";
 /// An ordinary user.
 const NOBODY: u32 = 65534;
 
-/// Names that a helper takes: each is a file descriptor.
+/// Number of names that one helper takes: each needs a file descriptor.
 const OF_ONE: u32 = 500;
 
-/// Takes names of this user's labs until standard input ends, where this process is the helper.
+/// Takes names of this user's labs until standard input ends, if this process is the helper.
 pub fn take_names(words: &[String]) {
-    let [verb, uid, base, from, to] = words else { return };
+    let [verb, uid, base, from, to] = words else {
+        return;
+    };
     if verb != SQUAT {
         return;
     }
     let (from, to): (u32, u32) = (from.parse().unwrap(), to.parse().unwrap());
-    let bind = |name: &[u8]| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap());
+    let bind =
+        |name: &[u8]| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap());
     let name = |number: u32| match number {
         0 => base.to_owned(),
-        // Neither text nor a name.
+        // This name gets bytes that are not UTF-8 below: it is neither a text nor a name of a lab.
         1 => String::new(),
         number => format!("{base}-{number}"),
     };
@@ -58,13 +65,25 @@ struct Squatters(Vec<Child>);
 impl Squatters {
     fn new(base: &str, count: u32) -> Squatters {
         let start = |from: u32| {
-            let words =
-                [SQUAT.to_owned(), "0".to_owned(), base.to_owned(), from.to_string(), (from + OF_ONE).to_string()];
+            let words = [
+                SQUAT.to_owned(),
+                "0".to_owned(),
+                base.to_owned(),
+                from.to_string(),
+                (from + OF_ONE).to_string(),
+            ];
             let mut command = Command::new("/proc/self/exe");
-            command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).uid(NOBODY).gid(NOBODY);
+            command
+                .args(words)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .uid(NOBODY)
+                .gid(NOBODY);
             let mut child = command.spawn().unwrap();
             let mut said = String::new();
-            BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+            BufReader::new(child.stdout.take().unwrap())
+                .read_line(&mut said)
+                .unwrap();
             assert_eq!(said, "taken\n");
             child
         };
@@ -79,23 +98,34 @@ impl Drop for Squatters {
     }
 }
 
-/// In a network namespace of its own, where abstract names are not those of the machine.
-pub fn by_another_user() {
+/// In a new network namespace, whose abstract names are not those of the machine.
+fn lab_names_taken_by_another_user_are_recognised() {
     if effective_uid() != 0 || !is_whole() {
-        testkit::ignore("only root outside of user namespaces can start processes of another user");
+        bitcost_testkit::ignore(
+            "only root outside of user namespaces can start processes of another user",
+        );
     }
     let squatters = Squatters::new("pair", 10_000);
     let bench = Bench::new();
     let ls = bench.bitcost(&["lab", "ls"]);
-    assert_eq!((ls.code, ls.stdout.as_str()), (Some(0), "no lab stands\n"), "{}", ls.stderr);
+    assert_eq!(
+        (ls.code, ls.stdout.as_str()),
+        (Some(0), "no lab is running\n"),
+        "{}",
+        ls.stderr
+    );
     let taken = bench.bitcost(&["lab", "up", "pair", "--name", "pair"]);
     taken.assert_code(3);
-    let says = "the name pair is taken by a process of user 65534; take another name";
+    let says = "the name pair is taken by a process of user 65534; choose another name";
     assert!(taken.stderr.contains(says), "{}", taken.stderr);
-    for words in [&["lab", "down", "pair"][..], &["lab", "exec", "--lab", "pair", "h1", "--", "true"]] {
+    for words in [
+        &["lab", "down", "pair"][..],
+        &["lab", "exec", "--lab", "pair", "h1", "--", "true"],
+    ] {
         let refused = bench.bitcost(words);
         refused.assert_code(2);
-        let says = "no lab `pair` of yours stands: the name is taken by a process of user 65534";
+        let says =
+            "no lab `pair` of yours is running: the name is taken by a process of user 65534";
         assert!(refused.stderr.contains(says), "{}", refused.stderr);
     }
     let running = bench.start(&["lab", "up", "pair"]);
@@ -104,7 +134,9 @@ pub fn by_another_user() {
         (labs["labs"].as_array()?.len() == 1).then_some(())
     });
     // The only lab of this user needs no name.
-    bench.bitcost(&["lab", "exec", "h1", "--", "true"]).assert_code(0);
+    bench
+        .bitcost(&["lab", "exec", "h1", "--", "true"])
+        .assert_code(0);
     let down = bench.bitcost(&["lab", "down"]);
     down.assert_code(0);
     assert!(down.stdout.starts_with("pair-"), "{}", down.stdout);

@@ -1,24 +1,30 @@
-//! Studies and logs from strangers: what they name is not started unasked.
+//! Studies and logs of untrusted users: the programs that they name are not started unasked.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use model::event::{Event, NamedHost, NamedHosts, ProgramUsed};
-use store::Writer;
-use sys::process::effective_uid;
+use bitcost_execute::store::Writer;
+use bitcost_model::event::{Event, NamedHost, NamedHosts, ProgramUsed};
+use bitcost_sys::process::effective_uid;
 
 use crate::bench::{Bench, Done, PATIENCE, SMALL, program};
+
+bitcost_testkit::trials! {
+    Host: plan_starts_no_program, programs_named_by_a_log_are_checked_first, files_of_another_user_start_nothing_unless_trusted;
+}
 
 /// An ordinary user.
 const NOBODY: u32 = 65534;
 
-/// Names the file that this test program makes where it is started as an agent.
+/// Names the file that this test program creates when it is started as an agent.
 const MARK: &str = "BITCOST_TEST_MARK";
 
-/// Leaves the mark, where this process is the program of [`Traps`].
+/// Leaves the mark if this process is the program of [`Traps`].
 pub fn leave_mark(words: &[String]) {
-    if let Some(mark) = std::env::var_os(MARK).filter(|_| words.first().is_some_and(|word| word == "agent")) {
+    if let Some(mark) =
+        std::env::var_os(MARK).filter(|_| words.first().is_some_and(|word| word == "agent"))
+    {
         fs::write(mark, "").unwrap();
         std::process::exit(0);
     }
@@ -34,8 +40,15 @@ impl Traps {
         let bench = Bench::new();
         let at = bench.path().display();
         bench.write("small.toml", SMALL);
-        symlink(std::env::current_exe().unwrap(), bench.path().join("program")).unwrap();
-        bench.write("ssh_config", &format!("Match exec \"touch {at}/mark\"\n HostName 127.0.0.1\n"));
+        symlink(
+            std::env::current_exe().unwrap(),
+            bench.path().join("program"),
+        )
+        .unwrap();
+        bench.write(
+            "ssh_config",
+            &format!("Match exec \"touch {at}/mark\"\n HostName 127.0.0.1\n"),
+        );
         Traps { bench }
     }
 
@@ -47,43 +60,70 @@ impl Traps {
         self.bench.path().join("mark")
     }
 
-    /// bitcost, whose children leave a mark where they are the program.
+    /// Runs bitcost with children that leave a mark if they are the program.
     fn marking(&self, words: &[&str]) -> Done {
         let (mark, bitcost) = (format!("{MARK}={}", self.mark().display()), program());
         let words = [&[mark.as_str(), bitcost.to_str().unwrap()], words].concat();
-        self.bench.start_program("/usr/bin/env".as_ref(), &words).finish(PATIENCE)
+        self.bench
+            .start_program("/usr/bin/env".as_ref(), &words)
+            .finish(PATIENCE)
     }
 
-    /// A log of `events` in a folder of its own.
+    /// A log of `events` in a new folder.
     fn execution(&self, name: &str, events: &[Event]) -> PathBuf {
         let mut writer = Writer::create(self.bench.path(), name, 0).unwrap();
-        events.iter().for_each(|event| writer.append(event).unwrap());
+        events
+            .iter()
+            .for_each(|event| writer.append(event).unwrap());
         writer.folder().to_owned()
     }
 
-    /// What `run --resume` does with a folder; its marks.
+    /// Resumes the execution in a folder; returns the result, and whether a mark was left.
     fn resumed(&self, folder: &Path, more: &[&str]) -> (Done, bool) {
-        let done = self.bench.bitcost(&[&["run", "--resume", folder.to_str().unwrap()], more].concat());
+        let done = self
+            .bench
+            .bitcost(&[&["run", "--resume", folder.to_str().unwrap()], more].concat());
         let is_marked = fs::remove_file(self.mark()).is_ok();
         (done, is_marked)
     }
 
-    /// The command is refused with these words, and nothing was started.
+    /// Asserts that the command is refused with these words, and that nothing was started.
     fn refused(&self, folder: &Path, code: i32, says: &[&str]) {
         let (done, is_marked) = self.resumed(folder, &[]);
-        assert_eq!((done.code, is_marked), (Some(code), false), "{}", done.stderr);
-        says.iter().for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+        assert_eq!(
+            (done.code, is_marked),
+            (Some(code), false),
+            "{}",
+            done.stderr
+        );
+        says.iter()
+            .for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
     }
 }
 
 /// The events of an execution, with its place changed.
-fn changed(events: &[Event], mut change: impl FnMut(&mut NamedHosts, &mut Vec<ProgramUsed>)) -> Vec<Event> {
+fn changed(
+    events: &[Event],
+    mut change: impl FnMut(&mut NamedHosts, &mut Vec<ProgramUsed>),
+) -> Vec<Event> {
     let mut events = events.to_vec();
     for event in &mut events {
-        if let Event::Prepared { lab, hosts, programs, .. } = event {
-            let host = |place: &str| NamedHost { place: place.to_owned(), device: None };
-            let named =
-                hosts.insert(NamedHosts { sender: host("local"), receiver: host("ssh:web"), ..NamedHosts::default() });
+        if let Event::Prepared {
+            lab,
+            hosts,
+            programs,
+            ..
+        } = event
+        {
+            let host = |place: &str| NamedHost {
+                place: place.to_owned(),
+                device: None,
+            };
+            let named = hosts.insert(NamedHosts {
+                sender: host("local"),
+                receiver: host("ssh:web"),
+                ..NamedHosts::default()
+            });
             *lab = None;
             change(named, programs);
         }
@@ -92,27 +132,47 @@ fn changed(events: &[Event], mut change: impl FnMut(&mut NamedHosts, &mut Vec<Pr
 }
 
 /// A plan is printed without starting the program that its study names.
-pub fn plan_starts_nothing() {
+fn plan_starts_no_program() {
     let traps = Traps::new();
     let program = traps.path("program");
     let program = program.as_str();
-    let study = SMALL.replace("[workload]\n", &format!("[workload]\nprogram = \"{program}\"\n"));
+    let study = SMALL.replace(
+        "[workload]\n",
+        &format!("[workload]\nprogram = \"{program}\"\n"),
+    );
     traps.bench.write("named.toml", &study);
-    for words in [&["plan", "named.toml"][..], &["plan", "small.toml", "--against", program]] {
+    for words in [
+        &["plan", "named.toml"][..],
+        &["plan", "small.toml", "--against", program],
+    ] {
         let done = traps.marking(words);
         done.assert_code(0);
         assert!(!traps.mark().exists(), "{words:?}");
     }
     let done = traps.marking(&["run", "named.toml"]);
-    assert!(done.code == Some(2) && done.stderr.contains("does not say that it is a bitcost"), "{}", done.stderr);
+    assert!(
+        done.code == Some(2) && done.stderr.contains("does not say that it is a bitcost"),
+        "{}",
+        done.stderr
+    );
     assert!(traps.mark().exists(), "the trap works");
 }
 
-/// What the command line would refuse of a log, and a machine or program that is another one, is found before ssh or a program
-/// is started.
-pub fn checked_before_anything_is_started() {
+/// Errors of a log that the command line would refuse, and another machine or program, are found
+/// before ssh or a program is started.
+fn programs_named_by_a_log_are_checked_first() {
+    if std::process::Command::new("ssh")
+        .arg("-V")
+        .output()
+        .is_err()
+    {
+        bitcost_testkit::ignore("ssh is not installed");
+    }
     let traps = Traps::new();
-    traps.bench.bitcost(&["run", "small.toml", "--blocks", "1"]).assert_code(0);
+    traps
+        .bench
+        .bitcost(&["run", "small.toml", "--blocks", "1"])
+        .assert_code(0);
     let events = traps.bench.log().events;
     let config = traps.path("ssh_config");
     let with = |change: &dyn Fn(&mut NamedHosts)| {
@@ -123,23 +183,44 @@ pub fn checked_before_anything_is_started() {
     };
     let folder = traps.execution("trap", &with(&|_| ()));
     let (done, is_marked) = traps.resumed(&folder, &[]);
-    assert!(is_marked && done.code != Some(0), "the trap works: {}", done.stderr);
+    assert!(
+        is_marked && done.code != Some(0),
+        "the trap works: {}",
+        done.stderr
+    );
     let named = format!(
         "the log names what is started: agents at local (sender) and ssh:web (receiver); by ssh with the configuration {config}"
     );
     assert!(done.stderr.contains(&named), "{}", done.stderr);
     let hostile = format!("true; touch {}; x", traps.mark().display());
-    let folder = traps.execution("program", &with(&|hosts| hosts.remote_program = Some(hostile.clone())));
-    traps.refused(&folder, 2, &["the log names --remote-program", "allowed: letters"]);
-    let folder = traps.execution("config", &with(&|hosts| hosts.ssh_config = Some("-oProxyCommand=x".to_owned())));
+    let folder = traps.execution(
+        "program",
+        &with(&|hosts| hosts.remote_program = Some(hostile.clone())),
+    );
+    traps.refused(
+        &folder,
+        2,
+        &["the log names --remote-program", "allowed: letters"],
+    );
+    let folder = traps.execution(
+        "config",
+        &with(&|hosts| hosts.ssh_config = Some("-oProxyCommand=x".to_owned())),
+    );
     traps.refused(&folder, 2, &["the log names --ssh-config"]);
     let mut elsewhere = with(&|_| ());
     for event in &mut elsewhere {
-        if let Event::Prepared { ends, .. } = event {
+        if let Event::Prepared {
+            endpoints: ends, ..
+        } = event
+        {
             ends[0].host.kernel = "2.6.18".to_owned();
         }
     }
-    traps.refused(&traps.execution("machine", &elsewhere), 3, &["sender: kernel: was 2.6.18, is "]);
+    traps.refused(
+        &traps.execution("machine", &elsewhere),
+        3,
+        &["sender: kernel: was 2.6.18, is "],
+    );
     let other = ProgramUsed {
         asked: Some("./old".into()),
         path: "/old".into(),
@@ -150,21 +231,37 @@ pub fn checked_before_anything_is_started() {
         hosts.ssh_config = Some(config.clone());
         programs.push(other.clone());
     });
-    traps.refused(&traps.execution("another", &another), 3, &["/old is not the one of this execution"]);
+    traps.refused(
+        &traps.execution("another", &another),
+        3,
+        &["/old is not the one of this execution"],
+    );
 }
 
-/// Nothing of a log is started that another user may have written, unless it is trusted.
-pub fn of_another_user() {
+/// Nothing that a log names is started if another user may have written the log, unless the user
+/// trusts it.
+fn files_of_another_user_start_nothing_unless_trusted() {
     if effective_uid() != 0 {
-        testkit::ignore("only root can make files of another user");
+        bitcost_testkit::ignore("only root can make files of another user");
     }
     let traps = Traps::new();
-    traps.bench.bitcost(&["run", "small.toml", "--blocks", "1"]).assert_code(0);
+    traps
+        .bench
+        .bitcost(&["run", "small.toml", "--blocks", "1"])
+        .assert_code(0);
     let config = traps.path("ssh_config");
-    let events = changed(&traps.bench.log().events, |hosts, _| hosts.ssh_config = Some(config.clone()));
+    let events = changed(&traps.bench.log().events, |hosts, _| {
+        hosts.ssh_config = Some(config.clone())
+    });
     let folder = traps.execution("foreign", &events);
-    let log = folder.join(store::LOG_NAME);
-    let says = ["belongs to user 65534", "nothing was started", "ssh:web (receiver)", &config, "add --trust"];
+    let log = folder.join(bitcost_execute::store::LOG_NAME);
+    let says = [
+        "belongs to user 65534",
+        "nothing was started",
+        "ssh:web (receiver)",
+        &config,
+        "add --trust",
+    ];
     let own = |path: &Path, uid: u32| chown(path, Some(uid), Some(uid)).unwrap();
     for path in [&folder, &log, Path::new(&config)] {
         own(path, NOBODY);

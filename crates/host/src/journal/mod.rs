@@ -1,21 +1,22 @@
-//! The journal: what was changed on a host and not restored yet, on disk, one line for each step.
+//! The journal: the changes of a host that are not restored yet, on disk, one line per step.
 //!
-//! A line is the CRC-32 of a JSON text (8 hexadecimal digits, ISO 3309 as in zlib), a space, and that text. The first line is
-//! the header; changes follow as they were intended, made and settled. A last line without an end was cut when its writer
-//! died, and counts for nothing. A journal with another line that is not as it was written is damaged: it is named and
-//! kept, whatever else it says.
+//! A line is the CRC-32 of a JSON text (8 hexadecimal digits, ISO 3309 as in zlib), a space, and
+//! that text. The first line is the header; the changes follow as they were intended, made and
+//! settled. A last line without a newline was cut off when its writer died, and is ignored. A
+//! journal with any other line that fails its checksum is damaged: it is reported and kept.
 //!
 //! | file | it is |
 //! |---|---|
-//! | place | where journals are |
-//! | open | a journal that is held and written |
+//! | folder | where journals are |
+//! | open | a journal that this process holds and writes |
 
+mod folder;
 mod open;
-mod place;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -23,15 +24,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
 
+pub use folder::{all, check_private, folder, path_here, ready};
 pub use open::{OpenJournal, Refusal, hold};
-pub use place::{all, check_private, folder, path_here, ready};
 
-/// Version of the format.
-const FORMAT: u32 = 2;
-/// The largest journal that is read, in bytes; one of a run with every setting has some hundred KiB.
+/// Version of the format that is written. In format 2 the keys of side effects had other names,
+/// which are aliases.
+const FORMAT: u32 = 3;
+/// Versions of the format that are read.
+const READABLE: RangeInclusive<u32> = 2..=FORMAT;
+/// The largest journal that is read, in bytes; one of a run with every setting has some hundred
+/// KiB.
 const BYTES_MOST: u64 = 16 << 20;
 
-/// The first line: who changes the host.
+/// The first line: which process changes the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the format.
@@ -40,46 +45,47 @@ pub struct Header {
     pub bitcost: String,
     /// The boot during which it was written (`/proc/sys/kernel/random/boot_id`).
     pub boot: String,
-    /// The network namespace, by its cookie; `None` where the kernel has none.
+    /// The network namespace, by its cookie; `None` if the kernel has none.
     pub network: Option<u64>,
-    /// Whether that is the machine's first network namespace.
+    /// Whether that is the initial network namespace of the machine.
     pub is_first_network: bool,
     /// The process id of the agent.
     pub agent_pid: u32,
-    /// When it was begun, in seconds since 1970.
+    /// When it was started, in seconds since 1970.
     pub since_s: u64,
 }
 
-/// A step.
+/// One line: a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum Entry {
     /// The first line.
     Header(Header),
     /// A change is about to be made.
     Intent(Change),
     /// A change was made and read back.
     Made(Change),
-    /// A change was taken back.
+    /// The change with this number was restored.
     Settled(u32),
 }
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
-    /// Its header; `None` where it is not whole.
+    /// Its header; `None` when it is damaged.
     pub header: Option<Header>,
-    /// What is not settled, in the order in which it was changed.
+    /// The changes that are not settled, in the order in which they were made.
     pub pending: Vec<Change>,
-    /// What could not be read, in words.
+    /// A sentence for each part that could not be read.
     pub unread: Vec<String>,
-    /// Whether it is damaged, or of another format: settings may be changed of which nothing is known here. (A line that
-    /// was cut was never answered, and so nothing was done after it.)
+    /// Whether it is damaged or of another format, so that settings may be changed that this
+    /// program does not know of. (A line that was cut off was never acknowledged, and so nothing
+    /// was changed after it.)
     pub hides_changes: bool,
 }
 
 impl Contents {
-    /// Of a journal of which nothing could be read, for this reason.
+    /// The contents of a journal that could not be read, for this reason.
     pub fn unreadable(why: String) -> Contents {
         let mut contents = Contents::default();
         contents.damaged(why);
@@ -91,21 +97,23 @@ impl Contents {
         self.hides_changes = true;
     }
 
-    /// Whether something may be left to put back.
+    /// Whether there may be something to restore.
     pub fn is_left(&self) -> bool {
         self.hides_changes || !self.pending.is_empty()
     }
 }
 
 impl Header {
-    /// Of a journal that begins now, in the caller's network namespace.
+    /// The header of a journal that is started now, in the caller's network namespace.
     pub fn now(agent_pid: u32) -> Header {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         Header {
             format: FORMAT,
             bitcost: env!("CARGO_PKG_VERSION").to_owned(),
             boot: boot(),
-            network: sys::namespace::network_cookie().ok(),
+            network: bitcost_sys::namespace::network_cookie().ok(),
             is_first_network: is_first_network(),
             agent_pid,
             since_s: since.as_secs(),
@@ -113,9 +121,12 @@ impl Header {
     }
 }
 
-/// The present boot; empty where the kernel does not name it.
+/// The identifier of the present boot; empty when the kernel has none.
 pub fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+    fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 fn is_first_network() -> bool {
@@ -124,14 +135,16 @@ fn is_first_network() -> bool {
     ours.is_some() && ours == inode("/proc/1/ns/net")
 }
 
-/// Reads what a journal says.
+/// Reads a journal.
 ///
 /// # Errors
-/// When it cannot be read, or is far too large.
+/// When it cannot be read, or is larger than any journal of bitcost.
 pub fn read(mut file: &File) -> io::Result<Contents> {
     let length = file.metadata()?.len();
     if length > BYTES_MOST {
-        return Err(io::Error::other(format!("it has {length} bytes; a journal has at most {BYTES_MOST}")));
+        return Err(io::Error::other(format!(
+            "it has {length} bytes; a journal has at most {BYTES_MOST}"
+        )));
     }
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -139,53 +152,71 @@ pub fn read(mut file: &File) -> io::Result<Contents> {
     Ok(parse(&bytes))
 }
 
-/// Reads what the journal at `path` says, without holding it.
+/// Reads the journal at `path` without holding it.
 ///
 /// # Errors
-/// As [`read`]; when it is no regular file.
+/// As [`read`]; also when it is not a regular file.
 pub fn read_at(path: &Path) -> io::Result<Contents> {
-    read(&sys::files::open_regular(path, OpenOptions::new().read(true))?)
+    read(&bitcost_sys::files::open_regular(
+        path,
+        OpenOptions::new().read(true),
+    )?)
 }
 
-/// What the bytes of a journal say.
+/// Parses the bytes of a journal.
 pub fn parse(bytes: &[u8]) -> Contents {
     let mut contents = Contents::default();
     let mut pending: BTreeMap<u32, Change> = BTreeMap::new();
     for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let (number, is_first) = (index + 1, index == 0);
         match step(line) {
-            Ok(Line::Header(header)) if is_first => contents.header = Some(header),
-            Ok(Line::Intent(change) | Line::Made(change)) if !is_first => drop(pending.insert(change.number, change)),
-            Ok(Line::Settled(number)) if !is_first => drop(pending.remove(&number)),
-            Ok(_) => contents.damaged(format!("line {number} is damaged: the header and no other line is the first")),
-            Err(Unread::Cut) => {
-                contents.unread.push(format!("line {number} is cut short: nothing was done after it"));
+            Ok(Entry::Header(header)) if is_first => contents.header = Some(header),
+            Ok(Entry::Intent(change) | Entry::Made(change)) if !is_first => {
+                drop(pending.insert(change.number, change))
             }
-            Err(Unread::Damaged(why)) => contents.damaged(format!("line {number} is damaged: {why}")),
+            Ok(Entry::Settled(number)) if !is_first => drop(pending.remove(&number)),
+            Ok(_) => contents.damaged(format!(
+                "line {number} is damaged: the header and no other line is the first"
+            )),
+            Err(Unread::Cut) => {
+                contents.unread.push(format!(
+                    "line {number} is cut off: nothing was changed after it"
+                ));
+            }
+            Err(Unread::Damaged(why)) => {
+                contents.damaged(format!("line {number} is damaged: {why}"))
+            }
         }
     }
-    if let Some(header) = contents.header.take_if(|header| header.format != FORMAT) {
-        let Header { format, bitcost, .. } = header;
-        contents
-            .damaged(format!("it has format {format} of bitcost {bitcost}, and this bitcost reads format {FORMAT}"));
+    if let Some(header) = contents
+        .header
+        .take_if(|header| !READABLE.contains(&header.format))
+    {
+        let Header {
+            format, bitcost, ..
+        } = header;
+        contents.damaged(format!(
+            "it has format {format} of bitcost {bitcost}, and this bitcost reads formats {} to {FORMAT}",
+            READABLE.start()
+        ));
         pending.clear();
     }
     contents.pending = pending.into_values().collect();
     contents
 }
 
-/// Why a line says nothing.
+/// The reason why a line could not be read.
 enum Unread {
     /// Its writer died.
     Cut,
-    /// It is not as it was written, in words.
+    /// The line differs from what was written; the text describes how.
     Damaged(String),
 }
 
-/// The step of one line, which ends with a newline unless it is the last one.
-fn step(line: &[u8]) -> Result<Line, Unread> {
+/// Parses one line, which ends with a newline unless it is the last one.
+fn step(line: &[u8]) -> Result<Entry, Unread> {
     let Some(text) = line.strip_suffix(b"\n") else {
-        // A whole line with something else in place of its end was not cut.
+        // A whole line with another byte instead of its newline was not cut off.
         return match line.split_last().map(|(_, text)| checked(text)) {
             Some(Ok(_)) => Err(Unread::Damaged("its end was changed".to_owned())),
             _ => Err(Unread::Cut),
@@ -195,12 +226,16 @@ fn step(line: &[u8]) -> Result<Line, Unread> {
     serde_json::from_slice(json).map_err(|error| Unread::Damaged(error.to_string()))
 }
 
-/// The JSON text of a line without its end, where its checksum is right.
+/// The JSON text of a line without its end, if its checksum is right.
 fn checked(text: &[u8]) -> Result<&[u8], &'static str> {
     const NONE: &str = "it has no checksum, as those of bitcost before format 2";
     let (digits, json) = text.split_at_checked(CHECKSUM_DIGITS).ok_or(NONE)?;
     let json = json.strip_prefix(b" ").ok_or(NONE)?;
-    if digits == checksum(json).as_bytes() { Ok(json) } else { Err("its checksum is wrong") }
+    if digits == checksum(json).as_bytes() {
+        Ok(json)
+    } else {
+        Err("its checksum is wrong")
+    }
 }
 
 const CHECKSUM_DIGITS: usize = 8;
@@ -212,8 +247,8 @@ fn checksum(json: &[u8]) -> String {
 /// A step as a line of a journal.
 ///
 /// # Errors
-/// None that a step can cause.
-pub fn line(step: &Line) -> io::Result<Vec<u8>> {
+/// None for any step of a journal.
+pub fn line(step: &Entry) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(step)?;
     let mut bytes = checksum(&json).into_bytes();
     bytes.push(b' ');
@@ -225,18 +260,35 @@ pub fn line(step: &Line) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::single;
+    use crate::values::single;
 
     pub(super) fn change(number: u32) -> Change {
         let (knob, subject) = ("mtu_bytes".to_owned(), "a0".to_owned());
         let (before, asked) = (single("1500"), single("1400"));
-        Change { number, knob, subject, before, asked, after: None, along: Default::default(), along_after: None }
+        Change {
+            number,
+            knob,
+            subject,
+            before,
+            asked,
+            after: None,
+            side_effects: Default::default(),
+            side_effects_after: None,
+        }
     }
 
     #[test]
-    fn a_journal_cut_anywhere_keeps_its_whole_lines_and_names_the_rest() {
-        let steps = [Line::Header(Header::now(1)), Line::Intent(change(1)), Line::Intent(change(2)), Line::Settled(1)];
-        let lines: Vec<Vec<u8>> = steps.iter().map(|step| line(step).expect("a line")).collect();
+    fn truncated_journal_keeps_whole_lines_and_reports_the_rest() {
+        let steps = [
+            Entry::Header(Header::now(1)),
+            Entry::Intent(change(1)),
+            Entry::Intent(change(2)),
+            Entry::Settled(1),
+        ];
+        let lines: Vec<Vec<u8>> = steps
+            .iter()
+            .map(|step| line(step).expect("a line"))
+            .collect();
         let whole: Vec<u8> = lines.concat();
         for length in 0..=whole.len() {
             let contents = parse(&whole[..length]);
@@ -246,30 +298,60 @@ mod tests {
             });
             let count = ends.by_ref().take_while(|end| *end <= length).count();
             let wanted: &[u32] = [&[][..], &[], &[1], &[1, 2], &[2]][count];
-            let pending: Vec<u32> = contents.pending.iter().map(|change| change.number).collect();
+            let pending: Vec<u32> = contents
+                .pending
+                .iter()
+                .map(|change| change.number)
+                .collect();
             assert_eq!(pending, wanted, "{length} bytes");
             let is_cut = length != lines[..count].iter().map(Vec::len).sum::<usize>();
-            assert_eq!(contents.unread.len(), usize::from(is_cut), "{length} bytes: {:?}", contents.unread);
+            assert_eq!(
+                contents.unread.len(),
+                usize::from(is_cut),
+                "{length} bytes: {:?}",
+                contents.unread
+            );
             assert!(!contents.hides_changes, "{length} bytes");
         }
     }
 
     #[test]
-    fn another_format_and_a_line_without_checksum_are_named() {
-        let header = Header { format: 99, bitcost: "9.9".to_owned(), ..Header::now(1) };
-        let newer = [Line::Header(header), Line::Intent(change(1))].map(|step| line(&step).expect("a line")).concat();
+    fn other_format_and_missing_checksum_are_reported() {
+        let header = Header {
+            format: 99,
+            bitcost: "9.9".to_owned(),
+            ..Header::now(1)
+        };
+        let newer = [Entry::Header(header), Entry::Intent(change(1))]
+            .map(|step| line(&step).expect("a line"))
+            .concat();
         let contents = parse(&newer);
         assert!(contents.hides_changes && contents.header.is_none() && contents.pending.is_empty());
-        assert!(contents.unread.iter().any(|line| line.contains("format 99 of bitcost 9.9")), "{:?}", contents.unread);
-        let header = line(&Line::Header(Header::now(1))).expect("a line");
+        assert!(
+            contents
+                .unread
+                .iter()
+                .any(|line| line.contains("format 99 of bitcost 9.9")),
+            "{:?}",
+            contents.unread
+        );
+        let header = line(&Entry::Header(Header::now(1))).expect("a line");
         let contents = parse(&[&header[..], b"{\"settled\":1}\n"].concat());
         assert!(contents.hides_changes && contents.header.is_some());
-        assert!(contents.unread[0].starts_with("line 2 is damaged: it has no checksum"), "{:?}", contents.unread);
+        assert!(
+            contents.unread[0].starts_with("line 2 is damaged: it has no checksum"),
+            "{:?}",
+            contents.unread
+        );
     }
 
     #[test]
-    fn every_changed_bit_is_found_unless_the_last_line_is_cut() {
-        let steps = [Line::Header(Header::now(1)), Line::Intent(change(1)), Line::Made(change(1))];
+    fn every_changed_bit_is_detected() {
+        let steps = [
+            Entry::Header(Header::now(1)),
+            Entry::Intent(change(1)),
+            Entry::Made(change(1)),
+        ];
         let whole = steps.map(|step| line(&step).expect("a line")).concat();
         for bit in 0..whole.len() * 8 {
             let mut bytes = whole.clone();

@@ -1,4 +1,4 @@
-//! A journal that is held by this process alone, and written step by step.
+//! A journal that this process holds exclusively, and writes step by step.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -6,14 +6,14 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sys::files::open_regular;
+use bitcost_sys::files::open_regular;
 
-use super::{Contents, Header, Line, line};
+use super::{Contents, Entry, Header, line};
 use crate::change::Change;
 
 const OURS_ALONE: u32 = 0o600;
 
-/// An open journal, held by this process alone.
+/// An open journal, locked by this process.
 #[derive(Debug)]
 pub struct OpenJournal {
     file: File,
@@ -27,31 +27,41 @@ pub struct OpenJournal {
 pub enum Refusal {
     /// Another process holds it.
     Held,
-    /// It cannot be opened, in words.
+    /// It cannot be opened; the text gives the reason.
     Failed(String),
 }
 
-/// Opens a journal, which must be a regular file and no link, and holds it.
+/// Opens a journal, which must be a regular file and not a link, and locks it.
 pub fn hold(path: &Path, create: bool) -> Result<File, Refusal> {
-    let failed = |error: io::Error| Refusal::Failed(format!("cannot open {}: {error}", path.display()));
+    let failed =
+        |error: io::Error| Refusal::Failed(format!("cannot open {}: {error}", path.display()));
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(create).truncate(false).mode(OURS_ALONE);
+    options
+        .read(true)
+        .write(true)
+        .create(create)
+        .truncate(false)
+        .mode(OURS_ALONE);
     let file = open_regular(path, &mut options).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Refusal::Held),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    // Whoever held it may have removed it before letting go.
-    let is_there =
-        fs::symlink_metadata(path).is_ok_and(|meta| file.metadata().is_ok_and(|ours| ours.ino() == meta.ino()));
-    if is_there { Ok(file) } else { Err(Refusal::Held) }
+    // The process that held it may have removed it before it released the lock.
+    let is_there = fs::symlink_metadata(path)
+        .is_ok_and(|meta| file.metadata().is_ok_and(|ours| ours.ino() == meta.ino()));
+    if is_there {
+        Ok(file)
+    } else {
+        Err(Refusal::Held)
+    }
 }
 
 impl OpenJournal {
-    /// Begins a journal in a file that is held and has nothing pending.
-    pub fn begin(mut file: File, path: PathBuf, header: &Header) -> io::Result<OpenJournal> {
-        let header = line(&Line::Header(header.clone()))?;
+    /// Starts a journal in a locked file that has nothing pending.
+    pub fn start(mut file: File, path: PathBuf, header: &Header) -> io::Result<OpenJournal> {
+        let header = line(&Entry::Header(header.clone()))?;
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&header)?;
@@ -59,35 +69,55 @@ impl OpenJournal {
         if let Some(folder) = path.parent() {
             File::open(folder)?.sync_all()?;
         }
-        Ok(OpenJournal { file, path, header, pending: BTreeMap::new() })
+        Ok(OpenJournal {
+            file,
+            path,
+            header,
+            pending: BTreeMap::new(),
+        })
     }
 
-    /// Goes on with a journal that another process left.
+    /// Continues a journal that another process left.
     pub fn adopt(file: File, path: PathBuf, contents: &Contents) -> io::Result<OpenJournal> {
-        let pending = contents.pending.iter().map(|change| (change.number, change.clone())).collect();
-        let mut adopted = OpenJournal { file, path, header: Vec::new(), pending };
+        let pending = contents
+            .pending
+            .iter()
+            .map(|change| (change.number, change.clone()))
+            .collect();
+        let mut adopted = OpenJournal {
+            file,
+            path,
+            header: Vec::new(),
+            pending,
+        };
         adopted.drop_cut_line()?;
         Ok(adopted)
     }
 
-    /// A line that was cut must not swallow the next one.
+    /// Removes a last line that was cut off, so that the next one does not continue it.
     fn drop_cut_line(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
         self.file.read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
         self.file.set_len(whole as u64)?;
         self.file.seek(SeekFrom::End(0)).map(drop)
     }
 
-    /// Appends a step, and returns when it is on the disk. Nothing pending: all but the header is dropped.
-    pub fn append(&mut self, step: &Line) -> io::Result<()> {
+    /// Appends a step, and returns when it is on disk. When nothing is pending, everything but the
+    /// header is removed.
+    pub fn append(&mut self, step: &Entry) -> io::Result<()> {
         self.file.write_all(&line(step)?)?;
         self.file.sync_data()?;
         match step {
-            Line::Intent(change) | Line::Made(change) => drop(self.pending.insert(change.number, change.clone())),
-            Line::Settled(number) => drop(self.pending.remove(number)),
-            Line::Header(_) => {}
+            Entry::Intent(change) | Entry::Made(change) => {
+                drop(self.pending.insert(change.number, change.clone()))
+            }
+            Entry::Settled(number) => drop(self.pending.remove(number)),
+            Entry::Header(_) => {}
         }
         if self.pending.is_empty() && !self.header.is_empty() {
             self.file.set_len(self.header.len() as u64)?;
@@ -97,7 +127,7 @@ impl OpenJournal {
         Ok(())
     }
 
-    /// What is not settled, in the order in which it was changed.
+    /// The changes that are not settled, in the order in which they were made.
     pub fn pending(&self) -> Vec<Change> {
         self.pending.values().cloned().collect()
     }
@@ -114,35 +144,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_pending_leaves_the_header_alone() {
+    fn journal_without_pending_changes_is_its_header() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x.journal");
-        let Ok(file) = hold(&path, true) else { panic!("not held") };
+        let Ok(file) = hold(&path, true) else {
+            panic!("not held")
+        };
         assert!(matches!(hold(&path, false), Err(Refusal::Held)));
-        let mut journal = OpenJournal::begin(file, path.clone(), &Header::now(1)).expect("begun");
+        let mut journal = OpenJournal::start(file, path.clone(), &Header::now(1)).expect("begun");
         let empty = fs::metadata(&path).expect("there").len();
-        journal.append(&Line::Intent(change(1))).expect("written");
-        assert_eq!(read(&File::open(&path).expect("there")).expect("read").pending, [change(1)]);
-        journal.append(&Line::Settled(1)).expect("written");
+        journal.append(&Entry::Intent(change(1))).expect("written");
+        assert_eq!(
+            read(&File::open(&path).expect("there"))
+                .expect("read")
+                .pending,
+            [change(1)]
+        );
+        journal.append(&Entry::Settled(1)).expect("written");
         assert_eq!(fs::metadata(&path).expect("there").len(), empty);
         journal.remove().expect("removed");
         assert!(all(folder.path()).is_empty());
     }
 
     #[test]
-    fn a_line_that_was_cut_does_not_swallow_the_next_one() {
+    fn truncated_last_line_is_removed_before_appending() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x.journal");
-        let steps = [Line::Header(Header::now(1)), Line::Intent(change(1)), Line::Intent(change(2))];
-        let mut bytes: Vec<u8> = steps.iter().flat_map(|step| line(step).expect("a line")).collect();
+        let steps = [
+            Entry::Header(Header::now(1)),
+            Entry::Intent(change(1)),
+            Entry::Intent(change(2)),
+        ];
+        let mut bytes: Vec<u8> = steps
+            .iter()
+            .flat_map(|step| line(step).expect("a line"))
+            .collect();
         bytes.extend(b"{\"made\":\xff");
         fs::write(&path, bytes).expect("written");
-        let Ok(file) = hold(&path, false) else { panic!("not held") };
+        let Ok(file) = hold(&path, false) else {
+            panic!("not held")
+        };
         let contents = read(&file).expect("read");
         assert_eq!((contents.pending.len(), contents.hides_changes), (2, false));
         let mut journal = OpenJournal::adopt(file, path.clone(), &contents).expect("adopted");
-        journal.append(&Line::Settled(2)).expect("written");
+        journal.append(&Entry::Settled(2)).expect("written");
         let contents = read(&File::open(&path).expect("there")).expect("read");
-        assert_eq!((contents.pending, contents.unread), (vec![change(1)], Vec::new()));
+        assert_eq!(
+            (contents.pending, contents.unread),
+            (vec![change(1)], Vec::new())
+        );
     }
 }

@@ -1,18 +1,22 @@
-//! The addresses of the links, with what they were given.
+//! The addresses of the links, with their attributes.
 
-use netlink::{AddressRecord, Link, Rtnl};
+use bitcost_netlink::{AddressRecord, Link, Rtnl};
 
-use super::{Records, Snapshot, name, unknown};
+use super::facts::{Records, Snapshot, name, unknown};
 use crate::HostError;
-use crate::knob::Values;
+use crate::values::Values;
 
 /// The first word of the facts' names.
 pub const WORD: &str = "address";
 
-/// Every address of these links, but those that the kernel makes for a while.
+/// Every address of these links, without the temporary ones that the kernel makes.
 pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     for record in Rtnl::open()?.address_records()? {
-        if let Some(link) = links.iter().find(|link| link.index == record.link).filter(|_| !record.is_temporary()) {
+        if let Some(link) = links
+            .iter()
+            .find(|link| link.index == record.link)
+            .filter(|_| !record.is_temporary())
+        {
             let fact = fact_name(link, &record);
             snapshot.facts.insert(fact.clone(), value(&record));
             snapshot.records.addresses.insert(fact, record);
@@ -22,13 +26,28 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
 }
 
 fn fact_name(link: &Link, record: &AddressRecord) -> String {
-    name(WORD, &link.name, &format!("{}/{}", record.address, record.prefix_length))
+    name(
+        WORD,
+        &link.name,
+        &format!("{}/{}", record.address, record.prefix_length),
+    )
 }
 
 fn value(record: &AddressRecord) -> String {
-    let life = if record.is_forever { "forever" } else { "for a while" };
-    let others: String = record.others.iter().map(|other| format!(" {other}")).collect();
-    format!("scope {} flags {:#x} {life}{others}", record.scope, record.flags)
+    let life = if record.is_forever {
+        "forever"
+    } else {
+        "temporary"
+    };
+    let others: String = record
+        .others
+        .iter()
+        .map(|other| format!(" {other}"))
+        .collect();
+    format!(
+        "scope {} flags {:#x} {life}{others}",
+        record.scope, record.flags
+    )
 }
 
 /// The present values.
@@ -39,11 +58,15 @@ pub fn now(names: &[&str]) -> Values {
         let link = links.iter().find(|link| link.index == record.link)?;
         Some((fact_name(link, record), value(record)))
     };
-    records.iter().filter_map(fact).filter(|(name, _)| names.contains(&name.as_str())).collect()
+    records
+        .iter()
+        .filter_map(fact)
+        .filter(|(name, _)| names.contains(&name.as_str()))
+        .collect()
 }
 
-/// Gives an address back.
-pub fn put_back(name: &str, _value: &str, records: &Records) -> Result<(), HostError> {
+/// Adds an address again.
+pub fn restore(name: &str, _value: &str, records: &Records) -> Result<(), HostError> {
     let record = records.addresses.get(name).ok_or_else(|| unknown(name))?;
     Ok(Rtnl::open()?.add_address_again(record)?)
 }

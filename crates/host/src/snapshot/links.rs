@@ -1,23 +1,25 @@
-//! The interface, the links that stand on it (macvlan, VLAN, bridge, …) and its ports: their MTU and flags.
+//! The interface, the links on top of it (macvlan, VLAN, bridge, …) and its ports: their MTU and
+//! flags.
 
-use netlink::{Link, Rtnl};
+use bitcost_netlink::{Link, Rtnl};
 
-use super::{Records, Snapshot, name, parts, unknown};
+use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;
-use crate::knob::Values;
+use crate::values::Values;
 
 /// The first word of the facts' names.
 pub const WORD: &str = "link";
-/// What the fact of an MTU is called.
+/// The name of the fact of an MTU.
 pub const MTU: &str = "mtu_bytes";
 const FLAGS: &str = "flags";
-/// Kinds of links that are paired with another one, not on it.
+/// Kinds of links that are paired with another one, not on top of it.
 const PAIRED: [&str; 2] = ["veth", "netkit"];
-/// The flags that an administrator sets (netdevice(7)): up, no ARP, promiscuous, all multicast, multicast. The others are the
-/// kernel's reports.
+/// The flags that an administrator sets (netdevice(7)): up, no ARP, promiscuous, all multicast,
+/// multicast. The kernel sets the others.
 const ASKED_FLAGS: u32 = 0x1 | 0x80 | 0x100 | 0x200 | 0x1000;
 
-/// `device`, then what a setting of it reaches: its ports, and what stands on any of these, the lower ones first.
+/// `device`, then the links that a setting of it affects: its ports, and the links on top of any of
+/// these, lower ones first.
 pub fn concerned(device: &str) -> Result<Vec<Link>, HostError> {
     let mut rtnl = Rtnl::open()?;
     let first = rtnl.link(device)?;
@@ -27,16 +29,27 @@ pub fn concerned(device: &str) -> Result<Vec<Link>, HostError> {
 fn reached(first: Link, others: Vec<Link>) -> Vec<Link> {
     let index = first.index;
     let mut found = vec![first];
-    found.extend(others.iter().filter(|link| link.master == Some(index)).cloned());
+    found.extend(
+        others
+            .iter()
+            .filter(|link| link.master == Some(index))
+            .cloned(),
+    );
     let mut next = 0;
     while let Some(link) = found.get(next).cloned() {
         let stands_on_it = |other: &&Link| {
-            let is_paired = other.kind.as_deref().is_some_and(|kind| PAIRED.contains(&kind));
+            let is_paired = other
+                .kind
+                .as_deref()
+                .is_some_and(|kind| PAIRED.contains(&kind));
             (other.lower == Some(link.index) && !is_paired) || link.master == Some(other.index)
         };
         let above: Vec<Link> = others.iter().filter(stands_on_it).cloned().collect();
         found.extend(
-            above.into_iter().filter(|other| !found.iter().any(|known| known.index == other.index)).collect::<Vec<_>>(),
+            above
+                .into_iter()
+                .filter(|other| !found.iter().any(|known| known.index == other.index))
+                .collect::<Vec<_>>(),
         );
         next += 1;
     }
@@ -54,26 +67,41 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
 fn facts(link: &Link) -> [(String, String); 2] {
     [
         (name(WORD, &link.name, MTU), link.mtu_bytes.to_string()),
-        (name(WORD, &link.name, FLAGS), format!("{:#x}", link.flags & ASKED_FLAGS)),
+        (
+            name(WORD, &link.name, FLAGS),
+            format!("{:#x}", link.flags & ASKED_FLAGS),
+        ),
     ]
 }
 
 /// The present values.
 pub fn now(names: &[&str]) -> Values {
-    let links = Rtnl::open().and_then(|mut rtnl| rtnl.links()).unwrap_or_default();
-    links.iter().flat_map(facts).filter(|(name, _)| names.contains(&name.as_str())).collect()
+    let links = Rtnl::open()
+        .and_then(|mut rtnl| rtnl.links())
+        .unwrap_or_default();
+    links
+        .iter()
+        .flat_map(facts)
+        .filter(|(name, _)| names.contains(&name.as_str()))
+        .collect()
 }
 
-/// Asks for an MTU or for flags.
-pub fn put_back(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
+/// Writes an MTU or flags.
+pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
     let (device, what) = parts(name).ok_or_else(|| unknown(name))?;
     let mut rtnl = Rtnl::open()?;
     let index = rtnl.link(device)?.index;
     match what {
         MTU => Ok(rtnl.set_mtu(index, value.parse().map_err(|_| unknown(name))?)?),
         FLAGS => {
-            let flags = value.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
-            Ok(rtnl.set_flags(index, flags.ok_or_else(|| unknown(name))? & ASKED_FLAGS, ASKED_FLAGS)?)
+            let flags = value
+                .strip_prefix("0x")
+                .and_then(|digits| u32::from_str_radix(digits, 16).ok());
+            Ok(rtnl.set_flags(
+                index,
+                flags.ok_or_else(|| unknown(name))? & ASKED_FLAGS,
+                ASKED_FLAGS,
+            )?)
         }
         _ => Err(unknown(name)),
     }
@@ -85,11 +113,21 @@ mod tests {
 
     fn link(index: u32, name: &str, kind: &str, lower: Option<u32>, master: Option<u32>) -> Link {
         let (name, kind) = (name.to_owned(), Some(kind.to_owned()));
-        Link { index, name, mtu_bytes: 1500, mtu_max_bytes: None, flags: 0, kind, address: Vec::new(), lower, master }
+        Link {
+            index,
+            name,
+            mtu_bytes: 1500,
+            mtu_max_bytes: None,
+            flags: 0,
+            kind,
+            address: Vec::new(),
+            lower,
+            master,
+        }
     }
 
     #[test]
-    fn what_stands_on_an_interface_is_found_from_below_and_a_pair_is_not_on_it() {
+    fn links_on_an_interface_are_found_lower_first_without_its_pair() {
         let all = vec![
             link(9, "vlan.on.bridge", "vlan", Some(5), None),
             link(2, "eth0", "veth", Some(3), Some(5)),
@@ -99,7 +137,10 @@ mod tests {
             link(6, "port", "veth", None, Some(2)),
             link(7, "elsewhere", "macvlan", Some(8), None),
         ];
-        let names: Vec<String> = reached(all[1].clone(), all).into_iter().map(|link| link.name).collect();
+        let names: Vec<String> = reached(all[1].clone(), all)
+            .into_iter()
+            .map(|link| link.name)
+            .collect();
         assert_eq!(names, ["eth0", "port", "mv0", "br0", "vlan.on.bridge"]);
     }
 }

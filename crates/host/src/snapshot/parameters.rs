@@ -5,28 +5,38 @@
 use std::fs;
 use std::path::PathBuf;
 
-use netlink::Link;
+use bitcost_netlink::Link;
 
-use super::{Records, Snapshot, name, parts, unknown};
+use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;
-use crate::knob::Values;
+use crate::values::Values;
 
 /// The first word of the facts' names.
 pub const WORD: &str = "sysctl";
 const ROOT: &str = "/proc/sys";
 const FAMILIES: [&str; 2] = ["ipv4", "ipv6"];
-/// The folders that are of no link.
+/// The folders that belong to no link.
 const COMMON: [&str; 2] = ["all", "default"];
-/// Stands for the device where a parameter is of none.
+/// In place of the device for a parameter that belongs to none.
 const NO_DEVICE: &str = "-";
-/// The congestion controls that every user may choose (ip-sysctl.rst): one list for the whole machine.
+/// The congestion controls that every user may choose (ip-sysctl.rst): one list for the whole
+/// machine.
 const ALLOWED_CONGESTION: &str = "net.ipv4.tcp_allowed_congestion_control";
 
 /// Every parameter of these links that can be read.
 pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
-    let devices: Vec<&str> = COMMON.into_iter().chain(links.iter().map(|link| link.name.as_str())).collect();
-    for (device, family) in devices.iter().flat_map(|device| FAMILIES.map(|family| (device, family))) {
-        let entries = fs::read_dir(folder(family, device)).into_iter().flatten().flatten();
+    let devices: Vec<&str> = COMMON
+        .into_iter()
+        .chain(links.iter().map(|link| link.name.as_str()))
+        .collect();
+    for (device, family) in devices
+        .iter()
+        .flat_map(|device| FAMILIES.map(|family| (device, family)))
+    {
+        let entries = fs::read_dir(folder(family, device))
+            .into_iter()
+            .flatten()
+            .flatten();
         for file in entries.filter_map(|entry| entry.file_name().into_string().ok()) {
             // A key that was never set cannot be read.
             if let Ok(text) = fs::read_to_string(folder(family, device).join(&file)) {
@@ -37,13 +47,17 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     Ok(())
 }
 
-/// The MTU for IPv6 of a link; nothing where it has none.
+/// The MTU for IPv6 of a link; nothing if it has none.
 pub fn ipv6_mtu(device: &str) -> Option<(String, String)> {
     let text = fs::read_to_string(folder("ipv6", device).join("mtu")).ok()?;
-    Some((name(WORD, device, &dotted("ipv6", device, "mtu")), words(&text)))
+    Some((
+        name(WORD, device, &dotted("ipv6", device, "mtu")),
+        words(&text),
+    ))
 }
 
-/// What a default congestion control takes along: the list of those that every user may choose.
+/// The values that the kernel changes along with a default congestion control: the list of those
+/// that every user may choose.
 pub fn allowed_congestion_controls() -> Values {
     let name = name(WORD, NO_DEVICE, ALLOWED_CONGESTION);
     now(&[&name])
@@ -51,32 +65,44 @@ pub fn allowed_congestion_controls() -> Values {
 
 /// The present values.
 pub fn now(names: &[&str]) -> Values {
-    let read = |name: &&str| Some(((*name).to_owned(), words(&fs::read_to_string(path(name)?).ok()?)));
+    let read = |name: &&str| {
+        Some((
+            (*name).to_owned(),
+            words(&fs::read_to_string(path(name)?).ok()?),
+        ))
+    };
     names.iter().filter_map(read).collect()
 }
 
 /// Writes a parameter.
-pub fn put_back(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
+pub fn restore(name: &str, value: &str, _records: &Records) -> Result<(), HostError> {
     let path = path(name).ok_or_else(|| unknown(name))?;
-    fs::write(&path, value).map_err(|error| HostError::cannot(format!("set {name} to \"{value}\""), error))
+    fs::write(&path, value)
+        .map_err(|error| HostError::cannot(format!("set {name} to \"{value}\""), error))
 }
 
 fn folder(family: &str, device: &str) -> PathBuf {
-    PathBuf::from(ROOT).join("net").join(family).join("conf").join(device)
+    PathBuf::from(ROOT)
+        .join("net")
+        .join(family)
+        .join("conf")
+        .join(device)
 }
 
 fn dotted(family: &str, device: &str, file: &str) -> String {
     format!("net.{family}.conf.{}.{file}", device.replace('.', "/"))
 }
 
-/// The file of a fact; `None` for a name that is none, such as one made up to lead elsewhere.
+/// The file of a fact; `None` for an invalid name, such as one that leads to another folder.
 fn path(fact: &str) -> Option<PathBuf> {
     let (device, dotted_name) = parts(fact)?;
     if (device, dotted_name) == (NO_DEVICE, ALLOWED_CONGESTION) {
         return Some(PathBuf::from(ROOT).join(ALLOWED_CONGESTION.replace('.', "/")));
     }
     let file = dotted_name.rsplit('.').next()?;
-    let family = FAMILIES.into_iter().find(|family| dotted(family, device, file) == dotted_name)?;
+    let family = FAMILIES
+        .into_iter()
+        .find(|family| dotted(family, device, file) == dotted_name)?;
     let is_file = !file.is_empty() && file.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     (is_file && is_device(device)).then(|| folder(family, device).join(file))
 }
@@ -95,10 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_to_its_file_and_nowhere_else() {
+    fn name_leads_to_its_file_only() {
         let found = |fact: &str| path(fact).map(|path| path.to_string_lossy().into_owned());
         let mtu = "/proc/sys/net/ipv6/conf/eth0.100/mtu";
-        assert_eq!(found("sysctl eth0.100 net.ipv6.conf.eth0/100.mtu").as_deref(), Some(mtu));
+        assert_eq!(
+            found("sysctl eth0.100 net.ipv6.conf.eth0/100.mtu").as_deref(),
+            Some(mtu)
+        );
         for elsewhere in [
             "sysctl .. net.ipv6.conf.//.mtu",
             "sysctl c0 net.ipv6.conf.c1.mtu",

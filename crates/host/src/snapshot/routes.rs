@@ -1,10 +1,10 @@
 //! The routes over the links, with their metrics.
 
-use netlink::{Link, RouteRecord, Rtnl};
+use bitcost_netlink::{Link, RouteRecord, Rtnl};
 
-use super::{Records, Snapshot, name, unknown};
+use super::facts::{Records, Snapshot, name, unknown};
 use crate::HostError;
-use crate::knob::Values;
+use crate::values::Values;
 
 /// The first word of the facts' names.
 pub const WORD: &str = "route";
@@ -20,49 +20,82 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     Ok(())
 }
 
-/// The routes of IPv6 over these links whose MTU the kernel may change with that of a link.
+/// The IPv6 routes over these links whose MTU the kernel may change with that of a link.
 ///
 /// # Errors
-/// Where one of them could not be put back, since the kernel would take another one for it.
+/// When one of them could not be restored, since the kernel would replace another one instead.
 pub fn with_own_mtu(links: &[Link]) -> Result<Values, HostError> {
     let all = over(links)?;
-    let has_own = |record: &RouteRecord| record.is_ipv6 && record.mtu_bytes.is_some() && !record.is_mtu_locked;
+    let has_own = |record: &RouteRecord| {
+        record.is_ipv6 && record.mtu_bytes.is_some() && !record.is_mtu_locked
+    };
     let own = all.iter().filter(|(_, record)| has_own(record));
     let every = Rtnl::open()?.route_records()?;
-    own.map(|(fact, record)| check_is_alone(fact, record, &every).map(|()| (fact.clone(), value(record)))).collect()
+    own.map(|(fact, record)| {
+        check_is_alone(fact, record, &every).map(|()| (fact.clone(), value(record)))
+    })
+    .collect()
 }
 
-/// Fails where the kernel would take another route for this one when it is to be replaced.
-fn check_is_alone(fact: &str, record: &RouteRecord, every: &[RouteRecord]) -> Result<(), HostError> {
-    let alike = every.iter().filter(|other| place(other) == place(record)).count();
+/// Checks that the kernel would replace this route and not another one.
+fn check_is_alone(
+    fact: &str,
+    record: &RouteRecord,
+    every: &[RouteRecord],
+) -> Result<(), HostError> {
+    let alike = every
+        .iter()
+        .filter(|other| place(other) == place(record))
+        .count();
     if record.expires_s.is_some() || alike <= 1 {
         return Ok(());
     }
-    let why = "another route leads to the same destination with the same metric, and the kernel would take that one for it; give it another metric";
-    Err(HostError::cannot(format!("restore the MTU of \"{fact}\", which a setting of its interface changes"), why))
+    let why = "another route leads to the same destination with the same metric, and the kernel would change that one instead; give it another metric";
+    Err(HostError::cannot(
+        format!("restore the MTU of \"{fact}\", which a setting of its interface changes"),
+        why,
+    ))
 }
 
-/// What the kernel knows a route by when it is to take the place of another.
+/// The fields by which the kernel identifies a route that is to be replaced.
 fn place(record: &RouteRecord) -> (bool, Option<std::net::IpAddr>, u8, u32, u32) {
-    (record.is_ipv6, record.destination, record.prefix_length, record.table, record.priority)
+    (
+        record.is_ipv6,
+        record.destination,
+        record.prefix_length,
+        record.table,
+        record.priority,
+    )
 }
 
 /// The routes over these links with the names of their facts.
 fn over(links: &[Link]) -> Result<Vec<(String, RouteRecord)>, HostError> {
     let mut rtnl = Rtnl::open()?;
     let (all, records) = (rtnl.links()?, rtnl.route_records()?);
-    let is_over = |record: &RouteRecord| links.iter().any(|link| record.links.contains(&link.index));
+    let is_over =
+        |record: &RouteRecord| links.iter().any(|link| record.links.contains(&link.index));
     let named = |record: RouteRecord| {
-        let first = all.iter().find(|link| Some(&link.index) == record.links.first())?;
+        let first = all
+            .iter()
+            .find(|link| Some(&link.index) == record.links.first())?;
         Some((fact_name(&first.name, &record), record))
     };
-    Ok(records.into_iter().filter(is_over).filter_map(named).collect())
+    Ok(records
+        .into_iter()
+        .filter(is_over)
+        .filter_map(named)
+        .collect())
 }
 
 fn fact_name(device: &str, record: &RouteRecord) -> String {
     let family = if record.is_ipv6 { "IPv6" } else { "IPv4" };
-    let to = record.destination.map_or("default".to_owned(), |to| format!("{to}/{}", record.prefix_length));
-    let mut what = format!("{family} {to} table {} metric {}", record.table, record.priority);
+    let to = record.destination.map_or("default".to_owned(), |to| {
+        format!("{to}/{}", record.prefix_length)
+    });
+    let mut what = format!(
+        "{family} {to} table {} metric {}",
+        record.table, record.priority
+    );
     if let Some(gateway) = record.gateway {
         what += &format!(" via {gateway}");
     }
@@ -76,23 +109,41 @@ fn fact_name(device: &str, record: &RouteRecord) -> String {
 }
 
 fn value(record: &RouteRecord) -> String {
-    let mtu = record.mtu_bytes.map_or("none".to_owned(), |mtu| mtu.to_string());
+    let mtu = record
+        .mtu_bytes
+        .map_or("none".to_owned(), |mtu| mtu.to_string());
     let lock = if record.is_mtu_locked { " locked" } else { "" };
-    let source = record.source.map_or(String::new(), |source| format!(" source {source}"));
-    let life = if record.expires_s.is_some() { " for a while" } else { "" };
+    let source = record
+        .source
+        .map_or(String::new(), |source| format!(" source {source}"));
+    let life = if record.expires_s.is_some() {
+        " for a while"
+    } else {
+        ""
+    };
     format!("mtu {mtu}{lock} protocol {}{source}{life}", record.protocol)
 }
 
 /// The present values.
 pub fn now(names: &[&str]) -> Values {
-    let listed = Rtnl::open().map_err(HostError::from).and_then(|mut rtnl| over(&rtnl.links()?)).unwrap_or_default();
-    let facts = listed.into_iter().map(|(fact, record)| (fact, value(&record)));
-    facts.filter(|(fact, _)| names.contains(&fact.as_str())).collect()
+    let listed = Rtnl::open()
+        .map_err(HostError::from)
+        .and_then(|mut rtnl| over(&rtnl.links()?))
+        .unwrap_or_default();
+    let facts = listed
+        .into_iter()
+        .map(|(fact, record)| (fact, value(&record)));
+    facts
+        .filter(|(fact, _)| names.contains(&fact.as_str()))
+        .collect()
 }
 
-/// Gives a route the MTU of its value, or adds it again where it is gone.
-pub fn put_back(name: &str, value: &str, records: &Records) -> Result<(), HostError> {
-    let mtu = value.strip_prefix("mtu ").and_then(|rest| rest.split(' ').next()).ok_or_else(|| unknown(name))?;
+/// Gives a route the MTU of its value, or adds it again if it is gone.
+pub fn restore(name: &str, value: &str, records: &Records) -> Result<(), HostError> {
+    let mtu = value
+        .strip_prefix("mtu ")
+        .and_then(|rest| rest.split(' ').next())
+        .ok_or_else(|| unknown(name))?;
     let mut rtnl = Rtnl::open()?;
     let all = rtnl.links()?;
     let Some((_, present)) = over(&all)?.into_iter().find(|(fact, _)| fact == name) else {

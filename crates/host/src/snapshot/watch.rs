@@ -1,10 +1,12 @@
-//! The snapshots of one run, and what is left changed after it.
+//! The snapshots of one run, and the changes that remain after it.
 
-use super::{Snapshot, links, name, parts, put_back_by};
+use super::facts::{Snapshot, name, parts};
+use super::{links, restore_with, take};
 use crate::HostError;
-use crate::knob::{Mismatch, Values, differences};
+use crate::values::{Mismatch, Values, differences};
 
-/// The snapshots of an interface while a run changes settings: before the first one, and when all are in force.
+/// The snapshots of an interface while a run changes settings: before the first one, and when all
+/// are in effect.
 #[derive(Debug)]
 pub struct Watch {
     device: String,
@@ -18,24 +20,31 @@ impl Watch {
     ///
     /// # Errors
     /// When there is no such device, or the kernel does not list what is on it.
-    pub fn begin(device: &str) -> Result<Watch, HostError> {
-        let before = Snapshot::take(device)?;
-        Ok(Watch { device: device.to_owned(), before, applied: None, released: None })
+    pub fn start(device: &str) -> Result<Watch, HostError> {
+        let before = take(device)?;
+        Ok(Watch {
+            device: device.to_owned(),
+            before,
+            applied: None,
+            released: None,
+        })
     }
 
-    /// Every setting is in force now. What differs from here on, and before [`Watch::release`], somebody else changed.
+    /// Takes a snapshot with every setting in effect. What changes from now on until
+    /// [`Watch::release`] is a change of another program.
     pub fn applied(&mut self) {
-        self.applied = Snapshot::take(&self.device).ok().map(|snapshot| snapshot.facts);
+        self.applied = take(&self.device).ok().map(|snapshot| snapshot.facts);
     }
 
-    /// The settings are about to be restored.
+    /// Takes a snapshot before the settings are restored.
     pub fn release(&mut self) {
-        self.released = Snapshot::take(&self.device).ok().map(|snapshot| snapshot.facts);
+        self.released = take(&self.device).ok().map(|snapshot| snapshot.facts);
     }
 
-    /// Puts back what is not as before though the settings are, and tells what is left, a sentence for each.
+    /// Restores the values that differ from before although the settings were restored. Returns a
+    /// sentence for each value that could not be restored.
     pub fn settle(self) -> Vec<String> {
-        let now = match Snapshot::take(&self.device) {
+        let now = match take(&self.device) {
             Ok(snapshot) => snapshot.facts,
             Err(error) => return vec![error.to_string()],
         };
@@ -44,38 +53,53 @@ impl Watch {
             return Vec::new();
         }
         let dragged = changed.iter().filter(|change| !self.is_foreign(change));
-        let wanted = dragged.filter_map(|change| Some((change.name.clone(), change.asked.clone()?))).collect();
-        put_back_by(&wanted, &self.before.records);
-        let now = Snapshot::take(&self.device).map(|snapshot| snapshot.facts).unwrap_or(now);
+        let wanted = dragged
+            .filter_map(|change| Some((change.name.clone(), change.asked.clone()?)))
+            .collect();
+        restore_with(&wanted, &self.before.records);
+        let now = take(&self.device)
+            .map(|snapshot| snapshot.facts)
+            .unwrap_or(now);
         let left = differences(&self.before.facts, &now);
-        of_links_that_stay(&self.before.facts, &now, left).iter().map(|change| self.sentence(change)).collect()
+        of_links_that_stay(&self.before.facts, &now, left)
+            .iter()
+            .map(|change| self.sentence(change))
+            .collect()
     }
 
     /// Whether a value changed while nothing was being set or restored.
     fn is_foreign(&self, change: &Mismatch) -> bool {
-        let (Some(applied), Some(released)) = (&self.applied, &self.released) else { return false };
+        let (Some(applied), Some(released)) = (&self.applied, &self.released) else {
+            return false;
+        };
         let name = &change.name;
         applied.get(name) == change.asked.as_ref() && released.get(name) == change.actual.as_ref()
     }
 
     fn sentence(&self, change: &Mismatch) -> String {
-        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "absent".to_owned());
         let (name, before, after) = (&change.name, text(&change.asked), text(&change.actual));
         if self.is_foreign(change) {
             return format!(
-                "{name} was changed by somebody else during the run and is left as it is (before: {before}; after: {after})"
+                "{name} was changed by another program during the run and is left as it is (before: {before}; after: {after})"
             );
         }
-        format!("{name} was changed along with a setting and could not be restored (before: {before}; after: {after})")
+        format!(
+            "{name} was changed along with a setting and could not be restored (before: {before}; after: {after})"
+        )
     }
 }
 
-/// Of a link that came or went only that, not each of its facts.
+/// Reduces the facts of a link that was added or removed to one.
 fn of_links_that_stay(before: &Values, now: &Values, changed: Vec<Mismatch>) -> Vec<Mismatch> {
-    let is_there = |facts: &Values, device: &str| facts.contains_key(&name(links::WORD, device, links::MTU));
+    let is_there =
+        |facts: &Values, device: &str| facts.contains_key(&name(links::WORD, device, links::MTU));
     let is_worth_it = |change: &Mismatch| {
-        let Some((device, _)) = parts(&change.name) else { return true };
-        is_there(before, device) == is_there(now, device) || change.name == name(links::WORD, device, links::MTU)
+        let Some((device, _)) = parts(&change.name) else {
+            return true;
+        };
+        is_there(before, device) == is_there(now, device)
+            || change.name == name(links::WORD, device, links::MTU)
     };
     changed.into_iter().filter(is_worth_it).collect()
 }
@@ -85,29 +109,55 @@ mod tests {
     use super::*;
 
     fn facts(pairs: &[(&str, &str)]) -> Values {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]
-    fn what_changed_while_nothing_was_set_is_somebody_else_s() {
-        let before = Snapshot { facts: facts(&[("link mv0 mtu_bytes", "3000")]), ..Snapshot::default() };
-        let (applied, released) = (Some(facts(&[("link mv0 mtu_bytes", "1400")])), Some(facts(&[])));
-        let watch = Watch { device: "c0".to_owned(), before, applied, released };
+    fn change_while_nothing_was_set_is_foreign() {
+        let before = Snapshot {
+            facts: facts(&[("link mv0 mtu_bytes", "3000")]),
+            ..Snapshot::default()
+        };
+        let (applied, released) = (
+            Some(facts(&[("link mv0 mtu_bytes", "1400")])),
+            Some(facts(&[])),
+        );
+        let watch = Watch {
+            device: "c0".to_owned(),
+            before,
+            applied,
+            released,
+        };
         let change = |name: &str, asked: Option<&str>, actual: Option<&str>| Mismatch {
             name: name.to_owned(),
             asked: asked.map(str::to_owned),
             actual: actual.map(str::to_owned),
         };
         let dragged = watch.sentence(&change("link mv0 mtu_bytes", Some("3000"), Some("1400")));
-        assert!(dragged.contains("could not be restored (before: 3000; after: 1400)"), "{dragged}");
+        assert!(
+            dragged.contains("could not be restored (before: 3000; after: 1400)"),
+            "{dragged}"
+        );
         let foreign = watch.sentence(&change("address c0 10.0.0.9/24", None, None));
-        assert!(foreign.contains("by somebody else"), "{foreign}");
+        assert!(foreign.contains("by another program"), "{foreign}");
     }
 
     #[test]
-    fn a_link_that_is_gone_is_one_line() {
-        let before = facts(&[("link mv0 mtu_bytes", "1"), ("link mv0 flags", "0x1"), ("sysctl mv0 net.x", "0")]);
+    fn removed_link_is_one_line() {
+        let before = facts(&[
+            ("link mv0 mtu_bytes", "1"),
+            ("link mv0 flags", "0x1"),
+            ("sysctl mv0 net.x", "0"),
+        ]);
         let left = of_links_that_stay(&before, &facts(&[]), differences(&before, &facts(&[])));
-        assert_eq!(left.iter().map(|change| change.name.as_str()).collect::<Vec<_>>(), ["link mv0 mtu_bytes"]);
+        assert_eq!(
+            left.iter()
+                .map(|change| change.name.as_str())
+                .collect::<Vec<_>>(),
+            ["link mv0 mtu_bytes"]
+        );
     }
 }

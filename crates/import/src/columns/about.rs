@@ -1,23 +1,24 @@
-//! What a row of columns is about: which way data went, of which kind the test was, and in which units it tells.
+//! The subject of a row of columns: the direction of the data, the kind of the test, and the units
+//! of its values.
 
-use model::study::Label;
+use bitcost_model::study::Label;
 
-use super::names::{End, key};
-use super::{Row, mbps, number};
+use super::names::{End, is_throughput, key};
+use super::values::{Row, mbps, number};
 use crate::Found;
 
 /// The kind of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Data goes one way.
+    /// Data is sent in one direction.
     Stream,
     /// Requests and responses, or connections.
     Transactions,
-    /// Nothing says it.
+    /// The kind is unknown.
     Unknown,
 }
 
-/// The line over a result: the test's name and some of its settings.
+/// The line above a result: the test's name and some of its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Banner {
     test: String,
@@ -26,25 +27,44 @@ pub(crate) struct Banner {
 }
 
 impl Banner {
-    /// What a line says where it is one: `MIGRATED TCP STREAM TEST from … : nodelay : demo : first burst 4`.
+    /// The banner in a line; absent for another line: `MIGRATED TCP STREAM TEST from … : nodelay :
+    /// demo : first burst 4`.
     pub(crate) fn of(line: &str) -> Option<Banner> {
         let line = line.trim_start_matches("MIGRATED ");
-        let (name, rest) = line.split_once(" TEST from ").or_else(|| line.split_once(" TEST to "))?;
-        let is_name = name
-            .split(' ')
-            .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/_|".contains(c)));
+        let (name, rest) = line
+            .split_once(" TEST from ")
+            .or_else(|| line.split_once(" TEST to "))?;
+        let is_name = name.split(' ').all(|word| {
+            !word.is_empty()
+                && word
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "/_|".contains(c))
+        });
         let test = name.replace(['/', ' '], "_").to_ascii_lowercase();
-        let test = test.replace("request_response", "rr").replace("send|recv", "rr").replace('|', "_");
+        let test = test
+            .replace("request_response", "rr")
+            .replace("send|recv", "rr")
+            .replace('|', "_");
         let mut words = rest.split(" : ").map(str::trim);
-        let burst = words.clone().find_map(|word| word.strip_prefix("first burst ")?.parse().ok());
-        is_name.then(|| Banner { test, is_nodelay: words.any(|word| word == "nodelay"), burst })
+        let burst = words
+            .clone()
+            .find_map(|word| word.strip_prefix("first burst ")?.parse().ok());
+        is_name.then(|| Banner {
+            test,
+            is_nodelay: words.any(|word| word == "nodelay"),
+            burst,
+        })
     }
 
     pub(crate) fn kind(&self) -> Kind {
-        if self.test.ends_with("rr") || self.test.contains("connect") { Kind::Transactions } else { Kind::Stream }
+        if self.test.ends_with("rr") || self.test.contains("connect") {
+            Kind::Transactions
+        } else {
+            Kind::Stream
+        }
     }
 
-    /// False where netperf's own end receives.
+    /// False where netperf's local endpoint receives.
     pub(crate) fn is_sending(&self) -> bool {
         !self.test.contains("maerts") && !self.test.ends_with("receive")
     }
@@ -53,11 +73,11 @@ impl Banner {
         self.test.contains("udp_stream")
     }
 
-    /// The settings that it tells.
+    /// Adds the settings that it names.
     pub(crate) fn levels(&self, found: &mut Found) {
         found.level("test", Label::Text(self.test.clone()));
         if !found.levels.contains_key("direction") {
-            super::direction(found, self.kind(), self.is_sending());
+            direction(found, self.kind(), self.is_sending());
         }
         if self.is_nodelay {
             found.level("nodelay", Label::Text("on".to_owned()));
@@ -68,30 +88,40 @@ impl Banner {
     }
 }
 
-/// What a row is about.
+/// Sets the direction of a stream in iperf3's words; requests and responses have both directions.
+pub(super) fn direction(found: &mut Found, kind: Kind, is_sending: bool) {
+    if kind == Kind::Stream {
+        let word = if is_sending { "forward" } else { "reverse" };
+        found.level("direction", Label::Text(word.to_owned()));
+    }
+}
+
+/// The subject of a row.
 pub(super) struct About<'a> {
     pub(super) kind: Kind,
-    /// True where netperf's own end sends; of transactions the requests.
+    /// True where netperf's local endpoint sends; in transactions, where it sends the requests.
     pub(super) is_sending: bool,
-    /// True where the row says the direction.
+    /// True where the row names the direction.
     pub(super) has_direction: bool,
     pub(super) rate_units: &'a str,
     pub(super) demand_units: &'a str,
-    /// True where the receiving end tells its own rate.
+    /// True where the receiving endpoint reports its own rate.
     pub(super) has_received: bool,
-    /// CPU use as each end tells it, in per cent: absent where the row has no such column.
+    /// CPU use as each endpoint reports it, in per cent; absent where the row has no such column.
     cpu: [Option<f64>; 2],
     protocol: Option<String>,
-    /// The rate of a test of transactions that tells bits, in Mbit/s.
+    /// The rate of a test of transactions that reports bits, in Mbit/s.
     pub(super) bits_of_transactions: Option<f64>,
-    /// True where units were taken that the row does not name.
+    /// True where units were assumed that the row does not name.
     is_assumed: bool,
 }
 
 impl<'a> About<'a> {
     pub(super) fn of(row: &'a Row, banner: Option<&Banner>) -> About<'a> {
         let of = |wanted: &str| {
-            let column = row.iter().find(|(name, value)| key(name).0 == wanted && !value.trim().is_empty());
+            let column = row
+                .iter()
+                .find(|(name, value)| key(name).0 == wanted && !value.trim().is_empty());
             column.map(|(_, value)| value.trim())
         };
         let units = of("throughput_units");
@@ -100,13 +130,23 @@ impl<'a> About<'a> {
             Some(direction) => direction.to_ascii_lowercase().starts_with("send"),
             None => banner.is_none_or(Banner::is_sending),
         };
-        let default = if kind == Kind::Transactions { ["Trans/s", "usec/Tran"] } else { ["10^6bits/s", "usec/KB"] };
-        let receiving = if is_sending { "remote_recv_throughput" } else { "local_recv_throughput" };
-        let has_bare_rate = row
-            .iter()
-            .any(|(name, value)| super::is_throughput(name) && key(name).1.is_none() && number(value).is_some());
+        let default = if kind == Kind::Transactions {
+            ["Trans/s", "usec/Tran"]
+        } else {
+            ["10^6bits/s", "usec/KB"]
+        };
+        let receiving = if is_sending {
+            "remote_recv_throughput"
+        } else {
+            "local_recv_throughput"
+        };
+        let has_bare_rate = row.iter().any(|(name, value)| {
+            is_throughput(name) && key(name).1.is_none() && number(value).is_some()
+        });
         let protocol = of("protocol").map(str::to_ascii_lowercase);
-        let tested = banner.and_then(|banner| banner.test.split('_').next()).filter(|name| *name != "omni");
+        let tested = banner
+            .and_then(|banner| banner.test.split('_').next())
+            .filter(|name| *name != "omni");
         About {
             kind,
             is_sending,
@@ -127,12 +167,17 @@ impl<'a> About<'a> {
         (end == End::Local) == self.is_sending
     }
 
-    /// Units of the rates of the ends: bits also where the test counts transactions.
+    /// Units of the rates of the endpoints: bits also where the test counts transactions.
     pub(super) fn end_rate_units(&self) -> &str {
-        if self.rate_units.starts_with("Trans") { "10^6bits/s" } else { self.rate_units }
+        if self.rate_units.starts_with("Trans") {
+            "10^6bits/s"
+        } else {
+            self.rate_units
+        }
     }
 
-    /// True where the CPU of an end was measured. netperf prints a busiest CPU of 0 of an end that it did not measure.
+    /// True where the CPU of an endpoint was measured. netperf prints a busiest CPU of 0 for an
+    /// endpoint that it did not measure.
     pub(super) fn has_cpu(&self, end: End, peak: Option<f64>) -> bool {
         match self.cpu[usize::from(end == End::Remote)] {
             Some(use_pct) => use_pct >= 0.0,
@@ -140,28 +185,51 @@ impl<'a> About<'a> {
         }
     }
 
-    /// True of a stream of datagrams: by its protocol, or where none is told and no segment size either.
+    /// True for a stream of datagrams: by its protocol, or where the row gives neither a protocol
+    /// nor a segment size.
     pub(super) fn is_of_datagrams(&self, found: &Found) -> bool {
-        let is_udp = self.protocol.as_ref().map(|protocol| protocol.starts_with("udp"));
+        let is_udp = self
+            .protocol
+            .as_ref()
+            .map(|protocol| protocol.starts_with("udp"));
         self.kind != Kind::Transactions && is_udp.unwrap_or(!found.levels.contains_key("mss_bytes"))
     }
 
-    /// What a reader of the rates must know.
+    /// The caveat of the rates.
     pub(super) fn note(&self) -> Option<String> {
         let units = self.rate_units;
-        self.is_assumed.then(|| format!("the units of its rates are not told: netperf's own were taken ({units})"))
+        self.is_assumed.then(|| {
+            format!("the units of its rates are not told: netperf's own were taken ({units})")
+        })
     }
 }
 
-fn kind(direction: Option<&str>, banner: Option<&Banner>, request: Option<&str>, units: Option<&str>) -> Kind {
+fn kind(
+    direction: Option<&str>,
+    banner: Option<&Banner>,
+    request: Option<&str>,
+    units: Option<&str>,
+) -> Kind {
     let by_request = || match request?.parse::<f64>().ok()? {
         bytes if bytes > 0.0 => Some(Kind::Transactions),
         _ => Some(Kind::Stream),
     };
-    let by_units = || units.map(|units| if units.starts_with("Trans") { Kind::Transactions } else { Kind::Stream });
+    let by_units = || {
+        units.map(|units| {
+            if units.starts_with("Trans") {
+                Kind::Transactions
+            } else {
+                Kind::Stream
+            }
+        })
+    };
     match direction {
         Some(direction) if direction.contains('|') => Kind::Transactions,
         Some(_) => Kind::Stream,
-        None => banner.map(Banner::kind).or_else(by_request).or_else(by_units).unwrap_or(Kind::Unknown),
+        None => banner
+            .map(Banner::kind)
+            .or_else(by_request)
+            .or_else(by_units)
+            .unwrap_or(Kind::Unknown),
     }
 }

@@ -1,34 +1,36 @@
-//! Names of columns: netperf's selectors, the titles that it prints for them, and names in tables made from such.
+//! Names of columns: netperf's selectors, the titles that it prints for them, and names in tables
+//! made from its outputs.
 
 use super::titles::TITLES;
 
-/// One of netperf's two ends; its own is the local one.
+/// One of netperf's two endpoints; its own is the local one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Local,
     Remote,
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy)]
 pub(super) enum Is {
     /// The rate of the test, in the units that the row names.
     Throughput,
-    /// A bit rate of one end, as the metric that it is where data goes that way.
+    /// A bit rate of one endpoint, with the metric that it becomes where data goes in that
+    /// direction.
     Rate(End, &'static str),
-    /// A figure of an end: the metric where it sends, and where it receives.
+    /// A figure of an endpoint: the metric where it sends, and where it receives.
     OfEnd(End, [&'static str; 2]),
-    /// A metric that only the sender's figure is.
+    /// A metric that only the sender's figure becomes.
     Sender(End, &'static str),
     /// A metric of transactions.
     Transaction(&'static str),
-    /// A number that was set; with an end, where that end sends or, with `false`, receives.
+    /// A numeric setting; with an endpoint, where that endpoint sends or, with `false`, receives.
     Setting(Option<(End, bool)>, &'static str),
-    /// A word that was set.
+    /// A setting that is a word.
     Word(&'static str),
-    /// What is on with 1.
+    /// A setting that is on where the value is 1.
     Switch(&'static str),
-    /// Congestion control of an end.
+    /// Congestion control of an endpoint.
     Congestion(End),
 }
 
@@ -37,13 +39,19 @@ use Is::{Congestion, OfEnd, Rate, Sender, Setting, Switch, Throughput, Transacti
 
 const CPU: [&str; 2] = ["sender_cpu_util_pct", "receiver_cpu_util_pct"];
 const PEAK: [&str; 2] = ["sender_peak_cpu_pct", "receiver_peak_cpu_pct"];
-const DEMAND: [&str; 2] = ["netperf_send_service_demand_us_per_kib", "netperf_receive_service_demand_us_per_kib"];
+const DEMAND: [&str; 2] = [
+    "netperf_send_service_demand_us_per_kib",
+    "netperf_receive_service_demand_us_per_kib",
+];
 
-/// What is taken, by selector.
+/// The columns that are taken, by selector.
 pub(super) const COLUMNS: &[(&str, Is)] = &[
     ("throughput", Throughput),
     ("local_send_throughput", Rate(Local, "send_throughput_mbps")),
-    ("remote_send_throughput", Rate(Remote, "send_throughput_mbps")),
+    (
+        "remote_send_throughput",
+        Rate(Remote, "send_throughput_mbps"),
+    ),
     ("local_recv_throughput", Rate(Local, "throughput_mbps")),
     ("remote_recv_throughput", Rate(Remote, "throughput_mbps")),
     ("local_cpu_util", OfEnd(Local, CPU)),
@@ -60,12 +68,30 @@ pub(super) const COLUMNS: &[(&str, Is)] = &[
     ("p90_latency", Transaction("latency_p90_us")),
     ("p99_latency", Transaction("latency_p99_us")),
     ("max_latency", Transaction("latency_max_us")),
-    ("local_send_size", Setting(Some((Local, true)), "message_size_bytes")),
-    ("remote_send_size", Setting(Some((Remote, true)), "message_size_bytes")),
-    ("lss_size", Setting(Some((Local, true)), "send_socket_bytes")),
-    ("rss_size", Setting(Some((Remote, true)), "send_socket_bytes")),
-    ("lsr_size", Setting(Some((Local, false)), "receive_socket_bytes")),
-    ("rsr_size", Setting(Some((Remote, false)), "receive_socket_bytes")),
+    (
+        "local_send_size",
+        Setting(Some((Local, true)), "message_size_bytes"),
+    ),
+    (
+        "remote_send_size",
+        Setting(Some((Remote, true)), "message_size_bytes"),
+    ),
+    (
+        "lss_size",
+        Setting(Some((Local, true)), "send_socket_bytes"),
+    ),
+    (
+        "rss_size",
+        Setting(Some((Remote, true)), "send_socket_bytes"),
+    ),
+    (
+        "lsr_size",
+        Setting(Some((Local, false)), "receive_socket_bytes"),
+    ),
+    (
+        "rsr_size",
+        Setting(Some((Remote, false)), "receive_socket_bytes"),
+    ),
     ("transport_mss", Setting(None, "mss_bytes")),
     ("request_size", Setting(None, "request_size_bytes")),
     ("response_size", Setting(None, "response_size_bytes")),
@@ -77,7 +103,7 @@ pub(super) const COLUMNS: &[(&str, Is)] = &[
     ("result_brand", Word("brand")),
 ];
 
-/// Names of tables made from netperf's outputs that are no selector with its unit after it.
+/// Names in tables made from netperf's outputs that are not a selector followed by its unit.
 const OTHERS: &[(&str, &str)] = &[
     ("message_size_bytes", "local_send_size"),
     ("local_segment_size", "transport_mss"),
@@ -87,8 +113,13 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Units that a name may end with, as netperf writes them.
-const UNITS: &[(&str, &str)] =
-    &[("_mbps", "10^6bits/s"), ("_us_per_kib", "usec/KB"), ("_pct", "%"), ("_usec", "usec"), ("_bytes", "bytes")];
+const UNITS: &[(&str, &str)] = &[
+    ("_mbps", "10^6bits/s"),
+    ("_us_per_kib", "usec/KB"),
+    ("_pct", "%"),
+    ("_usec", "usec"),
+    ("_bytes", "bytes"),
+];
 
 /// The metrics that rows of tables can have.
 pub(crate) const METRICS: &[&str] = &[
@@ -112,23 +143,35 @@ pub(crate) const METRICS: &[&str] = &[
 
 /// A name in lower case, words joined by `_`: `Local CPU Util %` is `local_cpu_util`.
 pub(crate) fn plain(name: &str) -> String {
-    let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
+    let words = name
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words
+        .map(str::to_ascii_lowercase)
+        .collect::<Vec<_>>()
+        .join("_")
 }
 
-/// The selector that a name, in the form of [`plain`], stands for, with the units that it tells; the name itself where it is
-/// no known one.
+/// The selector for a name in the form of [`plain`], with the units that the name contains; an
+/// unknown name is returned unchanged.
 pub(crate) fn key(name: &str) -> (&str, Option<&'static str>) {
     if let Some(known) = selector(name) {
         return (known, None);
     }
-    let with_units = UNITS.iter().find_map(|(end, units)| Some((selector(name.strip_suffix(end)?)?, Some(*units))));
+    let with_units = UNITS
+        .iter()
+        .find_map(|(end, units)| Some((selector(name.strip_suffix(end)?)?, Some(*units))));
     with_units.unwrap_or((name, None))
 }
 
 fn selector(name: &str) -> Option<&'static str> {
-    let other = OTHERS.iter().find(|(known, _)| *known == name).map(|(_, selector)| *selector);
-    let of_title = TITLES.iter().find(|(selector, title)| *selector == name || *title == name);
+    let other = OTHERS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, selector)| *selector);
+    let of_title = TITLES
+        .iter()
+        .find(|(selector, title)| *selector == name || *title == name);
     other.or(of_title.map(|(selector, _)| *selector))
 }
 
@@ -137,13 +180,15 @@ pub(crate) fn is_known(name: &str) -> bool {
     selector(key(name).0).is_some()
 }
 
-/// True of a column that says how large messages or segments are.
+/// True for a column with the size of messages or segments.
 pub(crate) fn is_size(name: &str) -> bool {
     ["local_send_size", "remote_send_size", "transport_mss"].contains(&key(name).0)
 }
 
-/// True of a column with a rate.
+/// True for a column with a rate.
 pub(crate) fn is_throughput(name: &str) -> bool {
     let (key, _) = key(name);
-    COLUMNS.iter().any(|(known, is)| *known == key && matches!(is, Throughput | Rate(..)))
+    COLUMNS
+        .iter()
+        .any(|(known, is)| *known == key && matches!(is, Throughput | Rate(..)))
 }

@@ -1,6 +1,8 @@
-//! Every selector of netperf 2.7's omni output with the title that it prints for it, in the form of [`super::plain`].
+//! Every selector of netperf 2.7's omni output with the title that it prints for it, in the form of
+//! [`super::plain`].
 
-/// Selector and title. Two titles of the remote end's security stand there twice, as netperf prints them.
+/// Selector and title. Two titles of the remote endpoint's security occur twice, as netperf prints
+/// them.
 pub(super) const TITLES: &[(&str, &str)] = &[
     ("socket_type", "socket_type"),
     ("protocol", "protocol"),
@@ -53,7 +55,10 @@ pub(super) const TITLES: &[(&str, &str)] = &[
     ("rt_latency", "round_trip_latency_usec_tran"),
     ("burst_size", "initial_burst_requests"),
     ("local_transport_retrans", "local_transport_retransmissions"),
-    ("remote_transport_retrans", "remote_transport_retransmissions"),
+    (
+        "remote_transport_retrans",
+        "remote_transport_retransmissions",
+    ),
     ("transport_mss", "transport_mss_bytes"),
     ("local_send_throughput", "local_send_throughput"),
     ("local_recv_throughput", "local_recv_throughput"),
@@ -149,7 +154,10 @@ pub(super) const TITLES: &[(&str, &str)] = &[
     ("remote_interval_burst", "remote_interval_burst"),
     ("local_security_type_id", "local_os_security_type_id"),
     ("local_security_type", "local_os_security_type"),
-    ("local_security_enabled_num", "local_os_security_enabled_num"),
+    (
+        "local_security_enabled_num",
+        "local_os_security_enabled_num",
+    ),
     ("local_security_enabled", "local_os_security_enabled"),
     ("local_security_specific", "local_os_security_specific"),
     ("remote_security_type_id", "remote_os_security_type"),

@@ -1,6 +1,7 @@
-//! Which of flent's series are throughput and latency, and the figures that they give.
+//! The selection of flent's series of throughput and latency, and the figures that are computed
+//! from them.
 
-use model::study::Label;
+use bitcost_model::study::Label;
 use serde_json::Value;
 
 use crate::Found;
@@ -8,36 +9,41 @@ use crate::Found;
 /// Values at the times of the file.
 pub(super) type Series = Vec<Option<f64>>;
 
-/// The series that are throughput and latency. Sums and averages that flent computes from others are not among them.
+/// The series of throughput and latency. Sums and averages that flent computes from others are not
+/// included.
 #[derive(Default)]
 pub(super) struct Kinds {
     pub(super) upload: Vec<Series>,
     pub(super) download: Vec<Series>,
     pub(super) latency_ms: Vec<Series>,
-    /// Congestion control of each flow that says it.
+    /// Congestion control of each flow that reports it.
     congestion: Vec<String>,
     /// True where a flow has no values.
     is_missing: bool,
 }
 
 impl Kinds {
-    /// `about` is what the file says of the series.
+    /// Takes a series; `about` is its description in the file.
     pub(super) fn take(&mut self, name: &str, about: &Value, values: &[Option<f64>]) {
         let lower = name.to_ascii_lowercase();
         if is_derived(&lower, about) {
             return;
         }
         let units = about["UNITS"].as_str();
-        let is_rate =
-            units.map_or(lower.contains("tcp") || lower.contains("udp"), |units| units.eq_ignore_ascii_case("mbits/s"));
-        let is_time = units.map_or(lower.contains("ping"), |units| units == "ms") && lower.contains("ping");
-        let is_flow = is_rate && !is_time && (lower.contains("download") || lower.contains("upload"));
+        let is_rate = units.map_or(lower.contains("tcp") || lower.contains("udp"), |units| {
+            units.eq_ignore_ascii_case("mbits/s")
+        });
+        let is_time =
+            units.map_or(lower.contains("ping"), |units| units == "ms") && lower.contains("ping");
+        let is_flow =
+            is_rate && !is_time && (lower.contains("download") || lower.contains("upload"));
         if values.iter().all(Option::is_none) {
             self.is_missing |= is_flow;
             return;
         }
         if is_flow {
-            self.congestion.extend(about["CONG_CONTROL"].as_str().map(str::to_owned));
+            self.congestion
+                .extend(about["CONG_CONTROL"].as_str().map(str::to_owned));
         }
         match () {
             () if is_time => self.latency_ms.push(values.to_vec()),
@@ -47,12 +53,13 @@ impl Kinds {
         }
     }
 
-    /// True where flows have no values and no other has any.
+    /// True where flows have no values and no other series has any.
     pub(super) fn is_without_traffic(&self) -> bool {
         self.is_missing && self.upload.is_empty() && self.download.is_empty()
     }
 
-    /// Latency is one beside traffic where there is any; then only what was measured while data flowed counts.
+    /// Latency counts as background latency where there is traffic; then only the values during
+    /// data flow are used.
     pub(super) fn figures(&self, found: &mut Found) {
         let mean = |series: &Series| {
             let known: Vec<f64> = series.iter().flatten().copied().collect();
@@ -69,36 +76,70 @@ impl Kinds {
         }
         let is_beside = up.or(down).is_some();
         let counts = |place: usize| !is_beside || self.has_traffic(place);
-        let values = self.latency_ms.iter().flat_map(|series| series.iter().enumerate());
-        let mut times: Vec<f64> =
-            values.filter(|(place, _)| counts(*place)).filter_map(|(_, ms)| ms.map(|ms| ms * 1000.0)).collect();
+        let values = self
+            .latency_ms
+            .iter()
+            .flat_map(|series| series.iter().enumerate());
+        let mut times: Vec<f64> = values
+            .filter(|(place, _)| counts(*place))
+            .filter_map(|(_, ms)| ms.map(|ms| ms * 1000.0))
+            .collect();
         times.sort_by(f64::total_cmp);
-        latency(found, if is_beside { "beside_latency" } else { "latency" }, &times);
+        latency(
+            found,
+            if is_beside {
+                "beside_latency"
+            } else {
+                "latency"
+            },
+            &times,
+        );
     }
 
     /// True where a flow carries data at a place of the series.
     fn has_traffic(&self, place: usize) -> bool {
-        let at = |series: &Series| series.get(place).copied().flatten().is_some_and(|rate| rate > 0.0);
+        let at = |series: &Series| {
+            series
+                .get(place)
+                .copied()
+                .flatten()
+                .is_some_and(|rate| rate > 0.0)
+        };
         self.upload.iter().chain(&self.download).any(at)
     }
 }
 
-/// True of what flent computes from other series, and of what it reads beside a flow (`TCP upload::tcp_cwnd`). A number behind
-/// the colons is a flow of several.
+/// True for series that flent computes from others, and for details of a flow (`TCP
+/// upload::tcp_cwnd`). A number after the colons is the number of a flow.
 fn is_derived(lower: &str, about: &Value) -> bool {
     let is_computed = about["RUNNER"].as_str().map_or_else(
-        || [" sum", " avg", "totals", "fairness"].iter().any(|word| lower.contains(word)),
-        |runner| !about["COMPUTED_LATE"].is_null() || runner.starts_with("Sum") || runner.starts_with("Average"),
+        || {
+            [" sum", " avg", "totals", "fairness"]
+                .iter()
+                .any(|word| lower.contains(word))
+        },
+        |runner| {
+            !about["COMPUTED_LATE"].is_null()
+                || runner.starts_with("Sum")
+                || runner.starts_with("Average")
+        },
     );
-    let is_beside = lower.split_once("::").is_some_and(|(_, rest)| rest.parse::<u32>().is_err());
+    let is_beside = lower
+        .split_once("::")
+        .is_some_and(|(_, rest)| rest.parse::<u32>().is_err());
     is_computed || is_beside
 }
 
 /// Mean and percentiles of times in µs, in order.
 fn latency(found: &mut Found, name: &str, times: &[f64]) {
     let Some(longest) = times.last() else { return };
-    let at = |share: f64| times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
-    found.figure(&format!("{name}_mean_us"), Some(times.iter().sum::<f64>() / times.len() as f64));
+    let at = |share: f64| {
+        times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1]
+    };
+    found.figure(
+        &format!("{name}_mean_us"),
+        Some(times.iter().sum::<f64>() / times.len() as f64),
+    );
     for (share, suffix) in [(0.5, "p50"), (0.9, "p90"), (0.99, "p99")] {
         found.figure(&format!("{name}_{suffix}_us"), Some(at(share)));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{mean, values};
+use super::per_stream::{mean, values};
 use crate::Found;
 use crate::lenient::measured;
 
@@ -11,40 +11,54 @@ pub(super) fn take(found: &mut Found, document: &Value) {
     let far = far_end(document);
     let own = |name: &'static str| {
         let sum = &end[name];
-        let is_unknown = far == Some(name) && measured(&sum["bytes"]).is_none_or(|bytes| bytes == 0.0);
+        let is_unknown =
+            far == Some(name) && measured(&sum["bytes"]).is_none_or(|bytes| bytes == 0.0);
         if is_unknown { &Value::Null } else { sum }
     };
     let (sent, received) = (own("sum_sent"), own("sum_received"));
-    // Where a document of UDP has this sum alone, it is the sender's.
+    // Where a UDP document has only this sum, it is the sender's.
     let is_alone = !end["sum_sent"].is_object() && far != Some("sum_sent");
-    found.figure("send_throughput_mbps", rate_mbps(if is_alone { &end["sum"] } else { sent }));
+    found.figure(
+        "send_throughput_mbps",
+        rate_mbps(if is_alone { &end["sum"] } else { sent }),
+    );
     found.figure("throughput_mbps", rate_mbps(received));
     if end["sum"].is_object() {
         let is_counted = measured(&received["packets"]).is_some_and(|packets| packets > 0.0);
         let loss = if is_counted { received } else { &end["sum"] };
         if is_counted || far != Some("sum_received") {
             found.figure("loss_pct", measured(&loss["lost_percent"]));
-            found.figure("jitter_us", measured(&loss["jitter_ms"]).map(|ms| ms * 1000.0));
+            found.figure(
+                "jitter_us",
+                measured(&loss["jitter_ms"]).map(|ms| ms * 1000.0),
+            );
         }
     } else {
         found.figure("retransmits", measured(&sent["retransmits"]));
     }
-    found.figure("beside_throughput_mbps", rate_mbps(&end["sum_received_bidir_reverse"]).filter(|rate| *rate > 0.0));
+    found.figure(
+        "beside_throughput_mbps",
+        rate_mbps(&end["sum_received_bidir_reverse"]).filter(|rate| *rate > 0.0),
+    );
     facts(found, end, far.is_some());
 }
 
-/// The sum of the end that a server's document is not of: it stands there with zeros.
+/// The sum of the endpoint that a server's document does not describe: all its values are zero.
 fn far_end(document: &Value) -> Option<&'static str> {
     let start = &document["start"];
     if !start["accepted_connection"].is_object() {
         return None;
     }
     let is_reverse = start["test_start"]["reverse"].as_i64().unwrap_or(0) != 0;
-    Some(if is_reverse { "sum_received" } else { "sum_sent" })
+    Some(if is_reverse {
+        "sum_received"
+    } else {
+        "sum_sent"
+    })
 }
 
-/// Bytes over the time in which they were counted. The rate that stands beside them divides the receiver's bytes by the
-/// sender's time in some versions.
+/// Bytes divided by the time in which they were counted. Some versions divide the receiver's bytes
+/// by the sender's time for the rate in the file.
 fn rate_mbps(sum: &Value) -> Option<f64> {
     let counted = measured(&sum["bytes"]).zip(measured(&sum["end"]).filter(|end| *end > 0.0));
     let begin = measured(&sum["start"]).unwrap_or(0.0);
@@ -54,7 +68,7 @@ fn rate_mbps(sum: &Value) -> Option<f64> {
     }
 }
 
-/// A server has no account of the client's CPU.
+/// A server does not know the client's CPU use.
 fn facts(found: &mut Found, end: &Value, is_server: bool) {
     let streams = &end["streams"];
     let mut add = |name: &str, value: Option<f64>| {
@@ -62,10 +76,22 @@ fn facts(found: &mut Found, end: &Value, is_server: bool) {
             found.fact(name, value);
         }
     };
-    add("mean_rtt_us", mean(streams, |stream| &stream["sender"]["mean_rtt"]));
-    add("min_rtt_us", values(streams, |stream| &stream["sender"]["min_rtt"]).reduce(f64::min));
-    add("max_rtt_us", values(streams, |stream| &stream["sender"]["max_rtt"]).reduce(f64::max));
-    let accounts = end["cpu_utilization_percent"].as_object().into_iter().flatten();
+    add(
+        "mean_rtt_us",
+        mean(streams, |stream| &stream["sender"]["mean_rtt"]),
+    );
+    add(
+        "min_rtt_us",
+        values(streams, |stream| &stream["sender"]["min_rtt"]).reduce(f64::min),
+    );
+    add(
+        "max_rtt_us",
+        values(streams, |stream| &stream["sender"]["max_rtt"]).reduce(f64::max),
+    );
+    let accounts = end["cpu_utilization_percent"]
+        .as_object()
+        .into_iter()
+        .flatten();
     for (name, value) in accounts.filter(|(name, _)| !(is_server && name.starts_with("remote"))) {
         add(&format!("cpu_{name}_pct_of_one_cpu"), measured(value));
     }

@@ -1,14 +1,16 @@
-//! iperf3's JSON, 3.1 to 3.21: of a client, of a server (a document per test), and as a stream of events.
+//! iperf3's JSON, 3.1 to 3.21: of a client, of a server (one document per test), and as a stream of
+//! events.
 
 mod end;
 mod intervals;
+mod per_stream;
 mod start;
 mod stream;
 
 use serde_json::Value;
 
 use crate::Found;
-use crate::lenient::{documents, measured};
+use crate::lenient::documents;
 
 pub(crate) use stream::{is as is_stream, read as read_stream};
 
@@ -19,13 +21,22 @@ pub(crate) fn is(text: &str) -> bool {
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let (documents, rest) = documents(text);
     if documents.is_empty() {
-        return Err(format!("its JSON cannot be read: {}", rest.map(|rest| rest.why).unwrap_or_default()));
+        return Err(format!(
+            "its JSON cannot be read: {}",
+            rest.map(|rest| rest.why).unwrap_or_default()
+        ));
     }
     let count = documents.len();
-    let mut found: Vec<Found> =
-        documents.iter().enumerate().map(|(place, doc)| document(file, doc, place, count)).collect();
+    let mut found: Vec<Found> = documents
+        .iter()
+        .enumerate()
+        .map(|(place, doc)| document(file, doc, place, count))
+        .collect();
     if let (Some(rest), Some(last)) = (rest, found.last_mut()) {
-        last.run.notes.push(format!("{file}: what follows document {count} could not be read: {}", rest.why));
+        last.run.notes.push(format!(
+            "{file}: what follows document {count} could not be read: {}",
+            rest.why
+        ));
     }
     Ok(found)
 }
@@ -38,18 +49,9 @@ fn document(file: &str, document: &Value, place: usize, count: usize) -> Found {
     intervals::take(&mut found, &document["intervals"]);
     found.error = document["error"].as_str().map(str::to_owned).or_else(|| {
         let silent = found.run.figures.is_empty();
-        silent.then(|| "the document has no result (its `end` is empty): the test was broken off".to_owned())
+        silent.then(|| {
+            "the document has no result (its `end` is empty): the test was broken off".to_owned()
+        })
     });
     found
-}
-
-/// The mean over the streams of what each says; absent where none has measured it.
-fn mean(streams: &Value, of: impl Fn(&Value) -> &Value) -> Option<f64> {
-    let all: Vec<f64> = values(streams, of).collect();
-    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
-}
-
-/// What streams have measured; 0 stands for nothing, as times and windows are never 0.
-fn values(streams: &Value, of: impl Fn(&Value) -> &Value) -> impl Iterator<Item = f64> {
-    streams.as_array().into_iter().flatten().filter_map(move |stream| measured(of(stream)).filter(|value| *value > 0.0))
 }

@@ -1,6 +1,6 @@
-//! What a document says of the test: who ran it, when, and with which settings.
+//! A document's description of the test: the host, the time, and the settings.
 
-use model::study::Label;
+use bitcost_model::study::Label;
 use serde_json::Value;
 
 use crate::Found;
@@ -8,12 +8,14 @@ use crate::lenient::measured;
 
 pub(super) fn take(found: &mut Found, document: &Value) {
     let start = &document["start"];
-    found.run.tool_version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
+    found.run.tool_version = start["version"]
+        .as_str()
+        .map(|version| version.trim_start_matches("iperf ").to_owned());
     levels(found, start);
     if start["test_start"].is_object() {
         found.level("direction", Label::Text(direction(document).to_owned()));
     }
-    // The title stands beside the start; in some versions in it.
+    // The title is next to the start, or in some versions inside it.
     for title in [&document["title"], &start["title"]] {
         if let Some(title) = title.as_str() {
             found.level("brand", Label::Text(title.to_owned()));
@@ -28,14 +30,17 @@ pub(super) fn take(found: &mut Found, document: &Value) {
     facts(found, start);
 }
 
-/// The settings that the test was asked for; 0 stands for one that was left to the kernel.
+/// The requested settings of the test; 0 means that the setting was left to the kernel.
 fn levels(found: &mut Found, start: &Value) {
     let test = &start["test_start"];
     if let Some(protocol) = test["protocol"].as_str() {
         found.level("protocol", Label::Text(protocol.to_ascii_lowercase()));
     }
     let rate = [&start["target_bitrate"], &test["target_bitrate"]];
-    let rate = rate.into_iter().find(|rate| measured(rate).is_some()).unwrap_or(&Value::Null);
+    let rate = rate
+        .into_iter()
+        .find(|rate| measured(rate).is_some())
+        .unwrap_or(&Value::Null);
     let numbers = [
         ("message_size_bytes", &test["blksize"]),
         ("flows", &test["num_streams"]),
@@ -52,12 +57,17 @@ fn levels(found: &mut Found, start: &Value) {
     }
 }
 
-/// iperf3 to 3.16 does not say in its start that data went both ways; the sums at the end do.
+/// iperf3 up to 3.16 does not report bidirectional data in its start; the sums at the end do.
 fn direction(document: &Value) -> &'static str {
     let test = &document["start"]["test_start"];
     let is_set = |key: &str| test[key].as_i64().unwrap_or(0) != 0;
-    let sums = document["end"].as_object().into_iter().flat_map(|end| end.keys());
-    let has_both = sums.into_iter().any(|name| name.ends_with("_bidir_reverse"));
+    let sums = document["end"]
+        .as_object()
+        .into_iter()
+        .flat_map(|end| end.keys());
+    let has_both = sums
+        .into_iter()
+        .any(|name| name.ends_with("_bidir_reverse"));
     let interval = &document["intervals"][0];
     match () {
         () if has_both || is_set("bidir") || is_set("bidirectional") => "both",
@@ -73,7 +83,12 @@ fn facts(found: &mut Found, start: &Value) {
             found.fact(key, words);
         }
     }
-    for key in ["sock_bufsize", "sndbuf_actual", "rcvbuf_actual", "tcp_mss_default"] {
+    for key in [
+        "sock_bufsize",
+        "sndbuf_actual",
+        "rcvbuf_actual",
+        "tcp_mss_default",
+    ] {
         if let Some(number) = measured(&start[key]).filter(|number| *number > 0.0) {
             found.fact(key, number);
         }

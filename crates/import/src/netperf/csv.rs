@@ -1,12 +1,14 @@
-//! `netperf -o`, and files of comma-separated values made from such: a header, a row per run.
+//! `netperf -o`, and files of comma-separated values made from its output: a header, one row per
+//! run.
 
 use super::interim::{self, Interim};
+use super::notes;
 use crate::Found;
 use crate::columns::{Banner, is_known, is_size, is_throughput, plain, take, wanted};
 
 /// A row that is a run.
 pub(crate) struct Run {
-    /// Its line, from 1.
+    /// The number of its line, from 1.
     pub(crate) line: u64,
     /// The names of its columns with its values.
     pub(crate) row: Vec<(String, String)>,
@@ -15,7 +17,7 @@ pub(crate) struct Run {
     note: Option<String>,
 }
 
-/// A value that is not what its column holds.
+/// A value that does not have the form that its column requires.
 pub(crate) struct NoNumber {
     pub(crate) line: u64,
     /// The column's name in the form of [`plain`].
@@ -24,46 +26,61 @@ pub(crate) struct NoNumber {
     pub(crate) wanted: &'static str,
 }
 
-/// A text's rows, and lines that are none though they stand below a header.
+/// A text's rows, and the lines below a header that are not rows.
 pub(crate) struct Rows {
     pub(crate) runs: Vec<Run>,
     pub(crate) strange: Vec<u64>,
 }
 
-/// The names of a line that begins a table: half of them are known, or a size and a throughput. `is_first` where it follows a
-/// banner, or begins the text; only then one name is enough.
+/// The names in a line that starts a table: half of them are known, or a size and a throughput are
+/// among them. `is_first` where the line follows a banner, or starts the text; only then one known
+/// name is enough.
 fn header(names: &[String], is_first: bool) -> Option<Vec<String>> {
-    // A command line among the values of a table for people names selectors, too.
-    if names.iter().any(|name| name.contains('"') || name.parse::<f64>().is_ok()) || (names.len() < 2 && !is_first) {
+    // A command line among the values of a human-readable table also contains selectors.
+    if names
+        .iter()
+        .any(|name| name.contains('"') || name.parse::<f64>().is_ok())
+        || (names.len() < 2 && !is_first)
+    {
         return None;
     }
     let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
     let known = names.iter().filter(|name| is_known(name)).count();
-    let is_table =
-        |names: &[String]| names.iter().any(|name| is_size(name)) && names.iter().any(|name| is_throughput(name));
+    let is_table = |names: &[String]| {
+        names.iter().any(|name| is_size(name)) && names.iter().any(|name| is_throughput(name))
+    };
     (known > 0 && (known * 2 >= names.len() || is_table(&names))).then_some(names)
 }
 
 pub(crate) fn fields(line: &str) -> Option<Vec<String>> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(line.as_bytes());
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(line.as_bytes());
     let record = reader.records().next()?.ok()?;
     Some(record.iter().map(|field| field.trim().to_owned()).collect())
 }
 
 pub(crate) fn is(text: &str) -> bool {
     let mut is_first = true;
-    text.lines().filter(|line| !line.trim().is_empty()).take(50).any(|line| {
-        let is_header = fields(line).is_some_and(|names| header(&names, is_first).is_some());
-        is_first = Banner::of(line).is_some();
-        is_header
-    })
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .take(50)
+        .any(|line| {
+            let is_header = fields(line).is_some_and(|names| header(&names, is_first).is_some());
+            is_first = Banner::of(line).is_some();
+            is_header
+        })
 }
 
-/// A header that comes again, as in outputs joined together, begins another table.
+/// The rows of a text. A repeated header, as in concatenated outputs, starts another table.
 pub(crate) fn rows(text: &str) -> Result<Rows, NoNumber> {
     let (mut names, mut banner, mut is_first) = (Vec::new(), None, true);
     let (mut interim, mut warnings): (Vec<Interim>, Vec<&str>) = (Vec::new(), Vec::new());
-    let mut rows = Rows { runs: Vec::new(), strange: Vec::new() };
+    let mut rows = Rows {
+        runs: Vec::new(),
+        strange: Vec::new(),
+    };
     for (line, text) in (1..).zip(text.lines()) {
         if let Some(found) = Banner::of(text) {
             (banner, names, is_first) = (Some(found), Vec::new(), true);
@@ -73,7 +90,9 @@ pub(crate) fn rows(text: &str) -> Result<Rows, NoNumber> {
             warnings.push(text);
             continue;
         }
-        let Some(mut values) = fields(text).filter(|_| !text.trim().is_empty()) else { continue };
+        let Some(mut values) = fields(text).filter(|_| !text.trim().is_empty()) else {
+            continue;
+        };
         if let Some(header) = header(&values, is_first) {
             (names, is_first) = (header, false);
             continue;
@@ -83,7 +102,7 @@ pub(crate) fn rows(text: &str) -> Result<Rows, NoNumber> {
             interim.push(result);
             continue;
         }
-        // netperf ends a row with a comma more where the last value is empty.
+        // netperf ends a row with an additional comma where the last value is empty.
         while values.len() > names.len() && values.last().is_some_and(String::is_empty) {
             values.pop();
         }
@@ -93,8 +112,14 @@ pub(crate) fn rows(text: &str) -> Result<Rows, NoNumber> {
         }
         let row: Vec<(String, String)> = names.iter().cloned().zip(values).collect();
         check(line, &row)?;
-        let note = super::confidence_note(warnings.drain(..));
-        rows.runs.push(Run { line, row, banner: banner.clone(), interim: std::mem::take(&mut interim), note });
+        let note = notes::confidence_note(warnings.drain(..));
+        rows.runs.push(Run {
+            line,
+            row,
+            banner: banner.clone(),
+            interim: std::mem::take(&mut interim),
+            note,
+        });
     }
     Ok(rows)
 }
@@ -102,7 +127,12 @@ pub(crate) fn rows(text: &str) -> Result<Rows, NoNumber> {
 fn check(line: u64, row: &[(String, String)]) -> Result<(), NoNumber> {
     for (column, text) in row.iter().filter(|(_, text)| !text.is_empty()) {
         if let Some(wanted) = wanted(column, text) {
-            return Err(NoNumber { line, column: column.clone(), text: text.clone(), wanted });
+            return Err(NoNumber {
+                line,
+                column: column.clone(),
+                text: text.clone(),
+                wanted,
+            });
         }
     }
     Ok(())
@@ -119,7 +149,10 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     }
     let mut found: Vec<Found> = rows.runs.iter().map(|run| one(file, run)).collect();
     if let (Some(last), false) = (found.last_mut(), strange.is_empty()) {
-        last.run.notes.push(format!("{file}: lines that are no row were left out: {}", strange.join(", ")));
+        last.run.notes.push(format!(
+            "{file}: lines that are no row were left out: {}",
+            strange.join(", ")
+        ));
     }
     Ok(found)
 }
@@ -135,12 +168,16 @@ pub(crate) fn one(file: &str, run: &Run) -> Found {
     let is_sending = run.banner.as_ref().is_none_or(Banner::is_sending);
     found.run.intervals = interim::intervals(&run.interim, interim::own_end(is_sending));
     found.run.notes.extend(run.note.clone());
-    super::note(&mut found);
+    notes::note(&mut found);
     found
 }
 
 impl std::fmt::Display for NoNumber {
     fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(out, "line {}, column `{}`: `{}` is not {}", self.line, self.column, self.text, self.wanted)
+        write!(
+            out,
+            "line {}, column `{}`: `{}` is not {}",
+            self.line, self.column, self.text, self.wanted
+        )
     }
 }

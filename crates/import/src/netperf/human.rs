@@ -1,9 +1,10 @@
-//! netperf's tables for people: the classic ones, whose columns stand in one order, and those of `-O`, whose heads are words
-//! one over the other.
+//! netperf's human-readable tables: the classic ones, whose columns have a fixed order, and those
+//! of `-O`, whose column heads are stacked words.
 
-use model::study::Label;
+use bitcost_model::study::Label;
 
 use super::interim::{self, Interim};
+use super::notes;
 use super::stacked;
 use crate::Found;
 use crate::columns::{Banner, Kind, mbps, of_bits, take};
@@ -15,21 +16,33 @@ pub(crate) fn is(text: &str) -> bool {
 /// Each table with its test.
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let lines: Vec<&str> = text.lines().collect();
-    let banners: Vec<(usize, Banner)> =
-        lines.iter().enumerate().filter_map(|(place, line)| Some((place, Banner::of(line)?))).collect();
+    let banners: Vec<(usize, Banner)> = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(place, line)| Some((place, Banner::of(line)?)))
+        .collect();
     let mut found = Vec::new();
     for (index, (begin, banner)) in banners.iter().enumerate() {
-        let end = banners.get(index + 1).map_or(lines.len(), |(next, _)| *next);
+        let end = banners
+            .get(index + 1)
+            .map_or(lines.len(), |(next, _)| *next);
         let lines = &lines[begin + 1..end];
-        let interim: Vec<Interim> = lines.iter().filter_map(|line| interim::of_line(line)).collect();
-        let warning = super::confidence_note(lines.iter().copied());
-        let table: Vec<&str> = lines.iter().copied().filter(|line| !is_remark(line)).collect();
+        let interim: Vec<Interim> = lines
+            .iter()
+            .filter_map(|line| interim::of_line(line))
+            .collect();
+        let warning = notes::confidence_note(lines.iter().copied());
+        let table: Vec<&str> = lines
+            .iter()
+            .copied()
+            .filter(|line| !is_remark(line))
+            .collect();
         for mut run in runs(file, banner, &table) {
             run.run.place = Some(format!("line {}", begin + 1));
             banner.levels(&mut run);
             run.run.intervals = interim::intervals(&interim, interim::own_end(banner.is_sending()));
             run.run.notes.extend(warning.clone());
-            super::note(&mut run);
+            notes::note(&mut run);
             found.push(run);
         }
     }
@@ -42,7 +55,9 @@ fn is_remark(line: &str) -> bool {
 }
 
 fn runs(file: &str, banner: &Banner, lines: &[&str]) -> Vec<Found> {
-    let Some(rows) = stacked::rows(lines) else { return vec![classic(file, banner, lines)] };
+    let Some(rows) = stacked::rows(lines) else {
+        return vec![classic(file, banner, lines)];
+    };
     let run = |row: &Vec<(String, String)>| {
         let mut found = Found::of("netperf", file);
         take(&mut found, row, Some(banner));
@@ -54,8 +69,9 @@ fn runs(file: &str, banner: &Banner, lines: &[&str]) -> Vec<Found> {
 fn classic(file: &str, banner: &Banner, lines: &[&str]) -> Found {
     let mut found = Found::of("netperf", file);
     let heads = lines.iter().take_while(|line| numbers(line).is_none());
-    let units =
-        heads.flat_map(|line| line.split_whitespace()).find(|word| word.contains('/') && mbps(1.0, word).is_some());
+    let units = heads
+        .flat_map(|line| line.split_whitespace())
+        .find(|word| word.contains('/') && mbps(1.0, word).is_some());
     let rows: Vec<Vec<f64>> = lines.iter().filter_map(|line| numbers(line)).collect();
     let bits = units.unwrap_or("10^6bits/s");
     let complete = match banner.kind() {
@@ -75,15 +91,19 @@ fn classic(file: &str, banner: &Banner, lines: &[&str]) -> Found {
     found
 }
 
-/// What `-v 0` leaves: one number below the banner, the rate of the test; with a letter after it, a service demand of the end
-/// that was asked for.
+/// The output of `-v 0`: one number below the banner, the rate of the test; with a letter after it,
+/// a service demand of an endpoint that it does not name.
 fn bare(found: &mut Found, banner: &Banner, lines: &[&str]) -> bool {
     let mut words = lines.iter().flat_map(|line| line.split_whitespace());
-    let Some(value) = words.next().and_then(|word| word.parse::<f64>().ok()) else { return false };
+    let Some(value) = words.next().and_then(|word| word.parse::<f64>().ok()) else {
+        return false;
+    };
     match (words.next(), words.next()) {
         (None, _) => {}
         (Some(method), None) if method.len() == 1 && method.parse::<f64>().is_err() => {
-            found.error = Some("-v 0 with -c or -C prints a service demand alone, and not of which end".to_owned());
+            found.error = Some(
+                "-v 0 with -c or -C prints a service demand alone, and not of which end".to_owned(),
+            );
             return true;
         }
         _ => return false,
@@ -94,13 +114,18 @@ fn bare(found: &mut Found, banner: &Banner, lines: &[&str]) -> bool {
         _ => ("throughput_mbps", "10^6bits/s"),
     };
     found.figure(metric, positive(value));
-    found.run.notes.push(format!("the units of its rates are not told: netperf's own were taken ({units})"));
+    found.run.notes.push(format!(
+        "the units of its rates are not told: netperf's own were taken ({units})"
+    ));
     true
 }
 
-/// A line of numbers alone.
+/// The numbers of a line that has nothing else.
 fn numbers(line: &str) -> Option<Vec<f64>> {
-    let numbers: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
+    let numbers: Option<Vec<f64>> = line
+        .split_whitespace()
+        .map(|word| word.parse().ok())
+        .collect();
     numbers.filter(|numbers| !numbers.is_empty())
 }
 
@@ -114,20 +139,25 @@ fn positive(number: f64) -> Option<f64> {
     (number >= 0.0).then_some(number)
 }
 
-/// Recv socket, send socket, message, elapsed, throughput; then CPU of both ends, service demand of both ends, netperf's own
-/// end first.
+/// Receive socket, send socket, message, elapsed time, throughput; then CPU of both endpoints,
+/// service demand of both endpoints, netperf's local endpoint first.
 fn stream(found: &mut Found, rows: &[Vec<f64>], units: &str, is_sending: bool) -> Option<()> {
     let row = rows.iter().find(|row| row.len() == 5 || row.len() == 9)?;
     size(found, "receive_socket_bytes", row[0]);
     size(found, "send_socket_bytes", row[1]);
     size(found, "message_size_bytes", row[2]);
     found.fact("elapsed_time", row[3]);
-    found.figure("throughput_mbps", positive(row[4]).and_then(|rate| mbps(rate, units)));
+    found.figure(
+        "throughput_mbps",
+        positive(row[4]).and_then(|rate| mbps(rate, units)),
+    );
     match row[5..] {
         [local, remote, local_demand, remote_demand] if is_sending => {
             costs(found, [local, remote, local_demand, remote_demand]);
         }
-        [local, remote, local_demand, remote_demand] => costs(found, [remote, local, remote_demand, local_demand]),
+        [local, remote, local_demand, remote_demand] => {
+            costs(found, [remote, local, remote_demand, local_demand])
+        }
         _ => {}
     }
     Some(())
@@ -146,31 +176,54 @@ fn costs(found: &mut Found, costs: [f64; 4]) {
     }
 }
 
-/// The sender's row: socket, message, elapsed, sent, errors, throughput, CPU, service demand. The receiver's: socket, elapsed,
-/// received, throughput, CPU, service demand.
+/// The sender's row: socket, message, elapsed time, sent, errors, throughput, CPU, service demand.
+/// The receiver's: socket, elapsed time, received, throughput, CPU, service demand.
 fn datagrams(found: &mut Found, rows: &[Vec<f64>], units: &str) -> Option<()> {
     let (sent, received) = rows
         .iter()
         .zip(rows.iter().skip(1))
-        .find(|(sent, received)| matches!((sent.len(), received.len()), (6, 4) | (8, 6) | (6, 6) | (8, 4)))?;
+        .find(|(sent, received)| {
+            matches!(
+                (sent.len(), received.len()),
+                (6, 4) | (8, 6) | (6, 6) | (8, 4)
+            )
+        })?;
     size(found, "send_socket_bytes", sent[0]);
     size(found, "receive_socket_bytes", received[0]);
     size(found, "message_size_bytes", sent[1]);
     found.fact("elapsed_time", sent[2]);
-    found.figure("send_throughput_mbps", positive(sent[5]).and_then(|rate| mbps(rate, units)));
-    found.figure("throughput_mbps", positive(received[3]).and_then(|rate| mbps(rate, units)));
+    found.figure(
+        "send_throughput_mbps",
+        positive(sent[5]).and_then(|rate| mbps(rate, units)),
+    );
+    found.figure(
+        "throughput_mbps",
+        positive(received[3]).and_then(|rate| mbps(rate, units)),
+    );
     if sent[3] > 0.0 {
         found.figure("loss_pct", positive(100.0 * (1.0 - received[2] / sent[3])));
     }
-    found.figure("sender_cpu_util_pct", sent.get(6).copied().and_then(positive));
-    found.figure("netperf_send_service_demand_us_per_kib", sent.get(7).copied().and_then(positive));
-    found.figure("receiver_cpu_util_pct", received.get(4).copied().and_then(positive));
-    found.figure("netperf_receive_service_demand_us_per_kib", received.get(5).copied().and_then(positive));
+    found.figure(
+        "sender_cpu_util_pct",
+        sent.get(6).copied().and_then(positive),
+    );
+    found.figure(
+        "netperf_send_service_demand_us_per_kib",
+        sent.get(7).copied().and_then(positive),
+    );
+    found.figure(
+        "receiver_cpu_util_pct",
+        received.get(4).copied().and_then(positive),
+    );
+    found.figure(
+        "netperf_receive_service_demand_us_per_kib",
+        received.get(5).copied().and_then(positive),
+    );
     Some(())
 }
 
-/// Send socket, recv socket, request, response, elapsed, rate; then CPU and service demand of both ends. The rate is one of
-/// bits where the table names such units.
+/// Send socket, receive socket, request, response, elapsed time, rate; then CPU and service demand
+/// of both endpoints. The rate is one of bits where the table names such units.
 fn transactions(found: &mut Found, rows: &[Vec<f64>], units: Option<&str>) -> Option<()> {
     let row = rows.iter().find(|row| row.len() == 6 || row.len() == 10)?;
     size(found, "request_size_bytes", row[2]);

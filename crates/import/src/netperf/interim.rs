@@ -1,13 +1,13 @@
-//! Results while a test goes on (`-D`): of the stretches that lie between them.
+//! Interim results of a running test (`-D`), for the intervals between them.
 
 use std::collections::BTreeMap;
 
-use model::imported::ImportedInterval;
-use model::record::Role;
+use bitcost_model::imported::ImportedInterval;
+use bitcost_model::record::Role;
 
 use crate::columns::{mbps, number};
 
-/// One of them.
+/// One interim result.
 pub(super) struct Interim {
     rate: f64,
     units: String,
@@ -18,9 +18,22 @@ pub(super) struct Interim {
 
 /// `Interim result: 23465.42 10^6bits/s over 1.089 seconds ending at 1795275694.072`
 pub(super) fn of_line(line: &str) -> Option<Interim> {
-    let words: Vec<&str> = line.trim().strip_prefix("Interim result:")?.split_whitespace().collect();
+    let words: Vec<&str> = line
+        .trim()
+        .strip_prefix("Interim result:")?
+        .split_whitespace()
+        .collect();
     match words[..] {
-        [rate, units, "over", seconds, "seconds", "ending", "at", ending] => of(rate, units, seconds, ending),
+        [
+            rate,
+            units,
+            "over",
+            seconds,
+            "seconds",
+            "ending",
+            "at",
+            ending,
+        ] => of(rate, units, seconds, ending),
         _ => None,
     }
 }
@@ -34,24 +47,44 @@ pub(super) fn of_fields(fields: &[String]) -> Option<Interim> {
 }
 
 pub(super) fn of(rate: &str, units: &str, seconds: &str, ending: &str) -> Option<Interim> {
-    Some(Interim { rate: number(rate)?, units: units.to_owned(), seconds: number(seconds)?, ending: number(ending)? })
+    Some(Interim {
+        rate: number(rate)?,
+        units: units.to_owned(),
+        seconds: number(seconds)?,
+        ending: number(ending)?,
+    })
 }
 
-/// Their stretches, since the begin of the first. `end` is netperf's own.
+/// The intervals of the interim results, in time since the start of the first. `end` is netperf's
+/// local endpoint.
 pub(super) fn intervals(all: &[Interim], end: Role) -> Vec<ImportedInterval> {
-    let Some(begin) = all.first().map(|first| first.ending - first.seconds) else { return Vec::new() };
+    let Some(begin) = all.first().map(|first| first.ending - first.seconds) else {
+        return Vec::new();
+    };
     let interval = |interim: &Interim| {
         let end_s = interim.ending - begin;
         let figure = match mbps(interim.rate, &interim.units) {
             Some(rate) => ("throughput_mbps".to_owned(), rate),
             None => ("messages_per_second".to_owned(), interim.rate),
         };
-        ImportedInterval { end, begin_s: (end_s - interim.seconds).max(0.0), end_s, figures: BTreeMap::from([figure]) }
+        ImportedInterval {
+            end,
+            begin_s: (end_s - interim.seconds).max(0.0),
+            end_s,
+            figures: BTreeMap::from([figure]),
+        }
     };
-    all.iter().filter(|interim| interim.seconds > 0.0).map(interval).collect()
+    all.iter()
+        .filter(|interim| interim.seconds > 0.0)
+        .map(interval)
+        .collect()
 }
 
-/// Whose they are.
+/// The role of netperf's local endpoint.
 pub(super) fn own_end(is_sending: bool) -> Role {
-    if is_sending { Role::Sender } else { Role::Receiver }
+    if is_sending {
+        Role::Sender
+    } else {
+        Role::Receiver
+    }
 }

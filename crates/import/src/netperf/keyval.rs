@@ -1,11 +1,14 @@
-//! `netperf -k`: `SELECTOR=value`, a selector a line.
+//! `netperf -k`: `SELECTOR=value`, one selector a line.
 
 use super::interim::{self, Interim};
+use super::notes;
 use crate::Found;
 use crate::columns::{Banner, is_known, plain, take};
 
 pub(crate) fn is(text: &str) -> bool {
-    text.lines().filter_map(pair).any(|(name, _)| is_known(&plain(name)))
+    text.lines()
+        .filter_map(pair)
+        .any(|(name, _)| is_known(&plain(name)))
 }
 
 fn pair(line: &str) -> Option<(&str, &str)> {
@@ -14,21 +17,23 @@ fn pair(line: &str) -> Option<(&str, &str)> {
 
 fn is_selector(name: &str) -> bool {
     !name.is_empty()
-        && name.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_')
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_')
 }
 
-/// What is known of a run whose lines are being read.
+/// The state of a run whose lines are being read.
 #[derive(Default)]
 struct Part {
     line: usize,
     banner: Option<Banner>,
     row: Vec<(String, String)>,
     interim: Vec<Interim>,
-    /// The values of an interim result, until its last.
+    /// The values of an interim result, until its last one is read.
     pending: Vec<String>,
 }
 
-/// A banner begins another run, and so does a selector that comes again.
+/// Reads the runs of a text. A banner starts another run, and so does a repeated selector.
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let (mut runs, mut part) = (Vec::new(), Part::default());
     let mut end = |part: &mut Part| {
@@ -36,13 +41,19 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
             runs.push(found(file, part));
         }
         let banner = part.banner.take();
-        *part = Part { banner, ..Part::default() };
+        *part = Part {
+            banner,
+            ..Part::default()
+        };
     };
     for (number, line) in (1..).zip(text.lines()) {
         if let Some(banner) = Banner::of(line) {
             end(&mut part);
             part.banner = Some(banner);
-        } else if let Some((name, value)) = line.split_once("]=").filter(|(name, _)| name.starts_with("NETPERF_")) {
+        } else if let Some((name, value)) = line
+            .split_once("]=")
+            .filter(|(name, _)| name.starts_with("NETPERF_"))
+        {
             if !part.row.is_empty() {
                 end(&mut part);
             }
@@ -55,21 +66,23 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
             if part.row.is_empty() {
                 part.line = number;
             }
-            part.row.push((name, value.trim().trim_matches('"').to_owned()));
+            part.row
+                .push((name, value.trim().trim_matches('"').to_owned()));
         }
     }
     end(&mut part);
     Ok(runs)
 }
 
-/// The four of an interim result stand in one order: result, units, interval, ending.
+/// The four values of an interim result have a fixed order: result, units, interval, ending.
 fn interim_value(part: &mut Part, name: &str, value: &str) {
     if name.starts_with("NETPERF_INTERIM_RESULT[") {
         part.pending.clear();
     }
     part.pending.push(value.trim().to_owned());
     if let [rate, units, seconds, ending] = &part.pending[..] {
-        part.interim.extend(interim::of(rate, units, seconds, ending));
+        part.interim
+            .extend(interim::of(rate, units, seconds, ending));
         part.pending.clear();
     }
 }
@@ -83,6 +96,6 @@ fn found(file: &str, part: &Part) -> Found {
     }
     let is_sending = part.banner.as_ref().is_none_or(Banner::is_sending);
     found.run.intervals = interim::intervals(&part.interim, interim::own_end(is_sending));
-    super::note(&mut found);
+    notes::note(&mut found);
     found
 }

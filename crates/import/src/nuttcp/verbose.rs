@@ -1,21 +1,23 @@
-//! `nuttcp -v`: lines of each end, `nuttcp-t: ` of the one that sends and `nuttcp-r: ` of the other, in words or, with `-fparse`,
-//! as `name=value`.
+//! `nuttcp -v`: lines of each endpoint, `nuttcp-t: ` of the sender and `nuttcp-r: ` of the
+//! receiver, in words or, with `-fparse`, as `name=value`.
 
-use model::record::Role;
-use model::study::Label;
+use bitcost_model::record::Role;
+use bitcost_model::study::Label;
 
 use crate::Found;
 
-/// A line of an end, without its name.
+/// A line of an endpoint, without its name.
 pub(super) fn line(text: &str) -> Option<(Role, &str)> {
-    let sender = text.strip_prefix("nuttcp-t: ").map(|rest| (Role::Sender, rest));
+    let sender = text
+        .strip_prefix("nuttcp-t: ")
+        .map(|rest| (Role::Sender, rest));
     sender.or_else(|| Some((Role::Receiver, text.strip_prefix("nuttcp-r: ")?)))
 }
 
-/// What both ends have said so far.
+/// The results of both endpoints up to now.
 pub(super) struct Verbose {
     found: Found,
-    /// The ends that began, in their order.
+    /// The endpoints that started, in their order.
     ends: Vec<Role>,
 }
 
@@ -23,10 +25,13 @@ impl Verbose {
     pub(super) fn new(file: &str, line: u64) -> Verbose {
         let mut found = Found::of("nuttcp", file);
         found.run.place = Some(format!("line {line}"));
-        Verbose { found, ends: Vec::new() }
+        Verbose {
+            found,
+            ends: Vec::new(),
+        }
     }
 
-    /// True where this line begins another output: an end that has begun begins again.
+    /// True where this line starts another output: an endpoint that has started starts again.
     pub(super) fn is_another(&self, end: Role, rest: &str) -> bool {
         rest.ends_with(": socket") && self.ends.contains(&end)
     }
@@ -39,10 +44,20 @@ impl Verbose {
         }
         let words = Words::of(rest);
         if rest.contains("real seconds = ") || words.number("real_seconds").is_some() {
-            let metric = if end == Role::Sender { "send_throughput_mbps" } else { "throughput_mbps" };
-            self.found.figure(metric, words.number("rate_Mbps").or_else(|| words.before("Mbps")));
+            let metric = if end == Role::Sender {
+                "send_throughput_mbps"
+            } else {
+                "throughput_mbps"
+            };
+            self.found.figure(
+                metric,
+                words.number("rate_Mbps").or_else(|| words.before("Mbps")),
+            );
         }
-        self.found.figure("loss_pct", words.number("data_loss").or_else(|| words.before("data")));
+        self.found.figure(
+            "loss_pct",
+            words.number("data_loss").or_else(|| words.before("data")),
+        );
         if rest.starts_with("retrans") {
             self.found.figure("retransmits", words.number("retrans"));
         }
@@ -50,17 +65,26 @@ impl Verbose {
     }
 
     fn settings(&mut self, rest: &str, words: &Words) {
-        for (name, factor) in [("buflen", "message_size_bytes"), ("nstream", "flows"), ("mss", "mss_bytes")] {
+        for (name, factor) in [
+            ("buflen", "message_size_bytes"),
+            ("nstream", "flows"),
+            ("mss", "mss_bytes"),
+        ] {
             if let Some(number) = words.number(name) {
                 self.found.level(factor, Label::Number(number as i64));
             }
         }
-        if let Some(rate) = rest.strip_prefix("rate limit = ").and_then(|_| words.before("Mbps")) {
-            self.found.level("rate_bps", Label::Number((rate * 1e6) as i64));
+        if let Some(rate) = rest
+            .strip_prefix("rate limit = ")
+            .and_then(|_| words.before("Mbps"))
+        {
+            self.found
+                .level("rate_bps", Label::Number((rate * 1e6) as i64));
         }
         for protocol in ["tcp", "udp"] {
             if rest.starts_with("buflen") && words.has(protocol) {
-                self.found.level("protocol", Label::Text(protocol.to_owned()));
+                self.found
+                    .level("protocol", Label::Text(protocol.to_owned()));
             }
         }
         if let Some(rtt) = words.number("rtt_ms").or_else(|| words.number("RTT")) {
@@ -68,19 +92,27 @@ impl Verbose {
         }
     }
 
-    /// True where both ends have told their results.
+    /// True where both endpoints have reported their results.
     pub(super) fn is_complete(&self) -> bool {
-        ["send_throughput_mbps", "throughput_mbps"].iter().all(|name| self.found.run.figures.contains_key(*name))
+        ["send_throughput_mbps", "throughput_mbps"]
+            .iter()
+            .all(|name| self.found.run.figures.contains_key(*name))
     }
 
-    /// The run. The end that asked for it stands first.
+    /// The run. The endpoint that requested it comes first.
     pub(super) fn finish(mut self) -> Found {
         if let Some(first) = self.ends.first() {
-            let direction = if *first == Role::Sender { "forward" } else { "reverse" };
-            self.found.level("direction", Label::Text(direction.to_owned()));
+            let direction = if *first == Role::Sender {
+                "forward"
+            } else {
+                "reverse"
+            };
+            self.found
+                .level("direction", Label::Text(direction.to_owned()));
         }
         if self.found.run.figures.is_empty() {
-            self.found.error = Some("neither end tells a result: the test was broken off".to_owned());
+            self.found.error =
+                Some("neither end tells a result: the test was broken off".to_owned());
         }
         self.found
     }
@@ -92,7 +124,12 @@ struct Words(Vec<String>);
 impl Words {
     fn of(rest: &str) -> Words {
         let joined = rest.replace(" = ", "=");
-        Words(joined.split_whitespace().map(|word| word.trim_end_matches(',').to_owned()).collect())
+        Words(
+            joined
+                .split_whitespace()
+                .map(|word| word.trim_end_matches(',').to_owned())
+                .collect(),
+        )
     }
 
     /// The number of `name=number`.
@@ -101,14 +138,21 @@ impl Words {
         self.0.iter().find_map(value)
     }
 
-    /// The number before a word, which may end with `%` and stand behind a `=`.
+    /// The number before a word, which may end with `%` and follow a `=`.
     fn before(&self, word: &str) -> Option<f64> {
         let place = self.0.iter().rposition(|known| known == word)?;
         let number = self.0.get(place.checked_sub(1)?)?;
-        number.rsplit('=').next()?.trim_end_matches('%').parse().ok()
+        number
+            .rsplit('=')
+            .next()?
+            .trim_end_matches('%')
+            .parse()
+            .ok()
     }
 
     fn has(&self, word: &str) -> bool {
-        self.0.iter().any(|known| known == word || known.strip_prefix("mode=") == Some(word))
+        self.0
+            .iter()
+            .any(|known| known == word || known.strip_prefix("mode=") == Some(word))
     }
 }

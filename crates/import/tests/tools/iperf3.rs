@@ -1,7 +1,7 @@
 //! iperf3: documents of clients and servers, streams of events.
 
-use import::read;
-use model::record::Role;
+use bitcost_import::read;
+use bitcost_model::record::Role;
 
 use super::{figure, found, has, number, one, word};
 
@@ -10,19 +10,48 @@ fn iperf3_documents() {
     let tcp = one("iperf3/iperf3-tcp.json");
     assert!(figure(&tcp, "throughput_mbps") > 0.0 && figure(&tcp, "retransmits") >= 0.0);
     assert_eq!(tcp.run.tool_version.as_deref(), Some("3.12"));
-    assert!(tcp.run.intervals.len() >= 4 && tcp.run.intervals.iter().all(|i| i.figures.contains_key("rtt_us")));
+    assert!(
+        tcp.run.intervals.len() >= 4
+            && tcp
+                .run
+                .intervals
+                .iter()
+                .all(|i| i.figures.contains_key("rtt_us"))
+    );
     let reverse = one("iperf3/iperf3-tcp-reverse.json");
-    assert_eq!((number(&reverse, "flows"), number(&reverse, "message_size_bytes")), (2, 8192));
+    assert_eq!(
+        (
+            number(&reverse, "flows"),
+            number(&reverse, "message_size_bytes")
+        ),
+        (2, 8192)
+    );
     assert_eq!(word(&reverse, "direction"), "reverse");
-    assert!(reverse.run.intervals.iter().all(|interval| interval.end == Role::Receiver));
+    assert!(
+        reverse
+            .run
+            .intervals
+            .iter()
+            .all(|interval| interval.end == Role::Receiver)
+    );
     let both = one("iperf3/iperf3-tcp-bidir.json");
     assert!(figure(&both, "beside_throughput_mbps") > 0.0);
-    assert_eq!(word(&both, "direction"), "both", "3.12 says it by its sums alone");
+    assert_eq!(
+        word(&both, "direction"),
+        "both",
+        "3.12 says it by its sums alone"
+    );
     let udp = one("iperf3/iperf3-udp.json");
-    assert!((figure(&udp, "send_throughput_mbps") - 100.0).abs() < 5.0 && udp.run.figures.contains_key("loss_pct"));
+    assert!(
+        (figure(&udp, "send_throughput_mbps") - 100.0).abs() < 5.0
+            && udp.run.figures.contains_key("loss_pct")
+    );
     assert!(!udp.run.figures.contains_key("retransmits"));
     let server = found("iperf3/iperf3-server.json");
-    assert!(server.len() >= 2 && server[0].error.is_none(), "a document per test");
+    assert!(
+        server.len() >= 2 && server[0].error.is_none(),
+        "a document per test"
+    );
 }
 
 #[test]
@@ -40,14 +69,30 @@ fn iperf3_traps() {
         {\"event\":\"sta";
     let run = &read("x", stream.as_bytes()).expect("a stream")[0];
     assert_eq!(
-        (figure(run, "send_throughput_mbps"), figure(run, "loss_pct"), figure(run, "jitter_us")),
+        (
+            figure(run, "send_throughput_mbps"),
+            figure(run, "loss_pct"),
+            figure(run, "jitter_us")
+        ),
         (8.0, 2.5, 500.0)
     );
-    assert!(!run.run.figures.contains_key("throughput_mbps"), "what was received is not said");
+    assert!(
+        !run.run.figures.contains_key("throughput_mbps"),
+        "what was received is not said"
+    );
     assert_eq!(run.run.intervals.len(), 1);
-    assert!(run.run.notes[0].contains("line 4 is cut"), "{:?}", run.run.notes);
+    assert!(
+        run.run.notes[0].contains("line 4 is cut"),
+        "{:?}",
+        run.run.notes
+    );
     let odd = "{\"event\":\"start\",\"data\":{}}\n5\n[]\n";
-    assert!(read("x", odd.as_bytes()).expect("a stream")[0].error.is_some(), "lines that are no objects say nothing");
+    assert!(
+        read("x", odd.as_bytes()).expect("a stream")[0]
+            .error
+            .is_some(),
+        "lines that are no objects say nothing"
+    );
 }
 
 #[test]
@@ -56,31 +101,64 @@ fn a_server_knows_its_own_end_alone() {
     assert!(figure(&forward, "throughput_mbps") > 0.0 && !has(&forward, "send_throughput_mbps"));
     let reverse = one("iperf3/iperf3-server-reverse.json");
     assert!(figure(&reverse, "send_throughput_mbps") > 0.0 && !has(&reverse, "throughput_mbps"));
-    assert_eq!((word(&reverse, "direction"), figure(&reverse, "retransmits")), ("reverse".into(), 4.0));
-    assert!(!reverse.run.facts.contains_key("cpu_remote_total_pct_of_one_cpu"));
+    assert_eq!(
+        (word(&reverse, "direction"), figure(&reverse, "retransmits")),
+        ("reverse".into(), 4.0)
+    );
+    assert!(
+        !reverse
+            .run
+            .facts
+            .contains_key("cpu_remote_total_pct_of_one_cpu")
+    );
     let udp = one("iperf3/iperf3-server-udp.json");
-    assert!(figure(&udp, "jitter_us") > 0.0 && figure(&udp, "loss_pct") == 0.0 && !has(&udp, "send_throughput_mbps"));
+    assert!(
+        figure(&udp, "jitter_us") > 0.0
+            && figure(&udp, "loss_pct") == 0.0
+            && !has(&udp, "send_throughput_mbps")
+    );
     let sending = one("iperf3/iperf3-server-udp-reverse.json");
     assert!(figure(&sending, "send_throughput_mbps") > 0.0);
-    assert!(["throughput_mbps", "loss_pct", "jitter_us"].iter().all(|name| !has(&sending, name)), "{sending:?}");
+    assert!(
+        ["throughput_mbps", "loss_pct", "jitter_us"]
+            .iter()
+            .all(|name| !has(&sending, name)),
+        "{sending:?}"
+    );
 }
 
 #[test]
 fn settings_that_make_runs_differ_are_levels() {
     let run = one("iperf3/iperf3-settings.json");
-    assert_eq!((word(&run, "congestion_control"), word(&run, "brand")), ("reno".into(), "offloads off".into()));
-    assert_eq!((number(&run, "socket_buffer_bytes"), number(&run, "tos"), number(&run, "flows")), (65_536, 32, 3));
+    assert_eq!(
+        (word(&run, "congestion_control"), word(&run, "brand")),
+        ("reno".into(), "offloads off".into())
+    );
+    assert_eq!(
+        (
+            number(&run, "socket_buffer_bytes"),
+            number(&run, "tos"),
+            number(&run, "flows")
+        ),
+        (65_536, 32, 3)
+    );
     let rtt = |name: &str| run.run.facts[name].parse::<f64>().expect("a number");
-    assert!((rtt("mean_rtt_us") - (14.0 + 12.0 + 27.0) / 3.0).abs() < 1e-9, "of the three flows");
+    assert!(
+        (rtt("mean_rtt_us") - (14.0 + 12.0 + 27.0) / 3.0).abs() < 1e-9,
+        "of the three flows"
+    );
     assert!(rtt("min_rtt_us") <= 12.0 && rtt("max_rtt_us") >= 27.0);
 }
 
-/// The events of a stream with the whole document after them (`--json-stream-full-output`), put together from what 3.12 wrote.
+/// The events of a stream with the whole document after them (`--json-stream-full-output`),
+/// combined from the output of 3.12.
 #[test]
 fn the_whole_document_after_its_events_is_the_same_run() {
     let whole = String::from_utf8(super::fixture("iperf3/iperf3-tcp.json")).expect("text");
     let document: serde_json::Value = serde_json::from_str(&whole).expect("a document");
-    let event = |name: &str, data: &serde_json::Value| format!("{{\"event\":\"{name}\",\"data\":{data}}}\n");
+    let event = |name: &str, data: &serde_json::Value| {
+        format!("{{\"event\":\"{name}\",\"data\":{data}}}\n")
+    };
     let mut text = event("start", &document["start"]);
     for interval in document["intervals"].as_array().expect("intervals") {
         text += &event("interval", interval);
@@ -92,7 +170,11 @@ fn the_whole_document_after_its_events_is_the_same_run() {
     assert_eq!(both, read("x", whole.as_bytes()).expect("a document"));
     assert_eq!(events[0].run.figures, both[0].run.figures);
     let server = format!("{}{text}", event("server_output_json", &document["end"]));
-    assert_eq!(read("x", server.as_bytes()).expect("events"), events, "the server's output may stand first");
+    assert_eq!(
+        read("x", server.as_bytes()).expect("events"),
+        events,
+        "the server's output may stand first"
+    );
 }
 
 /// Made by iperf3 3.18 (Debian 13) and, with the whole document after the events, 3.22.
@@ -100,20 +182,44 @@ fn the_whole_document_after_its_events_is_the_same_run() {
 fn streams_and_documents_of_newer_versions() {
     let stream = one("iperf3/iperf3-stream.jsonl");
     assert_eq!(stream.run.tool_version.as_deref(), Some("3.18"));
-    assert!(figure(&stream, "throughput_mbps") > 1000.0 && has(&stream, "retransmits") && stream.error.is_none());
-    assert!(stream.run.intervals.len() >= 2 && stream.run.intervals[0].figures.contains_key("rtt_us"));
-    assert_eq!((word(&stream, "direction"), word(&stream, "protocol")), ("forward".into(), "tcp".into()));
+    assert!(
+        figure(&stream, "throughput_mbps") > 1000.0
+            && has(&stream, "retransmits")
+            && stream.error.is_none()
+    );
+    assert!(
+        stream.run.intervals.len() >= 2 && stream.run.intervals[0].figures.contains_key("rtt_us")
+    );
+    assert_eq!(
+        (word(&stream, "direction"), word(&stream, "protocol")),
+        ("forward".into(), "tcp".into())
+    );
     let udp = one("iperf3/iperf3-stream-udp.jsonl");
-    assert!((figure(&udp, "throughput_mbps") - 50.0).abs() < 2.0 && has(&udp, "loss_pct"), "{udp:?}");
+    assert!(
+        (figure(&udp, "throughput_mbps") - 50.0).abs() < 2.0 && has(&udp, "loss_pct"),
+        "{udp:?}"
+    );
     assert_eq!(word(&udp, "direction"), "reverse");
     let whole = one("iperf3/iperf3-stream-whole.jsonl");
     assert_eq!(whole.run.tool_version.as_deref(), Some("3.22"));
-    assert!(figure(&whole, "throughput_mbps") > 1000.0 && whole.run.notes.is_empty(), "{whole:?}");
-    for name in ["iperf3/iperf3-stream-bidir.jsonl", "iperf3/iperf3-3.18-bidir.json"] {
+    assert!(
+        figure(&whole, "throughput_mbps") > 1000.0 && whole.run.notes.is_empty(),
+        "{whole:?}"
+    );
+    for name in [
+        "iperf3/iperf3-stream-bidir.jsonl",
+        "iperf3/iperf3-3.18-bidir.json",
+    ] {
         let both = one(name);
         assert_eq!(word(&both, "direction"), "both", "{name}");
-        assert!(figure(&both, "throughput_mbps") > 0.0 && figure(&both, "beside_throughput_mbps") > 0.0, "{name}");
+        assert!(
+            figure(&both, "throughput_mbps") > 0.0 && figure(&both, "beside_throughput_mbps") > 0.0,
+            "{name}"
+        );
     }
     let tcp = one("iperf3/iperf3-3.18-tcp.json");
-    assert_eq!((word(&tcp, "congestion_control"), number(&tcp, "flows")), ("reno".into(), 2));
+    assert_eq!(
+        (word(&tcp, "congestion_control"), number(&tcp, "flows")),
+        ("reno".into(), 2)
+    );
 }

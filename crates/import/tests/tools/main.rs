@@ -1,4 +1,4 @@
-//! Outputs of the real tools, made over loopback in a namespace, and what comes of them.
+//! Outputs of the real tools, made over loopback in a namespace, and the result of importing them.
 
 mod flent;
 mod iperf3;
@@ -7,12 +7,14 @@ mod nuttcp;
 
 use std::path::PathBuf;
 
-use import::{Found, ImportError, read};
-use model::event::Event;
-use model::study::Label;
+use bitcost_import::{Found, ImportError, read};
+use bitcost_model::event::Event;
+use bitcost_model::study::Label;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -27,7 +29,11 @@ fn one(name: &str) -> Found {
 }
 
 fn figure(found: &Found, name: &str) -> f64 {
-    *found.run.figures.get(name).unwrap_or_else(|| panic!("{}: no {name}: {found:?}", found.run.file))
+    *found
+        .run
+        .figures
+        .get(name)
+        .unwrap_or_else(|| panic!("{}: no {name}: {found:?}", found.run.file))
 }
 
 fn has(found: &Found, name: &str) -> bool {
@@ -35,7 +41,11 @@ fn has(found: &Found, name: &str) -> bool {
 }
 
 fn word(found: &Found, factor: &str) -> String {
-    found.levels.get(factor).map(ToString::to_string).unwrap_or_default()
+    found
+        .levels
+        .get(factor)
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 fn number(found: &Found, factor: &str) -> i64 {
@@ -48,12 +58,20 @@ fn number(found: &Found, factor: &str) -> i64 {
 #[test]
 fn every_figure_has_a_metric_of_ours() {
     for folder in ["netperf", "iperf3", "nuttcp", "flent"] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder);
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures")
+            .join(folder);
         for file in std::fs::read_dir(path).expect("fixtures") {
             let file = file.expect("a file").path();
-            let Ok(runs) = read("x", &std::fs::read(&file).expect("reads")) else { continue };
+            let Ok(runs) = read("x", &std::fs::read(&file).expect("reads")) else {
+                continue;
+            };
             for name in runs.iter().flat_map(|run| run.run.figures.keys()) {
-                assert!(metrics::metric(name).is_some(), "{}: {name}", file.display());
+                assert!(
+                    bitcost_analysis::metrics::metric(name).is_some(),
+                    "{}: {name}",
+                    file.display()
+                );
             }
         }
     }
@@ -62,9 +80,14 @@ fn every_figure_has_a_metric_of_ours() {
 #[test]
 fn an_error_is_a_failed_run_though_the_exit_code_was_0() {
     let failed = one("iperf3/iperf3-error.json");
-    assert_eq!(failed.error.as_deref(), Some("unable to connect to server: Connection refused"));
-    let events = import::execution(vec![failed], head());
-    assert!(events.iter().any(|event| matches!(event, Event::RunFailed { reason, .. } if reason.contains("refused"))));
+    assert_eq!(
+        failed.error.as_deref(),
+        Some("unable to connect to server: Connection refused")
+    );
+    let events = bitcost_import::execution(vec![failed], head());
+    assert!(events.iter().any(
+        |event| matches!(event, Event::RunFailed { reason, .. } if reason.contains("refused"))
+    ));
 }
 
 #[test]
@@ -98,48 +121,95 @@ fn what_is_none_of_them_is_said() {
     ] {
         assert!(said(bytes).starts_with(words), "{}", said(bytes));
     }
-    assert!(import::known().contains("iperf3 -J"));
+    assert!(bitcost_import::known().contains("iperf3 -J"));
     let packed = fixture("flent/tcp_upload.flent.gz");
     assert!(said(&packed[..packed.len() / 2]).contains("cut or damaged after"));
     assert!(said(&fixture("netperf/netperf-error.txt")).contains("not a known output"));
     let cut = fixture("iperf3/iperf3-tcp.json");
     let error = read("f", &cut[..cut.len() - 40]).expect_err("cut");
-    assert!(matches!(error, ImportError::Broken { format: "iperf3 -J", .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            ImportError::Broken {
+                format: "iperf3 -J",
+                ..
+            }
+        ),
+        "{error}"
+    );
 }
 
-fn head() -> import::Head<'static> {
-    import::Head { name: "x \"y\" \u{7f}", version: "0.1.0", at: "2026-11-21T10:00:00Z", command_line: Vec::new() }
+fn head() -> bitcost_import::Head<'static> {
+    bitcost_import::Head {
+        name: "x \"y\" \u{7f}",
+        version: "0.1.0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: Vec::new(),
+    }
 }
 
 #[test]
 fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
-    let runs: Vec<Found> = ["netperf/netperf-omni.csv", "iperf3/iperf3-udp.json", "udp-size-sweep.csv"]
-        .iter()
-        .flat_map(|f| found(f))
-        .collect();
-    let events = import::execution(runs, head());
-    let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("{:?}", events[0]) };
-    let study =
-        model::study::Study::parse("x.toml", study_text).unwrap_or_else(|error| panic!("{error}\n{study_text}"));
-    assert!(study.factors.iter().any(|factor| factor.name == "message_size_bytes"));
-    let Event::Planned { plan } = &events[1] else { panic!("{:?}", events[1]) };
+    let runs: Vec<Found> = [
+        "netperf/netperf-omni.csv",
+        "iperf3/iperf3-udp.json",
+        "udp-size-sweep.csv",
+    ]
+    .iter()
+    .flat_map(|f| found(f))
+    .collect();
+    let events = bitcost_import::execution(runs, head());
+    let Event::ExecutionBegan { study_text, .. } = &events[0] else {
+        panic!("{:?}", events[0])
+    };
+    let study = bitcost_study::Study::parse("x.toml", study_text)
+        .unwrap_or_else(|error| panic!("{error}\n{study_text}"));
+    assert!(
+        study
+            .factors
+            .iter()
+            .any(|factor| factor.name == "message_size_bytes")
+    );
+    let Event::Planned { plan } = &events[1] else {
+        panic!("{:?}", events[1])
+    };
     assert_eq!(plan.runs.len(), 18);
-    assert!(plan.cells.iter().all(|cell| cell.levels.len() == study.factors.len()));
+    assert!(
+        plan.cells
+            .iter()
+            .all(|cell| cell.levels.len() == study.factors.len())
+    );
 }
 
-/// What a run measured beside the first figure is not hidden, and a word that is a number is the number's level.
+/// Additional figures of a run are shown, and a word that is a number becomes a numeric level.
 #[test]
 fn figures_beside_are_shown_and_equal_labels_are_one_level() {
-    let mut runs = [found("flent/rrul_noclassification.flent.gz"), found("iperf3/iperf3-udp.json")].concat();
-    for (run, label) in runs.iter_mut().zip([Label::Number(5), Label::Text("5".into())]) {
+    let mut runs = [
+        found("flent/rrul_noclassification.flent.gz"),
+        found("iperf3/iperf3-udp.json"),
+    ]
+    .concat();
+    for (run, label) in runs
+        .iter_mut()
+        .zip([Label::Number(5), Label::Text("5".into())])
+    {
         run.levels = [("brand".to_owned(), label)].into();
         run.run.tool = "x".into();
     }
-    let events = import::execution(runs, head());
-    let Event::ExecutionBegan { study_text, .. } = &events[0] else { panic!("{:?}", events[0]) };
-    for metric in ["beside_throughput_mbps", "beside_latency_mean_us", "beside_latency_p99_us", "jitter_us"] {
+    let events = bitcost_import::execution(runs, head());
+    let Event::ExecutionBegan { study_text, .. } = &events[0] else {
+        panic!("{:?}", events[0])
+    };
+    for metric in [
+        "beside_throughput_mbps",
+        "beside_latency_mean_us",
+        "beside_latency_p99_us",
+        "jitter_us",
+    ] {
         assert!(study_text.contains(metric), "{metric}: {study_text}");
     }
-    let Event::Planned { plan } = &events[1] else { panic!("{:?}", events[1]) };
+    let Event::Planned { plan } = &events[1] else {
+        panic!("{:?}", events[1])
+    };
     assert_eq!((plan.cells.len(), plan.blocks), (1, 2));
 }

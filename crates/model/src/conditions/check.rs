@@ -1,22 +1,28 @@
-//! What conditions can be: checks that need no host.
+//! Checks of conditions that need no host.
 
 use super::{
-    Conditions, Mss, RateOf, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX, TRANSACTION_RATE_MAX, Workload, one,
+    Conditions, Mss, RateOf, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX, TRANSACTION_RATE_MAX,
+    Workload, one,
 };
 use crate::buffers::Buffers;
 use crate::modes::{self, Mode};
 use crate::record::Role;
 use crate::sizes::Sizes;
-use crate::threads;
+use crate::workload::WORKLOADS;
 
 impl Conditions {
-    /// Checks what a run in the embedded lab cannot have, whose links have this MTU.
+    /// Checks the limits of a run in the embedded lab, whose links have this MTU.
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), String> {
-        let mtus = self.knobs.iter().filter(|wish| wish.knob == crate::knobs::MTU.knob);
-        let most = mtus.filter_map(|wish| wish.values.get("value")?.parse::<u32>().ok()).max();
+        let mtus = self
+            .host_settings
+            .iter()
+            .filter(|request| request.setting == crate::host_settings::MTU);
+        let most = mtus
+            .filter_map(|request| request.values.get("value")?.parse::<u32>().ok())
+            .max();
         match most.filter(|most| *most > mtu_bytes) {
             Some(most) => Err(format!(
                 "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's (mtu_bytes in [lab], --mtu)"
@@ -25,7 +31,7 @@ impl Conditions {
         }
     }
 
-    /// Checks what can be checked without a host: sizes against the protocol and the link's MTU.
+    /// Checks everything that needs no host: sizes against the protocol and the link's MTU.
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
@@ -33,10 +39,11 @@ impl Conditions {
         let mtu_bytes = self.asked_mtu_bytes().unwrap_or(mtu_bytes);
         self.check_part(mtu_bytes)?;
         let own = self.ways().len();
-        let beside = |part: &Conditions| {
-            part.check_part(mtu_bytes).map_err(|reason| format!("beside, {}: {reason}", part.workload.name()))
-        };
-        self.parts().iter().skip(own).try_for_each(beside)
+        for part in self.parts().iter().skip(own) {
+            part.check_part(mtu_bytes)
+                .map_err(|reason| format!("background, {}: {reason}", part.workload.name()))?;
+        }
+        Ok(())
     }
 
     fn check_part(&self, mtu_bytes: u32) -> Result<(), String> {
@@ -68,10 +75,12 @@ impl Conditions {
             ));
         }
         self.check_times()?;
-        threads::check(self)?;
-        modes::check(self, mtu_bytes)?;
+        self.check_threads()?;
+        self.check_modes(mtu_bytes)?;
         self.check_sizes()?;
-        let Some(segment) = self.segment_bytes() else { return Ok(()) };
+        let Some(segment) = self.segment_bytes() else {
+            return Ok(());
+        };
         let headers = self.header_bytes();
         let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
         if segment > room {
@@ -80,38 +89,57 @@ impl Conditions {
             ));
         }
         if segment < 88 {
-            return Err(format!("an MSS of {segment} bytes is below what Linux takes; allowed: 88 to {room}"));
+            return Err(format!(
+                "an MSS of {segment} bytes is below what Linux takes; allowed: 88 to {room}"
+            ));
         }
         Ok(())
     }
 
-    /// What is recorded of single messages.
+    /// Checks the records of single messages.
     fn check_times(&self) -> Result<(), String> {
         let plain = |mode: Mode, end: Role| {
             let (name, setting) = (mode.name(), modes::setting(end));
-            if mode == Mode::Plain { Ok(()) } else { Err(format!("with {setting} `{name}`; allowed with: plain")) }
+            if mode == Mode::Plain {
+                Ok(())
+            } else {
+                Err(format!("with {setting} `{name}`; allowed with: plain"))
+            }
         };
         if self.latency && !self.workload.is_transactional() {
             let found = plain(self.send_mode, Role::Sender);
-            found.map_err(|found| format!("latency (the time of each send call) is not possible {found}"))?;
+            found.map_err(|found| {
+                format!("latency (the time of each send call) is not possible {found}")
+            })?;
         }
         if !self.delay_variation {
             return Ok(());
         }
         let refused = |found: String| format!("delay_variation is not possible {found}");
         if self.workload != Workload::UdpStream {
-            return Err(refused(format!("with {}; allowed with: udp_stream", self.workload.name())));
+            return Err(refused(format!(
+                "with {}; allowed with: udp_stream",
+                self.workload.name()
+            )));
         }
-        let size = self.message_sizes.as_ref().map_or(self.message_size_bytes, Sizes::smallest);
+        let size = self
+            .message_sizes
+            .as_ref()
+            .map_or(self.message_size_bytes, Sizes::smallest);
         if size < STAMPED_BYTES {
-            return Err(refused(format!("in messages of {size} bytes; allowed: {STAMPED_BYTES} and more")));
+            return Err(refused(format!(
+                "in messages of {size} bytes; allowed: {STAMPED_BYTES} and more"
+            )));
         }
-        plain(self.send_mode, Role::Sender).and(plain(self.receive_mode, Role::Receiver)).map_err(refused)
+        plain(self.send_mode, Role::Sender)
+            .and(plain(self.receive_mode, Role::Receiver))
+            .map_err(refused)
     }
 
-    /// Sizes that differ, and the program's buffers.
+    /// Checks message sizes that differ, and the program's buffers.
     pub(super) fn check_sizes(&self) -> Result<(), String> {
-        self.buffers.check(self.message_size_bytes.max(self.receive_bytes()))?;
+        self.buffers
+            .check(self.message_size_bytes.max(self.receive_bytes()))?;
         let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
         if self.buffers != Buffers::default()
             && let Some((end, mode)) = plain.iter().find(|(_, mode)| *mode != Mode::Plain)
@@ -121,68 +149,113 @@ impl Conditions {
                 "buffer and payload settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
             ));
         }
-        let Some(sizes) = &self.message_sizes else { return Ok(()) };
-        let refused =
-            |what: &str, allowed: &str| Err(format!("message_size_distribution `{sizes}` {what}; allowed: {allowed}"));
+        let Some(sizes) = &self.message_sizes else {
+            return Ok(());
+        };
+        let refused = |what: &str, allowed: &str| {
+            Err(format!(
+                "message_size_distribution `{sizes}` {what}; allowed: {allowed}"
+            ))
+        };
         let is_udp = self.workload.is_datagram();
         match () {
             () if self.message_size_bytes != sizes.largest() => {
                 refused("is set, and a message size too", "one of them")
             }
-            () if self.send_mode != Mode::Plain => refused("is not for fast modes", "send_mode `plain`"),
-            () if self.mss == Some(Mss::Message) => {
-                refused("has no one size for `mss = \"message\"`", "a number of bytes")
+            () if self.send_mode != Mode::Plain => {
+                refused("is not for fast modes", "send_mode `plain`")
             }
-            () if is_udp && sizes.smallest() < 8 => {
-                refused("has datagrams without room for a number", "8 bytes and more")
-            }
+            () if self.mss == Some(Mss::Message) => refused(
+                "has no one size for `mss = \"message\"`",
+                "a number of bytes",
+            ),
+            () if is_udp && sizes.smallest() < 8 => refused(
+                "has datagrams without room for a number",
+                "8 bytes and more",
+            ),
             () if is_udp && self.stop_bytes.is_some() => {
                 refused("is not for a count of bytes with UDP", "stop_messages")
             }
-            () if self.rate_of == RateOf::Wire && self.rate_bps.is_some() => {
-                refused("has no one size on the wire", "rate_of = \"user\", or message_rate")
-            }
+            () if self.rate_of == RateOf::Wire && self.rate_bps.is_some() => refused(
+                "has no one size on the wire",
+                "rate_of = \"user\", or message_rate",
+            ),
             () => Ok(()),
         }
     }
 
-    /// Settings of requests and responses, and settings that only streams have.
+    /// Checks the settings of requests and responses, and the settings that only streams have.
     fn check_transactions(&self) -> Result<(), String> {
         let name = self.workload.name();
         let rows: &[(bool, bool, &str)] = &[
             (true, self.transaction_rate.is_some(), "transaction_rate"),
             (true, self.request_size_bytes != one(), "request_size_bytes"),
-            (true, self.response_size_bytes != one(), "response_size_bytes"),
+            (
+                true,
+                self.response_size_bytes != one(),
+                "response_size_bytes",
+            ),
             (true, self.stop_transactions.is_some(), "stop_transactions"),
             (false, self.mss == Some(Mss::Message), "mss = \"message\""),
-            (false, self.receive_low_water_bytes.is_some(), "receive_low_water_bytes"),
+            (
+                false,
+                self.receive_low_water_bytes.is_some(),
+                "receive_low_water_bytes",
+            ),
             (false, self.stop_bytes.is_some(), "stop_bytes"),
             (false, self.rate_bps.is_some(), "rate_bps"),
             (false, self.message_rate.is_some(), "message_rate"),
-            (false, self.message_sizes.is_some(), "message_size_distribution"),
-            (false, self.buffers != Buffers::default(), "a buffer or payload setting"),
+            (
+                false,
+                self.message_sizes.is_some(),
+                "message_size_distribution",
+            ),
+            (
+                false,
+                self.buffers != Buffers::default(),
+                "a buffer or payload setting",
+            ),
             (false, self.send_mode != Mode::Plain, "send_mode"),
             (false, self.receive_mode != Mode::Plain, "receive_mode"),
         ];
         for (of_transactions, is_set, setting) in rows {
             if *is_set && *of_transactions != self.workload.is_transactional() {
-                let has_it = |(_, workload): &&(&str, Workload)| workload.is_transactional() == *of_transactions;
-                let allowed: Vec<&str> = Workload::NAMES.iter().filter(has_it).map(|(name, _)| *name).collect();
-                return Err(format!("{setting} is not for {name}; allowed with: {}", allowed.join(", ")));
+                let allowed: Vec<&str> = WORKLOADS
+                    .iter()
+                    .filter(|row| row.workload.is_transactional() == *of_transactions)
+                    .map(|row| row.name)
+                    .collect();
+                return Err(format!(
+                    "{setting} is not for {name}; allowed with: {}",
+                    allowed.join(", ")
+                ));
             }
         }
-        let sizes = [("request", self.request_size_bytes), ("response", self.response_size_bytes)];
+        let sizes = [
+            ("request", self.request_size_bytes),
+            ("response", self.response_size_bytes),
+        ];
         for (what, size) in sizes {
-            let most = if self.workload.is_datagram() { self.ip_version().udp_payload_max() } else { TRANSACTION_MAX };
+            let most = if self.workload.is_datagram() {
+                self.ip_version().udp_payload_max()
+            } else {
+                TRANSACTION_MAX
+            };
             if !(1..=most).contains(&size) {
-                return Err(format!("a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"));
+                return Err(format!(
+                    "a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"
+                ));
             }
-            if self.workload == Workload::TcpConnect && size != one() {
-                return Err(format!("tcp_connect carries no {what}; allowed with: tcp_rr, udp_rr, tcp_crr"));
+            if !self.workload.has_requests() && self.workload.is_transactional() && size != one() {
+                return Err(format!(
+                    "tcp_connect carries no {what}; allowed with: tcp_rr, udp_rr, tcp_crr"
+                ));
             }
         }
         if self.transaction_rate == Some(0) {
-            return Err(format!("a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"));
+            return Err(format!(
+                "a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"
+            ));
         }
         Ok(())
     }
@@ -194,27 +267,91 @@ mod tests {
 
     #[test]
     fn what_requests_and_responses_cannot_be_is_refused_with_what_is_allowed() {
-        let of = |workload| Conditions { workload, ..Conditions::default() };
+        let of = |workload| Conditions {
+            workload,
+            ..Conditions::default()
+        };
         let (rr, udp) = (of(Workload::TcpRr), of(Workload::UdpRr));
         for (conditions, wanted) in [
-            (Conditions { request_size_bytes: 0, ..rr.clone() }, "allowed: 1 to 16777216"),
-            (Conditions { response_size_bytes: 65_508, ..udp.clone() }, "allowed: 1 to 65507"),
-            (Conditions { transaction_rate: Some(0), ..rr.clone() }, "allowed: 1 to 10000000"),
-            (Conditions { receive_low_water_bytes: Some(64), ..rr.clone() }, "allowed with: tcp_stream, udp_stream"),
-            (Conditions { transaction_rate: Some(5), ..of(Workload::UdpStream) }, "allowed with: tcp_rr, udp_rr"),
-            (Conditions { latency: true, send_mode: Mode::Writev, ..of(Workload::TcpStream) }, "allowed with: plain"),
-            (Conditions { delay_variation: true, ..rr.clone() }, "allowed with: udp_stream"),
             (
-                Conditions { delay_variation: true, message_size_bytes: 15, ..of(Workload::UdpStream) },
+                Conditions {
+                    request_size_bytes: 0,
+                    ..rr.clone()
+                },
+                "allowed: 1 to 16777216",
+            ),
+            (
+                Conditions {
+                    response_size_bytes: 65_508,
+                    ..udp.clone()
+                },
+                "allowed: 1 to 65507",
+            ),
+            (
+                Conditions {
+                    transaction_rate: Some(0),
+                    ..rr.clone()
+                },
+                "allowed: 1 to 10000000",
+            ),
+            (
+                Conditions {
+                    receive_low_water_bytes: Some(64),
+                    ..rr.clone()
+                },
+                "allowed with: tcp_stream, udp_stream",
+            ),
+            (
+                Conditions {
+                    transaction_rate: Some(5),
+                    ..of(Workload::UdpStream)
+                },
+                "allowed with: tcp_rr, udp_rr",
+            ),
+            (
+                Conditions {
+                    latency: true,
+                    send_mode: Mode::Writev,
+                    ..of(Workload::TcpStream)
+                },
+                "allowed with: plain",
+            ),
+            (
+                Conditions {
+                    delay_variation: true,
+                    ..rr.clone()
+                },
+                "allowed with: udp_stream",
+            ),
+            (
+                Conditions {
+                    delay_variation: true,
+                    message_size_bytes: 15,
+                    ..of(Workload::UdpStream)
+                },
                 "allowed: 16 and more",
             ),
-            (Conditions { request_size_bytes: 2, ..of(Workload::TcpConnect) }, "carries no request"),
+            (
+                Conditions {
+                    request_size_bytes: 2,
+                    ..of(Workload::TcpConnect)
+                },
+                "carries no request",
+            ),
         ] {
             let found = conditions.check(1500).expect_err("not possible");
             assert!(found.contains(wanted), "{found}");
         }
         for conditions in [rr, udp, of(Workload::TcpCrr), of(Workload::TcpConnect)] {
-            assert_eq!(Conditions { latency: true, transaction_rate: Some(100), ..conditions }.check(1500), Ok(()));
+            assert_eq!(
+                Conditions {
+                    latency: true,
+                    transaction_rate: Some(100),
+                    ..conditions
+                }
+                .check(1500),
+                Ok(())
+            );
         }
     }
 }

@@ -1,37 +1,39 @@
-//! What a traffic loop counted, and what sequence numbers told it.
+//! The counts of a traffic loop, and the results of sequence numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// What a traffic loop counted.
+/// The counts of a traffic loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Send or receive calls that moved data.
     pub calls: u64,
-    /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot see
-    /// messages. Where the sender asks: whole transactions, at both ends.
+    /// Messages handed over whole (sender), or datagrams received (receiver); a TCP receiver cannot
+    /// see messages. In transactional workloads: whole transactions, at both endpoints.
     pub messages: u64,
-    /// Bytes of user data. Where the sender asks: of requests and responses together, at both ends.
+    /// Bytes of user data. In transactional workloads: of requests and responses together, at both
+    /// endpoints.
     pub bytes: u64,
-    /// Calls that moved less than was asked (TCP sender only).
+    /// Calls that moved less than was requested (TCP sender only).
     pub short_calls: u64,
     /// Calls that failed and were not counted otherwise (full queues, refused datagrams).
     pub failed_calls: u64,
     /// Requests that were given up without an answer; they are not among the messages.
     #[serde(default)]
     pub unanswered: u64,
-    /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, waits that timed out, and
-    /// where flows share threads also send calls that found no room.
+    /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, waits that
+    /// timed out, and, where flows share threads, also send calls that found no space.
     #[serde(default)]
     pub empty_calls: u64,
-    /// Calls that asked which flows are ready (`epoll_wait`), where flows share threads; counted at the
-    /// first flow of each thread.
+    /// Calls that asked which flows are ready (`epoll_wait`), where flows share threads; counted at
+    /// the first flow of each thread.
     #[serde(default)]
     pub wait_calls: u64,
-    /// Times that the loop itself went to sleep: to keep its rate, or between receive calls where a run asks for that.
+    /// Times that the loop itself slept: to keep its rate, or between receive calls where a run
+    /// asks for that.
     #[serde(default)]
     pub sleeps: u64,
-    /// How long these took together, in ns; each is counted when it ends. Sleeps within a send or receive call are not
-    /// among them.
+    /// The total time of these sleeps, in ns; each is counted when it ends. Time blocked in send or
+    /// in receive is not included.
     #[serde(default)]
     pub slept_ns: u64,
 }
@@ -54,7 +56,7 @@ impl Counts {
         }
     }
 
-    /// What came after an earlier reading of the same counters.
+    /// The difference from an earlier reading of the same counters.
     #[must_use]
     pub fn since(&self, earlier: &Counts) -> Counts {
         Counts {
@@ -72,8 +74,8 @@ impl Counts {
     }
 }
 
-/// The counts of a run, divided by the sender's clock, whose phase each datagram carries; a TCP receiver
-/// divides by its own clock.
+/// The counts of a run, divided by the sender's clock, whose phase each datagram carries; a TCP
+/// receiver divides them by its own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseCounts {
     /// Before and after the measured window.
@@ -86,21 +88,25 @@ impl PhaseCounts {
     /// The sum of two flows' counts.
     #[must_use]
     pub fn plus(&self, other: &PhaseCounts) -> PhaseCounts {
-        PhaseCounts { outside: self.outside.plus(&other.outside), measured: self.measured.plus(&other.measured) }
+        PhaseCounts {
+            outside: self.outside.plus(&other.outside),
+            measured: self.measured.plus(&other.measured),
+        }
     }
 
-    /// All that was counted.
+    /// The sum of both phases.
     pub fn total(&self) -> Counts {
         self.outside.plus(&self.measured)
     }
 }
 
-/// What the sequence numbers of a UDP flow told the receiver. Needs messages of 8 bytes or more.
+/// The results of the sequence numbers of a UDP flow at the receiver. They need messages of 8 bytes
+/// or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
     /// Datagrams of the measured window that were sent, by the sender's count.
     pub measured_sent: u64,
-    /// Of these, how many never came.
+    /// The number of these that never came.
     pub measured_lost: u64,
     /// Datagrams of the whole run that never came.
     pub total_lost: u64,
@@ -108,13 +114,16 @@ pub struct Sequence {
     pub reordered: u64,
     /// Datagrams that came more than once.
     pub duplicated: u64,
-    /// Datagrams that came so late that it cannot be told whether they came before; they count as lost.
+    /// Datagrams that came so late that it is unknown whether they are duplicates; they count as
+    /// lost.
     #[serde(default)]
     pub late: u64,
-    /// Those of the measured window alone; absent in logs of versions that did not count them.
+    /// The same counts for the measured window alone; absent in logs of versions that did not count
+    /// them.
     #[serde(default)]
     pub measured: Option<Arrivals>,
-    /// Datagrams that came from the sender's address and port and were not of the run; they are in no other count.
+    /// Foreign datagrams: they came from the sender's address and port but did not belong to the
+    /// run. No other count includes them.
     #[serde(default)]
     pub foreign: u64,
 }
@@ -122,13 +131,14 @@ pub struct Sequence {
 /// Datagrams of the measured window that did not come in order and in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Came after a later one.
+    /// Datagrams that came after a later one.
     pub reordered: u64,
-    /// Came more than once.
+    /// Datagrams that came more than once.
     pub duplicated: u64,
-    /// Came so late that it cannot be told whether they came before; they count as lost.
+    /// Datagrams that came so late that it is unknown whether they are duplicates; they count as
+    /// lost.
     pub late: u64,
-    /// Came after the receiver's own window had ended; they count as received.
+    /// Datagrams that came after the receiver's own window had ended; they count as received.
     pub after_window: u64,
 }
 
@@ -146,7 +156,7 @@ impl Arrivals {
 }
 
 impl Sequence {
-    /// The sum of two flows' numbers.
+    /// The sum of two flows' results.
     #[must_use]
     pub fn plus(&self, other: &Sequence) -> Sequence {
         Sequence {

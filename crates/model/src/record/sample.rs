@@ -1,14 +1,17 @@
-//! Readings of the counters that an end can see.
+//! Readings of the counters that an endpoint can see.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
-use crate::counters::{CpuInterrupts, Frequency, Interface, Line, Queue, SocketMemory, Softnet, Throttling};
+use crate::counters::{
+    CpuInterrupts, Frequency, Interface, LinkEmulator, Queue, SocketMemory, Softnet, Throttling,
+};
 use crate::tcp_info::TcpInfo;
 
-/// One CPU's times from `/proc/stat`, in ticks of [`super::EndRecord::ticks_per_second`] (kernel doc: proc, 1.7).
+/// One CPU's times from `/proc/stat`, in ticks of [`super::EndpointRecord::ticks_per_second`]
+/// (kernel doc: proc, 1.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTicks {
     /// CPU number.
@@ -30,18 +33,22 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// Every tick, as netperf sums them.
+    /// The sum of all ticks, as netperf computes it.
     pub fn all(&self) -> u64 {
-        self.busy().saturating_add(self.idle).saturating_add(self.iowait)
+        self.busy()
+            .saturating_add(self.idle)
+            .saturating_add(self.iowait)
     }
 
     /// Ticks in which the CPU was at work.
     pub fn busy(&self) -> u64 {
-        [self.user, self.system, self.irq, self.softirq, self.steal].into_iter().fold(0, u64::saturating_add)
+        [self.user, self.system, self.irq, self.softirq, self.steal]
+            .into_iter()
+            .fold(0, u64::saturating_add)
     }
 }
 
-/// What a thread is for, in a [`ThreadTime`].
+/// The purpose of a thread, in a [`ThreadTime`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadKind {
@@ -55,22 +62,23 @@ pub enum ThreadKind {
 
 /// A thread's time as the scheduler counts it (`/proc/PID/task/TID/schedstat`).
 ///
-/// Of the agent's own threads `run_ns` is their CPU clock and exact; of a kernel thread that runs
-/// at the reading it may be as old as the last tick (4 ms at 250 Hz).
+/// `run_ns` of the agent's own threads is their CPU clock and exact; that of a kernel thread that
+/// runs at the time of the reading may be as old as the last tick (4 ms at 250 Hz).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTime {
-    /// What the thread is for.
+    /// The purpose of the thread.
     pub kind: ThreadKind,
-    /// The part of the run that a traffic thread belongs to ([`crate::conditions::Conditions::parts`]).
+    /// The part of the run that a traffic thread belongs to
+    /// ([`crate::conditions::Conditions::parts`]).
     #[serde(default, skip_serializing_if = "is_first")]
     pub part: u32,
     /// Time on a CPU, in ns.
     pub run_ns: u64,
     /// Time runnable and waiting for a CPU, in ns.
     pub wait_ns: u64,
-    /// Times it was put on a CPU.
+    /// The number of times that it was put on a CPU.
     pub slices: u64,
-    /// How often it left one; absent where that was not read.
+    /// The number of times that it left one; absent where this was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<Switches>,
 }
@@ -78,7 +86,7 @@ pub struct ThreadTime {
 /// Context switches of a thread (`/proc/PID/task/TID/status`, getrusage(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switches {
-    /// It slept: each is followed by a wakeup.
+    /// The thread slept: each of these is followed by a wakeup.
     pub voluntary: u64,
     /// Another thread took its CPU.
     pub involuntary: u64,
@@ -88,55 +96,61 @@ fn is_first(part: &u32) -> bool {
     *part == 0
 }
 
-/// One reading of everything that one end can see, by its own clock.
+/// One reading of everything that one endpoint can see, by its own clock.
 ///
-/// The readings of a window are the first at its begin, the last at its end, and those between. What is marked *edges* is in the
-/// first and the last only, because it takes long to read or tells little by the tenth of a second (`probe::PROBES`).
+/// The readings of a window are the first at its start, the last at its end, and those between.
+/// Fields that are marked *edges* are only in the first and the last, because reading them takes
+/// long or every 100 ms adds little (`probe::PROBES`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When it began.
+    /// The time at which the reading started.
     pub at_ns: u64,
-    /// What the traffic loops of the run's first part had counted in all.
+    /// The total counts of the traffic loops of the run's first part.
     pub counts: Counts,
     /// Each online CPU; empty where `/proc/stat` cannot be read.
     pub cpus: Vec<CpuTicks>,
-    /// Threads of this end; a thread whose times cannot be read is absent.
+    /// Threads of this endpoint; a thread whose times cannot be read is absent.
     pub threads: Vec<ThreadTime>,
     /// CPU time of the agent with all its threads, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process_ns: Option<u64>,
-    /// `TCP_INFO` of all connections of that part together ([`TcpInfo::plus`]); absent where there is none, where one cannot be
-    /// read, and between the window's edges where there are many flows.
+    /// `TCP_INFO` of all connections of that part together ([`TcpInfo::plus`]); absent where there
+    /// is none, where one cannot be read, and between the window's edges where there are many
+    /// flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_info: Option<TcpInfo>,
-    /// `TCP_INFO` of each connection of that part, in the order of its flows; empty where there is one only, which
-    /// is `tcp_info` then ([`Sample::connections`]).
+    /// `TCP_INFO` of each connection of that part, in the order of its flows; empty where there is
+    /// only one, which is then `tcp_info` ([`Sample::connections`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<TcpInfo>,
-    /// Memory and drops of each flow's socket of that part, in the order of the flows; absent as `tcp_info` is.
+    /// Memory and drops of each flow's socket of that part, in the order of the flows; absent where
+    /// `tcp_info` is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<SocketMemory>,
-    /// The same of the parts beside it, in their order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<PartSample>,
-    /// Queueing disciplines: of the end's interface, and, told by the host called sender, of every interface of the lab between the
-    /// ends. A device without a queue (`noqueue`) has none.
+    /// The same readings of the other parts, in their order.
+    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<PartSample>,
+    /// Queueing disciplines of the endpoint's interface; the host called sender also reports those
+    /// of every interface of the lab between the endpoints. A device without a queue (`noqueue`)
+    /// has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Queue>,
-    /// Delay lines of the lab, told by the host called sender; at most 10 ms old.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lines: Vec<Line>,
-    /// Interfaces, the same ones.
+    /// Link emulators of the lab, as read on the host called sender; the values are at most 10 ms
+    /// old.
+    #[serde(default, alias = "lines", skip_serializing_if = "Vec::is_empty")]
+    pub emulators: Vec<LinkEmulator>,
+    /// Counters of the same interfaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<Interface>,
     /// Soft interrupts for received packets, of each online CPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub softnet: Vec<Softnet>,
-    /// What CPU quotas held back; absent where no group of the end has one.
+    /// Throttling by CPU quotas; absent where no group of the endpoint has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
-    /// *Edges.* Counters of the network namespace's protocols, by group and name: `Udp.RcvbufErrors`, `Tcp.RetransSegs`,
-    /// `TcpExt.TCPTimeouts`, `Udp6.RcvbufErrors` (`/proc/net/snmp`, `netstat`, `snmp6`; kernel doc: networking/snmp_counter).
+    /// *Edges.* Counters of the network namespace's protocols, by group and name:
+    /// `Udp.RcvbufErrors`, `Tcp.RetransSegs`, `TcpExt.TCPTimeouts`, `Udp6.RcvbufErrors`
+    /// (`/proc/net/snmp`, `netstat`, `snmp6`; kernel doc: networking/snmp_counter).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protocols: BTreeMap<String, i64>,
     /// *Edges.* Interrupts of each CPU.
@@ -145,7 +159,8 @@ pub struct Sample {
     /// *Edges.* Frequency of each CPU; empty where the kernel does not govern it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frequencies: Vec<Frequency>,
-    /// *Edges.* The driver's own counters of the end's interface (`ethtool -S`), by its names.
+    /// *Edges.* The driver's own counters of the endpoint's interface (`ethtool -S`), by the
+    /// driver's names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub driver: BTreeMap<String, u64>,
 }
@@ -157,18 +172,18 @@ impl Sample {
     }
 }
 
-/// What a reading tells of a part beside the first.
+/// The reading of a part after the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSample {
-    /// What its loops had counted in all.
+    /// The total counts of its loops.
     pub counts: Counts,
     /// `TCP_INFO` of its connections, as in [`Sample::tcp_info`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_info: Option<TcpInfo>,
-    /// Of each, as in [`Sample::connections`].
+    /// `TCP_INFO` of each connection, as in [`Sample::connections`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<TcpInfo>,
-    /// As in [`Sample::sockets`].
+    /// Memory and drops of each socket, as in [`Sample::sockets`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<SocketMemory>,
 }
@@ -180,7 +195,7 @@ impl PartSample {
     }
 }
 
-/// One connection stands in the sum only.
+/// The only connection of a part is kept in the sum alone.
 fn each<'a>(sum: &'a Option<TcpInfo>, connections: &'a [TcpInfo]) -> &'a [TcpInfo] {
     match sum {
         Some(only) if connections.is_empty() => std::slice::from_ref(only),

@@ -1,29 +1,29 @@
-//! Times of single messages: transactions and calls, delays, and what a sender's own pacing did.
+//! Times of single messages: transactions and calls, delays, and a sender's own pacing.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Times of the answered transactions of the measured window, or of a stream's send calls: an HdrHistogram of three
-/// significant digits, from 1 ns to 60 s.
+/// Times of the answered transactions of the measured window, or of a stream's send calls: an
+/// HdrHistogram of three significant digits, from 1 ns to 60 s.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// Sum of all times, exact, in ns.
     pub sum_ns: u64,
     /// The longest time, exact, in ns.
     pub max_ns: u64,
-    /// Longest time of each bucket that is not empty, in ns, with how many times fell into it; shortest first.
-    /// Times over 60 s are in the last bucket.
+    /// Longest time of each bucket that is not empty, in ns, with how many times fell into it;
+    /// shortest first. Times over 60 s are in the last bucket.
     pub buckets: Vec<(u64, u64)>,
 }
 
 impl Latency {
-    /// How many times were recorded.
+    /// The number of recorded times.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// The times of two flows together.
+    /// The merged times of two flows.
     #[must_use]
     pub fn plus(&self, other: &Latency) -> Latency {
         let mut buckets: BTreeMap<u64, u64> = self.buckets.iter().copied().collect();
@@ -38,17 +38,19 @@ impl Latency {
     }
 }
 
-/// How one-way delays differed from datagram to datagram, in the measured window.
+/// The differences of one-way delays from datagram to datagram, in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelayVariation {
-    /// Differences of delay, without sign, between datagrams that were sent and came one after the other (RFC 3393).
+    /// Absolute differences of delay between datagrams that were sent and received consecutively
+    /// (RFC 3393).
     pub differences: Latency,
-    /// Interarrival jitter after the last one (RFC 3550, 6.4.1), in ns; of several flows the greatest.
+    /// Interarrival jitter after the last datagram (RFC 3550, 6.4.1), in ns; of several flows the
+    /// greatest.
     pub jitter_ns: u64,
 }
 
 impl DelayVariation {
-    /// Two flows' together.
+    /// The merged differences of two flows.
     #[must_use]
     pub fn plus(&self, other: &DelayVariation) -> DelayVariation {
         DelayVariation {
@@ -58,38 +60,45 @@ impl DelayVariation {
     }
 }
 
-/// What a sender that paces itself did, over the whole run.
+/// The measurements of a sender that paces itself, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pacing {
-    /// Messages that went together.
+    /// Messages in one burst.
     pub burst_messages: u64,
-    /// Bursts.
+    /// Number of bursts.
     pub bursts: u64,
     /// Time from the first burst to the end, in ns.
     pub elapsed_ns: u64,
     /// CPU time of the waiting itself, in ns.
     pub cpu_ns: u64,
-    /// By how much bursts came after their time, together, in ns.
+    /// The total lateness of the bursts, in ns.
     pub late_total_ns: u64,
-    /// By how much the latest one did, in ns.
+    /// The lateness of the latest burst, in ns.
     pub late_max_ns: u64,
     /// Shortest time between two bursts, in ns.
     pub gap_min_ns: u64,
     /// Longest time between two bursts, in ns.
     pub gap_max_ns: u64,
-    /// Times between two bursts that were measured.
+    /// Number of measured times between two bursts.
     #[serde(default)]
     pub gaps: u64,
-    /// By how much these differed from the intended time, without sign, together, in ns.
+    /// The sum of the absolute differences between these times and the intended time, in ns.
     #[serde(default)]
     pub gap_deviation_total_ns: u64,
 }
 
 impl Pacing {
-    /// Two flows' together: counts and times are added, but for the longest of the times from begin to end.
+    /// The sum of two flows: counts and times are added, except for the elapsed time, whose longest
+    /// is kept.
     #[must_use]
     pub fn plus(&self, other: &Pacing) -> Pacing {
-        let least = |a: &Pacing, b: &Pacing| if a.bursts < 2 { b.gap_min_ns } else { a.gap_min_ns.min(b.gap_min_ns) };
+        let least = |a: &Pacing, b: &Pacing| {
+            if a.bursts < 2 {
+                b.gap_min_ns
+            } else {
+                a.gap_min_ns.min(b.gap_min_ns)
+            }
+        };
         Pacing {
             burst_messages: self.burst_messages,
             bursts: self.bursts + other.bursts,
@@ -97,7 +106,11 @@ impl Pacing {
             cpu_ns: self.cpu_ns + other.cpu_ns,
             late_total_ns: self.late_total_ns + other.late_total_ns,
             late_max_ns: self.late_max_ns.max(other.late_max_ns),
-            gap_min_ns: if other.bursts < 2 { self.gap_min_ns } else { least(self, other) },
+            gap_min_ns: if other.bursts < 2 {
+                self.gap_min_ns
+            } else {
+                least(self, other)
+            },
             gap_max_ns: self.gap_max_ns.max(other.gap_max_ns),
             gaps: self.gaps + other.gaps,
             gap_deviation_total_ns: self.gap_deviation_total_ns + other.gap_deviation_total_ns,
@@ -105,7 +118,8 @@ impl Pacing {
     }
 }
 
-/// What the engine's own loop cost without the kernel, measured beside the traffic: the fastest of several batches.
+/// The cost of the engine's own loop without the kernel, measured separately from the traffic: the
+/// fastest of several batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelfCost {
     /// Messages of the batch, or receive calls of a TCP receiver.

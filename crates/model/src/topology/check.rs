@@ -1,4 +1,4 @@
-//! What cannot be built, and where in the description it stands.
+//! Faults of a topology that cannot be built, with their place in the description.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,15 +13,15 @@ const DEVICE_NAME_MAX_BYTES: usize = 15;
 /// The MTUs that a veth device takes, in bytes (ETH_MIN_MTU, ETH_MAX_MTU of linux/if_ether.h).
 const MTU_BYTES: RangeInclusive<u32> = 68..=65535;
 
-/// Most nodes and most links: what a machine holds in seconds.
+/// Most nodes and most links: the number that a machine builds in seconds.
 const MOST: usize = 1000;
 
-/// Something that cannot be built.
+/// A fault because of which a topology cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is about.
+    /// The part of the description.
     pub at: At,
-    /// What was found and what to do.
+    /// The fault and what to do.
     pub message: String,
 }
 
@@ -34,18 +34,23 @@ pub enum At {
     Link(usize),
     /// The device of this name.
     Device(String),
-    /// No one part.
+    /// The whole description.
     Whole,
 }
 
 fn problem<T>(at: At, message: impl Into<String>) -> Result<T, Problem> {
-    Err(Problem { at, message: message.into() })
+    Err(Problem {
+        at,
+        message: message.into(),
+    })
 }
 
 /// Whether a node may have this name: letters, digits and `-_.`, a letter or digit first.
 pub fn is_node_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 /// Refuses more nodes or links than a machine builds in seconds.
@@ -56,18 +61,26 @@ pub fn check_count(nodes: usize, links: usize) -> Result<(), String> {
     if nodes <= MOST && links <= MOST {
         return Ok(());
     }
-    Err(format!("{nodes} nodes and {links} links; allowed: at most {MOST} of each"))
+    Err(format!(
+        "{nodes} nodes and {links} links; allowed: at most {MOST} of each"
+    ))
 }
 
 impl Topology {
-    /// Checks what the kernel would not say clearly, or not at all.
+    /// Checks everything that the kernel would report unclearly or not at all.
     ///
     /// # Errors
     /// The first problem.
     pub fn check(&self) -> Result<(), Problem> {
-        check_count(self.nodes.len(), self.links.len()).map_err(|message| Problem { at: At::Whole, message })?;
+        check_count(self.nodes.len(), self.links.len()).map_err(|message| Problem {
+            at: At::Whole,
+            message,
+        })?;
         if self.nodes.is_empty() {
-            return problem(At::Whole, "the lab has no nodes; name at least one, such as hosts = [\"h1\"]");
+            return problem(
+                At::Whole,
+                "the lab has no nodes; name at least one, such as hosts = [\"h1\"]",
+            );
         }
         self.check_names()?;
         self.check_links()?;
@@ -82,10 +95,16 @@ impl Topology {
             let at = || At::Node(name.clone());
             if !is_node_name(name) {
                 let name = name.escape_debug();
-                return problem(at(), format!("`{name}` is no name of a node; allowed: letters, digits, - _ and ."));
+                return problem(
+                    at(),
+                    format!("`{name}` is no name of a node; allowed: letters, digits, - _ and ."),
+                );
             }
             if !seen.insert(name) {
-                return problem(at(), format!("the name `{name}` is used twice; allowed: each name once"));
+                return problem(
+                    at(),
+                    format!("the name `{name}` is used twice; allowed: each name once"),
+                );
             }
         }
         Ok(())
@@ -97,12 +116,21 @@ impl Topology {
             let at = At::Link(index);
             let [near, far] = &link.ends;
             if near.node == far.node {
-                return problem(at, format!("a link joins `{}` with itself; allowed: two nodes", near.node));
+                return problem(
+                    at,
+                    format!(
+                        "a link joins `{}` with itself; allowed: two nodes",
+                        near.node
+                    ),
+                );
             }
             for end in &link.ends {
                 self.check_end(end, &at)?;
                 if !devices.insert((&end.node, &end.device)) {
-                    return problem(at, format!("{} has the device `{}` twice", end.node, end.device));
+                    return problem(
+                        at,
+                        format!("{} has the device `{}` twice", end.node, end.device),
+                    );
                 }
             }
             check_mtu(link, &at)?;
@@ -117,18 +145,27 @@ impl Topology {
             let all: Vec<&str> = names.collect();
             return problem(
                 at.clone(),
-                format!("unknown node `{}`{hint}; there are: {}", node.escape_debug(), all.join(", ")),
+                format!(
+                    "unknown node `{}`{hint}; there are: {}",
+                    node.escape_debug(),
+                    all.join(", ")
+                ),
             );
         }
         let is_name = !device.is_empty()
             && device.len() <= DEVICE_NAME_MAX_BYTES
-            && device.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+            && device
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if is_name {
             return Ok(());
         }
         let why = format!("letters, digits, - _ and ., at most {DEVICE_NAME_MAX_BYTES} of them");
         let device = device.escape_debug();
-        problem(at.clone(), format!("`{device}` is no name of a device; allowed: {why}"))
+        problem(
+            at.clone(),
+            format!("`{device}` is no name of a device; allowed: {why}"),
+        )
     }
 
     fn check_nodes(&self) -> Result<(), Problem> {
@@ -138,10 +175,16 @@ impl Topology {
             let has_address = self.address(&node.name).is_some();
             match node.kind {
                 NodeKind::Host if !has_address => {
-                    return problem(at(), format!("the host {} has no device with an address", node.name));
+                    return problem(
+                        at(),
+                        format!("the host {} has no device with an address", node.name),
+                    );
                 }
                 NodeKind::Wire if ports != 2 => {
-                    return problem(at(), format!("the wire {} has {ports} ports; allowed: 2", node.name));
+                    return problem(
+                        at(),
+                        format!("the wire {} has {ports} ports; allowed: 2", node.name),
+                    );
                 }
                 _ => {}
             }
@@ -149,11 +192,18 @@ impl Topology {
         Ok(())
     }
 
-    /// Bridges without spanning tree send a broadcast round a loop for ever.
+    /// Refuses loops: bridges without spanning tree forward a broadcast round a loop for ever.
     fn check_loops(&self) -> Result<(), Problem> {
-        let mut group: BTreeMap<&str, usize> =
-            self.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
-        let is_bridge = |end: &End| self.node(&end.node).is_some_and(|node| node.kind.is_bridge());
+        let mut group: BTreeMap<&str, usize> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(index, node)| (node.name.as_str(), index))
+            .collect();
+        let is_bridge = |end: &End| {
+            self.node(&end.node)
+                .is_some_and(|node| node.kind.is_bridge())
+        };
         for (index, link) in self.links.iter().enumerate() {
             let [near, far] = &link.ends;
             if !(is_bridge(near) && is_bridge(far)) {
@@ -168,7 +218,10 @@ impl Topology {
                 );
                 return problem(At::Link(index), message);
             }
-            group.values_mut().filter(|number| **number == other).for_each(|number| *number = one);
+            group
+                .values_mut()
+                .filter(|number| **number == other)
+                .for_each(|number| *number = one);
         }
         Ok(())
     }
@@ -177,9 +230,14 @@ impl Topology {
         let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
         for end in self.ends() {
             let at = || At::Device(end.device.clone());
-            let is_bridge = self.node(&end.node).is_some_and(|node| node.kind.is_bridge());
+            let is_bridge = self
+                .node(&end.node)
+                .is_some_and(|node| node.kind.is_bridge());
             if is_bridge && !end.addresses.is_empty() {
-                return problem(at(), format!("{} is a port of a switch, which has no address", end.device));
+                return problem(
+                    at(),
+                    format!("{} is a port of a switch, which has no address", end.device),
+                );
             }
             for address in &end.addresses {
                 let most = if address.ip.is_ipv4() { 32 } else { 128 };
@@ -188,18 +246,30 @@ impl Topology {
                 }
                 if let Some(owner) = owners.insert(address.ip, &end.device) {
                     let ip = address.ip;
-                    return problem(at(), format!("{} has the address {ip}, which {owner} has too", end.device));
+                    return problem(
+                        at(),
+                        format!("{} has the address {ip}, which {owner} has too", end.device),
+                    );
                 }
             }
         }
-        self.nodes.iter().try_for_each(|node| self.check_routes(node))
+        self.nodes
+            .iter()
+            .try_for_each(|node| self.check_routes(node))
     }
 
     fn check_routes(&self, node: &Node) -> Result<(), Problem> {
-        let own = || self.ends().filter(|end| end.node == node.name).flat_map(|end| &end.addresses);
+        let own = || {
+            self.ends()
+                .filter(|end| end.node == node.name)
+                .flat_map(|end| &end.addresses)
+        };
         for route in &node.routes {
             if !own().any(|address| address.has(route.via)) {
-                let message = format!("{} cannot reach {}, its router to {}", node.name, route.via, route.to);
+                let message = format!(
+                    "{} cannot reach {}, its router to {}",
+                    node.name, route.via, route.to
+                );
                 return problem(At::Node(node.name.clone()), message);
             }
         }
@@ -214,5 +284,8 @@ fn check_mtu(link: &Link, at: &At) -> Result<(), Problem> {
     }
     let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
     let (mtu, near, far) = (link.mtu_bytes, &near.device, &far.device);
-    problem(at.clone(), format!("the MTU of {near} to {far} is {mtu} bytes; allowed: {least} to {most}"))
+    problem(
+        at.clone(),
+        format!("the MTU of {near} to {far} is {mtu} bytes; allowed: {least} to {most}"),
+    )
 }

@@ -1,13 +1,8 @@
-//! The description of an emulated network: hosts, switches, routers, and what the links between them do to packets.
+//! The description of an emulated network: hosts, switches, routers, and the shaping of the links
+//! between them.
 
 mod check;
-mod fill;
-mod lint;
 mod path;
-mod presets;
-mod quantity;
-mod read;
-mod write;
 
 use std::net::IpAddr;
 
@@ -15,17 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::shaping::{DelayBackend, Shaping};
 
-pub use check::{At, Problem, is_node_name};
-pub use lint::{Ground, Lint};
+pub use check::{At, Problem, check_count, is_node_name};
 pub use path::Path;
-pub use presets::{PRESETS, Preset, Size};
-pub(crate) use quantity::limit as parse_limit;
-pub use quantity::{show_limit, show_rate, show_shaping, show_time};
-pub use read::parse;
-pub(crate) use read::{KEYS, read};
-pub use write::to_toml;
 
-/// An emulated network, complete: every device has its name, every address and route is there.
+/// An emulated network, complete: every device has its name, and every address and route is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
@@ -33,9 +21,9 @@ pub struct Topology {
     pub nodes: Vec<Node>,
     /// The links between them, in the order that numbers the ports.
     pub links: Vec<Link>,
-    /// Where the receive work of the hosts' devices is done.
+    /// The context in which the receive work of the hosts' devices is done.
     pub napi: Napi,
-    /// Who delays packets.
+    /// The backend that delays packets.
     #[serde(default)]
     pub delay_backend: DelayBackend,
 }
@@ -46,14 +34,14 @@ pub struct Topology {
 pub struct Node {
     /// Its name, such as "h1".
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Its ways to networks that are not its own.
+    /// Its routes to networks that it is not part of.
     #[serde(default)]
     pub routes: Vec<Route>,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -63,8 +51,8 @@ pub enum NodeKind {
     Switch,
     /// Forwards between the networks of its devices.
     Router,
-    /// Two ports and nothing but a wire between them. It plays the hardware of both hosts' network
-    /// cards: what a host hands over as one super-packet leaves as segments of its MSS.
+    /// Two ports that are connected by a wire alone. It plays the hardware of both hosts' network
+    /// cards: a super-packet that a host hands over leaves as segments of its MSS.
     Wire,
 }
 
@@ -79,7 +67,7 @@ impl NodeKind {
         }
     }
 
-    /// Whether it passes frames on without looking at IP.
+    /// Whether it forwards frames without looking at IP.
     pub fn is_bridge(self) -> bool {
         matches!(self, NodeKind::Switch | NodeKind::Wire)
     }
@@ -106,11 +94,11 @@ pub struct Link {
 pub struct End {
     /// The node's name.
     pub node: String,
-    /// The device's name, which no other device of the node has; in a lab file, of the network.
+    /// The device's name, which is unique in the node; in a lab file, in the network.
     pub device: String,
     /// The device's addresses; a host is known by its first one.
     pub addresses: Vec<Address>,
-    /// What happens to what leaves by this device.
+    /// The shaping of the packets that leave by this device.
     #[serde(default)]
     pub egress: Shaping,
     /// True where generic receive offload is to be off; otherwise it stays as the kernel has it.
@@ -128,7 +116,7 @@ pub struct Address {
     pub prefix_length: u8,
 }
 
-/// A way to a network.
+/// A route to a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -138,27 +126,32 @@ pub struct Route {
     pub via: IpAddr,
 }
 
-/// Where the receive work of a host's veth device is done.
+/// The context in which the receive work of a host's veth device is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Napi {
-    /// In a kernel thread of the receiving interface, wherever the link uses NAPI, so that it can be charged to the receiver.
+    /// In a kernel thread of the receiving interface, wherever the link uses NAPI, so that it can
+    /// be attributed to the receiver.
     #[default]
     Threaded,
-    /// In softirq on the CPU that sent the packet, as a veth does by itself.
+    /// In softirq on the CPU that sent the packet, as a veth does by default.
     Inline,
 }
 
 impl Address {
-    /// Its network: the address without the bits behind the prefix.
+    /// Its network: the address without the bits after the prefix.
     pub fn network(self) -> Address {
         let ip = match self.ip {
             IpAddr::V4(ip) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix_length.min(32))).unwrap_or(0);
+                let mask = u32::MAX
+                    .checked_shl(32 - u32::from(self.prefix_length.min(32)))
+                    .unwrap_or(0);
                 IpAddr::from((ip.to_bits() & mask).to_be_bytes())
             }
             IpAddr::V6(ip) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix_length.min(128))).unwrap_or(0);
+                let mask = u128::MAX
+                    .checked_shl(128 - u32::from(self.prefix_length.min(128)))
+                    .unwrap_or(0);
                 IpAddr::from((ip.to_bits() & mask).to_be_bytes())
             }
         };
@@ -200,16 +193,20 @@ impl Topology {
 
     /// The first address of a node; `None` for one without.
     pub fn address(&self, node: &str) -> Option<IpAddr> {
-        self.ends().filter(|end| end.node == node).find_map(|end| end.addresses.first()).map(|address| address.ip)
+        self.ends()
+            .filter(|end| end.node == node)
+            .find_map(|end| end.addresses.first())
+            .map(|address| address.ip)
     }
 
-    /// The name that the next device of a node gets: hosts and routers number their ports from 0, switches from 1.
+    /// The name that the next device of a node gets: hosts and routers number their ports from 0,
+    /// switches from 1.
     pub fn next_device(&self, node: &Node) -> String {
         let ports = self.ends().filter(|end| end.node == node.name).count();
         format!("{}-eth{}", node.name, node.kind.first_port() + ports)
     }
 
-    /// Whether the way between hosts is more than a wire: something is shaped, switched or routed.
+    /// Whether the path between hosts is more than a wire: something is shaped, switched or routed.
     pub fn has_network(&self) -> bool {
         let is_more = |node: &Node| matches!(node.kind, NodeKind::Switch | NodeKind::Router);
         self.nodes.iter().any(is_more) || self.ends().any(|end| !end.egress.is_nothing())

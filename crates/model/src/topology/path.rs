@@ -1,22 +1,23 @@
-//! The way between two nodes, and what it does to packets: rate, delay, round trip, bandwidth-delay product.
+//! The path between two nodes, and its effect on packets: rate, delay, round trip, bandwidth-delay
+//! product.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{End, NodeKind, Topology};
 
-/// The way from one node to another, with the fewest links.
+/// The path from one node to another with the fewest links.
 #[derive(Debug, Clone)]
 pub struct Path<'a> {
-    /// The devices by which packets leave on the way there, in their order.
+    /// The devices by which packets leave in the forward direction, in their order.
     pub there: Vec<&'a End>,
-    /// The devices by which packets leave on the way back, the first one the far node's.
+    /// The devices by which packets leave in the reverse direction, the far node's first.
     pub back: Vec<&'a End>,
-    /// The least MTU on the way, in bytes.
+    /// The smallest MTU on the path, in bytes.
     pub mtu_bytes: u32,
 }
 
 impl Topology {
-    /// The way between two nodes; `None` where there is none. Hosts pass nothing on.
+    /// The path between two nodes; `None` where there is none. Hosts do not forward.
     pub fn path(&self, from: &str, to: &str) -> Option<Path<'_>> {
         let mut came: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         let mut queue = VecDeque::from([from]);
@@ -24,11 +25,17 @@ impl Topology {
             if here == to {
                 break;
             }
-            if here != from && self.node(here).is_none_or(|node| node.kind == NodeKind::Host) {
+            if here != from
+                && self
+                    .node(here)
+                    .is_none_or(|node| node.kind == NodeKind::Host)
+            {
                 continue;
             }
             for (index, link) in self.links.iter().enumerate() {
-                let Some(side) = link.ends.iter().position(|end| end.node == here) else { continue };
+                let Some(side) = link.ends.iter().position(|end| end.node == here) else {
+                    continue;
+                };
                 let next = link.ends[1 - side].node.as_str();
                 if next != from && !came.contains_key(next) {
                     came.insert(next, (index, side));
@@ -39,8 +46,17 @@ impl Topology {
         self.trace(&came, from, to)
     }
 
-    fn trace(&self, came: &BTreeMap<&str, (usize, usize)>, from: &str, to: &str) -> Option<Path<'_>> {
-        let mut path = Path { there: Vec::new(), back: Vec::new(), mtu_bytes: u32::MAX };
+    fn trace(
+        &self,
+        came: &BTreeMap<&str, (usize, usize)>,
+        from: &str,
+        to: &str,
+    ) -> Option<Path<'_>> {
+        let mut path = Path {
+            there: Vec::new(),
+            back: Vec::new(),
+            mtu_bytes: u32::MAX,
+        };
         let mut here = to;
         while here != from {
             let (index, side) = came.get(here)?;
@@ -56,27 +72,40 @@ impl Topology {
 }
 
 impl Path<'_> {
-    /// The least rate there, in bit/s; `None` where nothing limits it.
+    /// The smallest rate in the forward direction, in bit/s; `None` where nothing limits it.
     pub fn rate_bps(&self) -> Option<u64> {
-        self.there.iter().filter_map(|end| end.egress.rate_bps).min()
+        self.there
+            .iter()
+            .filter_map(|end| end.egress.rate_bps)
+            .min()
     }
 
-    /// The sum of the delays there, in microseconds.
+    /// The sum of the delays in the forward direction, in microseconds.
     pub fn delay_us(&self) -> u64 {
         self.there.iter().map(|end| end.egress.delay_us).sum()
     }
 
-    /// The sum of the delays there and back, in microseconds: the round trip that is asked for.
+    /// The sum of the delays in both directions, in microseconds: the requested round trip.
     pub fn rtt_us(&self) -> u64 {
-        self.there.iter().chain(&self.back).map(|end| end.egress.delay_us).sum()
+        self.there
+            .iter()
+            .chain(&self.back)
+            .map(|end| end.egress.delay_us)
+            .sum()
     }
 
-    /// How far the round trip may vary to either side by the jitter that is asked for, in microseconds.
+    /// The most by which the requested jitter may change the round trip to either side, in
+    /// microseconds.
     pub fn jitter_us(&self) -> u64 {
-        self.there.iter().chain(&self.back).map(|end| end.egress.jitter_us).sum()
+        self.there
+            .iter()
+            .chain(&self.back)
+            .map(|end| end.egress.jitter_us)
+            .sum()
     }
 
-    /// The bandwidth-delay product in bytes: rate × round trip; `None` where either is not asked for.
+    /// The bandwidth-delay product in bytes: rate × round trip; `None` where either is not
+    /// requested.
     pub fn bdp_bytes(&self) -> Option<u64> {
         let bits = u128::from(self.rate_bps()?) * u128::from(self.rtt_us()) / 1_000_000;
         u64::try_from(bits / 8).ok().filter(|bytes| *bytes > 0)

@@ -12,12 +12,17 @@ const RTM_GETTCLASS: u16 = 42;
 const TCA_HTB_PARMS: u16 = 1;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
-/// Bytes that a class may send before others have their turn; of no effect with one class.
+/// Bytes that a class may send before the next one; without effect for one class.
 const QUANTUM: u32 = 65_536;
 
 impl Rtnl {
     /// Adds class 1 to the htb with this handle: `rate_bps` with a burst of `burst_bytes`.
-    pub fn add_htb_class(&mut self, index: u32, handle: u32, parameters: &Parameters) -> Result<(), Error> {
+    pub fn add_htb_class(
+        &mut self,
+        index: u32,
+        handle: u32,
+        parameters: &Parameters,
+    ) -> Result<(), Error> {
         let number = |name: &str| parameters.get(name).copied().unwrap_or(0);
         let bytes_per_s = number("rate_bps") / 8;
         let burst = ticks(number("burst_bytes"), bytes_per_s);
@@ -26,14 +31,21 @@ impl Rtnl {
         for word in [burst, burst, QUANTUM, 0, 0] {
             options.extend(word.to_ne_bytes());
         }
-        let message = Message::new(RTM_NEWTCLASS, NLM_F_CREATE, &traffic_header(index, handle | 1, handle))
-            .attribute_text(TCA_KIND, "htb")
-            .nested(TCA_OPTIONS, |nest| {
-                let nest = nest.attribute(TCA_HTB_PARMS, &options);
-                nest.attribute(TCA_HTB_RATE64, &bytes_per_s.to_ne_bytes())
-                    .attribute(TCA_HTB_CEIL64, &bytes_per_s.to_ne_bytes())
-            });
-        self.request_of(index, message, |link| format!("add a class to the htb of {link}")).map(drop)
+        let message = Message::new(
+            RTM_NEWTCLASS,
+            NLM_F_CREATE,
+            &traffic_header(index, handle | 1, handle),
+        )
+        .attribute_text(TCA_KIND, "htb")
+        .nested(TCA_OPTIONS, |nest| {
+            let nest = nest.attribute(TCA_HTB_PARMS, &options);
+            nest.attribute(TCA_HTB_RATE64, &bytes_per_s.to_ne_bytes())
+                .attribute(TCA_HTB_CEIL64, &bytes_per_s.to_ne_bytes())
+        });
+        self.request_of(index, message, |link| {
+            format!("add a class to the htb of {link}")
+        })
+        .map(drop)
     }
 
     /// Rate and burst of class 1 of the htb with this handle; empty when there is no such class.
@@ -41,7 +53,10 @@ impl Rtnl {
         let message = Message::new(RTM_GETTCLASS, 0, &traffic_header(index, 0, 0));
         let answer = self.list_of(index, message, |link| format!("list the classes of {link}"))?;
         let of_class = |reply: &&Reply| u32_at(&reply.payload, 8) == Some(handle | 1);
-        let class = answer.iter().find(of_class).and_then(|reply| read_class(reply.payload.get(20..)?));
+        let class = answer
+            .iter()
+            .find(of_class)
+            .and_then(|reply| read_class(reply.payload.get(20..)?));
         Ok(class.unwrap_or_default())
     }
 }
@@ -51,5 +66,8 @@ pub(crate) fn read_class(attributes: &[u8]) -> Option<Parameters> {
     let parms = attribute(options, TCA_HTB_PARMS)?;
     let bytes_per_s = read_rate(parms, attribute(options, TCA_HTB_RATE64))?;
     let burst = bytes_of_ticks(u32_at(parms, 24)?, bytes_per_s);
-    Some(Parameters::from([("rate_bps", bytes_per_s.saturating_mul(8)), ("burst_bytes", burst)]))
+    Some(Parameters::from([
+        ("rate_bps", bytes_per_s.saturating_mul(8)),
+        ("burst_bytes", burst),
+    ]))
 }

@@ -1,11 +1,11 @@
-//! What queueing disciplines counted (linux/gen_stats.h, linux/rtnetlink.h).
+//! Counters of queueing disciplines (linux/gen_stats.h, linux/rtnetlink.h).
 
 use super::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, traffic_header};
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, attributes, text, u32_at, u64_at};
 use crate::rtnl::Rtnl;
 
-/// Before Linux 2.6.11 the only one; since then beside the newer one.
+/// Before Linux 2.6.11 the only one; since then in addition to the newer one.
 const TCA_STATS: u16 = 3;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
@@ -13,7 +13,7 @@ const TCA_STATS_QUEUE: u16 = 3;
 /// Packets in 64 bits (Linux 5.5).
 const TCA_STATS_PKT64: u16 = 8;
 
-/// What one queueing discipline counted since it was made. What is 32 bits wide goes on from 0 when it is full.
+/// The counters of one queueing discipline since it was created. Those of 32 bits wrap around.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// The number of its link.
@@ -22,29 +22,31 @@ pub struct Statistics {
     pub kind: String,
     /// Its handle, major number in the upper 16 bits.
     pub handle: u32,
-    /// The class it hangs below; [`super::ROOT`] is the root.
+    /// Its parent class; [`super::ROOT`] is the root.
     pub parent: u32,
     /// Bytes that left it.
     pub bytes: u64,
     /// Packets that left it; 32 bits wide before Linux 5.5.
     pub packets: u64,
-    /// Packets that wait in it.
+    /// Packets in its queue.
     pub backlog_packets: u32,
-    /// Bytes that wait in it.
+    /// Bytes in its queue.
     pub backlog_bytes: u32,
     /// Packets that it dropped.
     pub drops: u32,
-    /// Packets that the device did not take and that went back.
+    /// Packets that the device did not accept and that were requeued.
     pub requeues: u32,
-    /// Times it held a packet back because of its rate.
+    /// How often it delayed a packet because of its rate.
     pub overlimits: u32,
 }
 
 impl Rtnl {
-    /// What every qdisc of this namespace counted.
+    /// The counters of every qdisc of this namespace.
     pub fn qdisc_statistics(&mut self) -> Result<Vec<Statistics>, Error> {
         let message = Message::new(RTM_GETQDISC, 0, &traffic_header(0, 0, 0));
-        let answer = self.connection.dump("read the counters of the qdiscs", message)?;
+        let answer = self
+            .connection
+            .dump("read the counters of the qdiscs", message)?;
         Ok(answer.iter().filter_map(read).collect())
     }
 }
@@ -71,7 +73,9 @@ fn newer(nested: &[u8], mut found: Statistics) -> Option<Statistics> {
     let mut wide = None;
     for (kind, value) in attributes(nested) {
         match kind {
-            TCA_STATS_BASIC => (found.bytes, found.packets) = (u64_at(value, 0)?, u32_at(value, 8)?.into()),
+            TCA_STATS_BASIC => {
+                (found.bytes, found.packets) = (u64_at(value, 0)?, u32_at(value, 8)?.into())
+            }
             TCA_STATS_PKT64 => wide = u64_at(value, 0),
             TCA_STATS_QUEUE => {
                 found.backlog_packets = u32_at(value, 0)?;
@@ -83,7 +87,10 @@ fn newer(nested: &[u8], mut found: Statistics) -> Option<Statistics> {
             _ => {}
         }
     }
-    Some(Statistics { packets: wide.unwrap_or(found.packets), ..found })
+    Some(Statistics {
+        packets: wide.unwrap_or(found.packets),
+        ..found
+    })
 }
 
 /// `struct tc_stats`, which knows no requeues.
@@ -105,7 +112,10 @@ mod tests {
     use crate::message::replies;
 
     fn words(numbers: &[u32]) -> Vec<u8> {
-        numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+        numbers
+            .iter()
+            .flat_map(|number| number.to_ne_bytes())
+            .collect()
     }
 
     /// A reply about the root qdisc 8001: of link 7 with what `fill` adds.
@@ -120,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn each_age_of_the_kernel_is_read() {
+    fn counters_of_each_kernel_are_read() {
         let queue = words(&[3, 4500, 17, 1, 900]);
         let expected = Statistics {
             link: 7,
@@ -138,11 +148,12 @@ mod tests {
         // Linux 4.19: packets in 32 bits only.
         let stats2 = |m: Message| {
             m.nested(TCA_STATS2, |m| {
-                m.attribute(TCA_STATS_BASIC, &basic(5 << 32, 99)).attribute(TCA_STATS_QUEUE, &queue)
+                m.attribute(TCA_STATS_BASIC, &basic(5 << 32, 99))
+                    .attribute(TCA_STATS_QUEUE, &queue)
             })
         };
         assert_eq!(read(&reply(stats2)), Some(expected.clone()));
-        // Linux 6.18: the 32 bits were full once.
+        // Linux 6.18: the 32 bits wrapped around once.
         let wide = |m: Message| {
             m.nested(TCA_STATS2, |m| {
                 m.attribute(TCA_STATS_BASIC, &basic(5 << 32, 99))
@@ -150,17 +161,38 @@ mod tests {
                     .attribute(TCA_STATS_QUEUE, &queue)
             })
         };
-        assert_eq!(read(&reply(wide)), Some(Statistics { packets: (1 << 32) + 99, ..expected.clone() }));
+        assert_eq!(
+            read(&reply(wide)),
+            Some(Statistics {
+                packets: (1 << 32) + 99,
+                ..expected.clone()
+            })
+        );
         // Linux 2.6.10: one structure.
-        let old = [&(5u64 << 32).to_ne_bytes()[..], &words(&[99, 17, 900, 0, 0, 3, 4500, 0])].concat();
+        let old = [
+            &(5u64 << 32).to_ne_bytes()[..],
+            &words(&[99, 17, 900, 0, 0, 3, 4500, 0]),
+        ]
+        .concat();
         let one = |m: Message| m.attribute(TCA_STATS, &old);
-        assert_eq!(read(&reply(one)), Some(Statistics { requeues: 0, ..expected }));
+        assert_eq!(
+            read(&reply(one)),
+            Some(Statistics {
+                requeues: 0,
+                ..expected
+            })
+        );
     }
 
     #[test]
-    fn what_is_cut_short_or_has_no_counters_is_left_out() {
+    fn truncated_or_missing_counters_are_left_out() {
         assert_eq!(read(&reply(|m| m)), None);
         assert_eq!(read(&reply(|m| m.attribute(TCA_STATS, &[0; 12]))), None);
-        assert_eq!(read(&reply(|m| m.nested(TCA_STATS2, |m| m.attribute(TCA_STATS_QUEUE, &[0; 8])))), None);
+        assert_eq!(
+            read(&reply(
+                |m| m.nested(TCA_STATS2, |m| m.attribute(TCA_STATS_QUEUE, &[0; 8]))
+            )),
+            None
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Received frames in a ring of memory shared with the kernel: no system call and no copy to read one
 //! (Documentation/networking/packet_mmap.rst, `TPACKET_V2`).
 //!
-//! A ring can hold far more than a socket's receive buffer may, so its reader can come late. All slots have the length of
+//! A ring can hold far more than a socket's receive buffer may, so its reader may be late. All slots have the length of
 //! the longest packet, so two rings on one device share the lengths: many short slots and a few long ones.
 
 use std::io;
@@ -9,12 +9,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open, set};
+use super::raw::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open, set};
 use crate::socket;
 
 /// `enum tpacket_versions`.
 const TPACKET_V2: libc::c_int = 1;
-/// What stands before a frame in its slot: the kernel's header, an address, and room for alignment (`tpacket_rcv`).
+/// Space before a frame in its slot: the kernel's header, an address, and alignment (`tpacket_rcv`).
 const SLOT_HEADER_BYTES: usize = 96;
 const BLOCK_BYTES: usize = 1 << 20;
 const PAGE_BYTES: usize = 4096;
@@ -53,7 +53,7 @@ struct Statistics {
     drops: u32,
 }
 
-/// Which frames a ring takes, by their length.
+/// The lengths of the frames that a ring takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
     /// All.
@@ -80,11 +80,11 @@ pub struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Opens a ring of `memory_bytes`, about, for the frames that a device of the calling thread's network namespace
-    /// receives, from now on.
+    /// Opens a ring of about `memory_bytes` for the frames that a device of the calling thread's network namespace receives
+    /// from now on.
     ///
     /// # Errors
-    /// The kernel's: `EPERM` without `CAP_NET_RAW` over the namespace, `ENOMEM`.
+    /// The error of the system call: `EPERM` without `CAP_NET_RAW` over the namespace, `ENOMEM`.
     pub fn open(device_index: u32, lengths: Lengths, memory_bytes: usize) -> io::Result<Ring> {
         let socket = open()?;
         let frame = match lengths {
@@ -108,7 +108,15 @@ impl Ring {
         }
         filter(&socket, lengths)?;
         let memory = map(&socket, bytes)?;
-        let ring = Ring { socket, memory, bytes, slot_bytes, slots, next: 0, dropped: 0 };
+        let ring = Ring {
+            socket,
+            memory,
+            bytes,
+            slot_bytes,
+            slots,
+            next: 0,
+            dropped: 0,
+        };
         bind(&ring.socket, device_index, EVERY_PROTOCOL)?;
         Ok(ring)
     }
@@ -119,7 +127,7 @@ impl Ring {
         Some(u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds))
     }
 
-    /// Gives `read` the next packet, and then its place back to the kernel. `None` where there is none.
+    /// Passes the next packet to `read`, then returns its slot to the kernel. Absent where there is none.
     pub fn take<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let header = self.whole()?;
         let begin = usize::from(header.frame_at) - OFFLOAD_HEADER_BYTES;
@@ -131,17 +139,17 @@ impl Ring {
         Some(taken)
     }
 
-    /// How many packets were dropped so far because the ring was full.
+    /// Packets dropped so far because the ring was full.
     ///
     /// # Errors
-    /// The kernel's; `ENETDOWN` where the device is down or gone.
+    /// The error of the system call; `ENETDOWN` where the device is down or gone.
     pub fn dropped(&mut self) -> io::Result<u64> {
         match socket::get_int(&self.socket, socket::SO_ERROR)? {
             0 => {}
             error => return Err(io::Error::from_raw_os_error(error)),
         }
         let mut statistics = Statistics::default();
-        let option = super::packet_option(libc::PACKET_STATISTICS);
+        let option = super::raw::packet_option(libc::PACKET_STATISTICS);
         // SAFETY: every byte pattern is a valid `Statistics`. Reading sets the kernel's counters to 0.
         unsafe { socket::get(self.socket.as_raw_fd(), option, &mut statistics)? };
         self.dropped += u64::from(statistics.drops);
@@ -170,7 +178,7 @@ impl Ring {
         Some(unsafe { self.slot().cast::<SlotHeader>().read_volatile() })
     }
 
-    /// The header of the next packet. One that is longer than a slot is passed over and counts as dropped.
+    /// The header of the next packet. One that is longer than a slot is skipped and counts as dropped.
     fn whole(&mut self) -> Option<SlotHeader> {
         loop {
             let header = self.ready()?;
@@ -203,25 +211,37 @@ impl Drop for Ring {
     }
 }
 
-/// Room for a frame of this length: a power of two up to half a page, whole pages above, so that no short slot is cut
-/// in two by a page.
+/// The size of a slot for a frame of this length: a power of two up to half a page, whole pages above, so that no short slot
+/// crosses a page.
 fn slot_bytes(frame: usize) -> usize {
     let needed = SLOT_HEADER_BYTES + frame;
-    if needed > PAGE_BYTES { needed.next_multiple_of(PAGE_BYTES) } else { needed.next_power_of_two() }
+    if needed > PAGE_BYTES {
+        needed.next_multiple_of(PAGE_BYTES)
+    } else {
+        needed.next_power_of_two()
+    }
 }
 
 fn map(socket: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new shared mapping at an address that the kernel chooses.
-    let memory =
-        unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
+    let memory = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            protection,
+            libc::MAP_SHARED,
+            socket.as_raw_fd(),
+            0,
+        )
+    };
     if memory == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
     NonNull::new(memory.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-/// Has the kernel give the socket frames of these lengths only (socket(7), `SO_ATTACH_FILTER`).
+/// Makes the kernel deliver only frames of these lengths (socket(7), `SO_ATTACH_FILTER`).
 fn filter(socket: &OwnedFd, lengths: Lengths) -> io::Result<()> {
     let (bound, longer, others) = match lengths {
         Lengths::Any => return Ok(()),
@@ -240,7 +260,10 @@ fn filter(socket: &OwnedFd, lengths: Lengths) -> io::Result<()> {
         step(libc::BPF_RET | libc::BPF_K, (0, 0), longer),
         step(libc::BPF_RET | libc::BPF_K, (0, 0), others),
     ];
-    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
     // SAFETY: the program points to `steps`, which outlives the call.
     unsafe { set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program) }
 }
@@ -256,6 +279,9 @@ mod tests {
         assert_eq!(slot_bytes(1518), 2048);
         assert_eq!(slot_bytes(9018), 12_288);
         assert_eq!(slot_bytes(PACKET_MAX_BYTES) % PAGE_BYTES, 0);
-        assert_eq!(BLOCK_BYTES / slot_bytes(PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES), 15);
+        assert_eq!(
+            BLOCK_BYTES / slot_bytes(PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES),
+            15
+        );
     }
 }

@@ -4,101 +4,40 @@
 //! that submits and waits (`IORING_SETUP_SINGLE_ISSUER`, `IORING_SETUP_DEFER_TASKRUN`).
 
 mod receive;
+mod ring;
 mod send;
 
 pub use receive::{ReceiveCounts, ReceiveRing};
 pub use send::{How, SendCounts, SendRing, Sent};
 
-use std::io;
-use std::time::{Duration, Instant};
-
-use io_uring::types::{SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue};
-
-/// `struct io_uring` with what both directions need.
-struct Ring {
-    ring: IoUring,
-    is_enabled: bool,
-    /// Calls of `io_uring_enter`.
-    enters: u64,
-}
-
-impl Ring {
-    /// A ring for `depth` requests at a time and `completions` unread answers, whose thread is not yet decided.
-    fn new(depth: u32, completions: u32) -> io::Result<Ring> {
-        let ring = IoUring::builder()
-            .setup_r_disabled()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_taskrun_flag()
-            .setup_cqsize(completions)
-            .build(depth)?;
-        Ok(Ring { ring, is_enabled: false, enters: 0 })
-    }
-
-    /// Submits what is queued, and waits until `want` answers are there or the time has passed.
-    fn enter(&mut self, want: usize, patience: Option<Duration>) -> io::Result<()> {
-        if !self.is_enabled {
-            self.ring.submitter().register_enable_rings()?;
-            self.is_enabled = true;
-        }
-        self.enters += 1;
-        match patience {
-            Some(patience) => {
-                let limit = Timespec::from(patience);
-                self.ring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&limit)).map(drop)
-            }
-            None => self.ring.submitter().submit_and_wait(want).map(drop),
-        }
-    }
-
-    /// Hands over every answer that is there, and enters the kernel for more, until `is_done` or the time has passed.
-    fn settle(&mut self, patience: Duration, mut take: impl FnMut(&cqueue::Entry) -> bool) {
-        let deadline = Instant::now() + patience;
-        loop {
-            let mut is_done = false;
-            for entry in self.ring.completion() {
-                is_done |= take(&entry);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if is_done || left.is_zero() {
-                return;
-            }
-            match self.enter(1, Some(left)) {
-                Err(error) if !is_passing(&error) => return,
-                _ => {}
-            }
-        }
-    }
-}
-
-/// True of an entry into the kernel that may be made again: a signal, the time, answers that must be read first.
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN))
-}
-
 #[cfg(test)]
 #[allow(clippy::disallowed_macros)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::{self, Read, Write};
     use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::fd::AsFd;
+    use std::time::Duration;
 
     use super::*;
     use crate::datagram::Wait;
 
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    fn pair() -> (TcpStream, TcpStream) {
+    pub fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let from = TcpStream::connect(listener.local_addr().expect("address")).expect("connects");
         (from, listener.accept().expect("accepts").0)
     }
 
-    /// A ring, or nothing where this kernel or this container has none.
-    fn or_absent<T>(made: io::Result<T>) -> Option<T> {
+    /// A ring; absent where this kernel or this container has none.
+    pub fn or_absent<T>(made: io::Result<T>) -> Option<T> {
         match made {
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EINVAL)) => {
+            Err(error)
+                if matches!(
+                    error.raw_os_error(),
+                    Some(libc::ENOSYS | libc::EPERM | libc::EINVAL)
+                ) =>
+            {
                 eprintln!("no io_uring here: {error}: not tested");
                 None
             }
@@ -107,22 +46,33 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_arrives_whole_and_in_order() {
+    fn chain_arrives_whole_and_in_order() {
         for how in [How::Copying, How::ZeroCopy] {
             let (from, mut to) = pair();
-            let Some(mut ring) = or_absent(SendRing::new(from.as_fd(), how, 4, 4, 300_000, 0)) else { return };
+            let Some(mut ring) = or_absent(SendRing::new(from.as_fd(), how, 4, 4, 300_000, 0))
+            else {
+                return;
+            };
             (0..4).for_each(|slot| ring.message_mut(slot).fill(slot as u8));
             let reader = std::thread::spawn(move || {
                 let mut bytes = Vec::new();
                 to.read_to_end(&mut bytes).map(|_| bytes)
             });
             let sent = ring.send(4, 0, 300_000).expect("enters");
-            assert_eq!((sent.whole, sent.partial, sent.error.is_none()), (4, 0, true));
+            assert_eq!(
+                (sent.whole, sent.partial, sent.error.is_none()),
+                (4, 0, true)
+            );
             let short = ring.send(1, 299_999, 300_000).expect("enters");
             assert_eq!(short.whole, 1);
             from.shutdown(std::net::Shutdown::Write).expect("ends");
             let bytes = reader.join().expect("no panic").expect("reads");
-            assert!(bytes.chunks(300_000).zip([0, 1, 2, 3, 0]).all(|(part, fill)| part.iter().all(|b| *b == fill)));
+            assert!(
+                bytes
+                    .chunks(300_000)
+                    .zip([0, 1, 2, 3, 0])
+                    .all(|(part, fill)| part.iter().all(|b| *b == fill))
+            );
             assert_eq!(bytes.len(), 1_200_001);
             ring.take_notifications(PATIENCE);
             let counts = ring.counts();
@@ -135,21 +85,29 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_into_a_closed_connection_says_why_it_broke() {
+    fn chain_reports_why_it_broke() {
         let (from, to) = pair();
-        let Some(mut ring) = or_absent(SendRing::new(from.as_fd(), How::Copying, 4, 1, 8, 0)) else { return };
+        let Some(mut ring) = or_absent(SendRing::new(from.as_fd(), How::Copying, 4, 1, 8, 0))
+        else {
+            return;
+        };
         drop(to);
         from.shutdown(std::net::Shutdown::Both).expect("ends");
         let sent = ring.send(4, 0, 8).expect("enters");
         assert_eq!(sent.whole, 0);
-        assert_eq!(sent.error.and_then(|error| error.raw_os_error()), Some(libc::EPIPE));
+        assert_eq!(
+            sent.error.and_then(|error| error.raw_os_error()),
+            Some(libc::EPIPE)
+        );
         assert_eq!(ring.counts().completions, 4);
     }
 
     #[test]
-    fn a_stream_is_received_to_its_end() {
+    fn stream_is_received_to_its_end() {
         let (mut from, to) = pair();
-        let Some(mut ring) = or_absent(ReceiveRing::new(to.as_fd(), 4, 100)) else { return };
+        let Some(mut ring) = or_absent(ReceiveRing::new(to.as_fd(), 4, 100)) else {
+            return;
+        };
         let writer = std::thread::spawn(move || from.write_all(&[7; 10_007]));
         let mut bytes = 0;
         loop {
@@ -168,12 +126,17 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_come_one_in_a_buffer_and_the_request_can_be_taken_back() {
+    fn datagrams_have_separate_buffers_and_the_request_can_be_cancelled() {
         let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
         let (from, to) = (bind(), bind());
-        from.connect(to.local_addr().expect("address")).expect("connects");
-        let Some(mut ring) = or_absent(ReceiveRing::new(to.as_fd(), 8, 64)) else { return };
-        let nothing = ring.receive(Wait::Sleep, Duration::from_millis(1)).expect_err("nothing came");
+        from.connect(to.local_addr().expect("address"))
+            .expect("connects");
+        let Some(mut ring) = or_absent(ReceiveRing::new(to.as_fd(), 8, 64)) else {
+            return;
+        };
+        let nothing = ring
+            .receive(Wait::Sleep, Duration::from_millis(1))
+            .expect_err("nothing came");
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         for length in 1..=3 {
             from.send(&vec![9; length]).expect("sends");
@@ -184,7 +147,9 @@ mod tests {
             lengths.extend(ring.received().map(<[u8]>::len));
         }
         assert_eq!(lengths, [1, 2, 3]);
-        let nothing = ring.receive(Wait::Never, Duration::ZERO).expect_err("nothing more");
+        let nothing = ring
+            .receive(Wait::Never, Duration::ZERO)
+            .expect_err("nothing more");
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         ring.stop();
         from.send(&[9; 5]).expect("sends");

@@ -1,4 +1,4 @@
-//! One request that receives again and again into buffers that the kernel chooses from a ring.
+//! A multishot receive request into buffers that the kernel chooses from a ring.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -11,25 +11,25 @@ use std::time::Duration;
 use io_uring::types::BufRingEntry;
 use io_uring::{cqueue, opcode, types};
 
-use super::{Ring, is_passing};
+use super::ring::{Ring, is_passing};
 use crate::datagram::Wait;
 
 /// The ring's only group of buffers.
 const GROUP: u16 = 0;
 
-/// How the answers to the receiving request and to its cancellation are told apart.
+/// Distinguishes completions of the receive request from those of its cancellation.
 const RECEIVE: u64 = 1;
 const CANCEL: u64 = 2;
 
-/// Longest wait for the end of a request that is cancelled.
+/// Longest wait for the end of a cancelled request.
 const CANCELLED: Duration = Duration::from_secs(1);
 
-/// What a ring did in all.
+/// Totals of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCounts {
     /// Calls of `io_uring_enter`.
     pub enters: u64,
-    /// Multishot requests: the first, and one each time that the kernel ended the one before.
+    /// Multishot requests: the first, and one each time that the kernel ended the previous one.
     pub submissions: u64,
     /// Buffers that the kernel filled.
     pub completions: u64,
@@ -51,14 +51,20 @@ unsafe impl Send for FreeList {}
 impl FreeList {
     fn new(count: u16) -> io::Result<FreeList> {
         let bytes = usize::from(count) * size_of::<BufRingEntry>();
-        let layout = Layout::from_size_align(bytes, rustix::param::page_size()).map_err(io::Error::other)?;
+        let layout =
+            Layout::from_size_align(bytes, rustix::param::page_size()).map_err(io::Error::other)?;
         // SAFETY: the layout has a size above 0, because a ring has at least one buffer.
         let memory = unsafe { alloc_zeroed(layout) };
         let entries = NonNull::new(memory.cast()).unwrap_or_else(|| handle_alloc_error(layout));
-        Ok(FreeList { entries, layout, count, tail: 0 })
+        Ok(FreeList {
+            entries,
+            layout,
+            count,
+            tail: 0,
+        })
     }
 
-    /// Puts a buffer behind the others; the kernel sees it after [`FreeList::publish`].
+    /// Appends a buffer; the kernel sees it after [`FreeList::publish`].
     fn put(&mut self, buffer: u16, start: *mut u8, length: u32) {
         let place = usize::from(self.tail % self.count);
         // SAFETY: the place is one of `count` entries, and no other reference to it exists.
@@ -71,14 +77,15 @@ impl FreeList {
 
     fn publish(&mut self) {
         // SAFETY: the pointer leads to the first entry, where the kernel has the tail, aligned as a `u16`.
-        let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
+        let tail =
+            unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
         tail.store(self.tail, Ordering::Release);
     }
 }
 
 /// A socket's ring for receiving, with its buffers.
 pub struct ReceiveRing {
-    /// Closed before the memory is given back.
+    /// Closed before the memory is freed.
     ring: Ring,
     socket: OwnedFd,
     free: FreeList,
@@ -88,7 +95,7 @@ pub struct ReceiveRing {
     is_armed: bool,
     /// Buffers that were filled, with their bytes.
     filled: Vec<(u16, usize)>,
-    /// What is to be told when the data before it is taken: an error, or the end.
+    /// To be reported after the data before it: an error, or the end.
     ending: Option<io::Result<()>>,
     counts: ReceiveCounts,
 }
@@ -97,7 +104,7 @@ impl ReceiveRing {
     /// A ring with `count` buffers (a power of two) of `room` bytes each.
     ///
     /// # Errors
-    /// The kernel's: `EPERM` where a sysctl or a filter forbids it, `ENOSYS` and `EINVAL` where it is too old.
+    /// The error of the system call: `EPERM` where a sysctl or a filter forbids it, `ENOSYS` and `EINVAL` where it is too old.
     pub fn new(socket: BorrowedFd<'_>, count: u16, room: usize) -> io::Result<ReceiveRing> {
         if count == 0 || !count.is_power_of_two() || u32::try_from(room).is_err() {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -107,16 +114,33 @@ impl ReceiveRing {
         let free = FreeList::new(count)?;
         let start = free.entries.as_ptr() as u64;
         // SAFETY: the entries are page-aligned, `count` of them, and outlive the ring, or are leaked with it.
-        unsafe { ring.ring.submitter().register_buf_ring_with_flags(start, count, GROUP, 0) }?;
-        let (socket, filled) = (socket.try_clone_to_owned()?, (0..count).map(|buffer| (buffer, 0)).collect());
+        unsafe {
+            ring.ring
+                .submitter()
+                .register_buf_ring_with_flags(start, count, GROUP, 0)
+        }?;
+        let (socket, filled) = (
+            socket.try_clone_to_owned()?,
+            (0..count).map(|buffer| (buffer, 0)).collect(),
+        );
         let counts = ReceiveCounts::default();
-        Ok(ReceiveRing { ring, socket, free, memory, room, is_armed: false, filled, ending: None, counts })
+        Ok(ReceiveRing {
+            ring,
+            socket,
+            free,
+            memory,
+            room,
+            is_armed: false,
+            filled,
+            ending: None,
+            counts,
+        })
     }
 
-    /// Gives back what was taken before, makes one call for more, and says how many bytes came; 0 at the end.
+    /// Frees the buffers of the previous call, makes one call for more, and returns the number of bytes; 0 at the end.
     ///
     /// # Errors
-    /// The kernel's; `EAGAIN` when nothing came, within `patience` where the call sleeps.
+    /// The error of the system call; `EAGAIN` when nothing was received, within `patience` where the call sleeps.
     pub fn receive(&mut self, wait: Wait, patience: Duration) -> io::Result<usize> {
         self.give_back();
         if let Some(ending) = self.ending.take() {
@@ -142,9 +166,11 @@ impl ReceiveRing {
         }
     }
 
-    /// What the last call brought, in its order.
+    /// The data of the last call, in order.
     pub fn received(&self) -> impl Iterator<Item = &[u8]> {
-        self.filled.iter().map(|(buffer, bytes)| &self.memory[usize::from(*buffer) * self.room..][..*bytes])
+        self.filled
+            .iter()
+            .map(|(buffer, bytes)| &self.memory[usize::from(*buffer) * self.room..][..*bytes])
     }
 
     fn give_back(&mut self) {
@@ -154,13 +180,16 @@ impl ReceiveRing {
         for (buffer, _) in self.filled.drain(..) {
             let start = usize::from(buffer) * self.room;
             let memory = &mut self.memory[start..start + self.room];
-            self.free.put(buffer, memory.as_mut_ptr(), memory.len() as u32);
+            self.free
+                .put(buffer, memory.as_mut_ptr(), memory.len() as u32);
         }
         self.free.publish();
     }
 
     fn arm(&mut self) -> io::Result<()> {
-        let request = opcode::RecvMulti::new(types::Fd(self.socket.as_raw_fd()), GROUP).build().user_data(RECEIVE);
+        let request = opcode::RecvMulti::new(types::Fd(self.socket.as_raw_fd()), GROUP)
+            .build()
+            .user_data(RECEIVE);
         // SAFETY: the request writes to buffers of the free list, which the ring owns and keeps while it is armed.
         unsafe { self.ring.ring.submission().push(&request) }.map_err(io::Error::other)?;
         self.is_armed = true;
@@ -168,9 +197,16 @@ impl ReceiveRing {
         Ok(())
     }
 
-    /// Takes every answer that is there.
+    /// Takes every available completion.
     fn take(&mut self) {
-        let ReceiveRing { ring, is_armed, filled, ending, counts, .. } = self;
+        let ReceiveRing {
+            ring,
+            is_armed,
+            filled,
+            ending,
+            counts,
+            ..
+        } = self;
         for entry in ring.ring.completion() {
             if entry.user_data() != RECEIVE {
                 continue;
@@ -184,7 +220,7 @@ impl ReceiveRing {
                 }
                 (error, _) if error == -libc::ENOBUFS => counts.out_of_buffers += 1,
                 (error @ ..=-1, _) => *ending = Some(Err(io::Error::from_raw_os_error(-error))),
-                // A buffer without a byte is free again.
+                // An empty buffer is free again.
                 (_, buffer) => {
                     filled.extend(buffer.map(|buffer| (buffer, 0)));
                     *ending = Some(Ok(()));
@@ -193,7 +229,7 @@ impl ReceiveRing {
         }
     }
 
-    /// Takes the request back from the kernel. For the thread that received; nothing is received afterwards.
+    /// Cancels the request. To be called by the thread that received; nothing is received afterwards.
     pub fn stop(&mut self) {
         if !self.is_armed {
             return;
@@ -210,7 +246,7 @@ impl ReceiveRing {
         });
     }
 
-    /// What it did up to now.
+    /// The totals up to now.
     pub fn counts(&self) -> ReceiveCounts {
         self.counts
     }
@@ -219,7 +255,7 @@ impl ReceiveRing {
 impl Drop for ReceiveRing {
     fn drop(&mut self) {
         if self.is_armed {
-            // The kernel may still write to the buffers, and read which are free.
+            // The kernel may still write to the buffers, and read the list of free ones.
             mem::forget(mem::take(&mut self.memory));
             self.free.count = 0;
         }

@@ -1,4 +1,4 @@
-//! Messages handed over as a chain of linked requests, each one message.
+//! Messages sent as a chain of linked requests, one per message.
 
 use std::io;
 use std::mem;
@@ -8,54 +8,54 @@ use std::time::Duration;
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{cqueue, opcode, types};
 
-use super::{Ring, is_passing};
+use super::ring::{Ring, is_passing};
 
 /// `IORING_SEND_ZC_REPORT_USAGE`, `IORING_NOTIF_USAGE_ZC_COPIED` (linux/io_uring.h, Linux 6.2).
 const REPORT_USAGE: u16 = 1 << 3;
 const USAGE_COPIED: u32 = 1 << 31;
 
-/// What each request asks for.
+/// The operation of each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// `IORING_OP_SEND`.
     Copying,
-    /// `IORING_OP_SEND_ZC` from memory that is registered once; notifications tell what was copied all the same.
+    /// `IORING_OP_SEND_ZC` from registered memory; notifications report what was copied nevertheless.
     ZeroCopy,
 }
 
-/// What a ring did in all.
+/// Totals of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendCounts {
     /// Calls of `io_uring_enter`.
     pub enters: u64,
     /// Requests.
     pub submissions: u64,
-    /// Answers to requests, of cancelled ones too.
+    /// Completions, including those of cancelled requests.
     pub completions: u64,
-    /// Zero-copy: requests whose notification is due.
+    /// Zero-copy: requests that a notification must follow.
     pub notifications_due: u64,
-    /// Zero-copy: notifications that the kernel needs the memory no longer.
+    /// Zero-copy: notifications that the kernel no longer needs the memory.
     pub notifications: u64,
-    /// Of these, how many said that the data was copied.
+    /// Of these, the number that report a copy.
     pub notifications_copied: u64,
 }
 
-/// What became of one chain.
+/// The result of one chain.
 #[derive(Debug, Default)]
 pub struct Sent {
-    /// Messages, from the first on, that were taken whole.
+    /// Leading messages that were taken whole.
     pub whole: usize,
     /// Bytes taken of the message after these.
     pub partial: usize,
     /// Calls of `io_uring_enter`.
     pub enters: u64,
-    /// Why the chain broke, where the kernel told.
+    /// Why the chain broke, where the kernel reported it.
     pub error: Option<io::Error>,
 }
 
 /// A socket's ring for sending, with the memory of its messages.
 pub struct SendRing {
-    /// Closed before the memory is given back.
+    /// Closed before the memory is freed.
     ring: Ring,
     socket: OwnedFd,
     how: How,
@@ -68,31 +68,55 @@ impl SendRing {
     /// A ring for chains of up to `depth` messages, with `slots` different ones of `room` bytes in memory.
     ///
     /// # Errors
-    /// The kernel's: `EPERM` where a sysctl or a filter forbids it, `ENOSYS` and `EINVAL` where it is too old,
+    /// The error of the system call: `EPERM` where a sysctl or a filter forbids it, `ENOSYS` and `EINVAL` where it is too old,
     /// `ENOMEM` where the memory may not be locked (zero-copy).
-    pub fn new(socket: BorrowedFd<'_>, how: How, depth: u32, slots: usize, room: usize, fill: u8) -> io::Result<Self> {
+    pub fn new(
+        socket: BorrowedFd<'_>,
+        how: How,
+        depth: u32,
+        slots: usize,
+        room: usize,
+        fill: u8,
+    ) -> io::Result<Self> {
         let memory = vec![fill; slots * room].into_boxed_slice();
-        // Notifications come at any time, so that there is room for many.
-        let ring = Ring::new(depth, if how == How::ZeroCopy { 4096 } else { 2 * depth })?;
+        // Notifications may come at any time, so that there is space for many.
+        let ring = Ring::new(
+            depth,
+            if how == How::ZeroCopy {
+                4096
+            } else {
+                2 * depth
+            },
+        )?;
         if how == How::ZeroCopy {
-            let whole = libc::iovec { iov_base: memory.as_ptr().cast_mut().cast(), iov_len: memory.len() };
+            let whole = libc::iovec {
+                iov_base: memory.as_ptr().cast_mut().cast(),
+                iov_len: memory.len(),
+            };
             // SAFETY: the memory is on the heap, is never moved, and outlives the ring, or is leaked with it.
             unsafe { ring.ring.submitter().register_buffers(&[whole]) }?;
         }
         let socket = socket.try_clone_to_owned()?;
-        Ok(SendRing { ring, socket, how, memory, room, counts: SendCounts::default() })
+        Ok(SendRing {
+            ring,
+            socket,
+            how,
+            memory,
+            room,
+            counts: SendCounts::default(),
+        })
     }
 
-    /// The message in this slot, to be changed before a chain is sent.
+    /// The message in this slot, which may be changed before a chain is sent.
     pub fn message_mut(&mut self, slot: usize) -> &mut [u8] {
         &mut self.memory[slot * self.room..][..self.room]
     }
 
-    /// Sends `count` messages as one chain and waits until the kernel has answered for each. The first `offset`
-    /// bytes of a message are left out, and what comes after `length`.
+    /// Sends `count` messages as one chain and waits until the kernel has completed each. Of a message, the
+    /// bytes from `offset` to `length` are sent.
     ///
     /// # Errors
-    /// Only of entering the kernel; why a message was not taken is in the result.
+    /// Only those of entering the kernel; why a message was not taken is in the result.
     pub fn send(&mut self, count: usize, offset: usize, length: usize) -> io::Result<Sent> {
         self.queue(count, offset, length)?;
         let enters_before = self.ring.enters;
@@ -123,7 +147,11 @@ impl SendRing {
         for index in 0..count {
             let message = &self.memory[index % slots * self.room..][offset..length];
             let entry = self.request(message);
-            let entry = if index + 1 < count { entry.flags(Flags::IO_LINK) } else { entry };
+            let entry = if index + 1 < count {
+                entry.flags(Flags::IO_LINK)
+            } else {
+                entry
+            };
             // SAFETY: the request reads from memory that the ring owns, and which is kept until the kernel has
             // answered, or for ever.
             unsafe { self.ring.ring.submission().push(&entry) }.map_err(io::Error::other)?;
@@ -133,7 +161,10 @@ impl SendRing {
     }
 
     fn request(&self, message: &[u8]) -> Entry {
-        let (fd, flags) = (types::Fd(self.socket.as_raw_fd()), libc::MSG_WAITALL | libc::MSG_NOSIGNAL);
+        let (fd, flags) = (
+            types::Fd(self.socket.as_raw_fd()),
+            libc::MSG_WAITALL | libc::MSG_NOSIGNAL,
+        );
         let (start, length) = (message.as_ptr(), message.len() as u32);
         match self.how {
             How::Copying => opcode::Send::new(fd, start, length).flags(flags).build(),
@@ -157,14 +188,14 @@ impl SendRing {
         counts.enters = ring.enters;
     }
 
-    /// What it did up to now.
+    /// The totals up to now.
     pub fn counts(&self) -> SendCounts {
         self.counts
     }
 }
 
 impl SendCounts {
-    /// Counts an answer or a notification; true of an answer.
+    /// Counts a completion or a notification; true for a completion.
     fn take(&mut self, entry: &cqueue::Entry) -> bool {
         if cqueue::notif(entry.flags()) {
             self.notifications += 1;
@@ -182,7 +213,7 @@ impl SendCounts {
 }
 
 impl Sent {
-    /// The answer for the next message of the chain, of `length` bytes.
+    /// Handles the completion of the next message of the chain, of `length` bytes.
     fn take(&mut self, result: i32, length: usize) {
         match usize::try_from(result) {
             Ok(bytes) if bytes == length => self.whole += 1,

@@ -1,11 +1,11 @@
-//! The kinds of damage: what a failing disk, a slip in an editor, or a script can do to a log.
+//! The kinds of damage that a failing disk, an editor, or a script can do to a log.
 
 use super::random::Random;
 
 /// A kind of damage.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The damaged log.
     pub apply: fn(&[u8], &mut Random) -> Vec<u8>,
@@ -13,32 +13,71 @@ pub struct Kind {
 
 /// Every kind.
 pub const KINDS: [Kind; 18] = [
-    Kind { name: "digit changed", apply: digit },
-    Kind { name: "digit of a result changed", apply: digit_of_a_result },
-    Kind { name: "number made huge", apply: huge },
-    Kind { name: "line removed", apply: |log, random| of_lines(log, random, |lines, at, _| drop(lines.remove(at))) },
+    Kind {
+        name: "digit changed",
+        apply: digit,
+    },
+    Kind {
+        name: "digit of a result changed",
+        apply: digit_of_a_result,
+    },
+    Kind {
+        name: "number made huge",
+        apply: huge,
+    },
+    Kind {
+        name: "line removed",
+        apply: |log, random| of_lines(log, random, |lines, at, _| drop(lines.remove(at))),
+    },
     Kind {
         name: "lines swapped",
         apply: |log, random| of_lines(log, random, |lines, at, other| lines.swap(at, other)),
     },
     Kind {
         name: "line doubled",
-        apply: |log, random| of_lines(log, random, |lines, at, _| lines.insert(at, lines[at].clone())),
+        apply: |log, random| {
+            of_lines(log, random, |lines, at, _| {
+                lines.insert(at, lines[at].clone())
+            })
+        },
     },
     Kind {
         name: "line copied elsewhere",
-        apply: |log, random| of_lines(log, random, |lines, at, other| lines.insert(other, lines[at].clone())),
+        apply: |log, random| {
+            of_lines(log, random, |lines, at, other| {
+                lines.insert(other, lines[at].clone())
+            })
+        },
     },
-    Kind { name: "result renumbered", apply: renumbered },
-    Kind { name: "hosts removed", apply: |log, _| without(log, b"{\"event\":\"prepared\"") },
-    Kind { name: "plan doubled", apply: plan_doubled },
-    Kind { name: "format lowered", apply: |log, _| replaced(log, b"\"format\":4", b"\"format\":3") },
-    Kind { name: "cut", apply: |log, random| log[..random.below(log.len())].to_vec() },
+    Kind {
+        name: "result renumbered",
+        apply: renumbered,
+    },
+    Kind {
+        name: "hosts removed",
+        apply: |log, _| without(log, b"{\"event\":\"prepared\""),
+    },
+    Kind {
+        name: "plan doubled",
+        apply: plan_doubled,
+    },
+    Kind {
+        name: "format lowered",
+        apply: |log, _| replaced(log, b"\"format\":5", b"\"format\":3"),
+    },
+    Kind {
+        name: "cut",
+        apply: |log, random| log[..random.below(log.len())].to_vec(),
+    },
     Kind {
         name: "bytes missing",
         apply: |log, random| {
             let at = random.below(log.len());
-            [&log[..at], &log[(at + 1 + random.below(5000)).min(log.len())..]].concat()
+            [
+                &log[..at],
+                &log[(at + 1 + random.below(5000)).min(log.len())..],
+            ]
+            .concat()
         },
     },
     Kind {
@@ -52,26 +91,45 @@ pub const KINDS: [Kind; 18] = [
     },
     Kind {
         name: "tail spliced",
-        apply: |log, random| of_lines(log, random, |lines, at, other| lines.extend_from_within(at.min(other)..)),
+        apply: |log, random| {
+            of_lines(log, random, |lines, at, other| {
+                lines.extend_from_within(at.min(other)..)
+            })
+        },
     },
-    Kind { name: "nested", apply: |log, random| inserted(log, random, &[b'['; 200_000]) },
-    Kind { name: "UTF-8 cut", apply: |log, random| inserted(log, random, b"\xe2\x82") },
-    Kind { name: "zeros", apply: |log, random| overwritten(log, random, 512) },
+    Kind {
+        name: "nested",
+        apply: |log, random| inserted(log, random, &[b'['; 200_000]),
+    },
+    Kind {
+        name: "UTF-8 cut",
+        apply: |log, random| inserted(log, random, b"\xe2\x82"),
+    },
+    Kind {
+        name: "zeros",
+        apply: |log, random| overwritten(log, random, 512),
+    },
 ];
 
 fn lines(log: &[u8]) -> Vec<Vec<u8>> {
-    log.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+    log.split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 /// Changes the lines, of which two are chosen.
-fn of_lines(log: &[u8], random: &mut Random, change: impl Fn(&mut Vec<Vec<u8>>, usize, usize)) -> Vec<u8> {
+fn of_lines(
+    log: &[u8],
+    random: &mut Random,
+    change: impl Fn(&mut Vec<Vec<u8>>, usize, usize),
+) -> Vec<u8> {
     let mut lines = lines(log);
     let (at, other) = (random.below(lines.len()), random.below(lines.len()));
     change(&mut lines, at, other);
     lines.concat()
 }
 
-/// Changes one of the digits that lie in these places.
+/// Changes one of the digits in this range.
 fn digit_in(log: &[u8], random: &mut Random, places: std::ops::Range<usize>) -> Vec<u8> {
     let mut log = log.to_vec();
     let digits: Vec<usize> = places.filter(|at| log[*at].is_ascii_digit()).collect();
@@ -85,48 +143,71 @@ fn digit(log: &[u8], random: &mut Random) -> Vec<u8> {
     digit_in(log, random, 0..log.len())
 }
 
-/// Where the counts of a run's receiver or sender are told.
+/// Changes a digit of the counts of a run's receiver or sender.
 fn digit_of_a_result(log: &[u8], random: &mut Random) -> Vec<u8> {
     let word = b"\"measured\":{";
-    let places: Vec<usize> =
-        log.windows(word.len()).enumerate().filter(|(_, at)| at == word).map(|(at, _)| at).collect();
+    let places: Vec<usize> = log
+        .windows(word.len())
+        .enumerate()
+        .filter(|(_, at)| at == word)
+        .map(|(at, _)| at)
+        .collect();
     let from = places.get(random.below(places.len())).copied().unwrap_or(0);
     digit_in(log, random, from..(from + 120).min(log.len()))
 }
 
 fn huge(log: &[u8], random: &mut Random) -> Vec<u8> {
     let at = random.below(log.len());
-    let Some(digit) = log[at..].iter().position(u8::is_ascii_digit) else { return log.to_vec() };
+    let Some(digit) = log[at..].iter().position(u8::is_ascii_digit) else {
+        return log.to_vec();
+    };
     [&log[..at + digit], b"99999999999999", &log[at + digit..]].concat()
 }
 
-/// A result again under the number of another run.
+/// Repeats a result under the number of another run.
 fn renumbered(log: &[u8], random: &mut Random) -> Vec<u8> {
     let begin = b"{\"event\":\"run_ended\",\"run\":";
     let mut lines = lines(log);
-    let results: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].starts_with(begin)).collect();
-    let [first, .., last] = results[..] else { return log.to_vec() };
+    let results: Vec<usize> = (0..lines.len())
+        .filter(|at| lines[*at].starts_with(begin))
+        .collect();
+    let [first, .., last] = results[..] else {
+        return log.to_vec();
+    };
     let from = lines[if random.below(2) == 0 { first } else { last }].clone();
-    let digits = from[begin.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = from[begin.len()..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let number = random.below(results.len()).to_string();
-    lines[results[random.below(results.len())]] = [begin, number.as_bytes(), &from[begin.len() + digits..]].concat();
+    lines[results[random.below(results.len())]] =
+        [begin, number.as_bytes(), &from[begin.len() + digits..]].concat();
     lines.concat()
 }
 
 fn without(log: &[u8], begin: &[u8]) -> Vec<u8> {
-    lines(log).into_iter().filter(|line| !line.starts_with(begin)).collect::<Vec<_>>().concat()
+    lines(log)
+        .into_iter()
+        .filter(|line| !line.starts_with(begin))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 fn plan_doubled(log: &[u8], random: &mut Random) -> Vec<u8> {
     let mut lines = lines(log);
-    let plan = lines.iter().find(|line| line.starts_with(b"{\"event\":\"planned\"")).cloned();
+    let plan = lines
+        .iter()
+        .find(|line| line.starts_with(b"{\"event\":\"planned\""))
+        .cloned();
     let at = random.below(lines.len());
     lines.splice(at..at, plan);
     lines.concat()
 }
 
 fn replaced(log: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let Some(at) = log.windows(from.len()).position(|window| window == from) else { return log.to_vec() };
+    let Some(at) = log.windows(from.len()).position(|window| window == from) else {
+        return log.to_vec();
+    };
     [&log[..at], to, &log[at + from.len()..]].concat()
 }
 

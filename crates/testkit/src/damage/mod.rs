@@ -1,4 +1,5 @@
-//! Damaged logs: what a program that reads them does, and whether it gives other figures without saying that anything is wrong.
+//! Damaged logs: the behaviour of a program that reads them, and whether it prints other figures
+//! without a warning.
 
 mod kinds;
 mod random;
@@ -13,13 +14,13 @@ use serde_json::Value;
 pub use kinds::{KINDS, Kind};
 pub use random::Random;
 
-/// The program answers within this time, or it hangs.
+/// The time within which the program must end; after it, the program counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The file's name in an execution's folder.
 const LOG_NAME: &str = "events.jsonl";
 
-/// What every log is given to, with the folder after the first word.
+/// The commands that get every log, with the folder after the first word.
 pub const COMMANDS: [&[&str]; 6] = [
     &["show", "--json"],
     &["show"],
@@ -29,29 +30,30 @@ pub const COMMANDS: [&[&str]; 6] = [
     &["compare"],
 ];
 
-/// What went wrong with a damaged log.
+/// The ways in which a program can fail on a damaged log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wrong {
     /// The program panicked, or a signal ended it.
     Crash,
     /// It did not end.
     Hang,
-    /// Its medians are others than those of the whole log, and nothing says that the log is damaged.
+    /// Its medians differ from those of the whole log, without a warning that the log is damaged.
     Silent,
 }
 
-/// What came of damaged logs.
+/// The results of damaged logs.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// How many logs of each kind of damage, and how many of these were refused, shown with a word about it, and shown alike.
+    /// The number of logs of each kind of damage, and how many of these were refused, shown with a
+    /// warning, and shown unchanged.
     pub kinds: BTreeMap<&'static str, [usize; 4]>,
-    /// The number of each log that something went wrong with, its kind of damage, and the command.
+    /// The number of each log that failed, its kind of damage, and the command.
     pub wrong: Vec<(usize, &'static str, Wrong, String)>,
     /// Commands that were run.
     pub commands: usize,
 }
 
-/// A program, a whole log and what it says of that.
+/// A program, a whole log and its output for it.
 #[derive(Debug)]
 pub struct Bench {
     program: PathBuf,
@@ -62,37 +64,50 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Of the execution in this folder.
+    /// Reads the log of the execution in this folder, and the program's output for it.
     ///
     /// # Errors
-    /// A sentence, where the log cannot be read or the program does not show it.
+    /// A sentence, when the log cannot be read or the program does not show it.
     pub fn new(program: &Path, folder: &Path, seed: u64) -> Result<Bench, String> {
         let log = folder.join(LOG_NAME);
         let log = std::fs::read(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let shown = run(program, &["show", "--json"], folder).map_err(|wrong| format!("the whole log: {wrong:?}"))?;
-        let whole = document(&shown.stdout).ok_or_else(|| format!("the whole log is not shown: {}", shown.stderr))?;
-        Ok(Bench { program: program.to_owned(), log, whole, seed })
+        let shown = run(program, &["show", "--json"], folder)
+            .map_err(|wrong| format!("the whole log: {wrong:?}"))?;
+        let whole = document(&shown.stdout)
+            .ok_or_else(|| format!("the whole log is not shown: {}", shown.stderr))?;
+        Ok(Bench {
+            program: program.to_owned(),
+            log,
+            whole,
+            seed,
+        })
     }
 
-    /// Damages the log in the way of this number and gives it to the first `commands` of [`COMMANDS`]. The same number is the same
-    /// damage.
+    /// Damages the log by this number, and runs the first `commands` of [`COMMANDS`] on it. The
+    /// same number is the same damage.
     ///
     /// # Errors
-    /// A sentence, where the damaged log cannot be written.
+    /// A sentence, when the damaged log cannot be written.
     pub fn damage(&self, number: usize, commands: usize, tally: &mut Tally) -> Result<(), String> {
         let kind = KINDS[number % KINDS.len()];
-        let mut random = Random::new(self.seed ^ (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random =
+            Random::new(self.seed ^ (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let damaged = (kind.apply)(&self.log, &mut random);
-        std::fs::write(folder.path().join(LOG_NAME), &damaged).map_err(|error| error.to_string())?;
+        std::fs::write(folder.path().join(LOG_NAME), &damaged)
+            .map_err(|error| error.to_string())?;
         let mut fate = 3;
         for (place, words) in COMMANDS.iter().take(commands).enumerate() {
             tally.commands += 1;
             match run(&self.program, words, folder.path()) {
-                Err(wrong) => tally.wrong.push((number, kind.name, wrong, words.join(" "))),
+                Err(wrong) => tally
+                    .wrong
+                    .push((number, kind.name, wrong, words.join(" "))),
                 Ok(output) if place == 0 => match self.fate(&output) {
                     Ok(found) => fate = found,
-                    Err(wrong) => tally.wrong.push((number, kind.name, wrong, words.join(" "))),
+                    Err(wrong) => tally
+                        .wrong
+                        .push((number, kind.name, wrong, words.join(" "))),
                 },
                 Ok(_) => {}
             }
@@ -103,18 +118,28 @@ impl Bench {
         Ok(())
     }
 
-    /// Refused is 1, shown with a word about it 2, shown alike 3.
+    /// The fate of a log: 1 if refused, 2 if shown with a warning, 3 if shown unchanged.
     fn fate(&self, output: &Output) -> Result<usize, Wrong> {
-        let Some(shown) = document(&output.stdout).filter(|_| output.status.success()) else { return Ok(1) };
+        let Some(shown) = document(&output.stdout).filter(|_| output.status.success()) else {
+            return Ok(1);
+        };
         let said = |key: &str| shown[key] != self.whole[key];
-        if !output.stderr.is_empty() || ["caveats", "incomplete_runs", "excluded"].into_iter().any(said) {
+        if !output.stderr.is_empty()
+            || ["caveats", "incomplete_runs", "excluded"]
+                .into_iter()
+                .any(said)
+        {
             return Ok(2);
         }
-        if medians(&shown) == medians(&self.whole) { Ok(3) } else { Err(Wrong::Silent) }
+        if medians(&shown) == medians(&self.whole) {
+            Ok(3)
+        } else {
+            Err(Wrong::Silent)
+        }
     }
 }
 
-/// What a command left behind.
+/// The output and the end of a command.
 struct Output {
     status: ExitStatus,
     stdout: Vec<u8>,
@@ -124,7 +149,11 @@ struct Output {
 /// Runs a command on a folder; `compare` compares it with itself under another name.
 fn run(program: &Path, words: &[&str], folder: &Path) -> Result<Output, Wrong> {
     let mut command = Command::new(program);
-    command.args(&words[..1]).arg(folder).args(&words[1..]).stdin(Stdio::null());
+    command
+        .args(&words[..1])
+        .arg(folder)
+        .args(&words[1..])
+        .stdin(Stdio::null());
     if words[0] == "compare" {
         let other = folder.join("other");
         let _ = std::fs::create_dir(&other);
@@ -133,14 +162,21 @@ fn run(program: &Path, words: &[&str], folder: &Path) -> Result<Output, Wrong> {
     }
     let (stdout, stderr) = (folder.join("stdout"), folder.join("stderr"));
     let file = |path: &Path| std::fs::File::create(path).map_err(|_| Wrong::Crash);
-    let child = command.stdout(file(&stdout)?).stderr(file(&stderr)?).spawn();
+    let child = command
+        .stdout(file(&stdout)?)
+        .stderr(file(&stderr)?)
+        .spawn();
     let status = wait(child.map_err(|_| Wrong::Crash)?)?;
     let read = |path: &Path| std::fs::read(path).unwrap_or_default();
     let stderr = String::from_utf8_lossy(&read(&stderr)).into_owned();
     if status.code().is_none_or(|code| code > 100) || stderr.contains("panicked at") {
         return Err(Wrong::Crash);
     }
-    Ok(Output { status, stdout: read(&stdout), stderr })
+    Ok(Output {
+        status,
+        stdout: read(&stdout),
+        stderr,
+    })
 }
 
 fn wait(mut child: std::process::Child) -> Result<ExitStatus, Wrong> {
@@ -168,7 +204,10 @@ fn medians(document: &Value) -> BTreeMap<(String, String), String> {
     for cell in document["cells"].as_array().into_iter().flatten() {
         for (metric, figure) in cell.as_object().into_iter().flatten() {
             if let Some(median) = figure.get("median") {
-                found.insert((cell["levels"].to_string(), metric.clone()), median.to_string());
+                found.insert(
+                    (cell["levels"].to_string(), metric.clone()),
+                    median.to_string(),
+                );
             }
         }
     }

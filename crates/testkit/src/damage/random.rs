@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed (SplitMix64).
+//! Pseudo-random numbers, the same for the same seed (SplitMix64).
 
-/// A sequence of them.
+/// A sequence of pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -10,7 +10,7 @@ impl Random {
         Random(seed)
     }
 
-    /// The next number below `bound`; 0 where that is 0.
+    /// The next number below `bound`; 0 if that is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

@@ -1,29 +1,33 @@
-//! `mapped`: received pages are mapped, and what fills no page is copied (`TCP_ZEROCOPY_RECEIVE`).
+//! `mapped`: received pages are mapped, and partial pages are copied (`TCP_ZEROCOPY_RECEIVE`).
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use model::conditions::{Conditions, Waiting};
+use bitcost_model::conditions::{Conditions, Waiting};
+use bitcost_sys::zerocopy::Mapping;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use sys::zerocopy::Mapping;
 
-use super::taking::Taking;
-use super::{Fast, errno, receive_room};
+use super::fast::{FastMode, receive_room};
+use super::stream_receiver::StreamReceiver;
 use crate::control::Control;
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
+use crate::syscalls::errno;
 
-/// How long a wait lasts before the next look whether the run is over.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// The length of a wait before the next check whether the run is over.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 struct Receiver {
     mapping: Mapping,
     buffer: Vec<u8>,
     waiting: Waiting,
-    taking: Taking,
+    stream: StreamReceiver,
     tally: Tally,
 }
 
@@ -35,34 +39,53 @@ struct Tally {
 }
 
 /// Maps the socket.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    _: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     let page = rustix::param::page_size();
     let room = receive_room(conditions).next_multiple_of(page);
     Ok(Box::new(Receiver {
         mapping: Mapping::of(socket, room)?,
         buffer: vec![0; room],
         waiting: conditions.waiting,
-        taking: Taking::of(conditions, socket),
+        stream: StreamReceiver::of(conditions, socket),
         tally: Tally::default(),
     }))
 }
 
-impl Fast for Receiver {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { mapping, buffer, waiting, taking, tally } = self;
-        // What must be read by a plain call before the next pages.
+impl FastMode for Receiver {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        _pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Receiver {
+            mapping,
+            buffer,
+            waiting,
+            stream,
+            tally,
+        } = self;
+        // The bytes that must be read by a receive call before the next pages.
         let mut to_read = 0;
         let mut is_something_there = false;
-        taking.receive(socket, control, || {
+        stream.receive(socket, control, || {
             if to_read == 0 {
                 if *waiting == Waiting::Block && !is_something_there {
                     tally.waits += 1;
-                    if poll(&mut [PollFd::from_borrowed_fd(socket, PollFlags::IN)], Some(&LOOK))? == 0 {
+                    if poll(
+                        &mut [PollFd::from_borrowed_fd(socket, PollFlags::IN)],
+                        Some(&LOOK),
+                    )? == 0
+                    {
                         return Err(Errno::AGAIN);
                     }
                 }
                 let taken = match mapping.receive(socket).map_err(errno) {
-                    // The sender has ended the connection, and everything is taken.
+                    // The sender has ended the connection, and everything is read.
                     Err(Errno::IO) => return Ok(0),
                     taken => taken?,
                 };
@@ -92,7 +115,7 @@ impl Fast for Receiver {
         ])
     }
 
-    fn taking(&self) -> Option<&Taking> {
-        Some(&self.taking)
+    fn stream(&self) -> Option<&StreamReceiver> {
+        Some(&self.stream)
     }
 }

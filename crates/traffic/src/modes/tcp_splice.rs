@@ -1,7 +1,8 @@
 //! `splice`: pages go through pipes and are never copied.
 //!
-//! The sender keeps a message's pages in one pipe, refers to them from a second one (`tee`), and empties
-//! that into the socket. The receiver empties the socket into a pipe, and the pipe into `/dev/null`.
+//! The sender keeps a message's pages in one pipe, refers to them from a second one (`tee`), and
+//! empties that into the socket. The receiver empties the socket into a pipe, and the pipe into
+//! `/dev/null`.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -9,12 +10,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use model::conditions::{Conditions, Waiting};
+use bitcost_model::conditions::{Conditions, Waiting};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee};
+use rustix::pipe::{
+    PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee,
+};
 
-use super::taking::Taking;
-use super::{Fast, hold, receive_room};
+use super::fast::{FastMode, hold, receive_room};
+use super::stream_receiver::StreamReceiver;
 use crate::control::Control;
 use crate::loops::{Amount, send_messages};
 use crate::pacing::Pacer;
@@ -28,12 +31,14 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// A pipe for `bytes`, or for as many as the host allows.
+    /// A pipe for `bytes`, or for the most that the host allows.
     fn new(bytes: usize) -> io::Result<Pipe> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC)?;
         let allowed = std::fs::read_to_string("/proc/sys/fs/pipe-max-size").ok();
-        let allowed = allowed.and_then(|text| text.trim().parse().ok()).unwrap_or(1 << 20);
-        // The default size stays where the user's pipes hold too much already.
+        let allowed = allowed
+            .and_then(|text| text.trim().parse().ok())
+            .unwrap_or(1 << 20);
+        // The default size is kept where the user's pipes are over their limit.
         let size = match fcntl_setpipe_size(&into, bytes.min(allowed)) {
             Ok(_) | Err(Errno::PERM) => fcntl_getpipe_size(&into)?,
             Err(error) => return Err(error.into()),
@@ -53,26 +58,61 @@ struct Sender {
 }
 
 /// Fills the pipe with a message.
-pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn sender(
+    _socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    _: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     let size = conditions.message_size_bytes as usize;
     let pages = Pipe::new(size)?;
     let way = Pipe::new(size)?;
     let round = size.min(pages.size).min(way.size);
     File::from(pages.into.try_clone()?).write_all(&vec![0x5A; round])?;
-    Ok(Box::new(Sender { pages, way, size, round, amount: Amount::of(conditions), tees: Cell::new(0) }))
+    Ok(Box::new(Sender {
+        pages,
+        way,
+        size,
+        round,
+        amount: Amount::of(conditions),
+        tees: Cell::new(0),
+    }))
 }
 
-impl Fast for Sender {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { pages, way, size, round, amount, tees } = self;
-        // Bytes that wait in the second pipe.
+impl FastMode for Sender {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Sender {
+            pages,
+            way,
+            size,
+            round,
+            amount,
+            tees,
+        } = self;
+        // Bytes in the second pipe.
         let waiting = Cell::new(0);
         let send_rest = |done: usize, length: usize| {
             if waiting.get() == 0 {
-                waiting.set(tee(&pages.out, &way.into, (length - done).min(*round), SpliceFlags::empty())?);
+                waiting.set(tee(
+                    &pages.out,
+                    &way.into,
+                    (length - done).min(*round),
+                    SpliceFlags::empty(),
+                )?);
                 tees.set(tees.get() + 1);
             }
-            let sent = splice(&way.out, None, socket, None, waiting.get(), SpliceFlags::empty())?;
+            let sent = splice(
+                &way.out,
+                None,
+                socket,
+                None,
+                waiting.get(),
+                SpliceFlags::empty(),
+            )?;
             waiting.set(waiting.get() - sent);
             Ok(sent)
         };
@@ -93,12 +133,16 @@ struct Receiver {
     nowhere: File,
     room: usize,
     flags: SpliceFlags,
-    taking: Taking,
+    stream: StreamReceiver,
     drains: u64,
 }
 
 /// Opens the pipe and `/dev/null`.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    _: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     let room = receive_room(conditions);
     let flags = match conditions.waiting {
         Waiting::Block => SpliceFlags::empty(),
@@ -109,15 +153,27 @@ pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::
         nowhere: File::options().write(true).open("/dev/null")?,
         room,
         flags,
-        taking: Taking::of(conditions, socket),
+        stream: StreamReceiver::of(conditions, socket),
         drains: 0,
     }))
 }
 
-impl Fast for Receiver {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { pipe, nowhere, room, flags, taking, drains } = self;
-        taking.receive(socket, control, || {
+impl FastMode for Receiver {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        _pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Receiver {
+            pipe,
+            nowhere,
+            room,
+            flags,
+            stream,
+            drains,
+        } = self;
+        stream.receive(socket, control, || {
             let length = splice(socket, None, &pipe.into, None, *room, *flags)?;
             let mut left = length;
             while left > 0 {
@@ -132,7 +188,7 @@ impl Fast for Receiver {
         BTreeMap::from([("drain_calls", self.drains)])
     }
 
-    fn taking(&self) -> Option<&Taking> {
-        Some(&self.taking)
+    fn stream(&self) -> Option<&StreamReceiver> {
+        Some(&self.stream)
     }
 }

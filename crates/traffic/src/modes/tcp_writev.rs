@@ -3,17 +3,18 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::Conditions;
 use rustix::io::{Errno, writev};
 use rustix::net::{SendFlags, send};
 
-use super::Fast;
+use super::fast::FastMode;
 use crate::control::Control;
 use crate::loops::{Amount, Handed, send_batches};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 
-/// Most messages of one call, and most bytes, so that a call of large messages does not outlast a phase.
+/// Most messages of one call, and most bytes, so that a call of large messages does not outlast a
+/// phase.
 const MESSAGES: usize = 64;
 const BYTES: usize = 8 << 20;
 
@@ -23,34 +24,53 @@ struct Sender {
 }
 
 /// Sends lists of messages.
-pub fn sender(_socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn sender(
+    _socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    _: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     let message = vec![0x5A; conditions.message_size_bytes as usize];
-    Ok(Box::new(Sender { message, amount: Amount::of(conditions) }))
+    Ok(Box::new(Sender {
+        message,
+        amount: Amount::of(conditions),
+    }))
 }
 
-impl Fast for Sender {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+impl FastMode for Sender {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
         let message = &self.message[..];
         let most = (BYTES / message.len()).clamp(1, MESSAGES);
         let list = vec![IoSlice::new(message); most];
-        send_batches(control, message.len(), most as u64, self.amount, pacer, |_, count, length| {
-            let sent = if length == message.len() {
-                writev(socket, &list[..count as usize])?
-            } else {
-                send(socket, &message[..length], SendFlags::NOSIGNAL)?
-            };
-            let mut handed = Handed::at_once((sent / length) as u64);
-            handed.is_short = sent < count as usize * length;
-            let mut done = sent % length;
-            while done > 0 && done < length {
-                match send(socket, &message[done..length], SendFlags::NOSIGNAL) {
-                    Ok(bytes) => (handed.calls, done) = (handed.calls + 1, done + bytes),
-                    Err(Errno::INTR) => {}
-                    Err(error) => return Err(error),
+        send_batches(
+            control,
+            message.len(),
+            most as u64,
+            self.amount,
+            pacer,
+            |_, count, length| {
+                let sent = if length == message.len() {
+                    writev(socket, &list[..count as usize])?
+                } else {
+                    send(socket, &message[..length], SendFlags::NOSIGNAL)?
+                };
+                let mut handed = Handed::at_once((sent / length) as u64);
+                handed.is_short = sent < count as usize * length;
+                let mut done = sent % length;
+                while done > 0 && done < length {
+                    match send(socket, &message[done..length], SendFlags::NOSIGNAL) {
+                        Ok(bytes) => (handed.calls, done) = (handed.calls + 1, done + bytes),
+                        Err(Errno::INTR) => {}
+                        Err(error) => return Err(error),
+                    }
                 }
-            }
-            handed.messages += u64::from(done > 0);
-            Ok(handed)
-        })
+                handed.messages += u64::from(done > 0);
+                Ok(handed)
+            },
+        )
     }
 }

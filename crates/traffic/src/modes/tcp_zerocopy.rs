@@ -1,7 +1,8 @@
-//! `zerocopy`: the kernel sends from the program's own pages (kernel documentation, networking/msg_zerocopy).
+//! `zerocopy`: the kernel sends from the program's own pages (kernel documentation,
+//! networking/msg_zerocopy).
 //!
-//! What was sent is never changed, so a completion need not be waited for before the next send call; they
-//! are read from the error queue now and then, because the kernel keeps a few only.
+//! The data is never changed, so the next send call need not wait for a completion. Completions are
+//! read from the error queue from time to time, because its size is limited.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,14 +10,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::Conditions;
+use bitcost_sys::socket::{self, SO_ZEROCOPY};
+use bitcost_sys::zerocopy::take_completed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
-use sys::socket::{self, SO_ZEROCOPY};
-use sys::zerocopy::take_completed;
 
-use super::{Fast, hold};
+use super::fast::{FastMode, hold};
 use crate::control::Control;
 use crate::loops::{Amount, send_messages};
 use crate::pacing::Pacer;
@@ -25,22 +26,22 @@ use crate::sequence::Tag;
 /// `MSG_ZEROCOPY` (linux/socket.h).
 const ZEROCOPY: SendFlags = SendFlags::from_bits_retain(0x400_0000);
 
-/// Send calls between looks at the error queue.
+/// Send calls between readings of the error queue.
 const LOOK_EVERY: u64 = 32;
 
 /// Longest wait for the last completions after the connection's end.
 const LAST_COMPLETIONS: Duration = Duration::from_millis(500);
 
-/// Calls and what became of them.
+/// Send calls and their completions.
 #[derive(Default)]
 struct Book {
     calls: u64,
     completed: u64,
     copied: u64,
     queue_reads: u64,
-    /// Calls that the kernel put off, because too much was under way.
+    /// Calls that the kernel refused for now, because too much was in flight.
     put_off: u64,
-    /// True after a call that was put off.
+    /// True after such a call, which is repeated.
     is_again: bool,
     refused: bool,
 }
@@ -49,18 +50,21 @@ impl Book {
     fn take_completions(&mut self, socket: impl AsFd) {
         loop {
             self.queue_reads += 1;
-            let Ok(completed) = take_completed(socket.as_fd()) else { return };
+            let Ok(completed) = take_completed(socket.as_fd()) else {
+                return;
+            };
             self.completed += completed.calls;
             self.copied += if completed.copied { completed.calls } else { 0 };
         }
     }
 
-    /// Sends once. What is not possible before something is completed is tried again.
+    /// Sends once. A call that is possible only after a completion returns `EINTR`, so that it is
+    /// repeated.
     fn send(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
         if self.calls % LOOK_EVERY == LOOK_EVERY - 1 {
             self.take_completions(socket);
         }
-        // What completes after the call that is refused is no reason to give up.
+        // Read before the call: a later completion must not look like a refusal.
         let was_alone = self.completed == self.calls;
         let result = send(socket, bytes, SendFlags::NOSIGNAL | ZEROCOPY);
         match result {
@@ -83,11 +87,17 @@ impl Book {
     }
 }
 
-/// Waits shortly until the error queue has something.
+/// Waits briefly for the error queue.
 fn wait_for_completion(socket: BorrowedFd<'_>) {
-    let timeout = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-    // Whatever ends the wait, the caller looks again.
-    let _ = poll(&mut [PollFd::from_borrowed_fd(socket, PollFlags::empty())], Some(&timeout));
+    let timeout = Timespec {
+        tv_sec: 0,
+        tv_nsec: 10_000_000,
+    };
+    // The result of the wait does not matter: the caller reads the queue again.
+    let _ = poll(
+        &mut [PollFd::from_borrowed_fd(socket, PollFlags::empty())],
+        Some(&timeout),
+    );
 }
 
 struct Sender {
@@ -97,24 +107,46 @@ struct Sender {
 }
 
 /// Asks for `MSG_ZEROCOPY`.
-pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, _: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn sender(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    _: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     socket::set_int(socket, SO_ZEROCOPY, 1)?;
     let message = vec![0x5A; conditions.message_size_bytes as usize];
-    Ok(Box::new(Sender { message, amount: Amount::of(conditions), book: RefCell::default() }))
+    Ok(Box::new(Sender {
+        message,
+        amount: Amount::of(conditions),
+        book: RefCell::default(),
+    }))
 }
 
-impl Fast for Sender {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { message, amount, book } = self;
+impl FastMode for Sender {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Sender {
+            message,
+            amount,
+            book,
+        } = self;
         let send_one = |_, length: usize| {
             if !book.borrow().is_again {
                 hold(pacer, control);
             }
             book.borrow_mut().send(socket, &message[..length])
         };
-        let send_rest = |done: usize, length: usize| book.borrow_mut().send(socket, &message[done..length]);
+        let send_rest =
+            |done: usize, length: usize| book.borrow_mut().send(socket, &message[done..length]);
         let result = send_messages(control, message.len(), *amount, send_one, send_rest);
-        if book.borrow().refused { Err(Errno::NOBUFS) } else { result }
+        if book.borrow().refused {
+            Err(Errno::NOBUFS)
+        } else {
+            result
+        }
     }
 
     fn ended(&mut self, socket: BorrowedFd<'_>) {

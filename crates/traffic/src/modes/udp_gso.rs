@@ -3,19 +3,20 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use model::conditions::Conditions;
-use model::place::IpVersion;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::place::IpVersion;
+use bitcost_sys::datagram::{Wait, receive_joined};
+use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
-use sys::datagram::{Wait, receive_joined};
-use sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 
-use super::{Fast, errno, wait};
+use super::fast::{FastMode, wait};
 use crate::control::Control;
-use crate::intake::Intake;
+use crate::datagrams::Datagrams;
 use crate::loops::{Amount, Handed, send_batches};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
+use crate::syscalls::errno;
 
 /// Most datagrams of one call: 128 since Linux 6.9, 64 before (`UDP_MAX_SEGMENTS`).
 const SEGMENTS_MAX: usize = 128;
@@ -32,8 +33,12 @@ struct Sender {
     amount: Amount,
 }
 
-/// Has the kernel cut what one call hands over.
-pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+/// Makes the kernel segment the data of one call.
+pub fn sender(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    tag: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     let size = conditions.message_size_bytes as usize;
     let is_ipv6 = getsockname(socket)?.address_family() == AddressFamily::INET6;
     let mtu = socket::get_int(socket, if is_ipv6 { IPV6_MTU } else { IP_MTU })?;
@@ -42,59 +47,101 @@ pub fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::
     }
     socket::set_int(socket, UDP_SEGMENT, size as i32)?;
     let most = (IpVersion::V4.udp_payload_max() as usize / size).clamp(1, SEGMENTS_MAX);
-    Ok(Box::new(Sender { messages: vec![0x5A; most * size], size, most, tag, amount: Amount::of(conditions) }))
+    Ok(Box::new(Sender {
+        messages: vec![0x5A; most * size],
+        size,
+        most,
+        tag,
+        amount: Amount::of(conditions),
+    }))
 }
 
-impl Fast for Sender {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { messages, size, most, tag, amount } = self;
+impl FastMode for Sender {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Sender {
+            messages,
+            size,
+            most,
+            tag,
+            amount,
+        } = self;
         let mut number = 0;
-        send_batches(control, *size, *most as u64, *amount, pacer, |phase, count, length| {
-            let mut count = count as usize;
-            for (message, number) in messages.chunks_exact_mut(*size).take(count).zip(number..) {
-                tag.write(message, phase, number);
-            }
-            // Only a single message is shorter than the rest.
-            let bytes = |count: usize| if count == 1 { length } else { count * *size };
-            let sent = match send(socket, &messages[..bytes(count)], SendFlags::empty()) {
-                Err(Errno::INVAL) if count > SEGMENTS_MAX_BEFORE => {
-                    count = SEGMENTS_MAX_BEFORE;
-                    *most = SEGMENTS_MAX_BEFORE;
-                    send(socket, &messages[..bytes(count)], SendFlags::empty())
+        send_batches(
+            control,
+            *size,
+            *most as u64,
+            *amount,
+            pacer,
+            |phase, count, length| {
+                let mut count = count as usize;
+                for (message, number) in messages.chunks_exact_mut(*size).take(count).zip(number..)
+                {
+                    tag.write(message, phase, number);
                 }
-                result => result,
-            };
-            sent?;
-            number += count as u64;
-            Ok(Handed::at_once(count as u64))
-        })
+                // Only a single message may be shorter.
+                let bytes = |count: usize| if count == 1 { length } else { count * *size };
+                let sent = match send(socket, &messages[..bytes(count)], SendFlags::empty()) {
+                    Err(Errno::INVAL) if count > SEGMENTS_MAX_BEFORE => {
+                        count = SEGMENTS_MAX_BEFORE;
+                        *most = SEGMENTS_MAX_BEFORE;
+                        send(socket, &messages[..bytes(count)], SendFlags::empty())
+                    }
+                    result => result,
+                };
+                sent?;
+                number += count as u64;
+                Ok(Handed::at_once(count as u64))
+            },
+        )
     }
 }
 
 struct Receiver {
     buffer: Vec<u8>,
     wait: Wait,
-    intake: Intake,
+    datagrams: Datagrams,
 }
 
-/// Takes the datagrams that the kernel joined.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+/// Receives the datagrams that the kernel joined.
+pub fn receiver(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    tag: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     socket::set_int(socket, UDP_GRO, 1)?;
     let buffer = vec![0; (IpVersion::V6.udp_payload_max() as usize).next_power_of_two()];
-    Ok(Box::new(Receiver { buffer, wait: wait(conditions), intake: Intake::of(conditions, tag) }))
+    Ok(Box::new(Receiver {
+        buffer,
+        wait: wait(conditions),
+        datagrams: Datagrams::of(conditions, tag),
+    }))
 }
 
-impl Fast for Receiver {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Receiver { buffer, wait, intake } = self;
-        intake.receive(control, |intake| {
+impl FastMode for Receiver {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        _pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Receiver {
+            buffer,
+            wait,
+            datagrams,
+        } = self;
+        datagrams.receive(control, |datagrams| {
             let joined = receive_joined(socket.as_fd(), buffer, *wait).map_err(errno)?;
-            intake.take_all(control, buffer[..joined.bytes].chunks(joined.each.max(1)));
+            datagrams.take_all(control, buffer[..joined.bytes].chunks(joined.each.max(1)));
             Ok(())
         })
     }
 
-    fn intake(&self) -> Option<&Intake> {
-        Some(&self.intake)
+    fn datagrams(&self) -> Option<&Datagrams> {
+        Some(&self.datagrams)
     }
 }

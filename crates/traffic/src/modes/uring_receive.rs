@@ -4,25 +4,27 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use model::conditions::{Conditions, ReceiveSize};
+use bitcost_model::conditions::{Conditions, ReceiveSize};
+use bitcost_sys::datagram::Wait;
+use bitcost_sys::uring::ReceiveRing;
 use rustix::io::Errno;
-use sys::datagram::Wait;
-use sys::uring::ReceiveRing;
 
-use super::taking::Taking;
-use super::{Fast, errno, wait};
+use super::fast::{FastMode, wait};
+use super::stream_receiver::StreamReceiver;
 use crate::control::Control;
-use crate::intake::{Intake, QUIET};
+use crate::datagrams::{Datagrams, QUIET};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
+use crate::syscalls::errno;
 
-/// Memory of a flow's buffers, and of all flows' together, in bytes; how many buffers there are at least and at most.
+/// Memory of a flow's buffers, and of all flows' together, in bytes; the smallest and the largest
+/// number of buffers.
 const MEMORY: usize = 4 << 20;
 const MEMORY_OF_ALL: usize = 64 << 20;
 const BUFFERS_MIN: usize = 4;
 const BUFFERS_MAX: usize = 1024;
 
-/// The room of a stream's buffer, in bytes, where the message is larger and the run does not say.
+/// The size of a stream's buffer, in bytes, where the message is larger and the run requests none.
 const ROOM_MAX: usize = 1 << 20;
 
 struct Receiver {
@@ -31,43 +33,56 @@ struct Receiver {
     kept: Kept,
 }
 
-/// What it keeps of what came.
+/// The state for a stream or for datagrams.
 enum Kept {
-    /// Of a connection.
-    Stream(Taking),
-    /// Of datagrams.
-    Datagrams(Intake),
+    /// The state of a connection.
+    Stream(StreamReceiver),
+    /// The state of a datagram socket.
+    Datagrams(Datagrams),
 }
 
 /// Makes the ring and its buffers.
-pub fn receiver(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn receiver(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    tag: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     let is_datagram = conditions.workload.is_datagram();
     let room = conditions.receive_bytes() as usize;
     let is_free = !is_datagram && !matches!(conditions.receive_size_bytes, ReceiveSize::Bytes(_));
     let room = if is_free { room.min(ROOM_MAX) } else { room };
     let memory = MEMORY.min(MEMORY_OF_ALL / conditions.flows.max(1) as usize);
-    let count = (memory / room).clamp(BUFFERS_MIN, BUFFERS_MAX).next_power_of_two();
+    let count = (memory / room)
+        .clamp(BUFFERS_MIN, BUFFERS_MAX)
+        .next_power_of_two();
     Ok(Box::new(Receiver {
         ring: ReceiveRing::new(socket, count as u16, room)?,
         wait: wait(conditions),
         kept: if is_datagram {
-            Kept::Datagrams(Intake::of(conditions, tag))
+            Kept::Datagrams(Datagrams::of(conditions, tag))
         } else {
-            Kept::Stream(Taking::of(conditions, socket))
+            Kept::Stream(StreamReceiver::of(conditions, socket))
         },
     }))
 }
 
-impl Fast for Receiver {
-    fn run(&mut self, socket: BorrowedFd<'_>, control: &Control, _pacer: &mut Option<Pacer>) -> Result<(), Errno> {
+impl FastMode for Receiver {
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        _pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
         let Receiver { ring, wait, kept } = self;
         let result = match kept {
-            Kept::Datagrams(intake) => intake.receive(control, |intake| {
+            Kept::Datagrams(datagrams) => datagrams.receive(control, |datagrams| {
                 ring.receive(*wait, QUIET).map_err(errno)?;
-                intake.take_all(control, ring.received());
+                datagrams.take_all(control, ring.received());
                 Ok(())
             }),
-            Kept::Stream(taking) => taking.receive(socket, control, || ring.receive(*wait, QUIET).map_err(errno)),
+            Kept::Stream(stream) => stream.receive(socket, control, || {
+                ring.receive(*wait, QUIET).map_err(errno)
+            }),
         };
         ring.stop();
         result
@@ -83,16 +98,16 @@ impl Fast for Receiver {
         ])
     }
 
-    fn intake(&self) -> Option<&Intake> {
+    fn datagrams(&self) -> Option<&Datagrams> {
         match &self.kept {
-            Kept::Datagrams(intake) => Some(intake),
+            Kept::Datagrams(datagrams) => Some(datagrams),
             Kept::Stream(_) => None,
         }
     }
 
-    fn taking(&self) -> Option<&Taking> {
+    fn stream(&self) -> Option<&StreamReceiver> {
         match &self.kept {
-            Kept::Stream(taking) => Some(taking),
+            Kept::Stream(stream) => Some(stream),
             Kept::Datagrams(_) => None,
         }
     }

@@ -1,25 +1,27 @@
 //! `io_uring`, `io_uring_zerocopy`: one call submits a chain of sends, one request for each message
 //! (io_uring_enter(2)).
 //!
-//! The requests of a chain are linked, so that the messages keep their order, and a call waits for all of its
-//! chain. A message that was taken in part breaks the chain; the rest of it goes by itself.
+//! The requests of a chain are linked, so that the messages keep their order, and a call waits for
+//! its whole chain. A message that was taken in part breaks the chain; its rest is sent alone.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use model::conditions::Conditions;
+use bitcost_model::conditions::Conditions;
+use bitcost_sys::uring::{How, SendRing};
 use rustix::io::Errno;
-use sys::uring::{How, SendRing};
 
-use super::{Fast, errno};
+use super::fast::FastMode;
 use crate::control::{Control, Phase};
-use crate::loops::{Amount, Handed, is_passing, send_batches};
+use crate::loops::{Amount, Handed, is_transient, send_batches};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
+use crate::syscalls::errno;
 
-/// Most messages of one chain, and most bytes, so that a call of large messages does not outlast a phase.
+/// Most messages of one chain, and most bytes, so that a call of large messages does not outlast a
+/// phase.
 const MESSAGES: usize = 64;
 const BYTES: usize = 8 << 20;
 
@@ -31,45 +33,84 @@ struct Sender {
     how: How,
     size: usize,
     most: usize,
-    /// What each message begins with; absent for a stream.
+    /// The first bytes of each message; absent for a stream.
     tag: Option<Tag>,
     amount: Amount,
 }
 
 /// Sends chains of `IORING_OP_SEND`.
-pub fn copying(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn copying(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    tag: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     sender(socket, conditions, tag, How::Copying)
 }
 
 /// Sends chains of `IORING_OP_SEND_ZC`.
-pub fn zerocopy(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag) -> io::Result<Box<dyn Fast>> {
+pub fn zerocopy(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    tag: Tag,
+) -> io::Result<Box<dyn FastMode>> {
     sender(socket, conditions, tag, How::ZeroCopy)
 }
 
-fn sender(socket: BorrowedFd<'_>, conditions: &Conditions, tag: Tag, how: How) -> io::Result<Box<dyn Fast>> {
+fn sender(
+    socket: BorrowedFd<'_>,
+    conditions: &Conditions,
+    tag: Tag,
+    how: How,
+) -> io::Result<Box<dyn FastMode>> {
     let size = conditions.message_size_bytes as usize;
     let most = (BYTES / size).clamp(1, MESSAGES);
     let is_datagram = conditions.workload.is_datagram();
     let slots = if is_datagram { most } else { 1 };
     let ring = SendRing::new(socket, how, MESSAGES as u32, slots, size, 0x5A)?;
-    Ok(Box::new(Sender { ring, how, size, most, tag: is_datagram.then_some(tag), amount: Amount::of(conditions) }))
+    Ok(Box::new(Sender {
+        ring,
+        how,
+        size,
+        most,
+        tag: is_datagram.then_some(tag),
+        amount: Amount::of(conditions),
+    }))
 }
 
-impl Fast for Sender {
-    fn run(&mut self, _socket: BorrowedFd<'_>, control: &Control, pacer: &mut Option<Pacer>) -> Result<(), Errno> {
-        let Sender { ring, size, most, tag, amount, .. } = self;
+impl FastMode for Sender {
+    fn run(
+        &mut self,
+        _socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let Sender {
+            ring,
+            size,
+            most,
+            tag,
+            amount,
+            ..
+        } = self;
         let mut number = 0;
-        send_batches(control, *size, *most as u64, *amount, pacer, |phase, count, length| {
-            let count = count as usize;
-            if let Some(tag) = tag {
-                for (slot, number) in (0..count).zip(number..) {
-                    tag.write(ring.message_mut(slot), phase, number);
+        send_batches(
+            control,
+            *size,
+            *most as u64,
+            *amount,
+            pacer,
+            |phase, count, length| {
+                let count = count as usize;
+                if let Some(tag) = tag {
+                    for (slot, number) in (0..count).zip(number..) {
+                        tag.write(ring.message_mut(slot), phase, number);
+                    }
                 }
-            }
-            let handed = send_chain(ring, control, phase, count, length)?;
-            number += handed.messages;
-            Ok(handed)
-        })
+                let handed = send_chain(ring, control, phase, count, length)?;
+                number += handed.messages;
+                Ok(handed)
+            },
+        )
     }
 
     fn ended(&mut self, _socket: BorrowedFd<'_>) {
@@ -94,7 +135,7 @@ impl Fast for Sender {
     }
 }
 
-/// Sends one chain, and what is left of a message that was taken in part.
+/// Sends one chain, and the rest of a message that was taken in part.
 fn send_chain(
     ring: &mut SendRing,
     control: &Control,
@@ -103,12 +144,20 @@ fn send_chain(
     length: usize,
 ) -> Result<Handed, Errno> {
     let mut sent = ring.send(count, 0, length).map_err(errno)?;
-    let mut handed = Handed { messages: sent.whole as u64, calls: sent.enters, is_short: sent.partial > 0 };
+    let mut handed = Handed {
+        messages: sent.whole as u64,
+        calls: sent.enters,
+        is_short: sent.partial > 0,
+    };
     let mut done = sent.partial;
     while done > 0 && done < length {
         sent = ring.send(1, done, length).map_err(errno)?;
         handed.calls += sent.enters;
-        done += if sent.whole == 1 { length - done } else { sent.partial };
+        done += if sent.whole == 1 {
+            length - done
+        } else {
+            sent.partial
+        };
         if let Some(error) = sent.error.take().map(errno)
             && error != Errno::INTR
         {
@@ -117,9 +166,11 @@ fn send_chain(
     }
     handed.messages += u64::from(done > 0);
     match sent.error.map(errno) {
-        Some(error) if handed.messages == 0 || !(is_passing(error) || error == Errno::INTR) => Err(error),
+        Some(error) if handed.messages == 0 || !(is_transient(error) || error == Errno::INTR) => {
+            Err(error)
+        }
         Some(error) => {
-            if is_passing(error) {
+            if is_transient(error) {
                 control.count_failed(phase);
             }
             Ok(handed)

@@ -1,8 +1,8 @@
 //! Targets against peers at their defaults, with ours.
 
-use stats::{Interval, Side, geometric_interval};
+use bitcost_stats::{Interval, Side, geometric_interval};
 
-use super::{Target, Wanted, place};
+use super::target::{Target, Wanted, place};
 use crate::bench_peers::cases::Traffic;
 use crate::bench_peers::field::Setup;
 use crate::bench_peers::flavours::DEFAULT;
@@ -22,18 +22,30 @@ pub const TARGETS: &[Target] = &[
         wanted: Wanted::AtLeast(1.2),
         figures: |all| over_sizes(all, Traffic::Udp),
     },
-    Target { says: "rate ÷ a peer's, defaults of both", wanted: Wanted::AtLeast(0.97), figures: at_each_size },
+    Target {
+        says: "rate ÷ a peer's, defaults of both",
+        wanted: Wanted::AtLeast(0.97),
+        figures: at_each_size,
+    },
 ];
 
 /// Each peer's figure over all sizes in the usual setup.
 fn over_sizes(all: &[Compared], traffic: Traffic) -> Vec<(String, Interval)> {
     let of_peer = |peer: &'static str| {
-        let cases =
-            all.iter().filter(|compared| compared.setup == Setup::default() && compared.case.traffic == traffic);
+        let cases = all.iter().filter(|compared| {
+            compared.setup == Setup::default() && compared.case.traffic == traffic
+        });
         let pair = |compared| Some((rates(compared, DEFAULT)?, rates(compared, peer)?));
         let pairs: Vec<(Side, Side)> = cases.filter_map(pair).collect();
-        let name = if traffic == Traffic::Tcp { "tcp" } else { "udp" };
-        Some((format!("{name}, {} sizes, {peer}", pairs.len()), geometric_interval(&pairs, SEED)?))
+        let name = if traffic == Traffic::Tcp {
+            "tcp"
+        } else {
+            "udp"
+        };
+        Some((
+            format!("{name}, {} sizes, {peer}", pairs.len()),
+            geometric_interval(&pairs, SEED)?,
+        ))
     };
     PEERS.into_iter().filter_map(of_peer).collect()
 }
@@ -44,8 +56,16 @@ fn rates<'a>(compared: &'a Compared, name: &str) -> Option<Side<'a>> {
 
 fn at_each_size(all: &[Compared]) -> Vec<(String, Interval)> {
     let of = |compared: &Compared| {
-        let peer = |peer: &&str| Some((format!("{}, {peer}", place(compared)), compared.rate_ratio(DEFAULT, peer)?));
+        let peer = |peer: &&str| {
+            Some((
+                format!("{}, {peer}", place(compared)),
+                compared.rate_ratio(DEFAULT, peer)?,
+            ))
+        };
         PEERS.iter().filter_map(peer).collect::<Vec<_>>()
     };
-    all.iter().filter(|compared| compared.setup == Setup::default()).flat_map(of).collect()
+    all.iter()
+        .filter(|compared| compared.setup == Setup::default())
+        .flat_map(of)
+        .collect()
 }

@@ -1,9 +1,9 @@
 //! Targets of the fast modes.
 
-use stats::{Interval, median};
+use bitcost_stats::{Interval, median};
 
 use super::honest::NETPERF;
-use super::{Target, Wanted, each};
+use super::target::{Target, Wanted, each};
 use crate::bench_peers::cases::Traffic;
 use crate::bench_peers::field::Setup;
 use crate::bench_peers::flavours::{DEFAULT, FAST, is_fast_tcp};
@@ -29,7 +29,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         says: "fast rate ÷ that of the fastest mode of any peer, TCP 128 KiB",
         wanted: Wanted::AtLeast(1.25),
-        figures: |all| each(all, |compared| compared.rate_ratio(FAST, fastest_peer(tcp(compared)?)?)),
+        figures: |all| {
+            each(all, |compared| {
+                compared.rate_ratio(FAST, fastest_peer(tcp(compared)?)?)
+            })
+        },
     },
     Target {
         says: "fast CPU per KiB ÷ netperf's, TCP 128 KiB",
@@ -55,5 +59,8 @@ fn fastest_peer(compared: &Compared) -> Option<&'static str> {
     };
     let peers = compared.entries.iter().map(|entry| entry.name);
     let peers = peers.filter(|name| !name.starts_with(DEFAULT) && *name != "C loop");
-    peers.filter_map(|name| Some((name, rate(name)?))).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name)
+    peers
+        .filter_map(|name| Some((name, rate(name)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(name, _)| name)
 }

@@ -1,8 +1,8 @@
-//! Targets against those that make the same calls: the minimal C loop, and netperf.
+//! Targets against programs that make the same calls: the minimal C loop, and netperf.
 
-use stats::Interval;
+use bitcost_stats::Interval;
 
-use super::{Target, Wanted, each};
+use super::target::{Target, Wanted, each};
 use crate::bench_peers::results::Compared;
 
 const C_LOOP: &str = "C loop";
@@ -19,7 +19,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         says: "CPU per KiB ÷ the C loop's, same calls",
         wanted: Wanted::AtMost(1.01),
-        figures: |all| each(all, |compared| compared.cpu_ratio(counterpart(compared, C_LOOP)?, C_LOOP)),
+        figures: |all| {
+            each(all, |compared| {
+                compared.cpu_ratio(counterpart(compared, C_LOOP)?, C_LOOP)
+            })
+        },
     },
     Target {
         says: "rate ÷ netperf's, same calls",
@@ -33,5 +37,9 @@ fn rate(compared: &Compared, rival: &str) -> Option<Interval> {
 }
 
 fn counterpart(compared: &Compared, rival: &str) -> Option<&'static str> {
-    compared.entries.iter().find(|entry| entry.name == rival).map(|entry| entry.counterpart)
+    compared
+        .entries
+        .iter()
+        .find(|entry| entry.name == rival)
+        .map(|entry| entry.counterpart)
 }

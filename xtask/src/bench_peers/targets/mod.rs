@@ -1,138 +1,37 @@
-//! What bitcost is to reach, as rows: one file for each group of targets.
+//! The targets of bitcost as rows: one file for each group.
 
 mod defaults;
 mod fast;
 mod honest;
 mod pacing;
 mod probing;
+mod target;
 mod transactions;
 
-use stats::Interval;
-
 use super::results::Compared;
+use target::Target;
 
-/// A bound that a figure is to keep.
-#[derive(Clone, Copy, Debug)]
-pub enum Wanted {
-    /// This or more.
-    AtLeast(f64),
-    /// This or less.
-    AtMost(f64),
-}
+pub use target::{Finding, Verdict};
 
-/// One thing to reach.
-pub struct Target {
-    /// What the figure is, for people.
-    pub says: &'static str,
-    /// What it is to be.
-    pub wanted: Wanted,
-    /// The figure in each case that has it, with the name of the case.
-    pub figures: fn(&[Compared]) -> Vec<(String, Interval)>,
-}
-
-/// What came of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The value keeps the bound.
-    Met,
-    /// It does not, but its interval reaches to the bound.
-    CannotTell,
-    /// It does not, nor does any value of its interval.
-    Missed,
-}
-
-/// One target in one case.
-pub struct Finding {
-    /// The target.
-    pub target: &'static Target,
-    /// The case.
-    pub case: String,
-    /// The figure.
-    pub found: Interval,
-    /// What came of it.
-    pub verdict: Verdict,
-}
-
-impl Wanted {
-    /// For people.
-    pub fn says(self) -> String {
-        match self {
-            Wanted::AtLeast(bound) => format!("at least {bound}"),
-            Wanted::AtMost(bound) => format!("at most {bound}"),
-        }
-    }
-
-    fn judge(self, found: Interval) -> Verdict {
-        let (kept, reached) = match self {
-            Wanted::AtLeast(bound) => (found.value >= bound, found.high.is_some_and(|high| high >= bound)),
-            Wanted::AtMost(bound) => (found.value <= bound, found.low.is_some_and(|low| low <= bound)),
-        };
-        match (kept, reached) {
-            (true, _) => Verdict::Met,
-            (false, true) => Verdict::CannotTell,
-            (false, false) => Verdict::Missed,
-        }
-    }
-}
-
-impl Verdict {
-    /// For people.
-    pub fn says(self) -> &'static str {
-        match self {
-            Verdict::Met => "met",
-            Verdict::CannotTell => "cannot tell",
-            Verdict::Missed => "missed",
-        }
-    }
-}
-
-/// Every target that what was measured allows to judge.
+/// Every target that the measurements allow to judge.
 pub fn judge(all: &[Compared]) -> Vec<Finding> {
-    let groups =
-        [honest::TARGETS, defaults::TARGETS, fast::TARGETS, transactions::TARGETS, pacing::TARGETS, probing::TARGETS];
+    let groups = [
+        honest::TARGETS,
+        defaults::TARGETS,
+        fast::TARGETS,
+        transactions::TARGETS,
+        pacing::TARGETS,
+        probing::TARGETS,
+    ];
     let finding = |target: &'static Target| {
-        (target.figures)(all).into_iter().map(move |(case, found)| Finding {
-            target,
-            case,
-            found,
-            verdict: target.wanted.judge(found),
-        })
+        (target.figures)(all)
+            .into_iter()
+            .map(move |(case, found)| Finding {
+                target,
+                case,
+                found,
+                verdict: target.wanted.judge(found),
+            })
     };
     groups.into_iter().flatten().flat_map(finding).collect()
-}
-
-/// A figure of each case that has it.
-fn each(all: &[Compared], figure: impl Fn(&Compared) -> Option<Interval>) -> Vec<(String, Interval)> {
-    let named = |compared: &Compared| Some((place(compared), figure(compared)?));
-    all.iter().filter_map(named).collect()
-}
-
-/// The case, and its setup where that is not the usual one.
-fn place(compared: &Compared) -> String {
-    let Compared { setup, case, .. } = compared;
-    let cpu = if setup.one_cpu { ", one CPU" } else { "" };
-    let offloads = if setup.offloads_off { ", offloads off" } else { "" };
-    format!("{}{cpu}{offloads}", case.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(value: f64, low: f64, high: f64) -> Interval {
-        Interval { value, low: Some(low), high: Some(high) }
-    }
-
-    #[test]
-    fn an_interval_that_reaches_the_bound_cannot_tell() {
-        let least = Wanted::AtLeast(1.0);
-        assert_eq!(least.judge(found(1.0, 0.9, 1.1)), Verdict::Met);
-        assert_eq!(least.judge(found(0.99, 0.9, 1.0)), Verdict::CannotTell);
-        assert_eq!(least.judge(found(0.9, 0.8, 0.99)), Verdict::Missed);
-        let most = Wanted::AtMost(1.01);
-        assert_eq!(most.judge(found(1.0, 0.9, 1.1)), Verdict::Met);
-        assert_eq!(most.judge(found(1.02, 1.0, 1.1)), Verdict::CannotTell);
-        assert_eq!(most.judge(found(1.1, 1.05, 1.2)), Verdict::Missed);
-        assert_eq!(most.judge(Interval { value: 1.1, low: None, high: None }), Verdict::Missed);
-    }
 }

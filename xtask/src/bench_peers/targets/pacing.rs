@@ -1,8 +1,8 @@
-//! Targets of pacing: how near to what was asked, and what it costs.
+//! Targets of pacing: its accuracy and its cost.
 
-use stats::{Interval, median_interval};
+use bitcost_stats::{Interval, median_interval};
 
-use super::{Target, Wanted, each};
+use super::target::{Target, Wanted, each};
 use crate::bench_peers::flavours::DEFAULT;
 use crate::bench_peers::results::{Compared, SEED};
 
@@ -23,10 +23,23 @@ pub const TARGETS: &[Target] = &[
 fn off_the_rate(compared: &Compared) -> Option<Interval> {
     let asked = compared.case.asked_per_second()?;
     let off = |(_, rate): &(u32, f64)| (rate / asked - 1.0).abs() * 100.0;
-    median_interval(&compared.series(DEFAULT)?.rates.iter().map(off).collect::<Vec<f64>>(), SEED)
+    median_interval(
+        &compared
+            .series(DEFAULT)?
+            .rates
+            .iter()
+            .map(off)
+            .collect::<Vec<f64>>(),
+        SEED,
+    )
 }
 
 fn own_cpu(compared: &Compared) -> Option<Interval> {
-    let pct = compared.series(DEFAULT)?.pacing_cpu_pct.iter().map(|(_, pct)| *pct).collect::<Vec<f64>>();
+    let pct = compared
+        .series(DEFAULT)?
+        .pacing_cpu_pct
+        .iter()
+        .map(|(_, pct)| *pct)
+        .collect::<Vec<f64>>();
     (compared.case.size == 1024).then(|| median_interval(&pct, SEED))?
 }

@@ -1,8 +1,8 @@
-//! Target of probing: what it costs the traffic.
+//! Target of probing: its cost for the traffic.
 
-use stats::{Interval, Side, geometric_interval};
+use bitcost_stats::{Interval, Side, geometric_interval};
 
-use super::{Target, Wanted, each};
+use super::target::{Target, Wanted, each};
 use crate::bench_peers::field::Setup;
 use crate::bench_peers::flavours::{DEFAULT, EDGES};
 use crate::bench_peers::results::{Compared, SEED};
@@ -22,10 +22,22 @@ pub const TARGETS: &[Target] = &[
 ];
 
 fn over_sizes(all: &[Compared]) -> Option<(String, Interval)> {
-    let usual = all.iter().filter(|compared| compared.setup == Setup::default());
-    let pair =
-        |compared: &Compared| Some((compared.series(DEFAULT)?.rates.clone(), compared.series(EDGES)?.rates.clone()));
+    let usual = all
+        .iter()
+        .filter(|compared| compared.setup == Setup::default());
+    let pair = |compared: &Compared| {
+        Some((
+            compared.series(DEFAULT)?.rates.clone(),
+            compared.series(EDGES)?.rates.clone(),
+        ))
+    };
     let pairs: Vec<_> = usual.filter_map(pair).collect();
-    let sides: Vec<(Side, Side)> = pairs.iter().map(|(a, b)| (a.as_slice(), b.as_slice())).collect();
-    Some((format!("{} cases", sides.len()), geometric_interval(&sides, SEED)?))
+    let sides: Vec<(Side, Side)> = pairs
+        .iter()
+        .map(|(a, b)| (a.as_slice(), b.as_slice()))
+        .collect();
+    Some((
+        format!("{} cases", sides.len()),
+        geometric_interval(&sides, SEED)?,
+    ))
 }

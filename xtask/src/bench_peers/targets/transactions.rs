@@ -1,6 +1,6 @@
 //! Targets of requests and responses; against netperf see [`super::honest`].
 
-use super::{Target, Wanted, each};
+use super::target::{Target, Wanted, each};
 use crate::bench_peers::field::Setup;
 use crate::bench_peers::flavours::{DEFAULT, SPINNING, TIMED};
 use crate::bench_peers::results::Compared;
@@ -10,7 +10,11 @@ pub const TARGETS: &[Target] = &[
     Target {
         says: "transactions/s, spinning ÷ blocking",
         wanted: Wanted::AtLeast(1.3),
-        figures: |all| each(all, |compared| usual(compared)?.rate_ratio(SPINNING, DEFAULT)),
+        figures: |all| {
+            each(all, |compared| {
+                usual(compared)?.rate_ratio(SPINNING, DEFAULT)
+            })
+        },
     },
     Target {
         says: "transactions/s, times recorded ÷ not",

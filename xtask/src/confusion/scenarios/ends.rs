@@ -1,12 +1,13 @@
-//! An end limits: its CPU, its buffers, its program.
+//! Scenarios in which an endpoint limits: its CPU, its buffers, its program.
 
-use model::record::Role;
+use bitcost_model::record::Role;
 
-use super::{BBR, Between, CUBIC, Scenario, line, of, variant};
+use super::scenario::{BBR, Between, CUBIC, Scenario, line, of, variant};
 
-/// CPUs, quotas, buffers, readers, paces.
+/// Scenarios of CPUs, quotas, buffers, readers, paces.
 pub const SCENARIOS: &[Scenario] = &[
-    // Packets per second. A queueing discipline that never holds back makes the sender the slower end.
+    // Packets per second limit here. A queueing discipline that holds no packet makes the sender
+    // the slower endpoint.
     Scenario {
         test: "udp",
         mtu_bytes: 8896,
@@ -43,7 +44,11 @@ pub const SCENARIOS: &[Scenario] = &[
         ..of(
             "packets_per_second: TCP, segments of 256 B, offloads off",
             &["packets_per_second"],
-            &[("message_size_bytes", "256"), ("mss", "message"), ("offloads", "off")],
+            &[
+                ("message_size_bytes", "256"),
+                ("mss", "message"),
+                ("offloads", "off"),
+            ],
         )
     },
     Scenario {
@@ -52,42 +57,97 @@ pub const SCENARIOS: &[Scenario] = &[
         ..variant(
             "packets_per_second: TCP, segments of 512 B, offloads off, cubic",
             &["packets_per_second"],
-            &[CUBIC, ("message_size_bytes", "512"), ("mss", "message"), ("offloads", "off")],
+            &[
+                CUBIC,
+                ("message_size_bytes", "512"),
+                ("mss", "message"),
+                ("offloads", "off"),
+            ],
         )
     },
     // The sender's CPU.
-    of("sender_cpu: messages of 64 B", &["sender_cpu"], &[("message_size_bytes", "64")]),
-    of("sender_cpu: contended", &["sender_cpu"], &[("message_size_bytes", "256"), ("stress", "sender: 2 cpu on 0")]),
-    variant("sender_cpu: messages of 128 B, cubic", &["sender_cpu"], &[CUBIC, ("message_size_bytes", "128")]),
-    variant("sender_cpu: messages of 32 B, bbr", &["sender_cpu"], &[BBR, ("message_size_bytes", "32")]),
+    of(
+        "sender_cpu: messages of 64 B",
+        &["sender_cpu"],
+        &[("message_size_bytes", "64")],
+    ),
+    of(
+        "sender_cpu: contended",
+        &["sender_cpu"],
+        &[
+            ("message_size_bytes", "256"),
+            ("stress", "sender: 2 cpu on 0"),
+        ],
+    ),
+    variant(
+        "sender_cpu: messages of 128 B, cubic",
+        &["sender_cpu"],
+        &[CUBIC, ("message_size_bytes", "128")],
+    ),
+    variant(
+        "sender_cpu: messages of 32 B, bbr",
+        &["sender_cpu"],
+        &[BBR, ("message_size_bytes", "32")],
+    ),
     variant(
         "sender_cpu: contended by one",
         &["sender_cpu"],
-        &[("message_size_bytes", "64"), ("stress", "sender: 1 cpu on 0")],
+        &[
+            ("message_size_bytes", "64"),
+            ("stress", "sender: 1 cpu on 0"),
+        ],
     ),
     // The receiver's CPU.
-    of("receiver_cpu: calls of 64 B", &["receiver_cpu"], &[("receive_size_bytes", "64")]),
+    of(
+        "receiver_cpu: calls of 64 B",
+        &["receiver_cpu"],
+        &[("receive_size_bytes", "64")],
+    ),
     of(
         "receiver_cpu: contended",
         &["receiver_cpu"],
-        &[("receive_size_bytes", "256"), ("stress", "receiver: 2 cpu on 1")],
+        &[
+            ("receive_size_bytes", "256"),
+            ("stress", "receiver: 2 cpu on 1"),
+        ],
     ),
-    variant("receiver_cpu: calls of 128 B, cubic", &["receiver_cpu"], &[CUBIC, ("receive_size_bytes", "128")]),
-    variant("receiver_cpu: calls of 32 B, bbr", &["receiver_cpu"], &[BBR, ("receive_size_bytes", "32")]),
+    variant(
+        "receiver_cpu: calls of 128 B, cubic",
+        &["receiver_cpu"],
+        &[CUBIC, ("receive_size_bytes", "128")],
+    ),
+    variant(
+        "receiver_cpu: calls of 32 B, bbr",
+        &["receiver_cpu"],
+        &[BBR, ("receive_size_bytes", "32")],
+    ),
     Scenario {
         test: "udp",
         ..of(
             "receiver_cpu: UDP, contended",
             &["receiver_cpu"],
-            &[("message_size_bytes", "1400"), ("stress", "receiver: 2 cpu on 1")],
+            &[
+                ("message_size_bytes", "1400"),
+                ("stress", "receiver: 2 cpu on 1"),
+            ],
         )
     },
     // A quota.
-    Scenario { quota: Some((Role::Sender, 30)), ..of("cpu_quota: sender 30 %", &["cpu_quota"], &[]) },
-    Scenario { quota: Some((Role::Receiver, 30)), ..of("cpu_quota: receiver 30 %", &["cpu_quota"], &[]) },
+    Scenario {
+        quota: Some((Role::Sender, 30)),
+        ..of("cpu_quota: sender 30 %", &["cpu_quota"], &[])
+    },
+    Scenario {
+        quota: Some((Role::Receiver, 30)),
+        ..of("cpu_quota: receiver 30 %", &["cpu_quota"], &[])
+    },
     Scenario {
         quota: Some((Role::Sender, 50)),
-        ..variant("cpu_quota: sender 50 %, 256 B", &["cpu_quota"], &[("message_size_bytes", "256")])
+        ..variant(
+            "cpu_quota: sender 50 %, 256 B",
+            &["cpu_quota"],
+            &[("message_size_bytes", "256")],
+        )
     },
     Scenario {
         quota: Some((Role::Receiver, 20)),
@@ -95,23 +155,35 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     // Buffers on a path with a delay.
     Scenario {
-        between: Between::Line(line(10)),
-        ..of("send_buffer: 64 KiB on 10 ms", &["send_buffer"], &[CUBIC, ("send_buffer_bytes", "65536")])
-    },
-    Scenario {
-        between: Between::Line(line(20)),
-        ..variant(
-            "send_buffer: 128 KiB on 20 ms, bbr",
+        between: Between::Emulator(line(10)),
+        ..of(
+            "send_buffer: 64 KiB on 10 ms",
             &["send_buffer"],
-            &[BBR, ("send_buffer_bytes", "131072"), ("message_size_bytes", "8192")],
+            &[CUBIC, ("send_buffer_bytes", "65536")],
         )
     },
     Scenario {
-        between: Between::Line(line(10)),
-        ..of("receive_buffer: 64 KiB on 10 ms", &["receive_buffer"], &[CUBIC, ("receive_buffer_bytes", "65536")])
+        between: Between::Emulator(line(20)),
+        ..variant(
+            "send_buffer: 128 KiB on 20 ms, bbr",
+            &["send_buffer"],
+            &[
+                BBR,
+                ("send_buffer_bytes", "131072"),
+                ("message_size_bytes", "8192"),
+            ],
+        )
     },
     Scenario {
-        between: Between::Line(line(20)),
+        between: Between::Emulator(line(10)),
+        ..of(
+            "receive_buffer: 64 KiB on 10 ms",
+            &["receive_buffer"],
+            &[CUBIC, ("receive_buffer_bytes", "65536")],
+        )
+    },
+    Scenario {
+        between: Between::Emulator(line(20)),
         ..variant(
             "receive_buffer: 32 KiB on 20 ms, bbr",
             &["receive_buffer"],
@@ -122,18 +194,29 @@ pub const SCENARIOS: &[Scenario] = &[
     of(
         "slow_reader: 1 ms after 64 KiB",
         &["slow_reader"],
-        &[("receiver_delay_us", "1000"), ("receive_size_bytes", "65536")],
+        &[
+            ("receiver_delay_us", "1000"),
+            ("receive_size_bytes", "65536"),
+        ],
     ),
     variant(
         "slow_reader: 300 us after 16 KiB, cubic",
         &["slow_reader"],
-        &[CUBIC, ("receiver_delay_us", "300"), ("receive_size_bytes", "16384")],
+        &[
+            CUBIC,
+            ("receiver_delay_us", "300"),
+            ("receive_size_bytes", "16384"),
+        ],
     ),
     Scenario {
         test: "udp",
-        ..variant("slow_reader: UDP, 100 us after each", &["slow_reader"], &[("receiver_delay_us", "100")])
+        ..variant(
+            "slow_reader: UDP, 100 us after each",
+            &["slow_reader"],
+            &[("receiver_delay_us", "100")],
+        )
     },
-    // A rate of the program's own.
+    // A rate that the program keeps.
     of(
         "application_pacing: TCP 500M",
         &["application_pacing"],
@@ -160,13 +243,16 @@ pub const SCENARIOS: &[Scenario] = &[
             &[("message_size_bytes", "1400"), ("rate_bps", "1G")],
         )
     },
-    // Two limiters, each for a part of the time: a bucket that is full at first.
+    // Two limiters, each for a part of the time: the bucket is full at first.
     Scenario {
         is_divided: true,
         ..of(
             "divided: sender's CPU, then tbf 500M",
             &["sender_cpu", "rate"],
-            &[("message_size_bytes", "128"), ("qdisc", "sender: tbf rate 500M burst 70MB limit 8MB")],
+            &[
+                ("message_size_bytes", "128"),
+                ("qdisc", "sender: tbf rate 500M burst 70MB limit 8MB"),
+            ],
         )
     },
     Scenario {
@@ -174,7 +260,11 @@ pub const SCENARIOS: &[Scenario] = &[
         ..variant(
             "divided: sender's CPU, then tbf 300M",
             &["sender_cpu", "rate"],
-            &[CUBIC, ("message_size_bytes", "64"), ("qdisc", "sender: tbf rate 300M burst 120MB limit 8MB")],
+            &[
+                CUBIC,
+                ("message_size_bytes", "64"),
+                ("qdisc", "sender: tbf rate 300M burst 120MB limit 8MB"),
+            ],
         )
     },
 ];

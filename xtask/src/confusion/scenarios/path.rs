@@ -1,8 +1,8 @@
-//! What lies between the hosts limits: rates, loss, full queues.
+//! Scenarios in which the path between the hosts limits: rates, loss, full queues.
 
-use super::{BBR, Between, CUBIC, Line, RENO, Scenario, line, of, variant};
+use super::scenario::{BBR, Between, CUBIC, PathSettings, RENO, Scenario, line, of, variant};
 
-/// A queue that holds each packet for 10 ms, and has room for less than comes in that time.
+/// A queue that holds each packet for 10 ms, and has less room than arrives in that time.
 const SHORT_QUEUE_10_MS: &str = r#"
 hosts = ["h1", "h2"]
 switches = ["s1"]
@@ -18,7 +18,7 @@ delay = "10ms"
 queue_limit = "150000 B"
 "#;
 
-/// The same for 4 ms, with a way back of 2 ms.
+/// The same for 4 ms, with 2 ms in the other direction.
 const SHORT_QUEUE_4_MS: &str = r#"
 hosts = ["h1", "h2"]
 switches = ["s1"]
@@ -56,17 +56,36 @@ delay = "6ms"
 queue_limit = "90000 B"
 "#;
 
-/// Rates, losses and queues.
+/// Scenarios of rates, losses and queues.
 pub const SCENARIOS: &[Scenario] = &[
-    // The rate of a shaper at the sender, and of one on the way.
-    of("rate: tbf 1G at the sender, cubic", &["rate"], &[CUBIC, ("qdisc", "sender: tbf rate 1G")]),
-    of("rate: tbf 1G at the sender, bbr", &["rate"], &[BBR, ("qdisc", "sender: tbf rate 1G")]),
-    Scenario { between: Between::Queue("tbf rate 1G"), ..of("rate: tbf 1G on the way, cubic", &["rate"], &[CUBIC]) },
-    variant("rate: tbf 300M at the sender, reno", &["rate"], &[RENO, ("qdisc", "sender: tbf rate 300M")]),
+    // The rate of a shaper at the sender, and of one on the path.
+    of(
+        "rate: tbf 1G at the sender, cubic",
+        &["rate"],
+        &[CUBIC, ("qdisc", "sender: tbf rate 1G")],
+    ),
+    of(
+        "rate: tbf 1G at the sender, bbr",
+        &["rate"],
+        &[BBR, ("qdisc", "sender: tbf rate 1G")],
+    ),
+    Scenario {
+        between: Between::Queue("tbf rate 1G"),
+        ..of("rate: tbf 1G on the way, cubic", &["rate"], &[CUBIC])
+    },
+    variant(
+        "rate: tbf 300M at the sender, reno",
+        &["rate"],
+        &[RENO, ("qdisc", "sender: tbf rate 300M")],
+    ),
     variant(
         "rate: tbf 3G at the sender, bbr, 8 KiB",
         &["rate"],
-        &[BBR, ("message_size_bytes", "8192"), ("qdisc", "sender: tbf rate 3G")],
+        &[
+            BBR,
+            ("message_size_bytes", "8192"),
+            ("qdisc", "sender: tbf rate 3G"),
+        ],
     ),
     Scenario {
         between: Between::Queue("tbf rate 500M"),
@@ -74,27 +93,54 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         test: "udp",
-        ..variant("rate: tbf 500M at the sender, UDP", &["rate"], &[("qdisc", "sender: tbf rate 500M")])
+        ..variant(
+            "rate: tbf 500M at the sender, UDP",
+            &["rate"],
+            &[("qdisc", "sender: tbf rate 500M")],
+        )
     },
     Scenario {
-        between: Between::Line(Line { rate_bps: Some(500_000_000), ..line(10) }),
+        between: Between::Emulator(PathSettings {
+            rate_bps: Some(500_000_000),
+            ..line(10)
+        }),
         ..of("rate: 500M path of 10 ms, cubic", &["rate"], &[CUBIC])
     },
     Scenario {
-        between: Between::Line(Line { rate_bps: Some(200_000_000), ..line(20) }),
+        between: Between::Emulator(PathSettings {
+            rate_bps: Some(200_000_000),
+            ..line(20)
+        }),
         ..variant("rate: 200M path of 20 ms, bbr", &["rate"], &[BBR])
     },
     // Loss.
     Scenario {
-        between: Between::Line(Line { loss_pct: 1.0, ..line(4) }),
-        ..of("congestion_window_loss: 1 % on 4 ms, cubic", &["congestion_window_loss"], &[CUBIC])
+        between: Between::Emulator(PathSettings {
+            loss_pct: 1.0,
+            ..line(4)
+        }),
+        ..of(
+            "congestion_window_loss: 1 % on 4 ms, cubic",
+            &["congestion_window_loss"],
+            &[CUBIC],
+        )
     },
     Scenario {
-        between: Between::Line(Line { loss_pct: 0.5, ..line(10) }),
-        ..of("congestion_window_loss: 0.5 % on 10 ms, reno", &["congestion_window_loss"], &[RENO])
+        between: Between::Emulator(PathSettings {
+            loss_pct: 0.5,
+            ..line(10)
+        }),
+        ..of(
+            "congestion_window_loss: 0.5 % on 10 ms, reno",
+            &["congestion_window_loss"],
+            &[RENO],
+        )
     },
     Scenario {
-        between: Between::Line(Line { loss_pct: 2.0, ..line(3) }),
+        between: Between::Emulator(PathSettings {
+            loss_pct: 2.0,
+            ..line(3)
+        }),
         ..variant(
             "congestion_window_loss: 2 % on 3 ms, cubic",
             &["congestion_window_loss"],
@@ -102,31 +148,61 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        between: Between::Line(Line { loss_pct: 5.0, ..line(2) }),
+        between: Between::Emulator(PathSettings {
+            loss_pct: 5.0,
+            ..line(2)
+        }),
         test: "udp",
-        ..of("path_loss: UDP, 5 %", &["path_loss"], &[("rate_bps", "200M")])
+        ..of(
+            "path_loss: UDP, 5 %",
+            &["path_loss"],
+            &[("rate_bps", "200M")],
+        )
     },
     Scenario {
-        between: Between::Line(Line { loss_pct: 10.0, ..line(2) }),
+        between: Between::Emulator(PathSettings {
+            loss_pct: 10.0,
+            ..line(2)
+        }),
         test: "udp",
-        ..variant("path_loss: UDP, 10 %, 64 B", &["path_loss"], &[("message_size_bytes", "64"), ("rate_bps", "10M")])
+        ..variant(
+            "path_loss: UDP, 10 %, 64 B",
+            &["path_loss"],
+            &[("message_size_bytes", "64"), ("rate_bps", "10M")],
+        )
     },
     Scenario {
-        between: Between::Line(line(100)),
-        ..of("slow_start: 100 ms, cubic", &["congestion_window_slow_start"], &[CUBIC, ("warmup_s", "0.1")])
+        between: Between::Emulator(line(100)),
+        ..of(
+            "slow_start: 100 ms, cubic",
+            &["congestion_window_slow_start"],
+            &[CUBIC, ("warmup_s", "0.1")],
+        )
     },
     Scenario {
-        between: Between::Line(line(150)),
-        ..variant("slow_start: 150 ms, reno", &["congestion_window_slow_start"], &[RENO, ("warmup_s", "0.1")])
+        between: Between::Emulator(line(150)),
+        ..variant(
+            "slow_start: 150 ms, reno",
+            &["congestion_window_slow_start"],
+            &[RENO, ("warmup_s", "0.1")],
+        )
     },
     // Queues that overflow.
     Scenario {
         between: Between::Lab(SHORT_QUEUE_10_MS),
-        ..of("queue_overflow: TCP, 150 kB in 10 ms, cubic", &["queue_overflow"], &[CUBIC])
+        ..of(
+            "queue_overflow: TCP, 150 kB in 10 ms, cubic",
+            &["queue_overflow"],
+            &[CUBIC],
+        )
     },
     Scenario {
         between: Between::Lab(SHORT_QUEUE_4_MS),
-        ..of("queue_overflow: TCP, 60 kB in 4 ms, reno", &["queue_overflow"], &[RENO])
+        ..of(
+            "queue_overflow: TCP, 60 kB in 4 ms, reno",
+            &["queue_overflow"],
+            &[RENO],
+        )
     },
     Scenario {
         between: Between::Lab(SHORT_QUEUE_6_MS),

@@ -1,16 +1,24 @@
-//! Runs of which too little is known to name anything: the right answer is *unknown*.
+//! Runs with too little data to name a limiter: the right answer is *unknown*.
 
-use super::{Between, CUBIC, RENO, Scenario, Stripped, line, of, variant};
+use super::scenario::{Between, CUBIC, RENO, Scenario, Stripped, line, of, variant};
 
-/// Runs that are too short, and records that lack what the rules look at.
+/// Runs that are too short, and records without the figures that the rules need.
 pub const SCENARIOS: &[Scenario] = &[
-    of("unknown: half a second", &["unknown"], &[("message_size_bytes", "64"), ("duration_s", "0.5")]),
+    of(
+        "unknown: half a second",
+        &["unknown"],
+        &[("message_size_bytes", "64"), ("duration_s", "0.5")],
+    ),
     Scenario {
         test: "udp",
-        ..of("unknown: UDP, counters at the edges alone", &["unknown"], &[("rate_bps", "100M"), ("probes", "edges")])
+        ..of(
+            "unknown: UDP, counters at the edges alone",
+            &["unknown"],
+            &[("rate_bps", "100M"), ("probes", "edges")],
+        )
     },
     Scenario {
-        between: Between::Line(line(10)),
+        between: Between::Emulator(line(10)),
         stripped: Stripped::Connections,
         ..variant(
             "unknown: a small buffer on 10 ms, connections not read",
@@ -20,7 +28,15 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         stripped: Stripped::Threads,
-        ..variant("unknown: messages of 64 B, threads not read", &["unknown"], &[RENO, ("message_size_bytes", "64")])
+        ..variant(
+            "unknown: messages of 64 B, threads not read",
+            &["unknown"],
+            &[RENO, ("message_size_bytes", "64")],
+        )
     },
-    variant("unknown: counters at the edges alone", &["unknown"], &[CUBIC, ("probes", "edges")]),
+    variant(
+        "unknown: counters at the edges alone",
+        &["unknown"],
+        &[CUBIC, ("probes", "edges")],
+    ),
 ];

@@ -1,4 +1,4 @@
-//! bitcost as a user of the machine starts it, and what it leaves behind.
+//! bitcost as a user of the machine starts it, and the traces that it leaves.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -12,14 +12,19 @@ use serde_json::Value;
 /// The ordinary user.
 const USER: u32 = 1000;
 
-/// A command of the ordinary user, in a folder of his own.
+/// A command of the ordinary user, in a separate folder.
 pub fn user(program: &str) -> Command {
     let mut command = Command::new(program);
-    command.uid(USER).gid(USER).env("HOME", "/tmp").current_dir("/tmp").stdin(Stdio::null());
+    command
+        .uid(USER)
+        .gid(USER)
+        .env("HOME", "/tmp")
+        .current_dir("/tmp")
+        .stdin(Stdio::null());
     command
 }
 
-/// What a command of bitcost printed, and how it ended.
+/// The output of a command of bitcost, and its exit code.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its exit code.
@@ -39,7 +44,8 @@ impl Outcome {
         if ![Some(0), Some(1)].contains(&self.code) {
             bail!("it ended with {:?}: {}", self.code, self.err.trim());
         }
-        serde_json::from_str(&self.out).with_context(|| format!("no JSON: {} {}", self.out, self.err))
+        serde_json::from_str(&self.out)
+            .with_context(|| format!("no JSON: {} {}", self.out, self.err))
     }
 }
 
@@ -50,12 +56,21 @@ impl Outcome {
 pub fn bitcost(words: &[&str]) -> Result<Outcome> {
     let output = user("bitcost").args(words).output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let outcome = Outcome { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) };
-    eprintln!("bitcost {}: {:?}\n{}", words.join(" "), outcome.code, outcome.err);
+    let outcome = Outcome {
+        code: output.status.code(),
+        out: text(&output.stdout),
+        err: text(&output.stderr),
+    };
+    eprintln!(
+        "bitcost {}: {:?}\n{}",
+        words.join(" "),
+        outcome.code,
+        outcome.err
+    );
     Ok(outcome)
 }
 
-/// A lab that the ordinary user keeps up; it is down when this is dropped.
+/// A lab that the ordinary user keeps running; it is stopped when this is dropped.
 pub struct StandingLab {
     child: Child,
     notes: Option<JoinHandle<String>>,
@@ -65,42 +80,62 @@ pub struct StandingLab {
 const LAST_LINE: &str = "down:";
 
 impl StandingLab {
-    /// Brings a lab up from the text of a lab file, with more words for `lab up`.
+    /// Starts a lab from the text of a lab file, with more words for `lab up`.
     ///
     /// # Errors
-    /// When it does not come up; with what it said.
+    /// When it does not start; with its output.
     pub fn up(file: &str, words: &[&str]) -> Result<StandingLab> {
         let path = lab_file(file)?;
         let mut command = user("bitcost");
-        command.args(["lab", "up", &path]).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(["lab", "up", &path])
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let mut lines = BufReader::new(child.stdout.take().context("no output")?).lines();
-        let notes = child.stderr.take().map(|stderr| thread::spawn(move || text(stderr)));
+        let notes = child
+            .stderr
+            .take()
+            .map(|stderr| thread::spawn(move || text(stderr)));
         let mut lab = StandingLab { child, notes };
         if lines.any(|line| line.is_ok_and(|line| line.starts_with(LAST_LINE))) {
             return Ok(lab);
         }
-        bail!("the lab did not come up: {}", lab.notes.take().and_then(|notes| notes.join().ok()).unwrap_or_default());
+        bail!(
+            "the lab did not come up: {}",
+            lab.notes
+                .take()
+                .and_then(|notes| notes.join().ok())
+                .unwrap_or_default()
+        );
     }
 
     /// Runs a program in a node.
     ///
     /// # Errors
-    /// When it fails; with what it said.
+    /// When it fails; with its output.
     pub fn exec(&self, node: &str, words: &[&str]) -> Result<String> {
         let mut all = vec!["lab", "exec", node, "--"];
         all.extend(words);
         let outcome = bitcost(&all)?;
         if outcome.code != Some(0) {
-            bail!("{words:?} in {node}: {:?}: {}", outcome.code, outcome.err.trim());
+            bail!(
+                "{words:?} in {node}: {:?}: {}",
+                outcome.code,
+                outcome.err.trim()
+            );
         }
         Ok(outcome.out)
     }
 
-    /// Takes it down and returns what it said beside the drawing.
+    /// Stops it and returns its output except the drawing.
     pub fn down(mut self) -> String {
         self.end();
-        self.notes.take().and_then(|notes| notes.join().ok()).unwrap_or_default()
+        self.notes
+            .take()
+            .and_then(|notes| notes.join().ok())
+            .unwrap_or_default()
     }
 
     fn end(&mut self) {
@@ -121,7 +156,7 @@ fn text(mut stderr: ChildStderr) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A lab file with this text, that everybody can read.
+/// Writes a lab file with this text, which everybody can read.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -1,4 +1,5 @@
-//! The machine's first process: mounts what programs expect, starts the checks, buries the dead, and switches off.
+//! The machine's first process: mounts what programs expect, starts the checks, reaps processes,
+//! and powers off.
 
 use std::ffi::CString;
 use std::fs;
@@ -9,11 +10,15 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
 
-/// What is mounted where, and its options.
-const MOUNTS: [(&str, &str, &str); 4] =
-    [("proc", "/proc", ""), ("sysfs", "/sys", ""), ("devtmpfs", "/dev", ""), ("tmpfs", "/tmp", "mode=1777")];
+/// The mounts, with their places and options.
+const MOUNTS: [(&str, &str, &str); 4] = [
+    ("proc", "/proc", ""),
+    ("sysfs", "/sys", ""),
+    ("devtmpfs", "/dev", ""),
+    ("tmpfs", "/tmp", "mode=1777"),
+];
 
-/// Never returns: the machine is off then.
+/// Does not return: the machine powers off.
 pub fn main() -> ExitCode {
     if let Err(error) = work() {
         eprintln!("init: {error}");
@@ -27,14 +32,25 @@ pub fn main() -> ExitCode {
 fn work() -> std::io::Result<()> {
     for (kind, place, options) in MOUNTS {
         let options = CString::new(options)?;
-        mount(kind, place, kind, MountFlags::empty(), Some(options.as_c_str()))?;
+        mount(
+            kind,
+            place,
+            kind,
+            MountFlags::empty(),
+            Some(options.as_c_str()),
+        )?;
     }
     sethostname(b"vm")?;
     fs::write("/proc/sys/kernel/printk", "4")?;
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(super::CHECKS).env_clear().env("PATH", "/bin:/sbin").env("HOME", "/root").env("RUST_BACKTRACE", "1");
+    command
+        .arg0(super::wanted::CHECKS)
+        .env_clear()
+        .env("PATH", "/bin:/sbin")
+        .env("HOME", "/root")
+        .env("RUST_BACKTRACE", "1");
     let child = command.spawn()?;
-    // Whoever loses his parent becomes a child of this process.
+    // A process that loses its parent becomes a child of this process.
     while let Some((pid, _)) = wait(WaitOptions::empty())? {
         if pid.as_raw_nonzero().get().unsigned_abs() == child.id() {
             break;

@@ -4,34 +4,20 @@ mod checks;
 mod guest;
 mod init;
 mod modprobe;
+mod wanted;
 
 use std::process::ExitCode;
 
-use serde::{Deserialize, Serialize};
+use wanted::CHECKS;
+pub use wanted::{MODULE_TABLE, MODULES, WANTED, Wanted};
 
-/// Where the modules stand, and what is said of them.
-pub const MODULES: &str = "/lib/modules";
-/// See [`MODULES`].
-pub const MODULE_TABLE: &str = "/lib/modules/table";
-/// What is to be done, as [`Wanted`].
-pub const WANTED: &str = "/etc/wanted";
-
-/// The name by which the first process starts the checks.
-const CHECKS: &str = "vm-checks";
-
-/// What is to be done in the machine.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Wanted {
-    /// Part of the names of the checks to make.
-    pub only: Option<String>,
-    /// A command instead of them.
-    pub command: Vec<String>,
-}
-
-/// What this process is to do where it runs in the machine; `None` elsewhere.
+/// The function of this process if it runs in the machine; `None` elsewhere.
 pub fn role() -> Option<fn() -> ExitCode> {
     let name = std::env::args_os().next()?;
-    let name = std::path::Path::new(&name).file_name()?.to_str()?.to_owned();
+    let name = std::path::Path::new(&name)
+        .file_name()?
+        .to_str()?
+        .to_owned();
     match name.as_str() {
         "modprobe" => Some(modprobe::main),
         CHECKS => Some(checks::main),

@@ -1,4 +1,4 @@
-//! What the kernel starts when it wants a module: `modprobe -q -- NAME`.
+//! The program that the kernel starts to load a module: `modprobe -q -- NAME`.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use rustix::io::Errno;
 
-use super::{MODULE_TABLE, MODULES};
+use super::wanted::{MODULE_TABLE, MODULES};
 use crate::vm::modules::{Table, plain};
 
 /// Loads the module that is named last.
@@ -24,8 +24,12 @@ pub fn main() -> ExitCode {
 
 fn load_named(wanted: &str) -> Result<()> {
     let table: Table = serde_json::from_slice(&fs::read(MODULE_TABLE)?)?;
-    let is_it = |name: &str, aliases: &[String]| name == wanted || aliases.iter().any(|alias| alias == wanted);
-    let found = table.iter().find(|(name, module)| is_it(name, &module.aliases));
+    let is_it = |name: &str, aliases: &[String]| {
+        name == wanted || aliases.iter().any(|alias| alias == wanted)
+    };
+    let found = table
+        .iter()
+        .find(|(name, module)| is_it(name, &module.aliases));
     let (name, _) = found.context("there is no such module")?;
     load(name, &table)
 }
@@ -34,7 +38,8 @@ fn load(name: &str, table: &Table) -> Result<()> {
     for needed in table.get(name).iter().flat_map(|module| &module.needs) {
         load(needed, table)?;
     }
-    let file = File::open(Path::new(MODULES).join(format!("{name}.ko"))).with_context(|| name.to_owned())?;
+    let file = File::open(Path::new(MODULES).join(format!("{name}.ko")))
+        .with_context(|| name.to_owned())?;
     match rustix::system::finit_module(&file, c"", 0) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(error).with_context(|| name.to_owned()),

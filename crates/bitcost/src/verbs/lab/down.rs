@@ -1,4 +1,4 @@
-//! `bitcost lab down`: takes labs down.
+//! `bitcost lab down`: stops labs.
 
 use crate::failure::Failure;
 use crate::output;
@@ -6,20 +6,24 @@ use crate::output;
 /// Which.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The lab; without it the only one that stands
+    /// Name of the lab [default: the only one that is running]
     name: Option<String>,
-    /// Every one of this user's labs
+    /// Stop all labs of this user
     #[arg(long, conflicts_with = "name")]
     all: bool,
 }
 
-/// Takes them down, and returns when they are gone.
+/// Stops them, and returns when they no longer exist.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let names = if arguments.all { super::names()? } else { vec![super::standing(arguments.name.as_deref())?.name] };
+    let names = if arguments.all {
+        super::running::names()?
+    } else {
+        vec![super::running::running(arguments.name.as_deref())?.name]
+    };
     let mut told = Ok(());
     for name in names {
-        lab::registry::take_down(&name)?;
-        // The others go down where nobody reads, too.
+        bitcost_lab::registry::take_down(&name)?;
+        // The other labs are stopped even if nobody reads the output.
         told = told.and(output::line(&format!("{name} is down")));
     }
     told

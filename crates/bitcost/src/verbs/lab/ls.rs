@@ -1,6 +1,6 @@
-//! `bitcost lab ls`: the labs that stand.
+//! `bitcost lab ls`: the running labs.
 
-use lab::registry::{Description, describe};
+use bitcost_lab::registry::{Description, describe};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use crate::output;
 /// How to list.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Draw the lab of this name
+    /// Name of a lab to draw [default: list all]
     name: Option<String>,
     /// Print one JSON document
     #[arg(long, conflicts_with = "name")]
@@ -19,16 +19,19 @@ pub struct Arguments {
 /// Lists or draws.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.name {
-        let lab = super::standing(Some(name))?;
-        return output::print(&lab::draw(&lab.topology));
+        let lab = super::running::running(Some(name))?;
+        return output::print(&bitcost_lab::draw(&lab.topology));
     }
-    // One that went away in between is left out.
-    let labs: Vec<Description> = super::names()?.iter().filter_map(|name| describe(name)).collect();
+    // A lab that ended in the meantime is left out.
+    let labs: Vec<Description> = super::running::names()?
+        .iter()
+        .filter_map(|name| describe(name))
+        .collect();
     if arguments.json {
         return output::line(&format!("{:#}", json!({ "labs": labs })));
     }
     if labs.is_empty() {
-        return output::line("no lab stands");
+        return output::line("no lab is running");
     }
     for lab in labs {
         let hosts: Vec<String> = lab
@@ -39,8 +42,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 None => host.name.clone(),
             })
             .collect();
-        let Description { name, origin, since, pid, .. } = &lab;
-        output::line(&format!("{name}  {origin}  since {since}  process {pid}  {}", hosts.join(", ")))?;
+        let Description {
+            name,
+            origin,
+            since,
+            pid,
+            ..
+        } = &lab;
+        output::line(&format!(
+            "{name}  {origin}  since {since}  process {pid}  {}",
+            hosts.join(", ")
+        ))?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Hosts that a real sshd reaches: two network namespaces, a way of management to each, and a way for the data.
+//! Hosts that a real sshd reaches: two network namespaces, each with a link for management and a
+//! link for the data.
 
 pub mod cut;
 pub mod study;
@@ -11,15 +12,15 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
-use netlink::{Netns, Rtnl, VethPair};
-use sys::namespace::{Kind, current, enter, unshare};
-use sys::process::{NamespaceEntry, enter_before_exec};
-use testkit::process::eventually;
-use testkit::sshd::{Server, Servers, obstacle};
+use bitcost_netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
+use bitcost_testkit::process::eventually;
+use bitcost_testkit::sshd::{Server, Servers, obstacle};
 
-use crate::bench::{Bench, GONE, Running, program};
+use crate::bench::{Bench, PATIENCE, Running, program};
 
-/// The interface of each host on the way of the data.
+/// The interface of each host on the data link.
 const DATA: &str = "data0";
 
 /// Its address at the receiver.
@@ -46,10 +47,10 @@ pub struct Field {
 impl Field {
     /// Hosts without any bitcost.
     ///
-    /// Where there can be no sshd the trial is ignored.
+    /// The trial is ignored if no sshd can be started.
     pub fn new() -> Field {
         if let Some(reason) = obstacle() {
-            testkit::ignore(&reason);
+            bitcost_testkit::ignore(&reason);
         }
         let bench = Bench::new();
         let mut servers = Servers::new().unwrap();
@@ -64,7 +65,11 @@ impl Field {
             fs::set_permissions(folder.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
             for tool in TOOLS {
                 let paths = ["/usr/bin", "/bin"].map(|place| PathBuf::from(place).join(tool));
-                symlink(paths.iter().find(|path| path.exists()).unwrap(), folder.join("bin").join(tool)).unwrap();
+                symlink(
+                    paths.iter().find(|path| path.exists()).unwrap(),
+                    folder.join("bin").join(tool),
+                )
+                .unwrap();
             }
             let at = folder.display();
             let environment = [
@@ -74,38 +79,65 @@ impl Field {
                 bench.family.variable(),
             ];
             let address: IpAddr = format!("10.9.{number}.2").parse().unwrap();
-            let server = Server { name: host.name, address, environment: &environment };
-            servers.start(&server, |command| host.adopt(command)).unwrap();
+            let server = Server {
+                name: host.name,
+                address,
+                environment: &environment,
+            };
+            servers
+                .start(&server, |command| host.adopt(command))
+                .unwrap();
         }
-        Field { bench, servers, hosts }
+        Field {
+            bench,
+            servers,
+            hosts,
+        }
     }
 
-    /// bitcost with the client's configuration, and the data on its own way.
+    /// The words of a command, with the client's configuration and with the data on its own link.
     pub fn words<'a>(&'a self, verb: &'a [&'a str], config: &'a str) -> Vec<&'a str> {
-        let hosts = ["--ssh-config", config, "--sender", "ssh:a", "--receiver", "root@b", "--receiver-dev", DATA];
+        let hosts = [
+            "--ssh-config",
+            config,
+            "--sender",
+            "ssh:a",
+            "--receiver",
+            "root@b",
+            "--receiver-dev",
+            DATA,
+        ];
         [verb, &hosts].concat()
     }
 
     pub fn start(&self, verb: &[&str]) -> Running {
         let config = self.servers.config();
-        self.bench.start(&self.words(verb, config.to_str().unwrap()))
+        self.bench
+            .start(&self.words(verb, config.to_str().unwrap()))
     }
 
-    /// Something in a folder of a host.
+    /// The path of an entry in a folder of a host.
     pub fn at(&self, host: &str, name: &str) -> PathBuf {
         self.servers.path(host).join(name)
     }
 
-    /// What ethtool prints of the features of both hosts' interface.
+    /// The output of ethtool for the features of both hosts' interface.
     pub fn features(&self) -> [String; 2] {
         [0, 1].map(|host| self.hosts[host].print("ethtool", &["-k", DATA]))
     }
 
-    /// No process, no file of a copy, no journal.
+    /// Asserts that no process, no file of a copy and no journal is left.
     pub fn assert_nothing_left(&self) {
-        eventually(GONE, "every process is gone", || self.bench.family.members().is_empty().then_some(()));
+        eventually(PATIENCE, "every process is gone", || {
+            self.bench.family.members().is_empty().then_some(())
+        });
         for host in &self.hosts {
-            let files = |name: &str| fs::read_dir(self.at(host.name, name)).into_iter().flatten().count();
+            let files = |name: &str| {
+                fs::read_dir(self.at(host.name, name))
+                    .into_iter()
+                    .flatten()
+                    .count()
+            };
             assert_eq!((files("tmp"), files("state")), (0, 0), "{}", host.name);
         }
     }
@@ -114,12 +146,15 @@ impl Field {
 impl Far {
     /// Makes a command start in this network.
     fn adopt(&self, command: &mut Command) -> Result<(), String> {
-        let net = self.network.try_clone().map_err(|error| error.to_string())?;
+        let net = self
+            .network
+            .try_clone()
+            .map_err(|error| error.to_string())?;
         enter_before_exec(command, NamespaceEntry { user: None, net });
         Ok(())
     }
 
-    /// What another program prints there.
+    /// The output of another program in this network.
     fn print(&self, program: &str, words: &[&str]) -> String {
         let mut command = Command::new(program);
         self.adopt(&mut command).unwrap();
@@ -141,7 +176,11 @@ fn far(name: &'static str, number: u8, home: &OwnedFd) -> Far {
     enter(network.as_fd(), Kind::Net).unwrap();
     set_up("mgmt0", Some(format!("10.9.{number}.2")));
     enter(home.as_fd(), Kind::Net).unwrap();
-    Far { name, network, link }
+    Far {
+        name,
+        network,
+        link,
+    }
 }
 
 fn data_link(hosts: &[Far; 2], home: &OwnedFd) {
@@ -155,7 +194,12 @@ fn data_link(hosts: &[Far; 2], home: &OwnedFd) {
 }
 
 fn veth(name: &str, peer_name: &str, peer: &OwnedFd) {
-    let pair = VethPair { name, peer_name, peer_netns: Some(Netns::Fd(peer.as_fd())), mtu_bytes: 1500 };
+    let pair = VethPair {
+        name,
+        peer_name,
+        peer_netns: Some(Netns::Fd(peer.as_fd())),
+        mtu_bytes: 1500,
+    };
     Rtnl::open().unwrap().create_veth(&pair).unwrap();
 }
 
@@ -164,11 +208,12 @@ fn set_up(name: &str, address: Option<String>) {
     let index = rtnl.link(name).unwrap().index;
     rtnl.set_up(index, true).unwrap();
     if let Some(address) = address {
-        rtnl.add_address(index, address.parse().unwrap(), 24).unwrap();
+        rtnl.add_address(index, address.parse().unwrap(), 24)
+            .unwrap();
     }
 }
 
-/// The program as a host's own: no copy is needed.
+/// Installs the program on the hosts, so that no copy is needed.
 fn install(field: &Field) {
     for host in &field.hosts {
         symlink(program(), field.at(host.name, "bin/bitcost")).unwrap();

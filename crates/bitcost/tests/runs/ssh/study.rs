@@ -1,81 +1,151 @@
-//! One study file, in the lab and between hosts; and an execution that goes on.
+//! One study file, in the lab and between hosts; and an execution that is resumed.
 
 use std::fs;
 
-use model::event::Event;
+use bitcost_model::event::Event;
+use bitcost_testkit::process::eventually;
 use serde_json::Value;
-use testkit::process::eventually;
 
 use super::{DATA, DATA_ADDRESS, Field, install};
 use crate::bench::{PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
 
-/// Both ends set something of their hosts.
+bitcost_testkit::trials! {
+    PrivateNetwork: study_runs_between_ssh_hosts, resume_uses_the_hosts_of_the_log;
+}
+
+/// A study in which both endpoints change settings of their hosts.
 fn study() -> String {
     SMALL.replace("[workload]\n", "[workload]\noffloads = \"off\"\n")
 }
 
-/// A copy of the program plays each end, settings are in force during the runs and as before after them.
-pub fn whole() {
+/// A copy of the program plays each endpoint; settings are in effect during the runs and restored
+/// after them.
+fn study_runs_between_ssh_hosts() {
     let field = Field::new();
     field.bench.write("small.toml", &study());
     let before = field.features();
     let running = field.start(&["run", "small.toml", "--seed", "1", "--json"]);
     eventually(PATIENCE, "offloads are off at both hosts", || {
-        field.features().iter().all(|text| text.contains("\ntcp-segmentation-offload: off")).then_some(())
+        field
+            .features()
+            .iter()
+            .all(|text| text.contains("\ntcp-segmentation-offload: off"))
+            .then_some(())
     });
     let done = running.finish(PATIENCE);
     done.assert_code(0);
     field.assert_nothing_left();
     assert_eq!(field.features(), before);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
-    assert!(done.stderr.contains("[lab] is not used: topology wire, mtu_bytes 1500"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("[lab] is not used: topology wire, mtu_bytes 1500"),
+        "{}",
+        done.stderr
+    );
     let log = field.bench.log();
-    let Some(Event::Prepared { lab: None, ends, hosts: Some(hosts), .. }) =
-        log.events.iter().find(|event| matches!(event, Event::Prepared { .. }))
+    let Some(Event::Prepared {
+        lab: None,
+        endpoints: ends,
+        hosts: Some(hosts),
+        ..
+    }) = log
+        .events
+        .iter()
+        .find(|event| matches!(event, Event::Prepared { .. }))
     else {
         panic!("no hosts in the log")
     };
-    assert_eq!([&hosts.sender.place, &hosts.receiver.place], ["ssh:a", "ssh:root@b"]);
-    assert!(ends.iter().all(|end| end.host.device.name == DATA && end.host.is_root), "{ends:?}");
-    assert!(done.stderr.contains(&format!("receiver at ssh:root@b, {DATA} {DATA_ADDRESS}")), "{}", done.stderr);
+    assert_eq!(
+        [&hosts.sender.place, &hosts.receiver.place],
+        ["ssh:a", "ssh:root@b"]
+    );
+    assert!(
+        ends.iter()
+            .all(|end| end.host.device.name == DATA && end.host.is_root),
+        "{ends:?}"
+    );
+    assert!(
+        done.stderr
+            .contains(&format!("receiver at ssh:root@b, {DATA} {DATA_ADDRESS}")),
+        "{}",
+        done.stderr
+    );
     // The same file in the lab.
-    let done = field.bench.bitcost(&["run", "small.toml", "--out", "lab", "--json"]);
+    let done = field
+        .bench
+        .bitcost(&["run", "small.toml", "--out", "lab", "--json"]);
     done.assert_code(0);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
 }
 
 /// The hosts are those of the log, and must be the same machines.
-pub fn resumed() {
+fn resume_uses_the_hosts_of_the_log() {
     let field = Field::new();
     install(&field);
     field.bench.write("small.toml", &study());
-    field.start(&["run", "small.toml", "--seed", "1"]).finish(PATIENCE).assert_code(0);
+    field
+        .start(&["run", "small.toml", "--seed", "1"])
+        .finish(PATIENCE)
+        .assert_code(0);
     let path = log_file(&field.bench.execution());
     let whole = fs::read_to_string(&path).unwrap();
-    let is_of_run = |line: &&str| !line.contains("\"run\":5") && !line.contains("\"event\":\"execution_ended\"");
-    let cut: String = whole.lines().filter(is_of_run).map(|line| format!("{line}\n")).collect();
+    let is_of_run = |line: &&str| {
+        !line.contains("\"run\":5") && !line.contains("\"event\":\"execution_ended\"")
+    };
+    let cut: String = whole
+        .lines()
+        .filter(is_of_run)
+        .map(|line| format!("{line}\n"))
+        .collect();
     fs::write(&path, cut).unwrap();
     assert_eq!(runs_per_cell(&field.bench.resume()), [3, 3]);
     field.assert_nothing_left();
     let folder = field.bench.execution();
     let resume = |config: Option<&str>| {
         let words = ["run", "--resume", folder.to_str().unwrap()];
-        let hosts = config.map(|config| ["--sender", "ssh:b", "--receiver", "ssh:a", "--ssh-config", config]);
+        let hosts = config.map(|config| {
+            [
+                "--sender",
+                "ssh:b",
+                "--receiver",
+                "ssh:a",
+                "--ssh-config",
+                config,
+            ]
+        });
         let hosts = hosts.into_iter().flatten();
-        let done = field.bench.bitcost(&words.into_iter().chain(hosts).collect::<Vec<_>>());
+        let done = field
+            .bench
+            .bitcost(&words.into_iter().chain(hosts).collect::<Vec<_>>());
         (done.code, done.stderr)
     };
     let text = fs::read_to_string(&path).unwrap();
-    let line = text.lines().find(|line| line.contains("\"event\":\"prepared\"")).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("\"event\":\"prepared\""))
+        .unwrap();
     let mut prepared: Value = serde_json::from_str(line).unwrap();
-    prepared["ends"][1]["host"]["host_name"] = "elsewhere".into();
-    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared.clone())))).unwrap();
+    prepared["endpoints"][1]["host"]["host_name"] = "elsewhere".into();
+    fs::write(
+        &path,
+        bitcost_execute::store::seal_again(&text.replace(line, &unsealed(prepared.clone()))),
+    )
+    .unwrap();
     let (code, said) = resume(None);
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("receiver: host name: was elsewhere, is "), "{said}");
-    prepared["lab"] = serde_json::json!({"topology": "wire", "mtu_bytes": 1500, "napi": "threaded"});
+    assert!(
+        said.contains("receiver: host name: was elsewhere, is "),
+        "{said}"
+    );
+    prepared["lab"] =
+        serde_json::json!({"topology": "wire", "mtu_bytes": 1500, "napi": "threaded"});
     prepared.as_object_mut().unwrap().remove("hosts");
-    fs::write(&path, store::seal_again(&text.replace(line, &unsealed(prepared)))).unwrap();
+    fs::write(
+        &path,
+        bitcost_execute::store::seal_again(&text.replace(line, &unsealed(prepared))),
+    )
+    .unwrap();
     let config = field.servers.config();
     let (code, said) = resume(config.to_str());
     assert_eq!(code, Some(2), "{said}");

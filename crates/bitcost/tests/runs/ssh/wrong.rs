@@ -1,32 +1,59 @@
-//! What can be wrong on the way to a host, said with what to do, before any traffic.
+//! Faults on the way to a host, reported with a remedy before any traffic.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
+use bitcost_testkit::sshd::{GUEST, GUEST_ID};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use testkit::sshd::{GUEST, GUEST_ID};
 
 use super::{DATA, Field, install};
 use crate::bench::{Done, PATIENCE};
 
+bitcost_testkit::trials! {
+    PrivateNetwork: ssh_errors_name_cause_and_remedy, ordinary_user_runs_without_host_settings, sudo_is_used_when_asked, other_version_on_a_host_is_refused;
+}
+
 /// A short run from this host to another.
 fn test(field: &Field, receiver: &str, words: &[&str]) -> Done {
     let config = field.servers.config();
-    let before = ["test", "tcp", "-t", "200ms", "-O", "50ms", "--ssh-config", config.to_str().unwrap()];
+    let before = [
+        "test",
+        "tcp",
+        "-t",
+        "200ms",
+        "-O",
+        "50ms",
+        "--ssh-config",
+        config.to_str().unwrap(),
+    ];
     let words = [&before[..], &["--receiver", receiver], words].concat();
     let state = field.servers.path("near-state");
     let state = format!("BITCOST_STATE_DIR={}", state.display());
     let program = crate::bench::program();
     let words = [&[state.as_str(), program.to_str().unwrap()], &words[..]].concat();
-    let done = field.bench.start_program("/usr/bin/env".as_ref(), &words).finish(PATIENCE);
+    let done = field
+        .bench
+        .start_program("/usr/bin/env".as_ref(), &words)
+        .finish(PATIENCE);
     field.assert_nothing_left();
     done
 }
 
 fn refused(field: &Field, receiver: &str, words: &[&str], says: &[&str]) {
     let done = test(field, receiver, words);
-    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{receiver}: {}", done.stderr);
-    says.iter().for_each(|what| assert!(done.stderr.contains(what), "{receiver}: {what}: {}", done.stderr));
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), ""),
+        "{receiver}: {}",
+        done.stderr
+    );
+    says.iter().for_each(|what| {
+        assert!(
+            done.stderr.contains(what),
+            "{receiver}: {what}: {}",
+            done.stderr
+        )
+    });
 }
 
 /// A program at a host.
@@ -36,51 +63,136 @@ fn script(field: &Field, name: &str, text: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-pub fn said() {
+fn ssh_errors_name_cause_and_remedy() {
     let field = Field::new();
     let far = |name: &str, lines: &str| field.servers.add_host(name, "10.9.2.2", lines).unwrap();
-    far("other-key", &format!(" UserKnownHostsFile {}\n", field.servers.path("other_hosts").display()));
+    far(
+        "other-key",
+        &format!(
+            " UserKnownHostsFile {}\n",
+            field.servers.path("other_hosts").display()
+        ),
+    );
     let known = fs::read_to_string(field.servers.path("known_hosts")).unwrap();
-    let of = |address: &str| known.lines().find(|line| line.starts_with(address)).unwrap().to_owned();
-    // The key of the one host in the name of the other.
+    let of = |address: &str| {
+        known
+            .lines()
+            .find(|line| line.starts_with(address))
+            .unwrap()
+            .to_owned()
+    };
+    // This is the key of one host under the name of the other.
     let wrong = of("10.9.1.2").replacen("10.9.1.2", "10.9.2.2", 1);
     fs::write(field.servers.path("other_hosts"), format!("{wrong}\n")).unwrap();
     far("unknown-key", " UserKnownHostsFile /dev/null\n");
     far("no-port", " Port 2222\n");
     far("no-user", " User no-such-user\n");
-    field.servers.add_host("no-name", "no-such-name.invalid", "").unwrap();
+    field
+        .servers
+        .add_host("no-name", "no-such-name.invalid", "")
+        .unwrap();
     let to = ["--receiver-address", "10.9.2.2"];
-    refused(&field, "other-key", &to, &["ssh has no connection to other-key", "known_hosts has", "compare the key"]);
-    refused(&field, "unknown-key", &to, &["Host key verification failed", "connect once by hand"]);
-    refused(&field, "no-user", &to, &["Permission denied", "ssh-copy-id"]);
-    refused(&field, "no-port", &to, &["Connection refused", "is sshd running"]);
-    refused(&field, "no-name", &to, &["Could not resolve hostname", "HostName in ssh's configuration"]);
-    refused(&field, "no-name", &[], &["no-such-name.invalid of no-name has no address", "--receiver-address"]);
-    // The data's address is not on the way by which ssh goes.
-    refused(&field, "b", &["--sender", "a"], &["find the route to 10.9.2.2", "--receiver-dev DEVICE"]);
+    refused(
+        &field,
+        "other-key",
+        &to,
+        &[
+            "ssh has no connection to other-key",
+            "known_hosts has",
+            "compare the key",
+        ],
+    );
+    refused(
+        &field,
+        "unknown-key",
+        &to,
+        &["Host key verification failed", "connect once by hand"],
+    );
+    refused(
+        &field,
+        "no-user",
+        &to,
+        &["Permission denied", "ssh-copy-id"],
+    );
+    refused(
+        &field,
+        "no-port",
+        &to,
+        &["Connection refused", "is sshd running"],
+    );
+    refused(
+        &field,
+        "no-name",
+        &to,
+        &[
+            "Could not resolve hostname",
+            "HostName in ssh's configuration",
+        ],
+    );
+    refused(
+        &field,
+        "no-name",
+        &[],
+        &[
+            "no-such-name.invalid of no-name has no address",
+            "--receiver-address",
+        ],
+    );
+    // The data's address is not on the link that ssh uses.
+    refused(
+        &field,
+        "b",
+        &["--sender", "a"],
+        &["find the route to 10.9.2.2", "--receiver-dev DEVICE"],
+    );
     let misspelt = ["--sender", "a", "--receiver-dev", "dta0"];
     refused(&field, "b", &misspelt, &["dta0", "did you mean", DATA]);
 }
 
-/// Neither without being asked for, nor where it is not there or refuses.
-pub fn sudo() {
+/// sudo is used only on request, and it is an error if it is missing or refuses.
+fn sudo_is_used_when_asked() {
     let field = Field::new();
     install(&field);
     let address = ["--sender", "a", "--receiver-dev", DATA];
-    refused(&field, "b", &[&address[..], &["--sudo"]].concat(), &["a has no sudo", "leave out --sudo"]);
-    script(&field, "bin/sudo", "echo \"sudo: a password is required\" >&2; exit 1");
+    refused(
+        &field,
+        "b",
+        &[&address[..], &["--sudo"]].concat(),
+        &["a has no sudo", "leave out --sudo"],
+    );
+    script(
+        &field,
+        "bin/sudo",
+        "echo \"sudo: a password is required\" >&2; exit 1",
+    );
     fs::copy(field.at("b", "bin/sudo"), field.at("a", "bin/sudo")).unwrap();
-    refused(&field, "b", &[&address[..], &["--sudo"]].concat(), &["a password is required", "NOPASSWD"]);
-    // One that does what it is told, with a copy and without.
-    script(&field, "bin/sudo", "echo \"$*\" >>\"$TMPDIR/../sudone\"; [ \"$1\" = -n ] && shift && \"$@\"");
+    refused(
+        &field,
+        "b",
+        &[&address[..], &["--sudo"]].concat(),
+        &["a password is required", "NOPASSWD"],
+    );
+    // This sudo works, with a copy of the program and without.
+    script(
+        &field,
+        "bin/sudo",
+        "echo \"$*\" >>\"$TMPDIR/../sudone\"; [ \"$1\" = -n ] && shift && \"$@\"",
+    );
     fs::copy(field.at("b", "bin/sudo"), field.at("a", "bin/sudo")).unwrap();
     for has_one in [true, false] {
         let settings = ["--offloads", "off", "--sudo"];
         test(&field, "b", &[&address[..], &settings].concat()).assert_code(0);
         for host in ["a", "b"] {
             let told = fs::read_to_string(field.at(host, "sudone")).unwrap();
-            let program = if has_one { "bin/bitcost agent" } else { "/fd/9 agent" };
-            assert!(told.starts_with("-n /") && told.trim().ends_with(program), "{told}");
+            let program = if has_one {
+                "bin/bitcost agent"
+            } else {
+                "/fd/9 agent"
+            };
+            assert!(
+                told.starts_with("-n /") && told.trim().ends_with(program),
+                "{told}"
+            );
             fs::remove_file(field.at(host, "sudone")).unwrap();
             if has_one {
                 fs::remove_file(field.at(host, "bin/bitcost")).unwrap();
@@ -91,45 +203,93 @@ pub fn sudo() {
     assert!(!field.at("a", "sudone").exists());
 }
 
-/// Without privileges there are runs, and no settings of the host.
-pub fn ordinary_user() {
+/// Without privileges there are runs, but no settings of the host.
+fn ordinary_user_runs_without_host_settings() {
     let field = Field::new();
-    field.servers.add_host("guest", "10.9.2.2", &format!(" User {GUEST}\n")).unwrap();
+    field
+        .servers
+        .add_host("guest", "10.9.2.2", &format!(" User {GUEST}\n"))
+        .unwrap();
     chown(field.servers.path("b"), Some(GUEST_ID), Some(GUEST_ID)).unwrap();
     test(&field, "guest", &[]).assert_code(0);
     let done = test(&field, "guest", &["--offloads", "off"]);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
-    for what in ["the receiver: ", "permitted", "named hosts: --sudo"] {
+    for what in ["receiver: ", "permitted", "named hosts: --sudo"] {
         assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
     }
 }
 
-/// One that is found is used only when it is the same; one that is named must speak the same protocol.
-pub fn another_bitcost() {
+/// A program that is found is used only if it is the same build; a program that is named must speak
+/// the same protocol.
+fn other_version_on_a_host_is_refused() {
     let field = Field::new();
     let address = ["--sender", "a", "--receiver-dev", DATA];
-    script(&field, "bin/bitcost", "echo called >>\"$TMPDIR/../called\"; echo bitcost 0.0.1 x86_64 1-1");
+    script(
+        &field,
+        "bin/bitcost",
+        "echo called >>\"$TMPDIR/../called\"; echo bitcost 0.0.1 x86_64 1-1",
+    );
     test(&field, "b", &address).assert_code(0);
-    assert_eq!(fs::read_to_string(field.at("b", "called")).unwrap(), "called\n", "asked who it is, and left alone");
+    assert_eq!(
+        fs::read_to_string(field.at("b", "called")).unwrap(),
+        "called\n",
+        "asked who it is, and left alone"
+    );
     script(
         &field,
         "old",
         r#"printf '\000\000\000\065{"from_agent":"hello","protocol":1,"version":"0.0.1"}'; read -r x"#,
     );
     let old = field.at("b", "old");
-    let named = ["--remote-program", old.to_str().unwrap(), "--receiver-dev", "mgmt0"];
-    refused(&field, "b", &named, &["it is bitcost 0.0.1", "use the same bitcost on both hosts"]);
+    let named = [
+        "--remote-program",
+        old.to_str().unwrap(),
+        "--receiver-dev",
+        "mgmt0",
+    ];
+    refused(
+        &field,
+        "b",
+        &named,
+        &["it is bitcost 0.0.1", "use the same bitcost on both hosts"],
+    );
     let none = ["--remote-program", "/not/there", "--receiver-dev", "mgmt0"];
-    refused(&field, "b", &none, &["b cannot start /not/there", "leave out --remote-program"]);
+    refused(
+        &field,
+        "b",
+        &none,
+        &["b cannot start /not/there", "leave out --remote-program"],
+    );
     let no_programs = field.at("b", "tmp");
-    mount("bitcost-test", &no_programs, "tmpfs", MountFlags::NOEXEC, None::<&std::ffi::CStr>).unwrap();
-    refused(&field, "b", &address, &["the copy of this program does not start at b", "Permission denied", "noexec"]);
+    mount(
+        "bitcost-test",
+        &no_programs,
+        "tmpfs",
+        MountFlags::NOEXEC,
+        None::<&std::ffi::CStr>,
+    )
+    .unwrap();
+    refused(
+        &field,
+        "b",
+        &address,
+        &[
+            "the copy of this program does not start at b",
+            "Permission denied",
+            "noexec",
+        ],
+    );
     unmount(&no_programs, UnmountFlags::empty()).unwrap();
     fs::remove_dir(field.at("b", "tmp")).unwrap();
     fs::write(field.at("b", "bin/bitcost"), "").unwrap();
     let done = test(&field, "b", &address);
     assert_eq!(done.code, Some(3), "{}", done.stderr);
-    assert!(done.stderr.contains("b has no folder for a copy of this program"), "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("b has no folder for a copy of this program"),
+        "{}",
+        done.stderr
+    );
     fs::remove_file(field.at("b", "bin/bitcost")).unwrap();
     install_at_b(&field);
     test(&field, "b", &["--receiver-dev", "mgmt0"]).assert_code(0);

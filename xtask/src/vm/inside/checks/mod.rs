@@ -1,6 +1,7 @@
-//! What is checked in the machine, one after the other, each reported with what was seen.
+//! The checks in the machine, one after the other, each reported with what was seen.
 
 mod agree;
+mod found;
 mod fq;
 mod netem;
 mod rootless;
@@ -12,37 +13,45 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use super::{WANTED, Wanted};
+use super::wanted::{WANTED, Wanted};
 use crate::vm::report::{Line, Outcome};
+
+use found::Found;
 
 /// The serial port that reports go to.
 const PORT: &str = "/dev/ttyS1";
 
-/// What a check found: what was seen where it holds, or why it could not be made. An error is a check that does not hold.
-enum Found {
-    Holds(String),
-    Skipped(String),
-}
-
-/// A check: its name and what makes it.
+/// A check: its name and its function.
 type Check = (&'static str, fn() -> Result<Found>);
 
-/// All of them, in their order: the first ones find no module loaded.
+/// All checks in their order: the first ones find no module loaded.
 const CHECKS: &[Check] = &[
-    ("an ordinary user's lab has the kernel load netem, and delays by it", netem::loaded),
-    ("every setting of a link is netem's, as tc reads it", netem::settings),
-    ("a refused user namespace is named with its remedy", rootless::refused),
+    (
+        "an ordinary user's lab has the kernel load netem, and delays by it",
+        netem::loaded,
+    ),
+    (
+        "every setting of a link is netem's, as tc reads it",
+        netem::settings,
+    ),
+    (
+        "a refused user namespace is named with its remedy",
+        rootless::refused,
+    ),
     ("a lab of an ordinary user leaves nothing", rootless::gone),
     ("fq paces datagrams, and is read back", fq::datagrams),
     ("fq paces a stream, and has its parameters", fq::stream),
-    ("netem and delay line: round trips", agree::round_trips),
-    ("netem and delay line: drops of a short queue", agree::drops),
-    ("netem and delay line: rate of datagrams", agree::rate),
-    ("netem and delay line: rate of a stream", agree::stream),
-    ("netem and delay line: losses and copies", agree::chances),
+    ("netem and link emulator: round trips", agree::round_trips),
+    (
+        "netem and link emulator: drops of a short queue",
+        agree::drops,
+    ),
+    ("netem and link emulator: rate of datagrams", agree::rate),
+    ("netem and link emulator: rate of a stream", agree::stream),
+    ("netem and link emulator: losses and copies", agree::chances),
 ];
 
-/// Makes the checks that are wanted, or runs the command.
+/// Makes the requested checks, or runs the command.
 pub fn main() -> ExitCode {
     match work() {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,13 +65,17 @@ pub fn main() -> ExitCode {
 fn work() -> Result<()> {
     let wanted: Wanted = serde_json::from_slice(&std::fs::read(WANTED)?)?;
     let mut port = OpenOptions::new().write(true).open(PORT).context(PORT)?;
-    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    let kernel = rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned();
     tell(&mut port, &Line::Up { kernel })?;
     if let Some((program, rest)) = wanted.command.split_first() {
         command(&mut port, program, rest)?;
         return tell(&mut port, &Line::End { checks: 0 });
     }
-    let is_wanted = |(name, _): &&Check| wanted.only.as_ref().is_none_or(|part| name.contains(part));
+    let is_wanted =
+        |(name, _): &&Check| wanted.only.as_ref().is_none_or(|part| name.contains(part));
     let checks: Vec<&Check> = CHECKS.iter().filter(is_wanted).collect();
     for (name, check) in &checks {
         eprintln!("--- {name}");
@@ -73,27 +86,48 @@ fn work() -> Result<()> {
             Err(error) => (Outcome::Failed, format!("{error:#}")),
         };
         let took_ms = began.elapsed().as_millis() as u64;
-        tell(&mut port, &Line::Check { name: (*name).to_owned(), outcome, said, took_ms })?;
+        tell(
+            &mut port,
+            &Line::Check {
+                name: (*name).to_owned(),
+                outcome,
+                said,
+                took_ms,
+            },
+        )?;
     }
-    tell(&mut port, &Line::End { checks: checks.len() })
+    tell(
+        &mut port,
+        &Line::End {
+            checks: checks.len(),
+        },
+    )
 }
 
 fn tell(port: &mut File, line: &Line) -> Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
     port.write_all(text.as_bytes())?;
-    // The port is slow, and the machine is switched off behind the last line.
+    // The port is slow, and the machine is powered off after the last line.
     Ok(rustix::termios::tcdrain(&*port)?)
 }
 
 fn command(port: &mut File, program: &str, rest: &[String]) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
     let mut command = super::guest::user(program);
-    command.args(rest).stdout(writer.try_clone()?).stderr(Stdio::from(writer));
+    command
+        .args(rest)
+        .stdout(writer.try_clone()?)
+        .stderr(Stdio::from(writer));
     let mut child = command.spawn().with_context(|| program.to_owned())?;
     drop(command);
     for text in BufReader::new(reader).lines().map_while(Result::ok) {
         tell(port, &Line::Printed { text })?;
     }
-    tell(port, &Line::Printed { text: format!("it ended with {}", child.wait()?) })
+    tell(
+        port,
+        &Line::Printed {
+            text: format!("it ended with {}", child.wait()?),
+        },
+    )
 }

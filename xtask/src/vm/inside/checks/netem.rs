@@ -1,27 +1,33 @@
-//! netem by bitcost's own netlink messages, read by tc.
+//! netem, configured by bitcost's own netlink messages and read by tc.
 
 use std::fs;
 
 use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
-use super::Found;
+use super::found::Found;
 use crate::vm::inside::guest::{StandingLab, bitcost};
 
-/// Milliseconds by which the shortest round trip of an idle path may be above what is asked.
+/// Milliseconds by which the shortest round trip of an idle path may exceed the requested one.
 pub const RTT_SLACK_MS: f64 = 1.0;
 
-/// Modules that a first lab needs; none is there before.
+/// Modules that a first lab needs; none is loaded before it.
 const NEEDED: [&str; 4] = ["veth", "bridge", "sch_netem", "sch_tbf"];
 
 fn loaded_modules() -> Result<Vec<String>> {
     let text = fs::read_to_string("/proc/modules")?;
-    Ok(text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
+    Ok(text
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .map(str::to_owned)
+        .collect())
 }
 
-/// The lab of a file whose first link has this in one direction.
+/// The text of a lab file whose first link has this text for one direction.
 pub fn two_hosts(egress: &str) -> String {
-    format!("hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\n[egress.h1-eth0]\n{egress}\n")
+    format!(
+        "hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\n[egress.h1-eth0]\n{egress}\n"
+    )
 }
 
 /// The least round trip of `count` requests, in milliseconds.
@@ -30,7 +36,12 @@ pub fn two_hosts(egress: &str) -> String {
 /// When none is answered.
 pub fn least_rtt_ms(lab: &StandingLab, count: u32) -> Result<f64> {
     let count = count.to_string();
-    let said = lab.exec("h1", &["bitcost", "ping", "10.0.0.2", "-c", &count, "-i", "20ms", "--json"])?;
+    let said = lab.exec(
+        "h1",
+        &[
+            "bitcost", "ping", "10.0.0.2", "-c", &count, "-i", "20ms", "--json",
+        ],
+    )?;
     let said: Value = serde_json::from_str(&said)?;
     match said["figures"]["min_us"].as_f64() {
         Some(us) => Ok(us / 1000.0),
@@ -40,29 +51,54 @@ pub fn least_rtt_ms(lab: &StandingLab, count: u32) -> Result<f64> {
 
 pub(super) fn loaded() -> Result<Found> {
     let before = loaded_modules()?;
-    if let Some(there) = NEEDED.iter().find(|name| before.iter().any(|loaded| loaded == *name)) {
+    if let Some(there) = NEEDED
+        .iter()
+        .find(|name| before.iter().any(|loaded| loaded == *name))
+    {
         return Ok(Found::Skipped(format!("{there} was loaded before")));
     }
     let preset = bitcost(&["lab", "presets", "lab15"])?;
     let lab = StandingLab::up(&preset.out, &[])?;
-    // The very first request waits for the address to be found, over the same delay.
+    // The very first request waits until the address is resolved, over the same delay.
     let rtt = least_rtt_ms(&lab, 6)?;
     let after = loaded_modules()?;
     let shown = lab.exec("s1", &["tc", "qdisc", "show", "dev", "s1-eth2"])?;
     let said = lab.down();
-    ensure!(said.contains("made by the kernel's netem"), "lab up does not say that netem is used: {said}");
-    if let Some(missing) = NEEDED.iter().find(|name| !after.iter().any(|loaded| loaded == *name)) {
+    ensure!(
+        said.contains("made by the kernel's netem"),
+        "lab up does not say that netem is used: {said}"
+    );
+    if let Some(missing) = NEEDED
+        .iter()
+        .find(|name| !after.iter().any(|loaded| loaded == *name))
+    {
         bail!("{missing} is not loaded after the lab came up");
     }
-    ensure!(shown.contains("netem") && shown.contains("limit 1000 delay 20ms"), "tc shows: {shown}");
-    ensure!((20.0..20.0 + RTT_SLACK_MS).contains(&rtt), "20 ms were asked for, the least round trip is {rtt:.3} ms");
-    Ok(Found::Holds(format!("{}; 20 ms asked, {rtt:.3} ms measured", NEEDED.join(", "))))
+    ensure!(
+        shown.contains("netem") && shown.contains("limit 1000 delay 20ms"),
+        "tc shows: {shown}"
+    );
+    ensure!(
+        (20.0..20.0 + RTT_SLACK_MS).contains(&rtt),
+        "20 ms were asked for, the least round trip is {rtt:.3} ms"
+    );
+    Ok(Found::Holds(format!(
+        "{}; 20 ms asked, {rtt:.3} ms measured",
+        NEEDED.join(", ")
+    )))
 }
 
 pub(super) fn settings() -> Result<Found> {
     let egress = "rate = \"100M\"\ndelay = \"30ms\"\njitter = \"2ms\"\nloss = \"1.5%\"\nreorder = \"25%\"\nduplicate = \"0.5%\"\nqueue_limit = \"777 packets\"";
-    let wanted =
-        ["limit 777", "delay 30ms  2ms", "loss 1.5%", "duplicate 0.5%", "reorder 25%", "gap 1", "rate 100Mbit"];
+    let wanted = [
+        "limit 777",
+        "delay 30ms  2ms",
+        "loss 1.5%",
+        "duplicate 0.5%",
+        "reorder 25%",
+        "gap 1",
+        "rate 100Mbit",
+    ];
     let lab = StandingLab::up(&two_hosts(egress), &["--delay-backend", "netem"])?;
     let shown = lab.exec("h1", &["tc", "qdisc", "show", "dev", "h1-eth0"])?;
     match wanted.iter().find(|part| !shown.contains(**part)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::Found;
+use super::found::Found;
 use super::netem::{least_rtt_ms, two_hosts};
 use crate::vm::inside::guest::{StandingLab, bitcost};
 
@@ -20,17 +20,31 @@ pub(super) fn refused() -> Result<Found> {
         return Ok(Found::Skipped(format!("this kernel has no {SWITCH}")));
     }
     let usual = fs::read_to_string(SWITCH)?;
-    ensure!(usual.trim() == "1", "{SWITCH} is {} by itself", usual.trim());
+    ensure!(
+        usual.trim() == "1",
+        "{SWITCH} is {} by default",
+        usual.trim()
+    );
     fs::write(SWITCH, "0")?;
     let outcome = bitcost(&["test", "udp", "--topology", "pair", "-k", "10"]);
     fs::write(SWITCH, usual)?;
     let outcome = outcome?;
-    ensure!(outcome.code == Some(3), "it ended with {:?}: {}", outcome.code, outcome.err);
-    ensure!(outcome.err.contains("kernel.unprivileged_userns_clone=1"), "no remedy: {}", outcome.err);
+    ensure!(
+        outcome.code == Some(3),
+        "it ended with {:?}: {}",
+        outcome.code,
+        outcome.err
+    );
+    ensure!(
+        outcome.err.contains("kernel.unprivileged_userns_clone=1"),
+        "no remedy: {}",
+        outcome.err
+    );
     Ok(Found::Holds(outcome.err.trim().to_owned()))
 }
 
-/// Everything of labs that a process could have left: network namespaces, devices, processes of bitcost.
+/// All traces of labs that a process could have left: network namespaces, devices, processes of
+/// bitcost.
 fn traces() -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for device in fs::read_dir("/sys/class/net")? {
@@ -48,7 +62,7 @@ fn traces() -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// How often, and how long apart, it is looked whether all is gone.
+/// The number of checks whether all traces are gone, and the time between two of them.
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -58,7 +72,10 @@ pub(super) fn gone() -> Result<Found> {
     let during = traces()?;
     let rtt = least_rtt_ms(&lab, 3)?;
     lab.down();
-    ensure!(during.len() > before.len(), "no trace of a lab that stands: {during:?}");
+    ensure!(
+        during.len() > before.len(),
+        "no trace of a running lab: {during:?}"
+    );
     let is_gone = || traces().is_ok_and(|now| now == before);
     let all_gone = (0..LOOKS).any(|_| {
         is_gone() || {

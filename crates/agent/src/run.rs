@@ -1,0 +1,420 @@
+//! One endpoint of one run, in its own thread: prepare, start, watch, finish, restore.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bitcost_model::protocol::{Addresses, FromAgent, Part, Prepare, SentCounts};
+use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
+use bitcost_netlink::PeerMetrics;
+use bitcost_probe::{Between, Socket};
+use bitcost_traffic::{Control, Flow, Phase, Sent};
+
+use crate::abort::Abort;
+use crate::affinity::{self, Affinity};
+use crate::cached_metrics;
+use crate::connect::named;
+use crate::events::{Command, Event};
+use crate::journaling::Journaling;
+use crate::output::Output;
+use crate::sampler::Sampler;
+use crate::self_cost;
+use crate::settings::Settings;
+use crate::setup::{self, Flows};
+use crate::threads::{Threads, Watched};
+
+/// The time that an endpoint waits for the controller's next command; the controller's own
+/// deadlines are shorter.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The time that a queue may take to drain, and the interval at which that is checked.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+const DRAIN_CHECK: Duration = Duration::from_millis(1);
+
+/// A run at this endpoint. Dropping it stops the traffic and waits until the host is restored.
+pub struct Run {
+    events: Sender<Event>,
+    /// The commands that it has received: each is accepted once, so that none queues up.
+    received: Vec<std::mem::Discriminant<Command>>,
+    abort: Abort,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Run {
+    /// Prepares the endpoint in its own thread, which reports to the controller.
+    pub fn start(
+        prepare: Prepare,
+        output: Output,
+        journaling: Journaling,
+        between: Between,
+    ) -> Run {
+        let (out, events) = mpsc::channel();
+        let abort = Abort::new(&prepare);
+        let endpoint = Endpoint {
+            prepare,
+            events,
+            out: out.clone(),
+            abort: abort.clone(),
+            output,
+            journaling,
+            between,
+        };
+        let thread = std::thread::spawn(move || endpoint.run());
+        Run {
+            events: out,
+            received: Vec::new(),
+            abort,
+            thread: Some(thread),
+        }
+    }
+
+    /// Passes a command of the controller on to the thread.
+    ///
+    /// # Errors
+    /// When the same command comes twice.
+    pub fn forward(&mut self, command: Command) -> Result<(), String> {
+        let kind = std::mem::discriminant(&command);
+        if self.received.contains(&kind) {
+            return Err("the controller sent the same command of a run twice".to_owned());
+        }
+        self.received.push(kind);
+        self.pass(command);
+        Ok(())
+    }
+
+    fn pass(&self, command: Command) {
+        // A run that has ended accepts no command, and has reported its end.
+        let _ = self.events.send(Event::Command(command));
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.abort.stopped.store(true, Ordering::Relaxed);
+        self.abort.stop_traffic();
+        self.pass(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Endpoint {
+    prepare: Prepare,
+    events: Receiver<Event>,
+    out: Sender<Event>,
+    abort: Abort,
+    output: Output,
+    journaling: Journaling,
+    between: Between,
+}
+
+impl Endpoint {
+    /// Runs the endpoint and reports its result. A run that was ended from outside reports nothing.
+    fn run(self) {
+        match self.record() {
+            _ if self.abort.stopped.load(Ordering::Relaxed) => {}
+            Ok(record) => self.output.send(&FromAgent::Done(Box::new(record))),
+            Err(reason) => self.output.send(&FromAgent::Failed { reason }),
+        }
+    }
+
+    /// The record of the run. When this returns, the host is restored and the traffic has ended.
+    fn record(&self) -> Result<EndpointRecord, String> {
+        let first = self.prepare.parts.first().ok_or("a run without any part")?;
+        let settings = Settings::apply(
+            &self.prepare.device,
+            first.role,
+            &first.conditions,
+            &self.journaling,
+        )?;
+        let record = self.ended_traffic(&settings);
+        match (record, settings.finish()) {
+            (Ok(mut record), Ok(in_effect)) => {
+                record.in_effect.extend(in_effect);
+                Ok(record)
+            }
+            (Err(reason), Ok(_)) | (Ok(_), Err(reason)) => Err(reason),
+            (Err(reason), Err(left)) => Err(format!("{reason}; {left}")),
+        }
+    }
+
+    /// As [`Endpoint::traffic`]; when this returns, the traffic has ended.
+    fn ended_traffic(&self, settings: &Settings) -> Result<EndpointRecord, String> {
+        let mut threads = Threads::new(&self.events, &self.abort.controls);
+        let record = self.traffic(&mut threads, settings);
+        if record.is_err() {
+            self.abort.stop_traffic();
+            threads.await_abort();
+        }
+        record
+    }
+
+    fn traffic(
+        &self,
+        threads: &mut Threads,
+        settings: &Settings,
+    ) -> Result<EndpointRecord, String> {
+        let first = self.prepare.parts.first().ok_or("a run without any part")?;
+        let self_cost = self_cost::cost(&first.conditions, first.role);
+        let listening = setup::listen(&self.prepare)?;
+        self.output.send(&FromAgent::Listening {
+            addresses: setup::addresses(&listening),
+        });
+        let peers = threads.await_addresses(COMMAND_TIMEOUT)?;
+        let cached = self.journaling.metrics().start_run();
+        let (flows, mut in_effect) = setup::establish(&self.prepare, listening, &peers)?;
+        if let Some(in_effect) = in_effect.first_mut() {
+            in_effect.extend(self.cached_metrics(cached.as_deref(), &flows, &peers));
+        }
+        flows
+            .iter()
+            .flatten()
+            .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
+        self.output.send(&FromAgent::Ready);
+        let start = threads.await_start(COMMAND_TIMEOUT)?;
+        if first.conditions.is_bounded() {
+            threads.enter(Phase::Measured);
+        }
+        let parts = self.prepare.parts.iter().zip(&flows);
+        let sockets = parts.map(|(part, flows)| sockets(part, flows)).collect();
+        threads.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
+        let probes = first.conditions.probes;
+        let sampler = Sampler::open(
+            probes,
+            &self.prepare.device,
+            &threads.threads(),
+            sockets,
+            &self.between,
+        );
+        let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
+        Ok(EndpointRecord {
+            self_cost,
+            ..self.finish(threads, watched, in_effect, settings)?
+        })
+    }
+
+    /// The metrics with which TCP connections started; absent where there is none.
+    fn cached_metrics(
+        &self,
+        found: Option<&[PeerMetrics]>,
+        flows: &[Flows],
+        sent: &Addresses,
+    ) -> Option<InEffect> {
+        let is_tcp = |part: &&Part| !part.conditions.workload.is_datagram();
+        self.prepare.parts.iter().find(is_tcp)?;
+        let parts = self
+            .prepare
+            .parts
+            .iter()
+            .zip(flows)
+            .filter(|(part, _)| is_tcp(part));
+        let handles = parts
+            .flat_map(|(_, flows)| flows)
+            .filter_map(|flow| flow.handle().ok());
+        let sent = sent
+            .iter()
+            .flatten()
+            .map(|address| address.ip().to_canonical());
+        let peers = handles
+            .filter_map(cached_metrics::peer_of)
+            .chain(sent)
+            .collect();
+        Some(self.journaling.metrics().record(found, &peers))
+    }
+
+    /// Waits for the ends of all flows, and makes the record. Flows that this endpoint sends end
+    /// with their loops; for flows that it receives, the controller first reports how much was
+    /// sent.
+    fn finish(
+        &self,
+        threads: &mut Threads,
+        watched: Watched,
+        mut in_effect: Vec<Vec<InEffect>>,
+        settings: &Settings,
+    ) -> Result<EndpointRecord, String> {
+        if let Some((first, in_effect)) = self.prepare.parts.first().zip(in_effect.first_mut()) {
+            let probes = Some(first.conditions.probes.name().to_owned());
+            in_effect.push(InEffect {
+                name: "probes".into(),
+                asked: probes.clone(),
+                actual: probes,
+            });
+        }
+        for (index, (part, in_effect)) in self.prepare.parts.iter().zip(&mut in_effect).enumerate()
+        {
+            let affinities: Vec<&Affinity> = watched
+                .affinities
+                .iter()
+                .filter(|(of, _)| *of == index)
+                .map(|(_, affinity)| affinity)
+                .collect();
+            in_effect.extend(affinity::in_effect(part, &affinities));
+            in_effect.push(InEffect {
+                name: "threads".into(),
+                asked: part.conditions.threads.map(|threads| threads.to_string()),
+                actual: Some(affinities.len().to_string()),
+            });
+        }
+        threads.await_ends(|part| self.prepare.parts[part].role == Role::Sender)?;
+        self.output.send(&FromAgent::Sent { sent: self.sent() });
+        let sent = threads.await_sent(COMMAND_TIMEOUT)?;
+        threads.await_ends(|_| true)?;
+        let flows = threads.flows();
+        self.await_queue_drain(&flows);
+        let mut parts: Vec<PartRecord> = in_effect
+            .into_iter()
+            .zip(flows)
+            .enumerate()
+            .map(|(part, left)| self.part(part, left, &sent))
+            .collect();
+        if parts.is_empty() {
+            return Err("a run without any part".into());
+        }
+        self.check_counts(&parts, &sent)?;
+        let first = parts.remove(0);
+        Ok(EndpointRecord {
+            role: first.role,
+            in_effect: first.in_effect,
+            offloads: settings.offloads.clone(),
+            pinned_cpus: affinity::pinned(watched.affinities.iter().map(|(_, affinity)| affinity)),
+            window_start_ns: watched.window_start_ns,
+            window_end_ns: watched.window_end_ns,
+            counts: first.all.counts,
+            sequence: first.all.sequence,
+            tcp_info: first.all.tcp_info,
+            latency: first.all.latency,
+            flows: first.flows,
+            background: parts,
+            self_cost: None,
+            ticks_per_second: bitcost_probe::cpu::ticks_per_second(),
+            samples: watched.samples,
+            idle: None,
+        })
+    }
+
+    /// Fails a run whose received counts are impossible for the sent messages.
+    fn check_counts(&self, parts: &[PartRecord], sent: &SentCounts) -> Result<(), String> {
+        let is_received = |part: &Part| {
+            part.role == Role::Receiver && part.conditions.workload.numbers_datagrams()
+        };
+        for ((part, record), sent) in self.prepare.parts.iter().zip(parts).zip(sent) {
+            for (index, (flow, sent)) in record
+                .flows
+                .iter()
+                .zip(sent)
+                .enumerate()
+                .filter(|_| is_received(part))
+            {
+                if let Some(reason) = implausible(*sent, &flow.counts, flow.sequence.as_ref()) {
+                    return Err(named(index, record.flows.len(), reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the kernel has sent the datagrams of this endpoint: a qdisc that paces or delays
+    /// still holds some, and would drop them when the run's settings are restored.
+    fn await_queue_drain(&self, flows: &[Vec<Box<dyn Flow>>]) {
+        let deadline = Instant::now() + DRAIN_TIMEOUT;
+        let is_sent = |part: &&Part| {
+            part.role == Role::Sender && part.conditions.workload.numbers_datagrams()
+        };
+        let of_parts = self
+            .prepare
+            .parts
+            .iter()
+            .zip(flows)
+            .filter(|(part, _)| is_sent(part));
+        for handle in of_parts
+            .flat_map(|(_, flows)| flows)
+            .filter_map(|flow| flow.handle().ok())
+        {
+            while bitcost_sys::socket::memory(&handle)
+                .is_ok_and(|memory| memory.send_allocated_bytes > 0)
+                && Instant::now() < deadline
+            {
+                thread::sleep(DRAIN_CHECK);
+            }
+        }
+    }
+
+    /// Messages of each flow that this endpoint sent.
+    fn sent(&self) -> SentCounts {
+        self.prepare
+            .parts
+            .iter()
+            .zip(self.abort.controls.iter())
+            .map(|(part, controls)| sent_messages(part, controls))
+            .collect()
+    }
+
+    /// The record of a part, given what the other endpoint sent of it.
+    fn part(&self, part: usize, left: (Vec<InEffect>, Flows), sent: &SentCounts) -> PartRecord {
+        let (in_effect, flows) = left;
+        let controls = &self.abort.controls[part];
+        let sent_of = |flow: usize| {
+            let counts = sent.get(part).and_then(|flows| flows.get(flow));
+            counts
+                .map(|[measured, total]| Sent {
+                    measured: *measured,
+                    total: *total,
+                })
+                .unwrap_or_default()
+        };
+        let record = |(index, flow): (usize, Box<dyn Flow>)| {
+            let outcome = flow.outcome(sent_of(index));
+            FlowRecord {
+                counts: controls[index].counts(),
+                sequence: outcome.sequence,
+                tcp_info: outcome.tcp_info,
+                latency: outcome.latency,
+                pacing: outcome.pacing,
+                low_water_bytes: outcome.low_water_bytes,
+                delay_variation: outcome.delay_variation,
+                mode_counters: outcome.mode_counters,
+                at_start: outcome.at_start,
+                at_end: outcome.at_end,
+            }
+        };
+        let flows: Vec<FlowRecord> = flows.into_iter().enumerate().map(record).collect();
+        PartRecord {
+            role: self.prepare.parts[part].role,
+            in_effect,
+            all: FlowRecord::sum(&flows),
+            flows,
+        }
+    }
+}
+
+/// Second handles of the sockets of a part. Workloads that make a connection for each transaction
+/// have no permanent socket.
+fn sockets(part: &Part, flows: &Flows) -> Vec<Socket> {
+    let workload = part.conditions.workload;
+    let is_connection = workload.keeps_connection();
+    if !is_connection && !workload.is_datagram() {
+        return Vec::new();
+    }
+    let handles = flows.iter().filter_map(|flow| flow.handle().ok());
+    handles
+        .map(|handle| Socket {
+            handle,
+            is_connection,
+        })
+        .collect()
+}
+
+/// Messages that each flow of a part sent, in the window and in the whole run; empty for a part
+/// that this endpoint receives.
+fn sent_messages(part: &Part, controls: &[Arc<Control>]) -> Vec<[u64; 2]> {
+    if part.role == Role::Receiver {
+        return Vec::new();
+    }
+    let counts = controls.iter().map(|control| control.counts());
+    counts
+        .map(|counts| [counts.measured.messages, counts.total().messages])
+        .collect()
+}

@@ -1,0 +1,334 @@
+//! The host's settings for one run: applied before it, read back, restored after it.
+
+use bitcost_host::{
+    ChangeSet, Flavour, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values, Watch, is_on,
+};
+use bitcost_model::conditions::{self, Conditions};
+use bitcost_model::host_settings::{STRESS, SettingRequest, WORKERS_MAX};
+use bitcost_model::record::{InEffect, OffloadsInEffect, Role};
+use bitcost_model::shared_sysctls;
+
+use crate::journaling::Journaling;
+
+/// The settings that were changed. Dropping it restores them.
+pub struct Settings {
+    held: ChangeSet,
+    stress: Vec<Stressed>,
+    in_effect: Vec<InEffect>,
+    /// Other settings that the kernel may change with them; absent where nothing is set.
+    watch: Option<Watch>,
+    /// Offloads as requested and as read back.
+    pub offloads: OffloadsInEffect,
+}
+
+/// One request: the setting, its subject, and the values.
+type Request = (&'static dyn Knob, String, Values);
+
+impl Settings {
+    /// Applies the requests of the run to this endpoint and reads them back.
+    ///
+    /// # Errors
+    /// The requested value and the value in effect. The host is restored, or the error names what
+    /// is not.
+    pub fn apply(
+        device: &str,
+        role: Role,
+        conditions: &Conditions,
+        journaling: &Journaling,
+    ) -> Result<Settings, String> {
+        bitcost_host::check_device(device).map_err(say)?;
+        let offloads = offloads_of(device, Values::new())?;
+        let requests = requests(device, role, conditions)?;
+        let held = ChangeSet::new(journaling.journal(!requests.is_empty())?);
+        let watch = if requests.is_empty() {
+            None
+        } else {
+            Some(Watch::start(device).map_err(say)?)
+        };
+        let mut settings = Settings {
+            held,
+            stress: Vec::new(),
+            in_effect: Vec::new(),
+            watch,
+            offloads,
+        };
+        match settings
+            .set(device, requests, journaling)
+            .and_then(|()| settings.start_stress(role, conditions))
+        {
+            Ok(()) => Ok(settings),
+            Err(reason) => Err([vec![reason], settings.restore()].concat().join("; ")),
+        }
+    }
+
+    fn set(
+        &mut self,
+        device: &str,
+        requests: Vec<Request>,
+        journaling: &Journaling,
+    ) -> Result<(), String> {
+        for (setting, subject, request) in requests {
+            if setting.scope(&subject) == Scope::Machine && journaling.is_lab() {
+                return Err(format!(
+                    "cannot set {} {subject}: it is one value for the whole machine, not of the lab; it can be set on real hosts",
+                    setting.name()
+                ));
+            }
+            let in_effect = self.held.set(setting, &subject, &request).map_err(say)?;
+            if setting.name() == Offloads.name() {
+                self.offloads = offloads_of(device, in_effect.asked)?;
+            } else {
+                self.in_effect
+                    .extend(entries(setting, &subject, &in_effect));
+            }
+        }
+        self.held.check().map_err(say)?;
+        if let Some(watch) = &mut self.watch {
+            watch.applied();
+        }
+        Ok(())
+    }
+
+    fn start_stress(&mut self, role: Role, conditions: &Conditions) -> Result<(), String> {
+        for request in conditions
+            .host_settings
+            .iter()
+            .filter(|request| request.setting == STRESS && request.is_of(role))
+        {
+            let stress = stress(request)?;
+            let started = stress.start().map_err(say)?;
+            let actual = Some(stress_text(&stress, &started.cpus));
+            let asked = if stress.cpus.is_empty() {
+                actual.clone()
+            } else {
+                Some(stress_text(&stress, &stress.cpus))
+            };
+            self.in_effect.push(InEffect {
+                name: "stress".to_owned(),
+                asked,
+                actual,
+            });
+            self.stress.push(started);
+        }
+        Ok(())
+    }
+
+    /// Ends the stress, restores every setting, and reports what was in effect.
+    ///
+    /// # Errors
+    /// A setting that could not be restored, or that another program changed during the run, which
+    /// is then void.
+    pub fn finish(mut self) -> Result<Vec<InEffect>, String> {
+        for stressed in self.stress.drain(..) {
+            let worked = stressed.finish();
+            let share = |worked: &bitcost_host::Worked| {
+                worked.cpu_ns as f64 / worked.elapsed_ns.max(1) as f64
+            };
+            let sum: f64 = worked.iter().map(share).sum();
+            let mean_percent = 100.0 * sum / worked.len().max(1) as f64;
+            let actual = Some(format!("{mean_percent:.1}"));
+            self.in_effect.push(InEffect {
+                name: "stress_load_percent".to_owned(),
+                asked: None,
+                actual,
+            });
+        }
+        let wrong = self.restore();
+        if wrong.is_empty() {
+            Ok(std::mem::take(&mut self.in_effect))
+        } else {
+            Err(wrong.join("; "))
+        }
+    }
+
+    /// Restores every setting, then the settings that changed with them; returns a sentence for
+    /// each that differs from before.
+    fn restore(&mut self) -> Vec<String> {
+        let mut watch = self.watch.take();
+        if let Some(watch) = &mut watch {
+            watch.release();
+        }
+        let outcomes = self.held.restore();
+        let unclean = outcomes
+            .iter()
+            .filter(|outcome| !outcome.is_clean())
+            .map(ToString::to_string);
+        unclean
+            .chain(watch.map(Watch::settle).unwrap_or_default())
+            .collect()
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        // The run was ended from outside, so there is no receiver for a report.
+        self.restore();
+    }
+}
+
+fn say(error: bitcost_host::HostError) -> String {
+    error.to_string()
+}
+
+/// The requests of this endpoint, in the order of the settings.
+fn requests(device: &str, role: Role, conditions: &Conditions) -> Result<Vec<Request>, String> {
+    let mut requests = Vec::new();
+    let set = match conditions.offloads {
+        conditions::Offloads::On => Some("on"),
+        conditions::Offloads::Off => Some("off"),
+        conditions::Offloads::AsFound => None,
+    };
+    for setting in bitcost_host::KNOBS {
+        let asked = conditions
+            .host_settings
+            .iter()
+            .filter(|request| request.setting == setting.name() && request.is_of(role));
+        for request in asked {
+            requests.extend(
+                subjects(*setting, device, request)?
+                    .into_iter()
+                    .map(|subject| (*setting, subject, request.values.clone())),
+            );
+        }
+        if let Some(set) = set.filter(|_| setting.name() == Offloads.name()) {
+            requests.push((
+                *setting,
+                device.to_owned(),
+                Values::from([(SET.to_owned(), set.to_owned())]),
+            ));
+        }
+    }
+    let is_known = |request: &&SettingRequest| {
+        request.setting == STRESS || bitcost_host::knob_named(&request.setting).is_some()
+    };
+    match conditions
+        .host_settings
+        .iter()
+        .find(|request| !is_known(request))
+    {
+        Some(request) => Err(format!(
+            "this agent has no setting \"{}\"; use the same bitcost on both hosts",
+            request.setting
+        )),
+        None => Ok(requests),
+    }
+}
+
+/// The subjects of a request: the one that it names, or the setting's default.
+///
+/// # Errors
+/// A kernel parameter that no run may set; or a setting that this host does not have.
+fn subjects(
+    setting: &dyn Knob,
+    device: &str,
+    request: &SettingRequest,
+) -> Result<Vec<String>, String> {
+    if let Some(subject) = &request.subject {
+        let refused = if setting.name() == Sysctl.name() {
+            shared_sysctls::refusal(subject)
+        } else {
+            None
+        };
+        return refused.map_or_else(|| Ok(vec![subject.clone()]), Err);
+    }
+    setting.default_subjects(device).map_err(say)
+}
+
+/// The requested offloads and their state; those of tso, gso, gro and lro where none was requested.
+fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, String> {
+    let now = Offloads
+        .observe(device)
+        .map_err(|error| error.to_string())?;
+    let on = Values::from([(SET.to_owned(), "on".to_owned())]);
+    let shown = if asked.is_empty() {
+        Offloads.plan(device, &now, &on)
+    } else {
+        Ok(asked.clone())
+    };
+    let shown = shown.map_err(|error| error.to_string())?;
+    let active = now.iter().filter(|(name, _)| shown.contains_key(*name));
+    Ok(OffloadsInEffect {
+        device: device.to_owned(),
+        asked: asked
+            .iter()
+            .map(|(name, word)| (name.clone(), is_on(word)))
+            .collect(),
+        active: active
+            .map(|(name, word)| (name.clone(), is_on(word)))
+            .collect(),
+        mismatched: Vec::new(),
+    })
+}
+
+/// One entry for each requested value. A value that the kernel rounds is shown as the kernel keeps
+/// it.
+fn entries(setting: &dyn Knob, subject: &str, in_effect: &bitcost_host::InEffect) -> Vec<InEffect> {
+    let entry = |(name, asked): (&String, &String)| {
+        let actual = in_effect.actual.get(name).cloned();
+        let agrees = actual
+            .as_ref()
+            .is_some_and(|actual| setting.agrees(name, asked, actual));
+        InEffect {
+            name: setting.label(subject, name),
+            asked: if agrees {
+                actual.clone()
+            } else {
+                Some(asked.clone())
+            },
+            actual,
+        }
+    };
+    in_effect.asked.iter().map(entry).collect()
+}
+
+fn stress(request: &SettingRequest) -> Result<Stress, String> {
+    let text = |name: &str| {
+        request
+            .values
+            .get(name)
+            .map(String::as_str)
+            .unwrap_or_default()
+    };
+    let number = |name: &str| {
+        text(name)
+            .parse::<u32>()
+            .map_err(|error| format!("stress: {name}: {error}"))
+    };
+    let flavour = Flavour::NAMES
+        .iter()
+        .find(|(name, _)| *name == text("flavour"))
+        .map(|(_, flavour)| *flavour);
+    let cpus = text("cpus")
+        .split(',')
+        .filter(|part| !part.is_empty())
+        .map(str::parse);
+    let within = |name: &str, most: u32| match number(name)? {
+        value if (1..=most).contains(&value) => Ok(value),
+        value => Err(format!("stress: {name} is {value}; allowed: 1 to {most}")),
+    };
+    Ok(Stress {
+        workers: within("workers", WORKERS_MAX)?,
+        flavour: flavour
+            .ok_or_else(|| format!("stress: unknown flavour \"{}\"", text("flavour")))?,
+        load_percent: within("load_percent", 100)?,
+        cpus: cpus
+            .collect::<Result<_, _>>()
+            .map_err(|error| format!("stress: cpus: {error}"))?,
+    })
+}
+
+/// The stress as studies write it, with the CPU of each worker.
+fn stress_text(stress: &Stress, cpus: &[u32]) -> String {
+    let flavour = Flavour::NAMES
+        .iter()
+        .find(|(_, flavour)| *flavour == stress.flavour)
+        .map_or("", |(name, _)| name);
+    let of_worker = cpus.iter().cycle().take(stress.workers as usize);
+    let cpus: Vec<String> = of_worker.map(u32::to_string).collect();
+    format!(
+        "{} {flavour} {}% on {}",
+        stress.workers,
+        stress.load_percent,
+        cpus.join(",")
+    )
+}

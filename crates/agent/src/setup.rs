@@ -1,0 +1,208 @@
+//! Sets up the data connections of a run with the other endpoint: the flows of every part.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bitcost_model::conditions::{Conditions, Pacing};
+use bitcost_model::place::{EndpointPlace, Places, Ports};
+use bitcost_model::protocol::{Addresses, Part, Prepare};
+use bitcost_model::record::{InEffect, Role};
+use bitcost_traffic::{Flow, Pending, Ready};
+
+use crate::connect::{self, named};
+
+/// The time that setting up one flow may take.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// The flows of a part, in order.
+pub type Flows = Vec<Box<dyn Flow>>;
+
+/// One part, ready to be connected.
+pub struct Listening {
+    conditions: Vec<Conditions>,
+    pacing: Option<InEffect>,
+    /// A listening socket for each flow of a part that this endpoint receives.
+    pending: Vec<Pending>,
+}
+
+impl Listening {
+    /// Opens the sockets that the part needs before the other endpoint may connect.
+    fn of(prepare: &Prepare, part: &Part) -> Result<Listening, String> {
+        let (conditions, pacing) = with_pacing(&prepare.device, part)?;
+        let conditions = shares(&conditions);
+        let listen = |address, (index, share)| {
+            bitcost_traffic::listen(share, address, prepare.token)
+                .map_err(|error| named(index, conditions.len(), error))
+        };
+        let pending = match part.listen_on {
+            None => Vec::new(),
+            Some(address) => conditions
+                .iter()
+                .enumerate()
+                .map(|share| listen(address, share))
+                .collect::<Result<_, _>>()?,
+        };
+        Ok(Listening {
+            conditions,
+            pacing,
+            pending,
+        })
+    }
+
+    /// Connects or accepts every flow of the part; returns them with the settings of the first.
+    fn establish(
+        self,
+        prepare: &Prepare,
+        peers: &[SocketAddr],
+    ) -> Result<(Flows, Vec<InEffect>), String> {
+        let count = self.pending.len();
+        let accept = |(index, pending): (usize, Pending)| {
+            pending
+                .accept(SETUP_TIMEOUT)
+                .map_err(|error| named(index, count, error))
+        };
+        let ready: Vec<Ready> = if self.pending.is_empty() {
+            connect::connect(&self.conditions, peers, prepare.token, SETUP_TIMEOUT)?
+        } else {
+            self.pending
+                .into_iter()
+                .enumerate()
+                .map(accept)
+                .collect::<Result<_, _>>()?
+        };
+        let mut in_effect = ready
+            .first()
+            .map(|ready| ready.in_effect.clone())
+            .unwrap_or_default();
+        in_effect.extend(self.pacing);
+        Ok((
+            ready.into_iter().map(|ready| ready.flow).collect(),
+            in_effect,
+        ))
+    }
+}
+
+/// Opens the sockets that every part needs before the other endpoint may connect.
+pub fn listen(prepare: &Prepare) -> Result<Vec<Listening>, String> {
+    prepare
+        .parts
+        .iter()
+        .map(|part| Listening::of(prepare, part))
+        .collect()
+}
+
+/// The addresses on which this endpoint listens.
+pub fn addresses(listening: &[Listening]) -> Addresses {
+    listening
+        .iter()
+        .map(|part| {
+            part.pending
+                .iter()
+                .map(|pending| pending.address())
+                .collect()
+        })
+        .collect()
+}
+
+/// Connects the flows of all parts. Both endpoints take parts and flows in the same order, so that
+/// neither waits for a flow that the other takes later.
+pub fn establish(
+    prepare: &Prepare,
+    listening: Vec<Listening>,
+    peers: &Addresses,
+) -> Result<(Vec<Flows>, Vec<Vec<InEffect>>), String> {
+    let established = listening
+        .into_iter()
+        .zip(peers)
+        .map(|(part, peers)| part.establish(prepare, peers));
+    established
+        .collect::<Result<Vec<_>, _>>()
+        .map(|established| established.into_iter().unzip())
+}
+
+/// The part's conditions with its pacer chosen. Only the qdisc `fq` paces datagrams, and a kernel
+/// without it reports no error.
+fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect>), String> {
+    let mut conditions = part.conditions.clone();
+    if conditions.asked_messages_per_second().is_none() || part.role == Role::Receiver {
+        return Ok((conditions, None));
+    }
+    let facts = bitcost_host::describe(device).map_err(|error| error.to_string())?;
+    let kinds: Vec<&str> = facts
+        .qdiscs
+        .iter()
+        .map(|qdisc| qdisc.kind.as_str())
+        .collect();
+    let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
+    let asked = match conditions.pacing {
+        _ if !kernel_can && conditions.shares_threads() => {
+            return Err(format!(
+                "{} flows over {} threads are paced by the kernel, which needs the queueing discipline fq on {device} for UDP, and it has {}; use --threads {0}",
+                conditions.flows,
+                conditions.thread_count(),
+                kinds.join(", ")
+            ));
+        }
+        Pacing::Kernel if !kernel_can => {
+            return Err(format!(
+                "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
+                kinds.join(", ")
+            ));
+        }
+        Pacing::Kernel => Some("kernel"),
+        Pacing::Sender => Some("sender"),
+        Pacing::Auto => None,
+    };
+    if conditions.pacing == Pacing::Auto {
+        // A thread that several flows share cannot sleep for one of them.
+        let by_kernel =
+            kernel_can && (conditions.workload.is_datagram() || conditions.shares_threads());
+        conditions.pacing = if by_kernel {
+            Pacing::Kernel
+        } else {
+            Pacing::Sender
+        };
+    }
+    let actual = if conditions.pacing == Pacing::Kernel {
+        "kernel"
+    } else {
+        "sender"
+    };
+    let pacing = InEffect {
+        name: "pacing".into(),
+        asked: asked.map(str::to_owned),
+        actual: Some(actual.to_owned()),
+    };
+    Ok((conditions, Some(pacing)))
+}
+
+/// The addresses of one flow: each flow of a receiver listens on its own port.
+fn places(places: &Places, index: u64) -> Places {
+    let ports = places.receiver.ports.map(|ports| Ports {
+        first: ports.first.saturating_add(index as u16),
+        ..ports
+    });
+    Places {
+        receiver: EndpointPlace {
+            ports,
+            ..places.receiver.clone()
+        },
+        ..places.clone()
+    }
+}
+
+/// The conditions of each flow: the bounds of the part are divided among its flows.
+fn shares(conditions: &Conditions) -> Vec<Conditions> {
+    let flows = u64::from(conditions.flows);
+    let part = |whole: Option<u64>, index: u64| {
+        whole.map(|whole| whole / flows + u64::from(index < whole % flows))
+    };
+    let share = |index| Conditions {
+        stop_bytes: part(conditions.stop_bytes, index),
+        stop_messages: part(conditions.stop_messages, index),
+        stop_transactions: part(conditions.stop_transactions, index),
+        places: places(&conditions.places, index),
+        ..conditions.clone()
+    };
+    (0..flows).map(share).collect()
+}

@@ -1,0 +1,435 @@
+//! The threads of a run's traffic, as seen by the thread that marks the edges of the window and
+//! samples the counters.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use bitcost_model::protocol::{Addresses, FromAgent, Prepare, SentCounts, Start};
+use bitcost_model::record::{Counts, Role, Sample};
+use bitcost_sys::clock::monotonic_ns;
+use bitcost_traffic::{Control, Flow, Phase};
+
+use crate::affinity::{Affinity, Request};
+use crate::connect::named;
+use crate::events::{Command, Event, FlowIndex, Started};
+use crate::output::Output;
+use crate::sampler::{Sampler, counted};
+use crate::worker::Worker;
+
+/// Time between samples, in ns.
+const CADENCE_NS: u64 = 100_000_000;
+
+/// One in this many samples is sent to the controller during the run.
+const PROGRESS_EVERY: u64 = 5;
+
+/// The time that a loop may take to end after the window.
+const LOOP_END_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// A run without any progress for this long has failed.
+const STALL: Duration = Duration::from_secs(10);
+
+/// The time that the loops of an aborted run may take to end.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The observations of the window.
+pub struct Watched {
+    pub window_start_ns: u64,
+    pub window_end_ns: u64,
+    pub samples: Vec<Sample>,
+    /// Affinity and scheduling of the traffic threads, each with the part that it belongs to.
+    pub affinities: Vec<(usize, Affinity)>,
+}
+
+/// The flows of a part, in order.
+struct PartFlows {
+    /// Absent while the flow's loop runs.
+    ended: Vec<Option<Box<dyn Flow>>>,
+    /// The latest counts that differed from those before, and the time at which they were read.
+    moved: (Counts, Instant),
+}
+
+/// The threads of a run, and what they and the controller have reported.
+pub struct Threads<'a> {
+    events: &'a Receiver<Event>,
+    /// The control of each flow, by part.
+    controls: &'a [Vec<Arc<Control>>],
+    addresses: Option<Addresses>,
+    start: Option<Start>,
+    sent: Option<SentCounts>,
+    started: Vec<Started>,
+    parts: Vec<PartFlows>,
+    /// Loops that were started and have not ended.
+    running: usize,
+    /// Keeps each thread alive until the last sample of the window: dropping a sender lets its
+    /// thread end.
+    kept: Vec<Sender<()>>,
+}
+
+impl<'a> Threads<'a> {
+    /// The state of a run whose threads have not been started.
+    pub fn new(events: &'a Receiver<Event>, controls: &'a [Vec<Arc<Control>>]) -> Threads<'a> {
+        let part = |flows: &Vec<Arc<Control>>| PartFlows {
+            ended: flows.iter().map(|_| None).collect(),
+            moved: (Counts::default(), Instant::now()),
+        };
+        Threads {
+            events,
+            controls,
+            addresses: None,
+            start: None,
+            sent: None,
+            started: Vec::new(),
+            parts: controls.iter().map(part).collect(),
+            running: 0,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Waits until the controller has sent the addresses on which the other endpoint listens.
+    pub fn await_addresses(&mut self, patience: Duration) -> Result<Addresses, String> {
+        self.await_command(patience, |threads| threads.addresses.take())
+    }
+
+    /// Waits for the controller's command to start the traffic.
+    pub fn await_start(&mut self, patience: Duration) -> Result<Start, String> {
+        self.await_command(patience, |threads| threads.start.take())
+    }
+
+    /// Waits until the controller has sent the number of messages that the other endpoint sent.
+    pub fn await_sent(&mut self, patience: Duration) -> Result<SentCounts, String> {
+        self.await_command(patience, |threads| threads.sent.take())
+    }
+
+    fn await_command<T>(
+        &mut self,
+        patience: Duration,
+        mut take: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<T, String> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(value) = take(self) {
+                return Ok(value);
+            }
+            if !self.handle_event(deadline)? {
+                return Err(format!("the controller sent nothing for {patience:?}"));
+            }
+        }
+    }
+
+    /// Handles one event; false when there was none before the deadline.
+    fn handle_event(&mut self, deadline: Instant) -> Result<bool, String> {
+        match self
+            .events
+            .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        {
+            Ok(Event::Command(Command::Connect(addresses))) => self.addresses = Some(addresses),
+            Ok(Event::Command(Command::Start(start))) => self.start = Some(start),
+            Ok(Event::Command(Command::Finish(sent))) => self.expect(sent),
+            Ok(Event::Command(Command::Stop)) => return Err("stopped".into()),
+            Ok(Event::Started(started)) => self.started.push(started),
+            Ok(Event::Ended(FlowIndex { part, flow }, ended)) => {
+                self.running -= 1;
+                let flows = self.controls[part].len();
+                self.parts[part].ended[flow] =
+                    Some(ended.map_err(|reason| named(flow, flows, reason))?);
+            }
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
+            Err(RecvTimeoutError::Disconnected) => return Err("the controller is gone".into()),
+        }
+        Ok(true)
+    }
+
+    /// Gives receivers of datagrams the number of sent messages: they end when they have them all.
+    fn expect(&mut self, sent: SentCounts) {
+        for (controls, sent) in self.controls.iter().zip(&sent) {
+            controls
+                .iter()
+                .zip(sent)
+                .for_each(|(control, [_, total])| control.expect_messages(*total));
+        }
+        self.sent = Some(sent);
+    }
+
+    /// Starts the threads; the first messages are sent at `begin_ns`.
+    pub fn spawn(
+        &mut self,
+        flows: Vec<Vec<Box<dyn Flow>>>,
+        prepare: &Prepare,
+        begin_ns: u64,
+        out: &Sender<Event>,
+    ) -> Result<(), String> {
+        let mut count = 0;
+        for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
+            let workers = Worker::of(
+                part,
+                flows,
+                &self.controls[part],
+                asked.conditions.thread_count(),
+            );
+            let of_part = workers.len();
+            for (index, worker) in workers.into_iter().enumerate() {
+                let (request, out) = (
+                    Request::of(asked, &prepare.cpus, index, of_part),
+                    out.clone(),
+                );
+                let flows = worker.count();
+                let (kept, release) = mpsc::channel();
+                self.kept.push(kept);
+                let spawned = std::thread::Builder::new()
+                    .spawn(move || worker.work(&request, begin_ns, &out, &release));
+                spawned.map_err(|error| {
+                    format!(
+                        "start thread {}: {error}; ask for fewer (--threads), or raise ulimit -u",
+                        count + 1
+                    )
+                })?;
+                count += 1;
+                self.running += flows;
+            }
+        }
+        let deadline = Instant::now() + LOOP_END_TIMEOUT;
+        while self.started.len() < count {
+            self.handle_event(deadline)?
+                .then_some(())
+                .ok_or_else(|| "the traffic threads did not start".to_owned())?;
+        }
+        Ok(())
+    }
+
+    /// The ids of the traffic threads, each with the part that it belongs to.
+    pub fn threads(&self) -> Vec<(usize, i32)> {
+        self.started
+            .iter()
+            .map(|started| (started.part, started.thread_id))
+            .collect()
+    }
+
+    /// Marks the edges of the window at their times and samples the counters between them. The
+    /// window of a run that is bounded by a count ends when the flows of its first part do.
+    pub fn watch(
+        &mut self,
+        start: Start,
+        prepare: &Prepare,
+        mut sampler: Sampler,
+        output: &Output,
+    ) -> Result<Watched, String> {
+        let bounded = prepare
+            .parts
+            .first()
+            .is_some_and(|part| part.conditions.is_bounded());
+        self.wait_until(start.window_start_ns, bounded)?;
+        self.enter(Phase::Measured);
+        let mut samples = vec![sampler.read(self.counts())];
+        let window_start_ns = samples[0].at_ns;
+        samples
+            .iter()
+            .for_each(|sample| send_progress(output, sample.clone()));
+        for tick in 1.. {
+            let next_ns = window_start_ns + tick * CADENCE_NS;
+            if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
+                break;
+            }
+            let counts = self.counts();
+            let read = sampler.read_between(counts.clone());
+            self.check_stall(prepare)?;
+            if tick % PROGRESS_EVERY == 0 {
+                send_progress(output, read.clone().unwrap_or_else(|| counted(counts)));
+            }
+            samples.extend(read);
+        }
+        self.wait_until(start.window_end_ns, bounded)?;
+        self.enter(Phase::Cooldown);
+        samples.push(sampler.read(self.counts()));
+        self.kept.clear();
+        samples
+            .last()
+            .into_iter()
+            .for_each(|sample| send_progress(output, sample.clone()));
+        let window_end_ns = samples
+            .last()
+            .map_or(window_start_ns, |sample| sample.at_ns);
+        if prepare.parts.iter().any(|part| part.role == Role::Sender) {
+            // The other endpoint stops at the end of its window, which may be slightly earlier.
+            self.wait_until(start.stop_ns, true)?;
+            self.enter(Phase::Over);
+        }
+        let affinities = self
+            .started
+            .iter()
+            .map(|started| (started.part, started.affinity.clone()))
+            .collect();
+        Ok(Watched {
+            window_start_ns,
+            window_end_ns,
+            samples,
+            affinities,
+        })
+    }
+
+    /// Waits until a time; true when every flow of the first part has ended before.
+    ///
+    /// # Errors
+    /// When they ended early although they may not. It is no error when the time has passed, too:
+    /// on a busy host this thread may be late.
+    fn wait_until(&mut self, at_ns: u64, may_end: bool) -> Result<bool, String> {
+        let deadline = Instant::now() + Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
+        loop {
+            if self.has_ended(0) {
+                let early =
+                    "the traffic ended before the measured window did: the other endpoint stopped";
+                let in_time = may_end || Instant::now() >= deadline;
+                return if in_time {
+                    Ok(may_end)
+                } else {
+                    Err(early.into())
+                };
+            }
+            if !self.handle_event(deadline)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// True when every flow of a part has ended.
+    fn has_ended(&self, part: usize) -> bool {
+        self.parts
+            .get(part)
+            .is_some_and(|part| part.ended.iter().all(Option::is_some))
+    }
+
+    /// Enters a phase in every flow.
+    pub fn enter(&self, phase: Phase) {
+        self.controls
+            .iter()
+            .flatten()
+            .for_each(|control| control.enter(phase));
+    }
+
+    /// The counts of each part.
+    fn counts(&self) -> Vec<Counts> {
+        let sum = |flows: &Vec<Arc<Control>>| {
+            flows.iter().fold(Counts::default(), |sum, control| {
+                sum.plus(&control.counts().total())
+            })
+        };
+        self.controls.iter().map(sum).collect()
+    }
+
+    fn check_stall(&mut self, prepare: &Prepare) -> Result<(), String> {
+        let counts = self.counts().into_iter().map(|counts| Counts {
+            empty_calls: 0,
+            wait_calls: 0,
+            ..counts
+        });
+        for ((flows, counts), part) in self.parts.iter_mut().zip(counts).zip(&prepare.parts) {
+            if counts != flows.moved.0 {
+                flows.moved = (counts, Instant::now());
+            }
+            if flows.moved.1.elapsed() >= STALL {
+                let part = part.conditions.phrase();
+                let seconds = STALL.as_secs();
+                return Err(format!(
+                    "{part}: no data was transferred for {seconds} s ({} bytes before that)",
+                    counts.bytes
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every loop of the chosen parts has ended.
+    ///
+    /// # Errors
+    /// The reason why one failed, or that one did not end in time.
+    pub fn await_ends(&mut self, is_chosen: impl Fn(usize) -> bool) -> Result<(), String> {
+        let deadline = Instant::now() + LOOP_END_TIMEOUT;
+        while !(0..self.parts.len()).all(|part| !is_chosen(part) || self.has_ended(part)) {
+            if !self.handle_event(deadline)? {
+                let late =
+                    (0..self.parts.len()).filter(|part| is_chosen(*part) && !self.has_ended(*part));
+                let still = late
+                    .map(|part| self.parts[part].moved.1.elapsed())
+                    .max()
+                    .unwrap_or_default();
+                return Err(format!(
+                    "the traffic did not end within {LOOP_END_TIMEOUT:?} after the window, and no data was transferred for {:.1} s: the other endpoint does not receive, or the path is dead",
+                    still.as_secs_f64()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the flows whose loops have ended, of each part.
+    pub fn flows(&mut self) -> Vec<Vec<Box<dyn Flow>>> {
+        self.parts
+            .iter_mut()
+            .map(|part| {
+                std::mem::take(&mut part.ended)
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// Waits for a bounded time until every loop has ended, with or without error.
+    pub fn await_abort(&mut self) {
+        let deadline = Instant::now() + ABORT_TIMEOUT;
+        while self.running > 0 {
+            if let Ok(false) = self.handle_event(deadline) {
+                return;
+            }
+        }
+    }
+}
+
+fn send_progress(output: &Output, sample: Sample) {
+    output.offer(&FromAgent::Progress(Box::new(sample)));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::sync::mpsc;
+
+    use bitcost_traffic::{Outcome, Sent, TrafficError};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Flow for Nothing {
+        fn handle(&self) -> io::Result<OwnedFd> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn run(&mut self, _control: &Control) -> Result<(), TrafficError> {
+            Ok(())
+        }
+
+        fn outcome(&self, _sent: Sent) -> Outcome {
+            Outcome::default()
+        }
+    }
+
+    #[test]
+    fn traffic_end_is_accepted_when_the_waiting_thread_is_late() {
+        let (out, events) = mpsc::channel();
+        let controls = [vec![Arc::default()]];
+        let mut threads = Threads::new(&events, &controls);
+        threads.running = 1;
+        out.send(Event::Ended(
+            FlowIndex { part: 0, flow: 0 },
+            Ok(Box::new(Nothing)),
+        ))
+        .expect("heard");
+        let now_ns = monotonic_ns();
+        assert_eq!(threads.wait_until(now_ns - 1, false), Ok(false));
+        assert_eq!(threads.wait_until(now_ns - 1, true), Ok(true));
+        let early = threads.wait_until(now_ns + 3_600_000_000_000, false);
+        assert!(early.is_err_and(|reason| reason.contains("ended before the measured window")));
+    }
+}

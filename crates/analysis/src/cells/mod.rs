@@ -1,0 +1,14 @@
+//! The runs of an execution, each in its cell or among the excluded ones, and the figures of each
+//! cell.
+
+mod cell;
+mod row;
+mod runs;
+mod tally;
+
+pub(crate) use cell::Places;
+pub use cell::{ALONE, CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
+pub use row::{RunRow, Status};
+pub use runs::ExcludedRun;
+pub(crate) use runs::{CellRuns, Runs};
+pub use tally::Tally;

@@ -1,0 +1,78 @@
+//! Each planned run: what became of it, and its figures.
+
+use crate::metrics::{Method, Metric};
+
+/// What became of a planned run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The run is used in its cell.
+    Used,
+    /// The run has a result that is left out of its cell.
+    LeftOut,
+    /// An endpoint died, hung, or could not do what was requested.
+    Failed,
+    /// An endpoint could no longer be reached.
+    Lost,
+    /// The run was stopped.
+    Interrupted,
+    /// The run has not been tried.
+    Missing,
+}
+
+impl Status {
+    /// The word for this status in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Used => "used",
+            Status::LeftOut => "left_out",
+            Status::Failed => "failed",
+            Status::Lost => "lost",
+            Status::Interrupted => "interrupted",
+            Status::Missing => "missing",
+        }
+    }
+}
+
+/// One planned run.
+#[derive(Clone, Debug)]
+pub struct RunRow {
+    /// Its place in the order, from 0.
+    pub run: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its cell, as an index into [`crate::summary::Summary::cells`].
+    pub cell: usize,
+    /// What became of it.
+    pub status: Status,
+    /// Why the run is not used in its cell.
+    pub reason: Option<String>,
+    /// Local time of its start, with offset (RFC 3339).
+    pub began_at: Option<String>,
+    /// How CPU time was attributed.
+    pub method: Option<Method>,
+    /// Whether other programs took much of the CPUs' time ([`crate::metrics::foreign_pct`]).
+    pub is_disturbed: bool,
+    /// The metrics that it has, in the order of [`METRICS`](crate::metrics::METRICS).
+    pub figures: Vec<(&'static Metric, f64)>,
+    /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
+    pub event: Option<usize>,
+}
+
+impl RunRow {
+    /// The value of a metric.
+    pub fn value(&self, metric: &Metric) -> Option<f64> {
+        self.figures
+            .iter()
+            .find(|(known, _)| known.name == metric.name)
+            .map(|(_, value)| *value)
+    }
+
+    /// The value, if the run is used in its cell.
+    pub fn used_value(&self, metric: &Metric) -> Option<f64> {
+        if self.status == Status::Used {
+            self.value(metric)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The runs of a plan, each in its cell or among the excluded ones.
+
+use crate::metrics::{METRICS, Method, Metric};
+use bitcost_model::event::FailureKind;
+use bitcost_model::harmless;
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::study::{Cell, Label};
+
+use super::cell::CellSummary;
+use super::row::{RunRow, Status};
+use super::tally::Tally;
+use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries};
+
+/// The used runs of one cell.
+#[derive(Default)]
+pub(crate) struct CellRuns {
+    runs: usize,
+    /// Block and value per metric, in the order of [`METRICS`].
+    values: Vec<Vec<(u32, f64)>>,
+    methods: Tally<Method>,
+    unattributed: Tally<String>,
+    disturbed: usize,
+    line_troubled: usize,
+    /// Throughput and time series of each run.
+    time_series: Vec<(f64, TimeSeries)>,
+}
+
+impl CellRuns {
+    fn new() -> CellRuns {
+        CellRuns {
+            values: vec![Vec::new(); METRICS.len()],
+            ..CellRuns::default()
+        }
+    }
+
+    /// Number of runs.
+    pub fn count(&self) -> usize {
+        self.runs
+    }
+
+    /// Block and value of the metric at this place of [`METRICS`].
+    pub fn values(&self, metric: usize) -> &[(u32, f64)] {
+        &self.values[metric]
+    }
+
+    /// The time series of the run with the median throughput, or with the next lower one.
+    pub fn middle(&self) -> Option<TimeSeries> {
+        let mut order: Vec<&(f64, TimeSeries)> = self.time_series.iter().collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order
+            .get(order.len().checked_sub(1)? / 2)
+            .map(|(_, series)| series.clone())
+    }
+
+    /// Adds the figures of a run, in the order of [`METRICS`].
+    fn add(&mut self, block: u32, figures: &[(&'static Metric, f64)]) {
+        self.runs += 1;
+        let mut figures = figures.iter().peekable();
+        for (metric, values) in METRICS.iter().zip(&mut self.values) {
+            let found = figures.next_if(|(of, _)| of.name == metric.name);
+            values.extend(found.map(|(_, value)| (block, *value)));
+        }
+    }
+
+    fn add_method(&mut self, method: Result<Method, String>) {
+        match method {
+            Ok(method) => self.methods.add(method),
+            Err(reason) => self.unattributed.add(reason),
+        }
+    }
+
+    pub fn summary(&self, cell: &Cell, seed: u64) -> CellSummary {
+        let (mut figures, mut spreads) = (Vec::new(), Vec::new());
+        for (metric, values) in METRICS.iter().zip(&self.values) {
+            let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+            figures.extend(
+                bitcost_stats::median_interval(&values, seed)
+                    .map(|interval| (metric.name, interval)),
+            );
+            spreads.extend(bitcost_stats::spread(&values).map(|spread| (metric.name, spread)));
+        }
+        CellSummary {
+            levels: cell.levels.clone(),
+            runs: self.runs,
+            figures,
+            spreads,
+            expected: Vec::new(),
+            methods: self.methods.0.clone(),
+            unattributed: self.unattributed.0.clone(),
+            disturbed: self.disturbed,
+            line_troubled: self.line_troubled,
+        }
+    }
+}
+
+/// A run that is in no cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExcludedRun {
+    /// Its place in the order, from 0.
+    pub run: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its cell.
+    pub levels: Vec<(String, Label)>,
+    /// Why the run is in no cell.
+    pub reason: String,
+}
+
+/// The runs of the plan, each in its cell or in one of the lists of excluded runs.
+pub(crate) struct Runs {
+    pub cells: Vec<CellRuns>,
+    pub excluded: Vec<ExcludedRun>,
+    /// Notes, each with the name of the cell that it concerns, if it concerns a single one.
+    pub notes: Tally<(Option<String>, String)>,
+    pub incomplete: Vec<u32>,
+    pub rows: Vec<RunRow>,
+}
+
+impl Runs {
+    /// `blocks` is the number of blocks to be run: the stop rule may have been met before the
+    /// plan's end.
+    pub fn sort(plan: &Plan, log: &mut Log, blocks: u32) -> Runs {
+        let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
+        let (excluded, notes, incomplete, rows) =
+            (Vec::new(), Tally::default(), Vec::new(), Vec::new());
+        let mut runs = Runs {
+            cells,
+            excluded,
+            notes,
+            incomplete,
+            rows,
+        };
+        for planned in &plan.runs {
+            let Some(cell) = plan.cells.get(planned.cell) else {
+                continue;
+            };
+            let (event, outcome) = log.outcomes.remove(&planned.index).unzip();
+            match outcome {
+                None if planned.block >= blocks => continue,
+                None => {
+                    runs.incomplete.push(planned.index);
+                    runs.row(planned, Status::Missing);
+                }
+                Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, kind, &reason),
+                Some(Outcome::Imported(imported)) => runs.imported(planned, imported),
+                Some(Outcome::Ended(run)) => runs.ended(planned, cell, *run),
+            }
+            if let Some(row) = runs.rows.last_mut() {
+                (row.event, row.began_at) = (event, log.began.remove(&planned.index));
+            }
+        }
+        runs
+    }
+
+    /// Adds the row of a run, still without figures.
+    fn row(&mut self, planned: &PlannedRun, status: Status) -> &mut RunRow {
+        let PlannedRun {
+            index: run,
+            block,
+            cell,
+        } = *planned;
+        let (reason, began_at, method, is_disturbed, figures, event) =
+            (None, None, None, false, Vec::new(), None);
+        self.rows.push(RunRow {
+            run,
+            block,
+            cell,
+            status,
+            reason,
+            began_at,
+            method,
+            is_disturbed,
+            figures,
+            event,
+        });
+        let last = self.rows.len() - 1;
+        &mut self.rows[last]
+    }
+
+    fn failed(&mut self, planned: &PlannedRun, cell: &Cell, kind: FailureKind, reason: &str) {
+        let (word, status) = match kind {
+            FailureKind::Failed => ("failed", Status::Failed),
+            FailureKind::Lost => ("lost", Status::Lost),
+            FailureKind::Interrupted => ("interrupted", Status::Interrupted),
+        };
+        let reason = harmless(reason);
+        self.row(planned, status).reason = Some(reason.clone());
+        self.exclude(planned, cell, format!("{word}: {reason}"));
+        if kind == FailureKind::Interrupted {
+            self.incomplete.push(planned.index);
+        }
+    }
+
+    fn imported(&mut self, planned: &PlannedRun, imported: Imported) {
+        self.cells[planned.cell].add(planned.block, &imported.figures);
+        imported
+            .notes
+            .into_iter()
+            .for_each(|note| self.notes.add((None, harmless(&note))));
+        self.row(planned, Status::Used).figures = imported.figures;
+    }
+
+    fn ended(&mut self, planned: &PlannedRun, cell: &Cell, run: Reduced) {
+        let status = if run.left_out.is_some() {
+            Status::LeftOut
+        } else {
+            Status::Used
+        };
+        if run.left_out.is_none() {
+            self.cells[planned.cell].add(planned.block, &run.figures);
+        }
+        let row = self.row(planned, status);
+        (row.figures, row.method, row.reason) = (
+            run.figures,
+            run.method.as_ref().ok().copied(),
+            run.left_out.clone(),
+        );
+        row.is_disturbed = run.is_disturbed;
+        if let Some(reason) = run.left_out {
+            return self.exclude(planned, cell, reason);
+        }
+        let runs = &mut self.cells[planned.cell];
+        runs.add_method(run.method);
+        runs.time_series.extend(
+            run.time_series
+                .map(|series| (series.mbps[1].unwrap_or(0.0), *series)),
+        );
+        runs.disturbed += run.disturbances;
+        runs.line_troubled += usize::from(run.line_trouble.is_some());
+        run.notes
+            .into_iter()
+            .for_each(|note| self.notes.add((None, note)));
+        for note in run.line_trouble.into_iter().chain(run.cell_notes) {
+            self.notes.add((Some(cell.name()), note));
+        }
+    }
+
+    fn exclude(&mut self, planned: &PlannedRun, cell: &Cell, reason: String) {
+        let (run, block, levels) = (planned.index, planned.block, cell.levels.clone());
+        self.excluded.push(ExcludedRun {
+            run,
+            block,
+            levels,
+            reason,
+        });
+    }
+}

@@ -1,0 +1,214 @@
+//! One metric of two sets of runs: by how much it changed, and the verdict on the change.
+
+use std::collections::BTreeMap;
+
+use bitcost_stats::{Interval, Scale};
+
+use super::verdict::Verdict;
+use crate::cells::RunRow;
+use crate::metrics::{Better, Metric};
+
+/// A change of a share by fewer percentage points than this counts as none: a loss of 0.01 % that
+/// doubles is nothing that anybody notices.
+pub const SHARE_POINTS: f64 = 0.1;
+
+/// Whether runs of both sides were made in the same blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// The runs are of one execution and interleaved: what a block does to both sides cancels.
+    Blocks,
+    /// The runs are of two executions, or of other programs.
+    Apart,
+}
+
+/// A ratio as a change in per cent.
+pub fn pct(ratio: f64) -> f64 {
+    100.0 * (ratio - 1.0)
+}
+
+/// The least number of runs on each side from which a change can be determined.
+const RUNS: usize = 2;
+
+/// By how much a metric changed, with a 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shift {
+    /// New ÷ old.
+    Ratio(Interval),
+    /// New − old, in the metric's unit, where a value is not above 0 and so there is no ratio.
+    Difference(Interval),
+}
+
+impl Shift {
+    /// The change as it is judged and drawn, in per cent or in the metric's unit; 0 means no
+    /// change.
+    pub fn change(&self) -> Interval {
+        match self {
+            Shift::Ratio(ratio) => Interval {
+                value: pct(ratio.value),
+                low: ratio.low.map(pct),
+                high: ratio.high.map(pct),
+            },
+            Shift::Difference(difference) => *difference,
+        }
+    }
+}
+
+/// One metric of one pair of cells.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// Medians of the old and the new runs; absent where a side has no value.
+    pub medians: (Option<f64>, Option<f64>),
+    /// Runs of the old and the new side that have the metric.
+    pub runs: (usize, usize),
+    /// By how much the metric changed; absent where a side has no value.
+    pub shift: Option<Shift>,
+    /// Whether the change is estimated from the changes within blocks.
+    pub is_paired: bool,
+    /// The verdict on the change.
+    pub verdict: Verdict,
+}
+
+impl Change {
+    /// The unit of a difference, in words.
+    pub fn unit(&self) -> &'static str {
+        if self.metric.unit == "%" {
+            "points"
+        } else {
+            self.metric.unit
+        }
+    }
+}
+
+/// The values of one side with their blocks.
+type Values = [(u32, f64)];
+
+/// The change of one metric; absent where no side has a value.
+pub(super) fn change(
+    old: &[&RunRow],
+    new: &[&RunRow],
+    metric: &'static Metric,
+    pairing: Pairing,
+    threshold_pct: f64,
+) -> Option<Change> {
+    let values = |rows: &[&RunRow]| -> Vec<(u32, f64)> {
+        rows.iter()
+            .filter_map(|row| Some((row.block, row.used_value(metric)?)))
+            .collect()
+    };
+    let (old, new) = (values(old), values(new));
+    let medians = (
+        bitcost_stats::median(&numbers(&old)),
+        bitcost_stats::median(&numbers(&new)),
+    );
+    let runs = (old.len(), new.len());
+    let mut change = Change {
+        metric,
+        medians,
+        runs,
+        shift: None,
+        is_paired: false,
+        verdict: Verdict::CannotTell,
+    };
+    let (old_median, new_median) = match medians {
+        (None, None) => return None,
+        (None, Some(_)) => return Some(change),
+        (Some(_), None) => {
+            return Some(Change {
+                verdict: Verdict::Missing,
+                ..change
+            });
+        }
+        (Some(old), Some(new)) => (old, new),
+    };
+    let Some((shift, is_paired)) = shift(&old, &new, pairing) else {
+        return Some(change);
+    };
+    (change.shift, change.is_paired) = (Some(shift), is_paired);
+    if runs.0.min(runs.1) < RUNS {
+        return Some(change);
+    }
+    let larger = old_median.abs().max(new_median.abs());
+    change.verdict = match shift {
+        _ if old
+            .iter()
+            .chain(&new)
+            .all(|(_, value)| *value == old_median) =>
+        {
+            Verdict::Same
+        }
+        Shift::Ratio(_) => Verdict::of(&shift.change(), metric.better, threshold_pct),
+        Shift::Difference(_) => Verdict::of(
+            &shift.change(),
+            metric.better,
+            threshold_pct / 100.0 * larger,
+        ),
+    };
+    if metric.unit == "%"
+        && let Some((points, _)) = estimate(&old, &new, pairing, Scale::Difference)
+    {
+        change.verdict = of_share(change.verdict, points);
+    }
+    Some(change)
+}
+
+/// The verdict on a share: a change that is large only in relation to a small share counts as none.
+fn of_share(verdict: Verdict, points: Interval) -> Verdict {
+    let is_small = points.value.abs() < SHARE_POINTS;
+    match verdict {
+        _ if is_small && Verdict::of(&points, Better::Neither, SHARE_POINTS) == Verdict::Same => {
+            Verdict::Same
+        }
+        Verdict::Better | Verdict::Worse | Verdict::Changed if is_small => Verdict::CannotTell,
+        verdict => verdict,
+    }
+}
+
+fn shift(old: &Values, new: &Values, pairing: Pairing) -> Option<(Shift, bool)> {
+    let ratio = estimate(old, new, pairing, Scale::Ratio)
+        .map(|(ratio, paired)| (Shift::Ratio(ratio), paired));
+    let difference = || estimate(old, new, pairing, Scale::Difference);
+    ratio.or_else(|| {
+        difference().map(|(difference, paired)| (Shift::Difference(difference), paired))
+    })
+}
+
+/// The change, and whether it is estimated from pairs.
+fn estimate(
+    old: &Values,
+    new: &Values,
+    pairing: Pairing,
+    scale: Scale,
+) -> Option<(Interval, bool)> {
+    let (all_old, all_new) = (numbers(old), numbers(new));
+    // If not all values can be put on the scale, pairs of them cannot either.
+    let paired = (pairing == Pairing::Blocks && is_whole(&all_old, &all_new, scale))
+        .then(|| bitcost_stats::paired_change(&by_block(old, new), scale))
+        .flatten();
+    let apart =
+        || bitcost_stats::change(&all_old, &all_new, scale).map(|interval| (interval, false));
+    paired.map(|interval| (interval, true)).or_else(apart)
+}
+
+fn is_whole(old: &[f64], new: &[f64], scale: Scale) -> bool {
+    scale == Scale::Difference || old.iter().chain(new).all(|value| *value > 0.0)
+}
+
+fn numbers(side: &Values) -> Vec<f64> {
+    side.iter().map(|(_, value)| *value).collect()
+}
+
+/// Old and new value of each block that has both; the median where a side has several runs in a
+/// block.
+fn by_block(old: &Values, new: &Values) -> Vec<(f64, f64)> {
+    let mut blocks: BTreeMap<u32, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    old.iter()
+        .for_each(|(block, value)| blocks.entry(*block).or_default().0.push(*value));
+    new.iter()
+        .for_each(|(block, value)| blocks.entry(*block).or_default().1.push(*value));
+    blocks
+        .values()
+        .filter_map(|(old, new)| Some((bitcost_stats::median(old)?, bitcost_stats::median(new)?)))
+        .collect()
+}

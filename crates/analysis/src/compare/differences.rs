@@ -1,0 +1,129 @@
+//! What differs between two values of any shape: their plain values by their paths.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+/// Endings of names that are units, each with the unit as it is written after a number.
+const UNITS: [(&str, &str); 5] = [
+    (" us", "µs"),
+    (" bytes", "B"),
+    (" bps", "bit/s"),
+    (" pct", "%"),
+    (" ms", "ms"),
+];
+
+/// One sentence per plain value that differs, in the order of their paths.
+pub(super) fn differences(place: &str, old: &Json, new: &Json) -> Vec<String> {
+    let (mut was, mut is) = (BTreeMap::new(), BTreeMap::new());
+    leaves(place, old, new, &mut was);
+    leaves(place, new, old, &mut is);
+    let mut places: Vec<&String> = was.keys().chain(is.keys()).collect();
+    places.sort();
+    places.dedup();
+    places.retain(|place| was.get(*place) != is.get(*place));
+    places
+        .into_iter()
+        .map(|place| sentence(place, was.get(place), is.get(place)))
+        .collect()
+}
+
+/// `delay: was 0 µs, is 20000 µs`.
+fn sentence(place: &str, was: Option<&Json>, is: Option<&Json>) -> String {
+    let unit = UNITS
+        .into_iter()
+        .find(|(ending, _)| place.ends_with(ending));
+    let (name, unit) = unit.map_or((place, ""), |(ending, unit)| {
+        (&place[..place.len() - ending.len()], unit)
+    });
+    let words = |value: Option<&Json>| match value {
+        None => "absent".to_owned(),
+        Some(Json::String(words)) => words.clone(),
+        Some(Json::Number(number)) if unit == "ms" => seconds(number),
+        Some(Json::Number(number)) if !unit.is_empty() => format!("{number} {unit}"),
+        Some(plain) => plain.to_string(),
+    };
+    format!("{name}: was {}, is {}", words(was), words(is))
+}
+
+fn seconds(number: &serde_json::Number) -> String {
+    match number.as_f64() {
+        Some(ms) if ms >= 1000.0 => format!("{} s", ms / 1000.0),
+        _ => format!("{number} ms"),
+    }
+}
+
+/// The plain values in `value` by their paths. A part that the other side lacks entirely is one
+/// value.
+fn leaves(place: &str, value: &Json, other: &Json, found: &mut BTreeMap<String, Json>) {
+    let absent = |other: &Json| {
+        if other.is_null() {
+            "present"
+        } else {
+            "of another kind"
+        }
+    };
+    let within = |name: &str| {
+        if place.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{place} {name}")
+        }
+    };
+    match (value, other) {
+        (Json::Null, _) => {}
+        (Json::Object(fields), Json::Object(others)) => {
+            for (name, value) in fields {
+                let other = others.get(name).unwrap_or(&Json::Null);
+                leaves(&within(&name.replace('_', " ")), value, other, found);
+            }
+        }
+        (Json::Array(items), Json::Array(others)) => {
+            for (number, value) in items.iter().enumerate() {
+                let other = others.get(number).unwrap_or(&Json::Null);
+                leaves(&within(&(number + 1).to_string()), value, other, found);
+            }
+        }
+        (Json::Object(_) | Json::Array(_), other) => {
+            found.insert(place.to_owned(), absent(other).into());
+        }
+        (plain, _) => {
+            found.insert(place.to_owned(), plain.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::differences;
+
+    #[test]
+    fn only_what_differs_is_named_by_its_place() {
+        let link = |delay: u64| json!({ "ends": [{ "delay_us": 0 }, { "delay_us": delay }], "mtu_bytes": 1500 });
+        let lab = |delay: u64| json!({ "topology": "pair", "network": { "links": [link(delay)] } });
+        assert_eq!(differences("lab", &lab(0), &lab(0)), [""; 0]);
+        assert_eq!(
+            differences("lab", &lab(0), &lab(20_000)),
+            ["lab network links 1 ends 2 delay: was 0 µs, is 20000 µs"]
+        );
+        let none = json!({ "topology": "pair", "network": null });
+        assert_eq!(
+            differences("lab", &none, &lab(0)),
+            ["lab network: was absent, is present"]
+        );
+        assert_eq!(
+            differences("lab", &lab(0), &json!(null)),
+            ["lab: was present, is absent"]
+        );
+        let run = |ms: u64, mode: &str| json!({ "duration_ms": ms, "mode": mode });
+        assert_eq!(
+            differences("", &run(2000, "zero copy"), &run(500, "copy")),
+            [
+                "duration: was 2 s, is 500 ms",
+                "mode: was zero copy, is copy"
+            ]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! What differs between the hosts and labs of two executions, in words.
+
+use bitcost_model::event::EndpointDescription;
+use serde_json::json;
+
+use super::differences::differences;
+use crate::execution::Execution;
+
+/// The most differences of the lab, and of each endpoint, that are listed.
+const TOLD: usize = 12;
+
+/// What differs: the labs first, then endpoint by endpoint.
+pub(super) fn host_differences(old: &Execution, new: &Execution) -> Vec<String> {
+    let mut found = first(
+        differences("lab", &json!(old.summary.lab), &json!(new.summary.lab)),
+        "in the lab",
+    );
+    for was in &old.summary.ends {
+        let Some(is) = new.summary.ends.iter().find(|end| end.role == was.role) else {
+            continue;
+        };
+        let role = was.role.name();
+        let told = first(end_differences(was, is), "of this end");
+        found.extend(told.into_iter().map(|words| format!("{role}: {words}")));
+    }
+    found
+}
+
+/// The first differences, and how many more there are.
+fn first(mut found: Vec<String>, place: &str) -> Vec<String> {
+    let more = found.len().saturating_sub(TOLD);
+    found.truncate(TOLD);
+    found.extend((more > 0).then(|| format!("{more} more differences {place}")));
+    found
+}
+
+/// What differs between two machines, including their identity: name, memory, and how the machine
+/// was reached.
+fn end_differences(was: &EndpointDescription, is: &EndpointDescription) -> Vec<String> {
+    let facts = |end: &EndpointDescription| json!({ "host name": end.host.host_name, "memory in KiB": end.host.memory_kib, "place": end.place });
+    let mut found = differences("", &facts(was), &facts(is));
+    found.extend(is.host.differences(&was.host));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::machine::HostDescription;
+    use bitcost_model::record::Role;
+
+    use super::*;
+
+    #[test]
+    fn another_machine_of_the_same_kind_is_named() {
+        let end = |name: &str| {
+            let host = HostDescription {
+                host_name: name.into(),
+                ..HostDescription::default()
+            };
+            EndpointDescription {
+                role: Role::Sender,
+                place: "local".into(),
+                host,
+            }
+        };
+        assert_eq!(
+            end_differences(&end("a"), &end("b")),
+            ["host name: was a, is b"]
+        );
+        assert_eq!(end_differences(&end("a"), &end("a")), [""; 0]);
+        let many = first(
+            (0..20).map(|number| number.to_string()).collect(),
+            "of this end",
+        );
+        assert_eq!(
+            (many.len(), many[12].as_str()),
+            (13, "8 more differences of this end")
+        );
+    }
+}

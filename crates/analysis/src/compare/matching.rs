@@ -1,0 +1,322 @@
+//! Finds the cell of one execution that corresponds to a cell of the other: no level known on both
+//! sides differs, and only one cell matches.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bitcost_model::conditions::{Conditions, Direction};
+use bitcost_model::event::Event;
+use bitcost_model::imported::NOT_SAID;
+
+use super::found::Unmatched;
+use crate::execution::Execution;
+use crate::summary::Summary;
+
+/// The most cells that are named where a cell could match several.
+const NAMED: usize = 3;
+
+/// The most cells of a side without a partner for which the reason is given; further cells have the
+/// same reasons.
+const TOLD_WHY: usize = 50;
+
+/// The known levels of a cell, by the names of factors.
+type Known = BTreeMap<String, String>;
+
+/// The cells of two executions, matched with each other.
+pub(super) struct Matched {
+    /// Indices of both cells, in the order of the old execution.
+    pub pairs: Vec<(usize, usize)>,
+    /// The cells without a partner, those of the old execution first.
+    pub unmatched: Vec<Unmatched>,
+    /// Levels that only one side has, in words.
+    pub known_to_one: Vec<String>,
+}
+
+/// Matches all cells.
+pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
+    let with_settings = old.summary.is_imported || new.summary.is_imported;
+    let (olds, news) = (known(old, with_settings), known(new, with_settings));
+    let (of_old, of_new) = (agreeing(&olds, &news), agreeing(&news, &olds));
+    let partner = |candidates: &[usize], back: &[Vec<usize>]| match candidates {
+        [only] if back[*only].len() == 1 => Some(*only),
+        _ => None,
+    };
+    let mut found = Matched {
+        pairs: Vec::new(),
+        unmatched: Vec::new(),
+        known_to_one: Vec::new(),
+    };
+    for (cell, candidates) in of_old.iter().enumerate() {
+        match partner(candidates, &of_new) {
+            Some(other) => found.pairs.push((cell, other)),
+            None => {
+                let others = if found.unmatched.len() < TOLD_WHY {
+                    &news[..]
+                } else {
+                    &[]
+                };
+                found.unmatched.push(alone(
+                    (old, cell),
+                    true,
+                    new,
+                    candidates,
+                    (&olds[cell], others),
+                ));
+            }
+        }
+    }
+    let of_old_side = found.unmatched.len();
+    for (cell, candidates) in of_new.iter().enumerate() {
+        if partner(candidates, &of_old).is_none() {
+            let others = if found.unmatched.len() - of_old_side < TOLD_WHY {
+                &olds[..]
+            } else {
+                &[]
+            };
+            found.unmatched.push(alone(
+                (new, cell),
+                false,
+                old,
+                candidates,
+                (&news[cell], others),
+            ));
+        }
+    }
+    let matched = |places: fn(&(usize, usize)) -> usize, all: &[Known]| -> Vec<Known> {
+        found
+            .pairs
+            .iter()
+            .map(|pair| all[places(pair)].clone())
+            .collect()
+    };
+    let (olds, news) = (matched(|pair| pair.0, &olds), matched(|pair| pair.1, &news));
+    found.known_to_one = [(&old.name, &olds, &news), (&new.name, &news, &olds)]
+        .into_iter()
+        .filter_map(|(name, here, there)| known_alone(name, here, there))
+        .collect();
+    found
+}
+
+/// Why a cell has no partner: the cells that it could be, or what differs from the nearest one.
+fn alone(
+    (execution, cell): (&Execution, usize),
+    is_old: bool,
+    other: &Execution,
+    candidates: &[usize],
+    (known, others): (&Known, &[Known]),
+) -> Unmatched {
+    let same_factors = others
+        .first()
+        .is_some_and(|there| there.keys().eq(known.keys()));
+    let why = match candidates {
+        [] if same_factors => None,
+        [] => nearest(known, others),
+        several => {
+            let names = several
+                .iter()
+                .take(NAMED)
+                .map(|place| other.summary.cells[*place].name());
+            let more = if several.len() > NAMED {
+                " or another"
+            } else {
+                ""
+            };
+            Some(match several.len() {
+                1 => format!(
+                    "could be {}, but so could other cells",
+                    other.summary.cells[several[0]].name()
+                ),
+                _ => format!("could be {}{more}", names.collect::<Vec<_>>().join(" or ")),
+            })
+        }
+    };
+    Unmatched {
+        cell: execution.summary.cells[cell].name(),
+        is_old,
+        why,
+    }
+}
+
+/// What differs from the cell that differs least.
+fn nearest(known: &Known, others: &[Known]) -> Option<String> {
+    let differing = |other: &Known| -> Vec<String> {
+        let both = known
+            .iter()
+            .filter_map(|(name, here)| Some((name, here, other.get(name)?)));
+        both.filter(|(_, here, there)| here != there)
+            .map(|(name, here, there)| format!("{name} is {here} here and {there} there"))
+            .collect()
+    };
+    others
+        .iter()
+        .map(differing)
+        .min_by_key(Vec::len)
+        .map(|words| words.join(", "))
+}
+
+/// For each cell, the indices of the other side's cells with which no known level disagrees.
+fn agreeing(cells: &[Known], others: &[Known]) -> Vec<Vec<usize>> {
+    let (Some(here), Some(there)) = (same_names(cells), same_names(others)) else {
+        let agrees = |cell: &Known, other: &Known| {
+            cell.iter()
+                .all(|(name, here)| other.get(name).is_none_or(|there| here == there))
+        };
+        let places = |cell| {
+            (0..others.len())
+                .filter(|place| agrees(cell, &others[*place]))
+                .collect()
+        };
+        return cells.iter().map(places).collect();
+    };
+    // If all cells of a side know the same names, cells that agree are found by the levels of the
+    // common names.
+    let common: Vec<&String> = here
+        .into_iter()
+        .filter(|name| there.contains(name))
+        .collect();
+    let levels = |cell: &'_ Known| -> Vec<String> {
+        common.iter().map(|name| cell[*name].clone()).collect()
+    };
+    let mut places: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+    others
+        .iter()
+        .enumerate()
+        .for_each(|(place, other)| places.entry(levels(other)).or_default().push(place));
+    cells
+        .iter()
+        .map(|cell| places.get(&levels(cell)).cloned().unwrap_or_default())
+        .collect()
+}
+
+/// The names that all cells know; absent where cells know different names, and where there are no
+/// cells.
+fn same_names(cells: &[Known]) -> Option<Vec<&String>> {
+    let first = cells.first()?;
+    cells
+        .iter()
+        .all(|cell| cell.keys().eq(first.keys()))
+        .then(|| first.keys().collect())
+}
+
+/// `known of a alone: direction forward, flows 1 or 4`.
+fn known_alone(name: &str, here: &[Known], there: &[Known]) -> Option<String> {
+    let others: BTreeSet<&String> = there.iter().flat_map(Known::keys).collect();
+    let mut levels: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    for (factor, level) in here
+        .iter()
+        .flatten()
+        .filter(|(factor, _)| !others.contains(factor))
+    {
+        levels.entry(factor).or_default().insert(level);
+    }
+    let words = levels.into_iter().map(|(factor, levels)| {
+        format!(
+            "{factor} {}",
+            levels
+                .into_iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(" or ")
+        )
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("only {name} knows: {}", words.join(", ")))
+}
+
+/// The known levels of each cell; for a comparison with files of other programs also the settings
+/// that such files report as levels.
+fn known(execution: &Execution, with_settings: bool) -> Vec<Known> {
+    let mut found: Vec<Known> = execution
+        .summary
+        .cells
+        .iter()
+        .map(|cell| strings(&cell.levels))
+        .collect();
+    if !with_settings {
+        return found;
+    }
+    let Summary {
+        runs,
+        planned,
+        is_imported,
+        ..
+    } = &execution.summary;
+    if !is_imported {
+        for (known, cell) in found.iter_mut().zip(planned) {
+            known.extend(told_by_files(&cell.conditions));
+        }
+        return found;
+    }
+    execution.events.each(&|_| true, &mut |_, event| {
+        let Event::RunImported { run, imported } = event else {
+            return;
+        };
+        let Ok(place) = runs.binary_search_by_key(run, |row| row.run) else {
+            return;
+        };
+        let Some(known) = found.get_mut(runs[place].cell) else {
+            return;
+        };
+        known.extend(
+            imported
+                .levels
+                .iter()
+                .map(|(name, label)| (name.clone(), label.to_string())),
+        );
+        known.insert("tool".to_owned(), imported.tool.clone());
+    });
+    found
+        .iter_mut()
+        .for_each(|known| known.retain(|_, level| level != NOT_SAID));
+    found
+}
+
+fn strings(levels: &[(String, bitcost_model::study::Label)]) -> Known {
+    levels
+        .iter()
+        .map(|(name, label)| (name.clone(), label.to_string()))
+        .collect()
+}
+
+/// Our own settings under the names and words that files of other programs use.
+fn told_by_files(conditions: &Conditions) -> Vec<(String, String)> {
+    let transport = if conditions.workload.is_datagram() {
+        "udp"
+    } else {
+        "tcp"
+    };
+    let direction = match conditions.direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+        Direction::Both => "both",
+    };
+    let mut found = vec![
+        ("protocol", transport.to_owned()),
+        ("test", conditions.workload.name().to_owned()),
+        ("direction", direction.to_owned()),
+        ("flows", conditions.flows.to_string()),
+    ];
+    if conditions.workload.is_transactional() {
+        found.push((
+            "request_size_bytes",
+            conditions.request_size_bytes.to_string(),
+        ));
+        found.push((
+            "response_size_bytes",
+            conditions.response_size_bytes.to_string(),
+        ));
+    } else {
+        found.push((
+            "message_size_bytes",
+            conditions.message_size_bytes.to_string(),
+        ));
+    }
+    found.extend(
+        conditions
+            .rate_bps
+            .map(|rate| ("rate_bps", rate.to_string())),
+    );
+    found
+        .into_iter()
+        .map(|(name, level)| (name.to_owned(), level))
+        .collect()
+}

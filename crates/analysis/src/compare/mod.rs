@@ -1,0 +1,19 @@
+//! What changed from one set of runs to another: the change of each metric in each cell, its
+//! interval, and a verdict.
+
+mod change;
+mod differences;
+mod found;
+mod hosts;
+mod matching;
+mod pairs;
+mod runs;
+mod settings;
+mod study;
+mod verdict;
+
+pub use change::{Change, Pairing, SHARE_POINTS, Shift, pct};
+pub use found::{ComparedCell, Comparison, THRESHOLD_PCT, Unmatched};
+pub use pairs::{Side, across, within};
+pub use study::{compared_metrics, of_study};
+pub use verdict::Verdict;

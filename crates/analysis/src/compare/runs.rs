@@ -1,0 +1,49 @@
+//! What became of an execution's runs, if not all of them are in its figures.
+
+use bitcost_model::units::counted;
+
+use crate::cells::Status;
+use crate::execution::Execution;
+
+/// `3 failed, 1 left out, 2 disturbed; unfinished`; absent where every run was made, used and
+/// undisturbed.
+pub(super) fn runs_in_words(execution: &Execution) -> Option<String> {
+    let rows = &execution.summary.runs;
+    let count = |status: &[Status]| {
+        rows.iter()
+            .filter(|row| status.contains(&row.status))
+            .count()
+    };
+    let lost = [
+        (
+            count(&[Status::Failed, Status::Lost, Status::Interrupted]),
+            "failed",
+        ),
+        (count(&[Status::LeftOut]), "left out"),
+        (count(&[Status::Missing]), "not made"),
+        (
+            rows.iter()
+                .filter(|row| row.status == Status::Used && row.is_disturbed)
+                .count(),
+            "used but disturbed",
+        ),
+    ];
+    let lost: Vec<String> = lost
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let ended = execution.summary.is_ended;
+    let of = (!lost.is_empty()).then(|| {
+        format!(
+            "of {}: {}",
+            counted(rows.len(), "planned run"),
+            lost.join(", ")
+        )
+    });
+    let parts: Vec<String> = of
+        .into_iter()
+        .chain((!ended).then(|| "it did not come to its end".to_owned()))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}

@@ -1,0 +1,45 @@
+//! What a study compares, and the metrics of a comparison.
+
+use bitcost_model::study::Label;
+
+use super::found::Comparison;
+use super::pairs::{Side, within};
+use crate::execution::Execution;
+use crate::metrics::Metric;
+use crate::summary::{Summary, shown_metrics};
+
+/// The metrics of a comparison for which none are named: those that a table of these executions
+/// shows.
+pub fn compared_metrics(summaries: &[&Summary]) -> Vec<&'static Metric> {
+    let mut found: Vec<&'static Metric> = Vec::new();
+    for metric in summaries
+        .iter()
+        .flat_map(|summary| shown_metrics(summary))
+        .filter_map(crate::metrics::metric)
+    {
+        if found.iter().all(|known| known.name != metric.name) {
+            found.push(metric);
+        }
+    }
+    found
+}
+
+/// The comparison that a study asks for ([`bitcost_study::Compared`]); absent where it asks for
+/// none.
+pub fn of_study(execution: &Execution, threshold_pct: f64) -> Option<Comparison> {
+    let compared = execution.summary.study.compare.as_ref()?;
+    let side = |label: &Label| Side(vec![(compared.factor.clone(), label.clone())]);
+    let metrics = compared_metrics(&[&execution.summary]);
+    let found = within(
+        execution,
+        &side(&compared.old),
+        &side(&compared.new),
+        &metrics,
+        threshold_pct,
+    );
+    // The study's tables already say what became of the runs.
+    Some(Comparison {
+        run_remarks: Vec::new(),
+        ..found
+    })
+}

@@ -1,0 +1,103 @@
+//! The verdict on a change: better, worse, same, or none of these.
+
+use bitcost_stats::Interval;
+
+use crate::metrics::Better;
+
+/// The verdict on a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The change reaches the threshold towards the better side, and its interval does not
+    /// contain 0.
+    Better,
+    /// The change reaches the threshold towards the worse side, and its interval does not
+    /// contain 0.
+    Worse,
+    /// The change stays below the threshold, and its interval stays below twice the threshold.
+    Same,
+    /// The change reaches the threshold, and the metric has no better side.
+    Changed,
+    /// The old side has values, and the new one has none.
+    Missing,
+    /// The runs do not decide it.
+    CannotTell,
+}
+
+impl Verdict {
+    /// All verdicts, in the order in which they are counted.
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Better,
+        Verdict::Worse,
+        Verdict::Same,
+        Verdict::Changed,
+        Verdict::Missing,
+        Verdict::CannotTell,
+    ];
+
+    /// The words for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Same => "same",
+            Verdict::Changed => "changed",
+            Verdict::Missing => "missing",
+            Verdict::CannotTell => "cannot tell",
+        }
+    }
+
+    /// The verdict on a change that is 0 where nothing changed; the threshold has the change's
+    /// unit.
+    pub fn of(change: &Interval, better: Better, threshold: f64) -> Verdict {
+        let (Some(low), Some(high)) = (change.low, change.high) else {
+            return Verdict::CannotTell;
+        };
+        let reaches = change.value.abs() >= threshold && change.value != 0.0;
+        match (better, low > 0.0, high < 0.0) {
+            _ if !reaches && is_within(low, high, 2.0 * threshold) => Verdict::Same,
+            _ if !reaches => Verdict::CannotTell,
+            (Better::Neither, true, _) | (Better::Neither, _, true) => Verdict::Changed,
+            (Better::Higher, true, _) | (Better::Lower, _, true) => Verdict::Better,
+            (Better::Higher, _, true) | (Better::Lower, true, _) => Verdict::Worse,
+            _ => Verdict::CannotTell,
+        }
+    }
+}
+
+/// Whether an interval stays below `most` on either side; an interval of no width at 0 always does.
+fn is_within(low: f64, high: f64, most: f64) -> bool {
+    (low > -most && high < most) || (low == 0.0 && high == 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_judged_by_its_interval() {
+        let of = |value, low, high, better| {
+            Verdict::of(
+                &Interval {
+                    value,
+                    low: Some(low),
+                    high: Some(high),
+                },
+                better,
+                3.0,
+            )
+        };
+        assert_eq!(of(5.0, 1.0, 9.0, Better::Higher), Verdict::Better);
+        assert_eq!(of(5.0, 1.0, 9.0, Better::Lower), Verdict::Worse);
+        assert_eq!(of(5.0, 1.0, 9.0, Better::Neither), Verdict::Changed);
+        assert_eq!(of(5.0, -1.0, 11.0, Better::Lower), Verdict::CannotTell);
+        assert_eq!(of(2.0, -1.0, 5.0, Better::Lower), Verdict::Same);
+        assert_eq!(of(2.0, -1.0, 7.0, Better::Lower), Verdict::CannotTell);
+        assert_eq!(of(0.0, 0.0, 0.0, Better::Lower), Verdict::Same);
+        let none = Interval {
+            value: 9.0,
+            low: None,
+            high: None,
+        };
+        assert_eq!(Verdict::of(&none, Better::Lower, 3.0), Verdict::CannotTell);
+    }
+}

@@ -1,0 +1,89 @@
+//! The verdicts of a cell's runs, combined into one, with the cell's modes.
+
+use std::collections::BTreeMap;
+
+use crate::metrics::RunView;
+
+use crate::explain::decide::explain_run;
+use crate::explain::figures::RunFigures;
+use crate::explain::limiter::{Confidence, Limiter, Verdict};
+use crate::explain::modality::{Modality, modality};
+
+/// A run with what limited it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExplainedRun {
+    /// Its figures.
+    pub figures: RunFigures,
+    /// One verdict, or two with their shares of its time.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// A cell with what limited its runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExplainedCell {
+    /// The cell's name.
+    pub name: String,
+    /// Its runs, in order.
+    pub runs: Vec<ExplainedRun>,
+    /// Its modes, if it has two.
+    pub modality: Option<Modality>,
+}
+
+impl ExplainedCell {
+    /// What limited each of several runs of one kind, without a plan.
+    pub fn of_views(name: &str, views: &[RunView]) -> ExplainedCell {
+        let run = |(number, view): (u64, &RunView)| ExplainedRun {
+            figures: RunFigures::of(number, view),
+            verdicts: explain_run(view, None),
+        };
+        ExplainedCell::new(name.to_owned(), (1..).zip(views).map(run).collect(), 0)
+    }
+
+    /// A cell of these runs.
+    pub fn new(name: String, runs: Vec<ExplainedRun>, seed: u64) -> ExplainedCell {
+        let figures: Vec<RunFigures> = runs.iter().map(|run| run.figures.clone()).collect();
+        ExplainedCell {
+            name,
+            modality: modality(&figures, seed),
+            runs,
+        }
+    }
+
+    /// Each limiter with its share of the cell's time, the greatest first.
+    pub fn shares(&self) -> Vec<(Limiter, f64)> {
+        let mut shares: BTreeMap<Limiter, f64> = BTreeMap::new();
+        for verdict in self.runs.iter().flat_map(|run| &run.verdicts) {
+            *shares.entry(verdict.limiter().clone()).or_default() +=
+                verdict.share / self.runs.len() as f64;
+        }
+        let mut shares: Vec<(Limiter, f64)> = shares.into_iter().collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+
+    /// The verdict that represents the cell: of the limiter with the greatest share, the verdict of
+    /// the run whose evidence is in the middle.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let (limiter, share) = self.shares().into_iter().next()?;
+        let of_limiter = self
+            .runs
+            .iter()
+            .flat_map(|run| &run.verdicts)
+            .filter(|verdict| *verdict.limiter() == limiter);
+        let mut found: Vec<&Verdict> = of_limiter.collect();
+        found.sort_by(|a, b| a.chosen.strength().total_cmp(&b.chosen.strength()));
+        let middle = (*found.get((found.len() - 1) / 2)?).clone();
+        let mut levels: Vec<Confidence> = found.iter().map(|verdict| verdict.confidence).collect();
+        levels.sort_unstable();
+        let confidence = if share > 0.8 {
+            levels[(levels.len() - 1) / 2]
+        } else {
+            Confidence::Low
+        };
+        Some(Verdict {
+            share,
+            confidence,
+            ..middle
+        })
+    }
+}

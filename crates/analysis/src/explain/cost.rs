@@ -1,0 +1,359 @@
+//! The cost of a message at each endpoint: a fixed part, and a part that grows with its bytes.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use bitcost_stats::{Interval, LineFit, fit_line};
+use serde_json::{Value, json};
+
+use crate::explain::figures::RunFigures;
+
+/// Least number of sizes: a line always fits two points, so two sizes do not show whether the cost
+/// is linear.
+pub const SIZES_MIN: usize = 3;
+
+/// Below this probability a line is said not to fit.
+const FIT_MIN: f64 = 0.01;
+
+/// A line that explains less than this share of the spread gives no cost model.
+const EXPLAINED_MIN: f64 = 0.5;
+
+/// Measured sizes of segments that differ by less than this share are one size.
+const SAME_SIZE: f64 = 0.05;
+
+/// The most sizes whose share of per-byte cost is given.
+const SHARES: usize = 8;
+
+/// The cost that is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// Time from one send call to the next.
+    SendTime,
+    /// The sender's CPU time.
+    SendCpu,
+    /// The receiver's CPU time.
+    ReceiveCpu,
+}
+
+/// The unit on which the cost is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// What one send call hands over.
+    Message,
+    /// A message that travels as one packet.
+    Packet,
+    /// A TCP segment.
+    Segment,
+}
+
+/// A cost model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostModel {
+    /// The cost.
+    pub spent: Spent,
+    /// The unit on which it is spent.
+    pub unit: Unit,
+    /// Cost in ns as a function of bytes.
+    pub fit: LineFit,
+    /// Number of runs that it comes from.
+    pub runs: usize,
+}
+
+impl Spent {
+    const ALL: [Spent; 3] = [Spent::SendTime, Spent::SendCpu, Spent::ReceiveCpu];
+
+    fn words(self) -> &'static str {
+        match self {
+            Spent::SendTime => "time of a send call",
+            Spent::SendCpu => "sender's CPU time",
+            Spent::ReceiveCpu => "receiver's CPU time",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Spent::SendTime => "send_time",
+            Spent::SendCpu => "send_cpu",
+            Spent::ReceiveCpu => "receive_cpu",
+        }
+    }
+
+    fn ns(self, run: &RunFigures, size_bytes: f64) -> Option<f64> {
+        let demand = match self {
+            Spent::SendTime => return run.send_time_ns(size_bytes),
+            Spent::SendCpu => run.send_demand(),
+            Spent::ReceiveCpu => run.receive_demand_by_received(),
+        };
+        Some(RunFigures::demand_ns(demand?, size_bytes))
+    }
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Unit; 3] = [Unit::Packet, Unit::Message, Unit::Segment];
+
+    /// The word for one.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unit::Message => "message",
+            Unit::Packet => "packet",
+            Unit::Segment => "segment",
+        }
+    }
+
+    fn size(self, run: &RunFigures) -> Option<f64> {
+        match self {
+            Unit::Packet => run.message_size_bytes.filter(|_| run.is_datagram),
+            Unit::Message => run.message_size_bytes.filter(|_| !run.is_datagram),
+            Unit::Segment => run
+                .segment_size_bytes
+                .or_else(|| run.get("segment_size_bytes").map(f64::round)),
+        }
+    }
+}
+
+/// Every cost model that the runs allow: those with three sizes or more. The runs differ in nothing
+/// but sizes.
+pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
+    let pairs = Unit::ALL
+        .into_iter()
+        .flat_map(|unit| Spent::ALL.map(|spent| (unit, spent)));
+    pairs
+        .filter_map(|(unit, spent)| cost_model(runs, unit, spent, seed))
+        .collect()
+}
+
+/// Why there is no cost model, where there are different sizes and so one could be expected.
+pub fn no_cost_model<'a>(
+    found: &[(String, CostModel)],
+    runs: impl IntoIterator<Item = &'a RunFigures>,
+) -> Option<String> {
+    let sizes: BTreeSet<u64> = runs
+        .into_iter()
+        .filter_map(|run| Some(run.message_size_bytes.or(run.segment_size_bytes)? as u64))
+        .collect();
+    let needs =
+        format!("no cost model: it needs {SIZES_MIN} sizes or more of which time or CPU is known");
+    match sizes.len() {
+        count if !found.is_empty() || count < 2 => None,
+        count if count < SIZES_MIN => Some(format!("{needs}; here: {count}")),
+        count => Some(format!(
+            "{needs}, and that differ in nothing else; of these {count} there are not as many"
+        )),
+    }
+}
+
+fn cost_model(runs: &[RunFigures], unit: Unit, spent: Spent, seed: u64) -> Option<CostModel> {
+    let point = |run: &RunFigures| {
+        let size = unit.size(run)?;
+        Some((size, spent.ns(run, size)?))
+    };
+    let mut points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
+    if unit == Unit::Segment {
+        merge(&mut points);
+    }
+    let (least, most) = points
+        .iter()
+        .fold((f64::MAX, 0.0_f64), |(a, b), (size, _)| {
+            (a.min(*size), b.max(*size))
+        });
+    // Segments of nearly one size do not determine a slope.
+    let spread = most >= 1.5 * least;
+    let fit = fit_line(&points, seed).filter(|_| spread)?;
+    Some(CostModel {
+        spent,
+        unit,
+        runs: points.len(),
+        fit,
+    })
+}
+
+/// Gives points of nearly the same size the mean of their sizes, and scales their costs in
+/// proportion.
+fn merge(points: &mut [(f64, f64)]) {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_same = |a: &(f64, f64), b: &(f64, f64)| b.0 - a.0 <= SAME_SIZE * a.0;
+    for group in points.chunk_by_mut(is_same) {
+        let mean = (group.iter().map(|(size, _)| size).sum::<f64>() / group.len() as f64).round();
+        group
+            .iter_mut()
+            .for_each(|(size, cost)| (*size, *cost) = (mean, *cost * mean / *size));
+    }
+}
+
+/// The share of the sender's cost per packet that grows with bytes, at the size of a run: by
+/// messages for datagrams, by segments for streams. Absent where no model gives it.
+pub fn per_byte_share(models: &[CostModel], run: &RunFigures) -> Option<f64> {
+    let unit = if run.is_datagram {
+        Unit::Packet
+    } else {
+        Unit::Segment
+    };
+    let model = models
+        .iter()
+        .find(|model| (model.spent, model.unit) == (Spent::SendCpu, unit) && model.tells())?;
+    Some(model.per_byte_share(unit.size(run)?))
+}
+
+impl CostModel {
+    /// `1447 ns per packet + 0.26 ns per byte`.
+    pub fn formula(&self) -> String {
+        let (fixed, slope) = (self.fit.intercept.value, self.fit.slope.value);
+        format!(
+            "{fixed:.0} ns per {} + {slope:.2} ns per byte",
+            self.unit.word()
+        )
+    }
+
+    /// The share of the cost of this size that grows with its bytes, from 0 to 1.
+    pub fn per_byte_share(&self, size_bytes: f64) -> f64 {
+        self.fit.share_of_slope(size_bytes).clamp(0.0, 1.0)
+    }
+
+    /// True unless the lack of fit shows that the costs do not follow a line.
+    pub fn fits(&self) -> bool {
+        self.fit.lack_of_fit.is_none_or(|lack| lack.p >= FIT_MIN)
+    }
+
+    /// True where the line explains enough of the differences between the sizes.
+    pub fn tells(&self) -> bool {
+        self.fit.r_squared >= EXPLAINED_MIN
+    }
+
+    /// What follows from the model, one sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        vec![self.parts_words(), self.share_words(), self.fit_words()]
+    }
+
+    /// Which of the two parts differ from 0, and the size at which they are equal.
+    fn parts_words(&self) -> String {
+        let unit = self.unit.word();
+        let is_there = |part: &Interval| part.low.unwrap_or(part.value) > 0.0;
+        let (fixed, slope) = (is_there(&self.fit.intercept), is_there(&self.fit.slope));
+        match (self.fit.equal_at(), fixed, slope) {
+            (Some(equal), true, true) => {
+                let bound = match self.unit {
+                    Unit::Message => "what it costs to send a message at all",
+                    Unit::Packet | Unit::Segment => "packet rate",
+                };
+                let below = if equal < 1e3 {
+                    format!("{equal:.0} B")
+                } else {
+                    format!("{:.1} KB", equal / 1e3)
+                };
+                format!(
+                    "both parts are equal at {equal:.0} B: bound by {bound} below about {below}, by bytes above it"
+                )
+            }
+            (_, false, true) => {
+                format!("the part per {unit} does not differ from 0: bytes alone decide")
+            }
+            (_, true, false) => {
+                format!("the part per byte does not differ from 0: each {unit} costs the same")
+            }
+            _ => format!(
+                "neither part can be told from 0: within these sizes, {unit}s and bytes cannot be told apart"
+            ),
+        }
+    }
+
+    /// The share that grows with bytes, at each size, or at some of many.
+    fn share_words(&self) -> String {
+        let places = &self.fit.places;
+        let told = places.len().min(SHARES);
+        let place = |index: usize| &places[index * (places.len() - 1) / (told - 1).max(1)];
+        let share = |(size, ..): &(f64, f64, usize)| {
+            format!("{size:.0} B {:.1} %", 100.0 * self.per_byte_share(*size))
+        };
+        let shares: Vec<String> = (0..told).map(|index| share(place(index))).collect();
+        format!("share of the cost per byte: {}", shares.join(", "))
+    }
+
+    fn fit_words(&self) -> String {
+        let fit = &self.fit;
+        let (residual, place) = fit.largest_residual;
+        let mut words = format!(
+            "R² {:.4}, largest residual {:.1} % (at {place:.0} B), root mean square {:.1} %",
+            fit.r_squared,
+            100.0 * residual,
+            100.0 * fit.relative_rms
+        );
+        let _ = match fit.lack_of_fit {
+            None => write!(
+                words,
+                "; one run a size: whether a line fits cannot be tested"
+            ),
+            Some(lack) if lack.p < FIT_MIN => {
+                write!(
+                    words,
+                    "; a line does not fit (F {:.1}, p {:.2e}): read it as a rough guide",
+                    lack.f, lack.p
+                )
+            }
+            Some(lack) => write!(
+                words,
+                "; nothing speaks against a line (F {:.1}, p {:.2})",
+                lack.f, lack.p
+            ),
+        };
+        words
+    }
+
+    /// The model for people, several lines.
+    pub fn text(&self) -> String {
+        let (fixed, slope) = (&self.fit.intercept, &self.fit.slope);
+        if !self.tells() {
+            let spent = self.spent.words();
+            return format!(
+                "cost: {spent} per {}: no line through these sizes: {}\n",
+                self.unit.word(),
+                self.fit_words()
+            );
+        }
+        let mut text = format!("cost: {}: {}\n", self.spent.words(), self.formula());
+        let (fixed, slope) = (bounds(fixed, 0), bounds(slope, 3));
+        let _ = writeln!(
+            text,
+            "      95 % intervals over {} runs: {fixed} ns per {} and {slope} ns per byte",
+            self.runs,
+            self.unit.word()
+        );
+        for sentence in self.sentences() {
+            let _ = writeln!(text, "      {sentence}");
+        }
+        text
+    }
+
+    /// The model for programs.
+    pub fn json(&self) -> Value {
+        let fit = &self.fit;
+        let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
+        let place = |(size, ns, runs): &(f64, f64, usize)| json!({ "size_bytes": size, "ns": ns, "runs": runs, "per_byte_share": self.per_byte_share(*size) });
+        json!({
+            "of": self.spent.name(),
+            "per": self.unit.word(),
+            "formula": self.formula(),
+            "runs": self.runs,
+            "tells": self.tells(),
+            "fixed_ns": interval(&fit.intercept),
+            "ns_per_byte": interval(&fit.slope),
+            "r_squared": fit.r_squared,
+            "largest_residual": { "share": fit.largest_residual.0, "size_bytes": fit.largest_residual.1 },
+            "relative_rms": fit.relative_rms,
+            "lack_of_fit": fit.lack_of_fit.map(|lack| json!({ "f": lack.f, "p": lack.p })),
+            "equal_at_bytes": fit.equal_at(),
+            "sizes": fit.places.iter().map(place).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// `1447 [1439, 1455]`.
+fn bounds(interval: &Interval, places: usize) -> String {
+    match (interval.low, interval.high) {
+        (Some(low), Some(high)) => format!(
+            "{:.places$} [{low:.places$}, {high:.places$}]",
+            interval.value
+        ),
+        _ => format!("{:.places$}", interval.value),
+    }
+}

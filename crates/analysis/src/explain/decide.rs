@@ -1,0 +1,243 @@
+//! From signals to a verdict; a run's time is divided between at most two limiters.
+
+use crate::metrics::RunView;
+
+use crate::explain::bounds::{
+    INTERVALS_MIN, LOSS_CLEAR_PCT, LOSS_PCT, SECOND_SHARE, SECONDS_MIN, STEADY,
+};
+use crate::explain::limiter::{Candidate, Confidence, Limiter, Verdict};
+use crate::explain::rules;
+use crate::explain::series::Series;
+use crate::explain::signals::{Signals, intervals};
+
+/// The margins from which a verdict has high, or at least medium, confidence.
+const HIGH_MARGIN: f64 = 0.15;
+const MEDIUM_MARGIN: f64 = 0.04;
+
+/// What limited a run: one verdict, or two with their shares of its time, the larger first.
+///
+/// `per_byte` is the share of per-byte cost at the run's size by the sender's cost model, where
+/// there is one.
+///
+/// No verdict on a disturbed run ([`crate::metrics::foreign_pct`]) has high confidence.
+pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
+    RunSignals::of(run).verdicts(per_byte)
+}
+
+/// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
+#[derive(Clone, Debug)]
+pub struct RunSignals {
+    /// Whether other programs disturbed it.
+    is_disturbed: bool,
+    evidence: Evidence,
+}
+
+#[derive(Clone, Debug)]
+enum Evidence {
+    /// The verdict, which does not depend on the cost model.
+    Nothing(Box<Verdict>),
+    /// Signals of the whole run; where the run has two levels, also the signals of each with its
+    /// share of the run's time.
+    Signals(Box<Signals>, Vec<(f64, Signals)>),
+}
+
+impl RunSignals {
+    /// The signals of a run.
+    pub fn of(run: &RunView) -> RunSignals {
+        RunSignals {
+            is_disturbed: crate::metrics::foreign_pct(run).is_some(),
+            evidence: evidence(run),
+        }
+    }
+
+    /// What limited the run, as in [`explain_run`].
+    pub fn verdicts(self, per_byte: Option<f64>) -> Vec<Verdict> {
+        let mut verdicts = match self.evidence {
+            Evidence::Nothing(verdict) => vec![*verdict],
+            Evidence::Signals(whole, levels) => {
+                judge(Signals { per_byte, ..*whole }, levels, per_byte)
+            }
+        };
+        if self.is_disturbed {
+            verdicts.iter_mut().for_each(|verdict| {
+                verdict.confidence = verdict.confidence.min(Confidence::Medium)
+            });
+        }
+        verdicts
+    }
+}
+
+fn evidence(run: &RunView) -> Evidence {
+    let unknown = |why: &str| Evidence::Nothing(Box::new(Verdict::unknown(why, None)));
+    if run.conditions.workload.is_transactional() {
+        return unknown(
+            "each request waits for the one before: look at the latency of transactions",
+        );
+    }
+    let all: Vec<usize> = (0..intervals(run)).collect();
+    let signals = Signals::of(run, &all, None);
+    if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
+        return unknown(&format!(
+            "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s",
+            signals.intervals, signals.seconds
+        ));
+    }
+    if signals.goodput_bps.is_none() {
+        return unknown("nothing was delivered");
+    }
+    Evidence::Signals(Box::new(signals), levels(run))
+}
+
+fn judge(signals: Signals, levels: Vec<(f64, Signals)>, per_byte: Option<f64>) -> Vec<Verdict> {
+    if let Some(found) = rules::slow_start(&signals).filter(Candidate::holds) {
+        return vec![sure(found, &rules::candidates(&signals))];
+    }
+    if levels.is_empty() {
+        return vec![decide(&signals)];
+    }
+    let verdict = |(share, signals): (f64, Signals)| Verdict {
+        share,
+        ..decide(&Signals {
+            per_byte,
+            ..signals
+        })
+    };
+    let mut both: Vec<Verdict> = levels.into_iter().map(verdict).collect();
+    both.sort_by(|a, b| b.share.total_cmp(&a.share));
+    if both[0].limiter() == both[1].limiter() {
+        both.truncate(1);
+        both[0].share = 1.0;
+    }
+    both
+}
+
+/// The verdict of steady signals.
+pub fn decide(signals: &Signals) -> Verdict {
+    let candidates = rules::candidates(signals);
+    if let Some(trend) = signals
+        .trend
+        .filter(|trend| !(1.0 / STEADY..=STEADY).contains(trend))
+    {
+        // If the rate changes, loss explains it; a limiter that holds a steady rate does not.
+        let by_loss = |candidate: &&Candidate| {
+            candidate.limiter == Limiter::CongestionLoss
+                || (signals.is_tcp && matches!(candidate.limiter, Limiter::QueueOverflow(_)))
+        };
+        if let Some(found) = candidates
+            .iter()
+            .filter(by_loss)
+            .find(|candidate| candidate.holds())
+        {
+            let verdict = sure(found.clone(), &candidates);
+            return Verdict {
+                confidence: verdict.confidence.min(Confidence::Medium),
+                ..verdict
+            };
+        }
+        let why =
+            format!("the rate changed by a factor of {trend:.2} from the first third to the last");
+        return Verdict::unknown(why, next(&candidates, &Limiter::Unknown));
+    }
+    match candidates.iter().find(|candidate| candidate.holds()) {
+        Some(found) => {
+            let verdict = sure(found.clone(), &candidates);
+            let most = if both_ends_full(signals, &candidates) {
+                Confidence::Medium
+            } else {
+                Confidence::High
+            };
+            Verdict {
+                confidence: verdict.confidence.min(most),
+                ..verdict
+            }
+        }
+        None => Verdict::unknown(
+            "no rule's evidence suffices",
+            next(&candidates, &Limiter::Unknown),
+        ),
+    }
+}
+
+/// True where little was lost and the sender had no time left either: the rates of both endpoints
+/// are close to each other.
+fn both_ends_full(signals: &Signals, candidates: &[Candidate]) -> bool {
+    let is_little = signals
+        .loss
+        .is_some_and(|loss| (LOSS_PCT..LOSS_CLEAR_PCT).contains(&loss.pct));
+    let is_sender = |candidate: &&Candidate| {
+        matches!(candidate.limiter, Limiter::SenderCpu | Limiter::PathPackets)
+    };
+    is_little && candidates.iter().filter(is_sender).any(Candidate::holds)
+}
+
+/// The candidate of another limiter with the best evidence.
+fn next(candidates: &[Candidate], chosen: &Limiter) -> Option<Candidate> {
+    let others = candidates
+        .iter()
+        .filter(|candidate| candidate.limiter != *chosen);
+    others
+        .max_by(|a, b| a.strength().total_cmp(&b.strength()))
+        .cloned()
+}
+
+/// A verdict with its confidence: by the worst margin of its evidence, and lower where another
+/// limiter's evidence holds as well.
+fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
+    let runner_up = next(candidates, &chosen.limiter);
+    let best = candidates
+        .iter()
+        .filter(|candidate| candidate.limiter == chosen.limiter);
+    let strength = best
+        .map(Candidate::strength)
+        .fold(chosen.strength(), f64::max);
+    let rival = runner_up
+        .as_ref()
+        .is_some_and(|rival| rival.holds() && rival.strength() > strength);
+    let confidence = match strength {
+        margin if margin >= HIGH_MARGIN && !rival => Confidence::High,
+        margin if margin >= MEDIUM_MARGIN => Confidence::Medium,
+        _ => Confidence::Low,
+    };
+    Verdict {
+        chosen,
+        confidence,
+        runner_up,
+        share: 1.0,
+        by_figures: false,
+    }
+}
+
+/// If the rate has two levels that are far apart, each long enough: the signals of each, with its
+/// share of the run's time.
+fn levels(run: &RunView) -> Vec<(f64, Signals)> {
+    let all: Vec<usize> = (0..intervals(run)).collect();
+    let rates = Series::of(run.receiver, &all).rates();
+    let Some(modes) = bitcost_stats::two_modes(&rates, 0) else {
+        return Vec::new();
+    };
+    let (slow, fast) = (modes.low.len() as f64, modes.high.len() as f64);
+    let share = slow.min(fast) / (slow + fast);
+    if modes.high_mean < STEADY * modes.low_mean
+        || share < SECOND_SHARE
+        || changes(&modes.low, rates.len()) > 4
+    {
+        return Vec::new();
+    }
+    let level = |picked: &[usize]| {
+        let mut picked = picked.to_vec();
+        picked.sort_unstable();
+        (
+            picked.len() as f64 / rates.len() as f64,
+            Signals::of(run, &picked, None),
+        )
+    };
+    vec![level(&modes.low), level(&modes.high)]
+}
+
+/// How often a run goes from one level to the other.
+fn changes(low: &[usize], count: usize) -> usize {
+    let is_low = |index: &usize| low.contains(index);
+    (1..count)
+        .filter(|index| is_low(index) != is_low(&(index - 1)))
+        .count()
+}

@@ -1,0 +1,112 @@
+//! The queues on the path: what they dropped, what they held back, and how often packets waited in
+//! them.
+
+use bitcost_model::counters::{LinkEmulator, Queue};
+use bitcost_model::record::Sample;
+
+use crate::explain::bounds::STANDING;
+use crate::explain::series::Series;
+
+/// One queue that packets pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// `sender eth0`, or the device of the lab, preceded by its node's name unless it begins with
+    /// that.
+    pub name: String,
+    /// Kind of its root queueing discipline.
+    pub kind: String,
+    /// Packets dropped; for a link emulator, segments, and only those for which it had no room.
+    pub drops: f64,
+    /// Times per second that it held packets back to keep its rate.
+    pub overlimits: f64,
+    /// Share of the samples in which packets waited in it.
+    pub standing: f64,
+    /// Packets that left it; for a link emulator, segments.
+    pub packets: f64,
+}
+
+impl Hop {
+    /// True for a queue that holds packets back to a rate, and always has some to hold.
+    pub fn is_shaping(&self) -> bool {
+        self.overlimits > crate::explain::bounds::OVERLIMITS && self.standing > STANDING
+    }
+}
+
+/// The root queueing disciplines that a series has from its start to its end.
+pub fn hops(series: &Series) -> Vec<Hop> {
+    let Some((first, _)) = series.edges() else {
+        return Vec::new();
+    };
+    let roots = first.queues.iter().filter(|queue| queue.parent.is_none());
+    roots.filter_map(|queue| hop(series, queue)).collect()
+}
+
+fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
+    let same = |sample: &'_ Sample| {
+        sample
+            .queues
+            .iter()
+            .find(|other| {
+                other.parent.is_none()
+                    && (&other.node, &other.device) == (&queue.node, &queue.device)
+            })
+            .cloned()
+    };
+    let grown = |count: fn(&Queue) -> u64, wraps: bool| {
+        series.growth(|before, after| {
+            let (before, after) = (count(&same(before)?), count(&same(after)?));
+            let grown = if wraps {
+                u64::from((after as u32).wrapping_sub(before as u32))
+            } else {
+                after.checked_sub(before)?
+            };
+            Some(grown as f64)
+        })
+    };
+    let samples: Vec<bool> = series
+        .samples()
+        .filter_map(|sample| Some(same(sample)?.backlog_packets > 0))
+        .collect();
+    let (dropped, left) = match line(series, &queue.device) {
+        Some(of_line) => of_line,
+        None => (
+            grown(|queue| u64::from(queue.drops), true)?,
+            grown(|queue| queue.packets, false)?,
+        ),
+    };
+    Some(Hop {
+        name: name(queue),
+        kind: queue.kind.replace('_', " "),
+        drops: dropped,
+        overlimits: grown(|queue| u64::from(queue.overlimits), true)? / series.seconds(),
+        standing: samples.iter().filter(|stands| **stands).count() as f64
+            / samples.len().max(1) as f64,
+        packets: left,
+    })
+}
+
+fn name(queue: &Queue) -> String {
+    match queue.node.as_deref() {
+        Some(node) if queue.device.starts_with(&format!("{node}-")) => queue.device.clone(),
+        node => format!("{} {}", node.unwrap_or("sender"), queue.device),
+    }
+}
+
+/// Segments for which a link emulator had no room, and those that left it; absent where the device
+/// has no emulator.
+fn line(series: &Series, device: &str) -> Option<(f64, f64)> {
+    let grown = |count: fn(&LinkEmulator) -> u64| {
+        let of = |sample: &Sample| {
+            sample
+                .emulators
+                .iter()
+                .find(|line| line.device == device)
+                .map(count)
+        };
+        series.growth(|before, after| Some(of(after)?.checked_sub(of(before)?)? as f64))
+    };
+    Some((
+        grown(|line| line.overflowed.segments)?,
+        grown(|line| line.departed.segments)?,
+    ))
+}

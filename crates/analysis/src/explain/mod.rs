@@ -1,0 +1,45 @@
+//! Counters in, verdict out: what limited a run, by name and with evidence, or *unknown*.
+//!
+//! The functions are pure: they read nothing and keep nothing. Also here: the two parts of a
+//! message's cost, runs in two modes, and warnings about a study's result.
+
+mod alike;
+mod bounds;
+mod cells;
+mod cost;
+mod decide;
+mod execution;
+mod explanation;
+mod figures;
+mod hops;
+mod limiter;
+mod modality;
+mod names;
+mod of_execution;
+mod queue_limits;
+mod rules;
+mod series;
+mod signals;
+mod sparse;
+mod table;
+mod warnings;
+mod words;
+
+pub use cells::{ExplainedCell, ExplainedRun};
+pub use cost::{CostModel, Spent, Unit, cost_models, no_cost_model, per_byte_share};
+pub use decide::{decide, explain_run};
+pub use execution::Explainer;
+pub use explanation::{Explanation, cell_json, verdict_json};
+pub use figures::RunFigures;
+pub use hops::Hop;
+pub use limiter::{Bound, Candidate, Confidence, Evidence, Limiter, Verdict};
+pub use modality::{Covariate, Modality, modality};
+pub use of_execution::explanation;
+pub use queue_limits::{
+    DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop, queue_limits,
+};
+pub use signals::{EndTimes, Loss, Signals, Tcp, intervals};
+pub use sparse::explain_figures;
+pub use table::explain_table;
+pub use warnings::Warning;
+pub use words::{cell_words, evidence_words, verdict_text};

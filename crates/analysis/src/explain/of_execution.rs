@@ -1,0 +1,144 @@
+//! How an execution is explained: by its records, or by the figures of its runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cells::{ExplainedCell, ExplainedRun};
+use super::cost::{cost_models, no_cost_model};
+use super::execution::Explainer;
+use super::explanation::Explanation;
+use super::figures::RunFigures;
+use super::sparse::explain_figures;
+use crate::cells::{ALONE, CellSummary, RunRow, Status};
+use crate::evenly::evenly;
+use crate::execution::Execution;
+use crate::metrics::RunView;
+
+/// The most runs of a cell that are explained.
+const RUNS: usize = 200;
+
+/// The most runs, where there are many, that are used to fit all cost models together.
+const FITTED: usize = 4000;
+
+/// The factor whose numbers are bytes per message.
+const SIZE: &str = "message_size_bytes";
+
+/// Executions with more runs than this are explained by figures alone, with at most [`RUNS`] runs
+/// per cell.
+const MANY: usize = 3000;
+
+/// The explanation of an execution: by its records, or by the figures of its used runs if they are
+/// another program's, or very many.
+pub fn explanation(execution: &Execution) -> Explanation {
+    let summary = &execution.summary;
+    if summary.is_imported || summary.runs.len() > MANY {
+        return by_figures(execution);
+    }
+    let title = format!("{}, {}", summary.study.name, summary.began_at);
+    let mut explainer = Explainer::new(title, &summary.planned, &summary.ends, summary.seed);
+    execution.each_run(used, &mut |row, _, view| {
+        explainer.add(
+            row.cell,
+            u64::from(row.run) + 1,
+            &RunView {
+                ceiling_mbps: None,
+                ..*view
+            },
+        );
+    });
+    explainer.explain()
+}
+
+fn used(run: &RunRow) -> bool {
+    run.status == Status::Used
+}
+
+/// The figures of the wanted runs, which are our own.
+fn own_figures(execution: &Execution, wanted: &BTreeSet<u32>) -> BTreeMap<u32, RunFigures> {
+    let mut own = BTreeMap::new();
+    execution.each_run(|row| wanted.contains(&row.run), &mut |row, _, view| {
+        own.insert(row.run, RunFigures::of(u64::from(row.run) + 1, view));
+    });
+    own
+}
+
+fn by_figures(execution: &Execution) -> Explanation {
+    let summary = &execution.summary;
+    let mut by_cell: Vec<Vec<&RunRow>> = vec![Vec::new(); summary.cells.len()];
+    for run in summary.runs.iter().filter(|run| used(run)) {
+        by_cell[run.cell].push(run);
+    }
+    let chosen = by_cell
+        .iter()
+        .flat_map(|runs| evenly(runs.len(), RUNS).map(|place| runs[place].run));
+    let own = if summary.is_imported {
+        BTreeMap::new()
+    } else {
+        own_figures(execution, &chosen.collect())
+    };
+    // At least two runs of a cell are used, so that their spread is known.
+    let fitted = (FITTED / summary.cells.len().max(1)).max(2);
+    let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());
+    for (cell, runs) in summary
+        .cells
+        .iter()
+        .zip(&by_cell)
+        .filter(|(_, runs)| !runs.is_empty())
+    {
+        let figures = |place: usize| {
+            own.get(&runs[place].run)
+                .cloned()
+                .unwrap_or_else(|| foreign(cell, runs[place]))
+        };
+        let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
+        let few = evenly(figures.len(), fitted).map(|place| figures[place].clone());
+        lines.entry(line(cell)).or_default().extend(few);
+        let explained = |figures: RunFigures| ExplainedRun {
+            verdicts: vec![explain_figures(&figures)],
+            figures,
+        };
+        let runs = figures.into_iter().map(explained).collect();
+        cells.push(ExplainedCell::new(cell.name(), runs, summary.seed));
+    }
+    let costs = lines.iter().flat_map(|(name, runs)| {
+        cost_models(runs, summary.seed)
+            .into_iter()
+            .map(|model| (name.clone(), model))
+    });
+    let costs: Vec<_> = costs.collect();
+    let remarks = no_cost_model(&costs, lines.values().flatten())
+        .into_iter()
+        .collect();
+    Explanation {
+        title: execution.name.clone(),
+        cells,
+        costs,
+        warnings: Vec::new(),
+        remarks,
+    }
+}
+
+/// The name of the cells that a cost model is of; empty: all cells.
+fn line(cell: &CellSummary) -> String {
+    Some(cell.name_without(SIZE))
+        .filter(|name| name != ALONE)
+        .unwrap_or_default()
+}
+
+/// A run of another program.
+fn foreign(cell: &CellSummary, run: &RunRow) -> RunFigures {
+    let size = |factor| cell.number(factor).map(|bytes| bytes as f64);
+    let figures: BTreeMap<&'static str, f64> = run
+        .figures
+        .iter()
+        .map(|(metric, value)| (metric.name, *value))
+        .collect();
+    let segment_size_bytes = size("mss_bytes");
+    RunFigures {
+        run: u64::from(run.run) + 1,
+        message_size_bytes: size(SIZE),
+        segment_size_bytes,
+        is_datagram: segment_size_bytes.is_none() && figures.contains_key("loss_pct"),
+        is_paced: cell.number("rate_bps").is_some(),
+        figures,
+    }
+}

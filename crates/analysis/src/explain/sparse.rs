@@ -1,0 +1,91 @@
+//! A verdict from figures alone, for runs of other programs: there is less evidence, so its
+//! confidence is never high.
+
+use crate::explain::bounds::LOSS_PCT;
+use crate::explain::figures::RunFigures;
+use crate::explain::limiter::Bound::{AtLeast, AtMost};
+use crate::explain::limiter::{Candidate, Confidence, Evidence, Limiter, Verdict};
+
+/// Use of the busiest CPU in per cent from which it is full.
+const FULL_PCT: f64 = 99.5;
+
+/// What limited a run for which only figures are known.
+pub fn explain_figures(run: &RunFigures) -> Verdict {
+    let candidates = candidates(run);
+    let mut order: Vec<&Candidate> = candidates.iter().collect();
+    order.sort_by(|a, b| b.strength().total_cmp(&a.strength()));
+    let chosen = candidates.iter().find(|candidate| candidate.holds());
+    let next = |limiter: &Limiter| {
+        order
+            .iter()
+            .find(|other| other.limiter != *limiter)
+            .map(|other| (*other).clone())
+    };
+    match chosen {
+        Some(found) => Verdict {
+            chosen: found.clone(),
+            confidence: if run.is_paced {
+                Confidence::Low
+            } else {
+                Confidence::Medium
+            },
+            runner_up: next(&found.limiter),
+            share: 1.0,
+            by_figures: true,
+        },
+        None => {
+            let why = "its figures show no full CPU and no loss that a full CPU explains";
+            Verdict {
+                by_figures: true,
+                ..Verdict::unknown(why, next(&Limiter::Unknown))
+            }
+        }
+    }
+}
+
+fn candidates(run: &RunFigures) -> Vec<Candidate> {
+    let evidence = |name: &'static str, unit: &'static str, bound| {
+        Some(Evidence {
+            counter: name.to_owned(),
+            value: run.get(name)?,
+            unit,
+            bound,
+        })
+    };
+    let full = |name| evidence(name, "%", AtLeast(FULL_PCT));
+    let lost = evidence("loss_pct", "%", AtLeast(LOSS_PCT));
+    let kept = evidence("loss_pct", "%", AtMost(LOSS_PCT));
+    let (receiver, sender) = (full("receiver_peak_cpu_pct"), full("sender_peak_cpu_pct"));
+    let mut found = Vec::new();
+    let mut add = |limiter, detail: &str, evidence: Vec<Option<Evidence>>| {
+        if let Some(evidence) = evidence.into_iter().collect::<Option<Vec<_>>>() {
+            found.push(Candidate {
+                limiter,
+                detail: detail.to_owned(),
+                evidence,
+            });
+        }
+    };
+    add(
+        Limiter::ReceiverCpu,
+        "its busiest CPU is full, and datagrams are lost",
+        vec![receiver.clone(), lost],
+    );
+    let sender_free = vec![sender, kept.clone()];
+    match kept {
+        Some(_) => add(Limiter::SenderCpu, "its busiest CPU is full", sender_free),
+        None => add(
+            Limiter::SenderCpu,
+            "its busiest CPU is full",
+            sender_free.into_iter().take(1).collect(),
+        ),
+    }
+    if !run.is_datagram {
+        add(
+            Limiter::ReceiverCpu,
+            "its busiest CPU is full",
+            vec![receiver],
+        );
+    }
+    found
+}

@@ -1,0 +1,123 @@
+//! Warnings, and the data that their checks use.
+
+use std::collections::BTreeMap;
+
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::record::{EndpointRecord, Sample};
+use bitcost_model::study::Cell;
+use serde_json::{Value, json};
+
+use crate::explain::cells::ExplainedCell;
+use crate::explain::figures::RunFigures;
+use crate::explain::names;
+use crate::metrics::{LineTrouble, RunView};
+
+/// A warning about a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Which check found it.
+    pub name: &'static str,
+    /// The cell, or several cells; empty where the warning concerns all of them.
+    pub cell: String,
+    /// What was found, with its numbers.
+    pub found: String,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// The facts of a run that the checks need in addition to its figures.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    /// Its number in the order of execution, from 1.
+    pub(super) number: u64,
+    /// The active offload bits of sender and receiver.
+    pub(super) active: [BTreeMap<String, bool>; 2],
+    /// How far a CPU's frequency changed at each endpoint, as a share; only for endpoints that
+    /// report it.
+    pub(super) frequency_changes: Vec<f64>,
+    /// Whether other programs took much of the CPUs' time.
+    pub(super) is_disturbed: bool,
+    /// What went wrong in the lab's link emulators.
+    pub(super) line_trouble: Option<LineTrouble>,
+}
+
+impl RunFacts {
+    /// The facts of a run.
+    pub fn of(number: u64, view: &RunView) -> RunFacts {
+        let ends = [view.sender, view.receiver];
+        RunFacts {
+            number,
+            active: ends.map(|end| end.offloads.active.clone()),
+            frequency_changes: ends.into_iter().filter_map(frequency_change).collect(),
+            is_disturbed: crate::metrics::foreign_pct(view).is_some(),
+            line_trouble: crate::metrics::line_trouble(view),
+        }
+    }
+}
+
+/// The data that the checks use.
+pub struct Study<'a> {
+    /// Its cells.
+    pub cells: &'a [Cell],
+    /// The runs of each cell in the order of execution.
+    pub runs: &'a [Vec<RunFacts>],
+    /// The cells with the figures of their runs.
+    pub explained: &'a [ExplainedCell],
+    /// Both endpoints.
+    pub ends: &'a [EndpointDescription],
+    /// The seed of the execution.
+    pub seed: u64,
+}
+
+impl Study<'_> {
+    /// The figures of a cell's runs.
+    pub(super) fn figures(&self, cell: usize) -> impl Iterator<Item = &RunFigures> {
+        self.explained[cell].runs.iter().map(|run| &run.figures)
+    }
+
+    pub(super) fn name(&self, cell: usize) -> String {
+        names::cell_name(&self.cells[cell])
+    }
+
+    /// Names of cells for one line; empty where it is all of them.
+    pub(super) fn list(&self, cells: &[usize]) -> String {
+        let names: Vec<String> = cells.iter().map(|cell| self.name(*cell)).collect();
+        if cells.len() == self.cells.len() {
+            String::new()
+        } else {
+            names::list(&names)
+        }
+    }
+}
+
+impl Warning {
+    /// The warning as one line.
+    pub fn line(&self) -> String {
+        let cell = if self.cell.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", self.cell)
+        };
+        format!("warning: {cell}{}; {}\n", self.found, self.remedy)
+    }
+
+    /// The warning for programs.
+    pub fn json(&self) -> Value {
+        json!({ "warning": self.name, "cell": self.cell, "found": self.found, "remedy": self.remedy })
+    }
+}
+
+/// The greatest change of a CPU's frequency between the first and the last sample, as a share.
+fn frequency_change(end: &EndpointRecord) -> Option<f64> {
+    let change = |first: &Sample, last: &Sample| {
+        let pairs = first.frequencies.iter().filter_map(|before| {
+            let after = last
+                .frequencies
+                .iter()
+                .find(|after| after.cpu == before.cpu)?;
+            Some((after.khz as f64 / before.khz.max(1) as f64 - 1.0).abs())
+        });
+        pairs.max_by(f64::total_cmp)
+    };
+    change(end.samples.first()?, end.samples.last()?)
+}

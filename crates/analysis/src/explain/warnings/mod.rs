@@ -1,0 +1,30 @@
+//! Warnings about the result of a study: one sentence each, with the remedy.
+
+mod factors;
+mod found;
+mod hosts;
+mod order;
+mod runs;
+
+pub use found::{RunFacts, Study, Warning};
+
+/// A check.
+type Check = fn(&Study) -> Vec<Warning>;
+
+/// Every check.
+const CHECKS: [Check; 9] = [
+    runs::too_few,
+    order::drift,
+    factors::together,
+    factors::without_effect,
+    runs::rate_missed,
+    runs::foreign_load,
+    runs::line_trouble,
+    hosts::governor,
+    hosts::frequency,
+];
+
+/// Every warning.
+pub fn warnings(study: &Study) -> Vec<Warning> {
+    CHECKS.iter().flat_map(|check| check(study)).collect()
+}

@@ -1,0 +1,156 @@
+//! Warnings about single runs and their number.
+
+use std::collections::BTreeMap;
+
+use crate::metrics::LineTrouble;
+
+use super::found::{RunFacts, Study, Warning};
+
+/// With fewer runs, an interval says little.
+const RUNS_MIN: usize = 5;
+
+/// A rate that is off by more than this, in per cent, was not kept.
+const RATE_ERROR_PCT: f64 = 2.0;
+
+/// Cells with few runs, those with the same number together.
+pub fn too_few(study: &Study) -> Vec<Warning> {
+    let few = |runs: usize| {
+        let cells: Vec<usize> = (0..study.cells.len())
+            .filter(|cell| study.runs[*cell].len() == runs)
+            .collect();
+        let word = if runs == 1 { "run" } else { "runs" };
+        let found = match runs {
+            0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
+            // The probability that all runs are on one side of the true median.
+            _ => format!(
+                "{runs} {word}: the interval of the median covers it in at most {:.0} % of all cases",
+                100.0 - 100.0 * 2.0_f64.powi(1 - runs as i32)
+            ),
+        };
+        let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
+        (!cells.is_empty()).then(|| Warning {
+            name: "few_runs",
+            cell: study.list(&cells),
+            found,
+            remedy,
+        })
+    };
+    (0..RUNS_MIN).filter_map(few).collect()
+}
+
+/// The cells in which some runs have a property, with the number of those runs.
+fn counted(
+    study: &Study,
+    is_so: impl Fn(usize, usize) -> bool,
+    warning: impl Fn(String) -> Warning,
+) -> Vec<Warning> {
+    let of_cell = |cell: usize| {
+        let count = (0..study.runs[cell].len())
+            .filter(|run| is_so(cell, *run))
+            .count();
+        (count > 0).then(|| Warning {
+            cell: study.name(cell),
+            ..warning(format!("in {count} of {} runs", study.runs[cell].len()))
+        })
+    };
+    (0..study.cells.len()).filter_map(of_cell).collect()
+}
+
+/// The requested rate was not achieved.
+pub fn rate_missed(study: &Study) -> Vec<Warning> {
+    let missed = |cell: usize, run: usize| {
+        study.explained[cell].runs[run]
+            .figures
+            .get("rate_error_pct")
+            .is_some_and(|error| error.abs() > RATE_ERROR_PCT)
+    };
+    let errors = |cell: &str| {
+        let index = (0..study.cells.len())
+            .find(|index| study.name(*index) == cell)
+            .unwrap_or(0);
+        let errors = study
+            .figures(index)
+            .filter_map(|run| run.get("rate_error_pct"));
+        errors
+            .max_by(|a, b| a.abs().total_cmp(&b.abs()))
+            .unwrap_or(0.0)
+    };
+    let warning = |count| Warning {
+        name: "rate_missed",
+        cell: String::new(),
+        found: count,
+        remedy: "compare it with what the limiter allows, or ask for less",
+    };
+    let mut found = counted(study, missed, warning);
+    for warning in &mut found {
+        let worst = errors(&warning.cell);
+        warning.found = format!(
+            "the rate is not the one that was asked for {}, worst {worst:+.1} %",
+            warning.found
+        );
+    }
+    found
+}
+
+/// Other programs took CPU time.
+pub fn foreign_load(study: &Study) -> Vec<Warning> {
+    let disturbed = |cell: usize| {
+        study.runs[cell]
+            .iter()
+            .filter(|run| run.is_disturbed)
+            .count()
+    };
+    let cells: Vec<usize> = (0..study.cells.len())
+        .filter(|cell| disturbed(*cell) > 0)
+        .collect();
+    let count: usize = cells.iter().map(|cell| disturbed(*cell)).sum();
+    let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+    let found = format!(
+        "something else, or soft interrupts in no thread of the run, took over {} % of the CPUs' time in {count} of {all} runs",
+        crate::metrics::DISTURBED_PCT
+    );
+    let remedy = "measure on an idle machine, or leave these runs out";
+    let warning = Warning {
+        name: "foreign_load",
+        cell: study.list(&cells),
+        found,
+        remedy,
+    };
+    (count > 0).then_some(warning).into_iter().collect()
+}
+
+/// Link emulators of the lab did not work as requested.
+pub fn line_trouble(study: &Study) -> Vec<Warning> {
+    let of_cell = |cell: usize| {
+        let of_run = |run: &RunFacts| Some((cell, run.number, run.line_trouble?));
+        study.runs[cell]
+            .iter()
+            .filter_map(of_run)
+            .collect::<Vec<_>>()
+    };
+    let mut kinds: BTreeMap<String, Vec<(usize, u64, LineTrouble)>> = BTreeMap::new();
+    for found in (0..study.cells.len()).flat_map(of_cell) {
+        kinds.entry(found.2.kind()).or_default().push(found);
+    }
+    let much = |trouble: &LineTrouble| match *trouble {
+        LineTrouble::Late(us, _) | LineTrouble::Failed(us) => us,
+    };
+    let warning = |found: Vec<(usize, u64, LineTrouble)>| {
+        let mut cells: Vec<usize> = found.iter().map(|(cell, ..)| *cell).collect();
+        cells.dedup();
+        let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+        let (_, run, worst) = found
+            .iter()
+            .max_by(|a, b| much(&a.2).total_cmp(&much(&b.2)))?;
+        Some(Warning {
+            name: "line_trouble",
+            cell: study.list(&cells),
+            found: format!(
+                "in {} of {all} runs {worst} (run {run}, the worst)",
+                found.len()
+            ),
+            remedy: "these runs show this machine and not the path: leave it idle, ask for a lower rate, or leave them out",
+        })
+    };
+    kinds.into_values().filter_map(warning).collect()
+}

@@ -1,0 +1,14 @@
+//! From records to figures: the log, the metrics of a run, summaries, comparisons, and what limited
+//! a flow. Nothing is printed here.
+
+pub mod cells;
+pub mod checks;
+pub mod compare;
+pub mod evenly;
+pub mod execution;
+pub mod explain;
+pub mod frame;
+pub mod log;
+pub mod metrics;
+pub mod summary;
+pub mod theory;

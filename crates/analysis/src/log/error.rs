@@ -1,0 +1,45 @@
+//! Why a log cannot be read.
+
+use bitcost_study::StudyError;
+
+/// Why a log cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// The first line is missing.
+    #[error(
+        "the log does not say which study it is of (no `execution_began` event); was its start cut off?"
+    )]
+    NoStudy,
+    /// The plan is missing.
+    #[error(
+        "the log holds no plan (no `planned` event): the execution stopped before its first run"
+    )]
+    NoPlan,
+    /// There are two plans.
+    #[error(
+        "the log holds a second plan (`planned` event): which one its runs followed is unknown; remove the lines that do not belong to it"
+    )]
+    SecondPlan,
+    /// The plan differs from the one that study and seed give.
+    #[error(
+        "the plan in the log is not the one that its study and seed give: {0}; the log was changed"
+    )]
+    OtherPlan(String),
+    /// A run that is not planned has a result.
+    #[error("the log holds a result of run {}, and its plan has {runs} runs: lines of another execution are among its own", run + 1)]
+    UnknownRun {
+        /// The run, from 0.
+        run: u32,
+        /// Planned runs.
+        runs: usize,
+    },
+    /// A run has two results but only one start.
+    #[error("the log holds two results of run {}, which began once: lines were doubled or renumbered", run + 1)]
+    SecondResult {
+        /// The run, from 0.
+        run: u32,
+    },
+    /// The study in the log cannot be read.
+    #[error("the study in the log cannot be read: {0}")]
+    Study(#[from] StudyError),
+}

@@ -1,0 +1,50 @@
+//! Facts about the place of a run that the formulas need, and the view of a run that they take.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::record::{EndpointRecord, Role};
+
+use crate::metrics::RunView;
+
+/// Facts about the place of a run that the formulas need.
+#[derive(Clone, Copy, Default)]
+pub struct PlaceFacts {
+    shared_cpus: bool,
+    napi_threaded: bool,
+}
+
+impl PlaceFacts {
+    /// The facts of a place with these endpoints.
+    pub fn new(shared_cpus: bool, ends: &[EndpointDescription]) -> PlaceFacts {
+        let receiver = ends.iter().find(|end| end.role == Role::Receiver);
+        let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
+        PlaceFacts {
+            shared_cpus,
+            napi_threaded,
+        }
+    }
+
+    /// A run of a cell as its formulas see it.
+    pub fn view<'a>(
+        self,
+        ends: [&'a EndpointRecord; 2],
+        conditions: &'a Conditions,
+        ceiling_mbps: Option<f64>,
+    ) -> RunView<'a> {
+        let (
+            PlaceFacts {
+                shared_cpus,
+                napi_threaded,
+            },
+            [sender, receiver],
+        ) = (self, ends);
+        RunView {
+            sender,
+            receiver,
+            conditions,
+            shared_cpus,
+            napi_threaded,
+            ceiling_mbps,
+        }
+    }
+}

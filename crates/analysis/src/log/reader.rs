@@ -1,0 +1,237 @@
+//! Reads the events of a log one after the other: it keeps the data of each run that tables need,
+//! and drops its records.
+
+use std::collections::BTreeMap;
+
+use bitcost_model::calibration::Calibration;
+use bitcost_model::event::{EndpointDescription, Event, FailureKind};
+use bitcost_model::imported::ImportedRun;
+use bitcost_model::plan::Plan;
+use bitcost_model::record::EndpointRecord;
+use bitcost_model::study::LabSpec;
+use bitcost_study::Study;
+
+use super::error::LogError;
+use super::place::PlaceFacts;
+use super::reduced::{Imported, Reduced};
+
+/// How a run ended.
+pub(crate) enum Outcome {
+    Ended(Box<Reduced>),
+    Failed(FailureKind, String),
+    /// Another program's figures.
+    Imported(Imported),
+}
+
+/// The data from the events of an execution, before anything is counted.
+pub struct Log {
+    pub(crate) study: Study,
+    pub(crate) bitcost_version: String,
+    pub(crate) began_at: String,
+    pub(crate) command_line: Vec<String>,
+    pub(crate) lab: Option<Box<LabSpec>>,
+    pub(crate) link_rate_bps: Option<u64>,
+    pub(crate) is_imported: bool,
+    pub(crate) is_ended: bool,
+    /// Whether the hosts of every run with a result of our own were described before the run.
+    pub(crate) is_placed: bool,
+    pub(crate) caveats: Vec<String>,
+    pub(crate) shared_cpus: bool,
+    pub(crate) ends: Vec<EndpointDescription>,
+    pub(crate) place_notes: Vec<String>,
+    pub(crate) calibration: Option<Box<Calibration>>,
+    /// The last outcome of each run, with the place of its event.
+    pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
+    /// When each run began.
+    pub(crate) began: BTreeMap<u32, String>,
+    /// Blocks after which the stop rule was met.
+    pub(crate) enough_blocks: Option<u32>,
+}
+
+/// Takes the events of an execution one after the other, and then gives the result.
+#[derive(Default)]
+pub struct Reader {
+    log: Option<Log>,
+    plan: Option<Plan>,
+    place: Option<PlaceFacts>,
+    error: Option<LogError>,
+}
+
+impl Reader {
+    /// Takes the next event, with its place among them ([`bitcost_model::event::Events::each`]).
+    pub fn take(&mut self, place: usize, event: &Event) {
+        if self.error.is_some() {
+            return;
+        }
+        let taken = match (&mut self.log, event) {
+            (None, Event::ExecutionBegan { .. }) => Log::new(event).map(|log| self.log = Some(log)),
+            (None, _) => Ok(()),
+            (Some(log), event) => log.take(place, event, &mut self.plan, &mut self.place),
+        };
+        self.error = taken.err();
+    }
+
+    /// The data from all the events, and the plan of the runs.
+    ///
+    /// # Errors
+    /// If they do not hold a study and exactly one plan, or contradict each other.
+    pub fn finish(self) -> Result<(Log, Plan), LogError> {
+        let log = self.error.map_or(Ok(self.log), Err)?;
+        let log = log.ok_or(LogError::NoStudy)?;
+        Ok((log, self.plan.ok_or(LogError::NoPlan)?))
+    }
+}
+
+impl Log {
+    fn new(first: &Event) -> Result<Log, LogError> {
+        let Event::ExecutionBegan {
+            bitcost_version,
+            at,
+            command_line,
+            study,
+            study_text,
+            ..
+        } = first
+        else {
+            return Err(LogError::NoStudy);
+        };
+        let mut study_read = Study::parse(&format!("{study}.toml"), study_text)?;
+        study_read.name.clone_from(study);
+        Ok(Log {
+            study: study_read,
+            bitcost_version: bitcost_version.clone(),
+            began_at: at.clone(),
+            command_line: command_line.clone(),
+            lab: None,
+            link_rate_bps: None,
+            is_imported: false,
+            is_ended: false,
+            is_placed: true,
+            caveats: Vec::new(),
+            shared_cpus: false,
+            ends: Vec::new(),
+            place_notes: Vec::new(),
+            calibration: None,
+            outcomes: BTreeMap::new(),
+            began: BTreeMap::new(),
+            enough_blocks: None,
+        })
+    }
+
+    fn take(
+        &mut self,
+        place: usize,
+        event: &Event,
+        plan: &mut Option<Plan>,
+        facts: &mut Option<PlaceFacts>,
+    ) -> Result<(), LogError> {
+        match event {
+            Event::Planned { .. } if plan.is_some() => return Err(LogError::SecondPlan),
+            Event::Planned { plan: planned } => {
+                self.check_plan(planned)?;
+                *plan = Some(planned.clone());
+            }
+            Event::Prepared {
+                lab,
+                endpoints,
+                shared_cpus,
+                notes,
+                ..
+            } => {
+                self.place_notes.clone_from(notes);
+                self.lab.clone_from(lab);
+                let path = lab.as_ref().and_then(|lab| lab.path());
+                self.link_rate_bps = path.and_then(|path| path.rate_bps());
+                self.ends.clone_from(endpoints);
+                self.shared_cpus = *shared_cpus;
+                *facts = Some(PlaceFacts::new(*shared_cpus, endpoints));
+            }
+            Event::Calibrated { calibration } => self.calibration = Some(calibration.clone()),
+            Event::RunEnded {
+                run,
+                sender,
+                receiver,
+                ..
+            } => {
+                let outcome = self.reduced(*run, [sender, receiver], plan.as_ref(), *facts)?;
+                return self.end(*run, place, Outcome::Ended(Box::new(outcome)));
+            }
+            Event::RunFailed { run, kind, reason } => {
+                return self.end(*run, place, Outcome::Failed(*kind, reason.clone()));
+            }
+            Event::RunImported { run, imported } => {
+                self.is_imported = true;
+                let ImportedRun { figures, notes, .. } = &**imported;
+                return self.end(*run, place, Outcome::Imported(Imported::of(figures, notes)));
+            }
+            Event::RunBegan { run, at } => {
+                self.outcomes.remove(run);
+                self.began.insert(*run, at.clone());
+            }
+            Event::ExecutionEnded { enough_blocks, .. } => {
+                self.is_ended = true;
+                self.enough_blocks = *enough_blocks;
+            }
+            Event::ExecutionBegan { .. }
+            | Event::Resumed { .. }
+            | Event::Progress { .. }
+            | Event::Reconnecting { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that the plan is the one that study and seed give. The plan of another version of
+    /// bitcost may differ, which is a caveat.
+    fn check_plan(&mut self, plan: &Plan) -> Result<(), LogError> {
+        let difference = plan.lengths.and_then(|_| self.study.plan_difference(plan));
+        let Some(what) = difference else {
+            return Ok(());
+        };
+        if self.bitcost_version == env!("CARGO_PKG_VERSION") {
+            return Err(LogError::OtherPlan(what));
+        }
+        self.caveats.push(format!(
+            "bitcost {} made the plan in the log, and this version makes another one of its study and seed: {what}",
+            self.bitcost_version
+        ));
+        Ok(())
+    }
+
+    /// The data that is kept of a run's records.
+    fn reduced(
+        &mut self,
+        run: u32,
+        ends: [&EndpointRecord; 2],
+        plan: Option<&Plan>,
+        place: Option<PlaceFacts>,
+    ) -> Result<Reduced, LogError> {
+        let plan = plan.ok_or(LogError::NoPlan)?;
+        let planned = plan
+            .runs
+            .get(run as usize)
+            .filter(|planned| planned.index == run);
+        let planned = planned.or_else(|| plan.runs.iter().find(|planned| planned.index == run));
+        let cell = planned.and_then(|planned| Some((planned.cell, plan.cells.get(planned.cell)?)));
+        let (index, cell) = cell.ok_or(LogError::UnknownRun {
+            run,
+            runs: plan.runs.len(),
+        })?;
+        let ceiling = self
+            .calibration
+            .as_ref()
+            .and_then(|found| found.of_cell(index)?.mbps());
+        let view = place
+            .unwrap_or_default()
+            .view(ends, &cell.conditions, ceiling);
+        let each_second = self.study.table.each_second;
+        self.is_placed &= place.is_some();
+        Ok(Reduced::of(run, &cell.levels, &view, each_second))
+    }
+
+    fn end(&mut self, run: u32, place: usize, outcome: Outcome) -> Result<(), LogError> {
+        match self.outcomes.insert(run, (place, outcome)) {
+            Some(_) => Err(LogError::SecondResult { run }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The data that is kept of a run once its records have been read.
+
+use std::collections::BTreeMap;
+
+use crate::metrics::{METRICS, Method, Metric, RunView, Weak, attribute};
+use bitcost_model::record::Role;
+use bitcost_model::study::Label;
+
+use super::exclude;
+use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect, unread_segments};
+use super::time_series::TimeSeries;
+
+/// A run of our own that has a result.
+pub(crate) struct Reduced {
+    /// The metrics that it has, in the order of [`METRICS`].
+    pub figures: Vec<(&'static Metric, f64)>,
+    /// Why it is left out of its cell.
+    pub left_out: Option<String>,
+    /// How CPU time was attributed, or why it was not.
+    pub method: Result<Method, String>,
+    /// Whether other programs took much of the CPUs' time.
+    pub is_disturbed: bool,
+    /// The number of marks on its figures that say so.
+    pub disturbances: usize,
+    /// What went wrong in its link emulators.
+    pub line_trouble: Option<String>,
+    /// Notes on this run and its cell.
+    pub cell_notes: Vec<String>,
+    /// Notes on this run that are independent of its cell.
+    pub notes: Vec<String>,
+    /// Its seconds, if the study's table asks for them.
+    pub time_series: Option<Box<TimeSeries>>,
+}
+
+impl Reduced {
+    pub fn of(run: u32, levels: &[(String, Label)], view: &RunView, each_second: bool) -> Reduced {
+        let marks = crate::metrics::marks(view);
+        let marks = marks.iter().filter(|mark| mark.attributed);
+        let disturbances = marks
+            .clone()
+            .filter(|mark| mark.weak == Weak::Foreign)
+            .count();
+        let cell_note = |mark: &crate::metrics::Mark| {
+            let end = mark.end.map_or("disturbed", Role::name);
+            format!("{end}, {}", mark.weak.reason())
+        };
+        Reduced {
+            figures: figures(view),
+            left_out: exclude::reason(view),
+            method: attribute(view)
+                .map(|found| found.method)
+                .map_err(|reason| reason.to_string()),
+            is_disturbed: crate::metrics::foreign_pct(view).is_some(),
+            disturbances,
+            line_trouble: crate::metrics::line_trouble(view).map(|trouble| trouble.kind()),
+            cell_notes: marks.map(cell_note).collect(),
+            notes: [
+                not_in_effect(view),
+                unread_segments(view),
+                foreign_datagrams(view),
+                cached_metrics(view),
+            ]
+            .concat(),
+            time_series: each_second.then(|| Box::new(TimeSeries::of(levels, run, view))),
+        }
+    }
+}
+
+/// Every metric that a run has.
+fn figures(view: &RunView) -> Vec<(&'static Metric, f64)> {
+    METRICS
+        .iter()
+        .filter_map(|metric| Some((metric, (metric.compute)(view)?)))
+        .collect()
+}
+
+/// Another program's run.
+pub(crate) struct Imported {
+    /// The metrics that it has, in the order of [`METRICS`].
+    pub figures: Vec<(&'static Metric, f64)>,
+    /// Notes for the reader of the figures.
+    pub notes: Vec<String>,
+}
+
+impl Imported {
+    pub fn of(figures: &BTreeMap<String, f64>, notes: &[String]) -> Imported {
+        let known = |metric: &'static Metric| Some((metric, *figures.get(metric.name)?));
+        Imported {
+            figures: METRICS.iter().filter_map(known).collect(),
+            notes: notes.to_vec(),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Attribution of CPU time to the two endpoints. This one file has every method.
+//!
+//! On two hosts, each host's time is its endpoint's. On one host that plays both endpoints, thread
+//! clocks and tick counts of whole CPUs both charge one endpoint for work done on behalf of the
+//! other, so the time is attributed by where the receive side of the network ran.
+
+use std::fmt;
+
+use bitcost_model::record::{EndpointRecord, Role, ThreadKind};
+
+use crate::metrics::counting;
+use crate::metrics::cpu::{self, CpuSpan};
+use crate::metrics::view::RunView;
+
+/// How CPU time was attributed to the endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Method {
+    /// Each endpoint has its own CPUs.
+    Hosts,
+    /// Each endpoint has its own CPUs, and the hosts' load before the block is known and
+    /// subtracted.
+    HostsAboveIdle,
+    /// The receive side ran in kernel threads of the interfaces.
+    NapiThread,
+    /// The receive side ran in soft interrupts on the other endpoint's CPUs.
+    SoftirqTicks,
+}
+
+impl Method {
+    /// Every method.
+    pub const ALL: [Method; 4] = [
+        Method::Hosts,
+        Method::HostsAboveIdle,
+        Method::NapiThread,
+        Method::SoftirqTicks,
+    ];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Hosts => "hosts",
+            Method::HostsAboveIdle => "hosts_above_idle",
+            Method::NapiThread => "napi_thread",
+            Method::SoftirqTicks => "softirq_ticks",
+        }
+    }
+
+    /// What it means, in one line for people.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Method::Hosts => {
+                "all busy time of each end's host (wall clock less idle), other work there included"
+            }
+            Method::HostsAboveIdle => {
+                "all busy time of each end's host (wall clock less idle), less what it was busy before the block while bitcost was idle"
+            }
+            Method::NapiThread => {
+                "run time of each end's traffic thread and of its interface's NAPI thread, by the scheduler's clock"
+            }
+            Method::SoftirqTicks => {
+                "busy time of each end's CPUs, the soft interrupts on them given to the other end; split by ticks, so an estimate"
+            }
+        }
+    }
+}
+
+/// CPU time of one endpoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuUse {
+    /// CPU seconds per second.
+    pub cpus: f64,
+    /// Time over which it was read, in seconds.
+    pub span_seconds: f64,
+    /// Standard error ÷ value of the division by ticks; absent where nothing was sampled.
+    pub relative_standard_error: Option<f64>,
+}
+
+impl CpuUse {
+    fn exact(cpu_seconds: f64, span_seconds: f64) -> CpuUse {
+        CpuUse {
+            cpus: cpu_seconds / span_seconds,
+            span_seconds,
+            relative_standard_error: None,
+        }
+    }
+
+    /// CPU seconds over the time that was read.
+    pub fn cpu_seconds(&self) -> f64 {
+        self.cpus * self.span_seconds
+    }
+}
+
+/// CPU time of both endpoints.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attribution {
+    /// How CPU time was attributed.
+    pub method: Method,
+    /// The sender's.
+    pub sender: CpuUse,
+    /// The receiver's.
+    pub receiver: CpuUse,
+}
+
+impl Attribution {
+    /// The CPU time of one endpoint.
+    pub fn end(&self, role: Role) -> &CpuUse {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Receiver => &self.receiver,
+        }
+    }
+}
+
+/// Why CPU time cannot be attributed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unattributed(pub String);
+
+impl fmt::Display for Unattributed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The least growth of the receiver's NAPI thread, as a share of its traffic thread's, that shows
+/// NAPI in use.
+pub const NAPI_IN_USE: f64 = 0.05;
+
+/// Why CPU time cannot be attributed if the receive side ran in kernel threads whose times are not
+/// in the records.
+const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel threads, and this kernel does not say which (Linux before 6.8); use napi = \"inline\" in the study";
+
+/// The CPU time of the two endpoints, by the first method that the records allow.
+///
+/// # Errors
+/// Why no method can be used.
+pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
+    if !run.shared_cpus {
+        return by_hosts(run)
+            .ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));
+    }
+    match by_napi_thread(run) {
+        Some(attribution) => Ok(attribution),
+        None if threads_are_hidden(run) => Err(Unattributed(HIDDEN_THREADS.into())),
+        None => undisturbed(run)
+            .and_then(|()| by_softirq_ticks(run).map_err(|reason| Unattributed(reason.into()))),
+    }
+}
+
+/// Fails on a disturbed run, because ticks do not distinguish the run's own time from that of other
+/// programs.
+fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
+    let Some(other) = counting::disturbance_pct(run) else {
+        return Ok(());
+    };
+    Err(Unattributed(format!(
+        "something else took {other:.0} % of the CPUs' time, and ticks do not tell it from the run's own; measure on an idle machine"
+    )))
+}
+
+/// A veth uses NAPI only while GRO is on; without GRO, everything is received in soft interrupts.
+fn threads_are_hidden(run: &RunView) -> bool {
+    let uses_napi = run
+        .receiver
+        .offloads
+        .active
+        .get("rx-gro")
+        .is_some_and(|on| *on);
+    run.napi_threaded && uses_napi && cpu::thread_seconds(run.receiver, ThreadKind::Napi).is_none()
+}
+
+fn by_hosts(run: &RunView) -> Option<Attribution> {
+    let of = |role: Role, cpus: fn(&EndpointRecord) -> Option<f64>| {
+        let span_seconds = cpu::span_seconds(run.end(role))?;
+        Some(CpuUse {
+            cpus: cpus(run.end(role))?,
+            span_seconds,
+            relative_standard_error: None,
+        })
+    };
+    let both = |method, cpus| {
+        Some(Attribution {
+            method,
+            sender: of(Role::Sender, cpus)?,
+            receiver: of(Role::Receiver, cpus)?,
+        })
+    };
+    both(Method::HostsAboveIdle, cpu::cpus_above_idle)
+        .or_else(|| both(Method::Hosts, cpu::busy_cpus))
+}
+
+fn by_napi_thread(run: &RunView) -> Option<Attribution> {
+    let (traffic, _) = cpu::thread_seconds(run.receiver, ThreadKind::Traffic)?;
+    let (napi, _) = cpu::thread_seconds(run.receiver, ThreadKind::Napi)?;
+    if napi <= traffic * NAPI_IN_USE {
+        return None;
+    }
+    let of = |role: Role| {
+        let end = run.end(role);
+        let (traffic, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
+        let (napi, _) = cpu::thread_seconds(end, ThreadKind::Napi)?;
+        Some(CpuUse::exact(traffic + napi, cpu::span_seconds(end)?))
+    };
+    Some(Attribution {
+        method: Method::NapiThread,
+        sender: of(Role::Sender)?,
+        receiver: of(Role::Receiver)?,
+    })
+}
+
+/// CPU time on one endpoint's own CPUs.
+struct OwnCpus {
+    /// CPU seconds per second.
+    cpus: f64,
+    /// Share of soft interrupts, by ticks.
+    softirq: f64,
+    /// Variance of `cpus × softirq`: binomial over the ticks of work.
+    variance: f64,
+}
+
+/// Over a veth, the receiver's network work runs in soft interrupts on the sender's CPUs, and the
+/// work that acknowledgements make for the sender runs on the receiver's. So each endpoint's share
+/// is the time of the CPUs to which it is pinned, without their soft interrupts, and the soft
+/// interrupts of the other endpoint's CPUs.
+fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
+    let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
+    if a.is_empty() || b.is_empty() {
+        return Err(
+            "both ends share the CPUs of one host, the receive side did not run in a kernel thread, and the ends are not pinned to CPUs of their own",
+        );
+    }
+    if a.iter().any(|cpu| b.contains(cpu)) {
+        return Err(
+            "both ends are pinned to the same CPU, and the receive side did not run in a kernel thread",
+        );
+    }
+    let sender =
+        own_cpus(run, Role::Sender).ok_or("the times of the sender's CPUs could not be read")?;
+    let receiver = own_cpus(run, Role::Receiver)
+        .ok_or("the times of the receiver's CPUs could not be read")?;
+    let standard_error = (sender.variance + receiver.variance).sqrt();
+    let share = |own: &OwnCpus, other: &OwnCpus, role: Role| {
+        let cpus = own.cpus * (1.0 - own.softirq) + other.cpus * other.softirq;
+        CpuUse {
+            cpus,
+            span_seconds: cpu::span_seconds(run.end(role)).unwrap_or_default(),
+            relative_standard_error: (cpus > 0.0).then(|| standard_error / cpus),
+        }
+    };
+    Ok(Attribution {
+        method: Method::SoftirqTicks,
+        sender: share(&sender, &receiver, Role::Sender),
+        receiver: share(&receiver, &sender, Role::Receiver),
+    })
+}
+
+/// Absent where a pinned CPU has no times, or no ticks of work were counted.
+fn own_cpus(run: &RunView, role: Role) -> Option<OwnCpus> {
+    let end = run.end(role);
+    let spans = cpu::cpus(end)?;
+    let own: Vec<&CpuSpan> = spans
+        .iter()
+        .filter(|span| end.pinned_cpus.contains(&span.cpu))
+        .collect();
+    let ticks = own.iter().map(|span| span.busy_ticks).sum::<u64>() as f64;
+    if own.len() != end.pinned_cpus.len() || ticks == 0.0 {
+        return None;
+    }
+    let cpus = own.iter().map(|span| span.busy_seconds).sum::<f64>() / cpu::span_seconds(end)?;
+    let softirq = own.iter().map(|span| span.softirq_ticks).sum::<u64>() as f64 / ticks;
+    Some(OwnCpus {
+        cpus,
+        softirq,
+        variance: cpus * cpus * softirq * (1.0 - softirq) / ticks,
+    })
+}

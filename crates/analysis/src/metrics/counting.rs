@@ -1,0 +1,243 @@
+//! What the traffic's calls, threads and segments did, per message.
+
+use bitcost_model::conditions::Workload;
+use bitcost_model::record::{
+    Arrivals, Counts, EndpointRecord, Role, Sample, Switches, TcpInfo, ThreadKind,
+};
+
+use crate::metrics::cpu;
+use crate::metrics::path;
+use crate::metrics::view::RunView;
+
+/// Messages per second that an endpoint's thread handled. A TCP receiver sees only bytes: its
+/// messages are those bytes ÷ the sender's bytes per message.
+fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
+    let counts = run.measured(role);
+    let seen = match counts.messages {
+        0 => {
+            let sent = run.measured(Role::Sender);
+            quotient(
+                counts.bytes as f64 * sent.messages as f64,
+                sent.bytes as f64,
+            )?
+        }
+        messages => messages as f64,
+    };
+    (seen > 0.0).then_some(seen / run.window_seconds(role)?)
+}
+
+fn quotient(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+/// Context switches per second of an endpoint's traffic threads of the run's first part, between
+/// its first and its last sample.
+fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -> Option<f64> {
+    let end = run.end(role);
+    let (first, last) = cpu::ends_of(end)?;
+    let sum = |sample: &Sample| {
+        let traffic = sample
+            .threads
+            .iter()
+            .filter(|thread| thread.kind == ThreadKind::Traffic && thread.part == 0);
+        let counts: Option<Vec<u64>> = traffic
+            .map(|thread| thread.switches.as_ref().map(count))
+            .collect();
+        counts
+            .filter(|counts| !counts.is_empty())
+            .map(|counts| (counts.len(), counts.iter().sum::<u64>()))
+    };
+    let (before, after) = (sum(first)?, sum(last)?);
+    let switches = (before.0 == after.0).then(|| after.1.checked_sub(before.1))??;
+    Some(switches as f64 / cpu::span_seconds(end)?)
+}
+
+pub fn context_switches(run: &RunView, role: Role) -> Option<f64> {
+    let all = switches_per_second(run, role, |switches| {
+        switches.voluntary + switches.involuntary
+    })?;
+    Some(all / messages_per_second(run, role)?)
+}
+
+pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
+    Some(
+        switches_per_second(run, role, |switches| switches.voluntary)?
+            / messages_per_second(run, role)?,
+    )
+}
+
+pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
+    switches_per_second(run, role, |switches| switches.involuntary)
+}
+
+/// Calls of an endpoint that carried no data, per message. They are counted in the endpoint's own
+/// window.
+pub fn calls_in_vain(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Option<f64> {
+    let end = run.end(role);
+    let seconds = end
+        .window_end_ns
+        .checked_sub(end.window_start_ns)
+        .filter(|ns| *ns > 0)? as f64
+        / 1e9;
+    Some(count(&end.counts.measured) as f64 / seconds / messages_per_second(run, role)?)
+}
+
+/// Every system call of an endpoint's loop, per message; the time between its calls has none.
+pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
+    let all = |counts: &Counts| {
+        counts.calls + counts.failed_calls + counts.empty_calls + counts.wait_calls
+    };
+    if run.conditions.workload.is_transactional() {
+        None
+    } else {
+        calls_in_vain(run, role, all)
+    }
+}
+
+pub fn short_sends(run: &RunView) -> Option<f64> {
+    let counts = run.measured(Role::Sender);
+    let streams =
+        !run.conditions.workload.is_transactional() && !run.conditions.workload.is_datagram();
+    quotient(100.0 * counts.short_calls as f64, counts.calls as f64).filter(|_| streams)
+}
+
+pub fn failed_sends(run: &RunView) -> Option<f64> {
+    let counts = run.measured(Role::Sender);
+    let datagrams = run.conditions.workload.is_datagram();
+    quotient(
+        100.0 * counts.failed_calls as f64,
+        (counts.calls + counts.failed_calls) as f64,
+    )
+    .filter(|_| datagrams)
+}
+
+/// How much a 32-bit counter of the connection grew per second between the first and the last
+/// sample.
+fn grown(end: &EndpointRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
+    let (first, last) = cpu::ends_of(end)?;
+    let (before, after) = (
+        counter(first.tcp_info.as_ref()?)?,
+        counter(last.tcp_info.as_ref()?)?,
+    );
+    Some(f64::from(after.wrapping_sub(before)) / cpu::span_seconds(end)?)
+}
+
+/// Data segments per second of an endpoint; for UDP, its datagrams.
+pub fn segments_per_second(run: &RunView, role: Role) -> Option<f64> {
+    match (run.conditions.workload.is_datagram(), role) {
+        (true, _) => messages_per_second(run, role),
+        (false, Role::Sender) => grown(run.sender, |info| info.data_segs_out),
+        (false, Role::Receiver) => grown(run.receiver, |info| info.data_segs_in),
+    }
+}
+
+pub fn segments_per_message(run: &RunView) -> Option<f64> {
+    if run.conditions.workload.is_datagram() {
+        return None;
+    }
+    Some(grown(run.sender, |info| info.data_segs_out)? / messages_per_second(run, Role::Sender)?)
+}
+
+/// A count of the window's datagrams in per cent of those sent.
+pub fn arrivals(run: &RunView, count: fn(&Arrivals) -> u64) -> Option<f64> {
+    let sequence = run.receiver.sequence?;
+    quotient(
+        100.0 * count(&sequence.measured?) as f64,
+        sequence.measured_sent as f64,
+    )
+}
+
+/// CPU seconds per second that the run's own threads used at both endpoints.
+fn own_cpus(run: &RunView) -> Option<f64> {
+    let of = |end: &EndpointRecord| {
+        let kinds = [ThreadKind::Traffic, ThreadKind::Napi, ThreadKind::Monitor].into_iter();
+        let mut present = kinds.filter(|kind| {
+            end.samples
+                .iter()
+                .flat_map(|s| &s.threads)
+                .any(|t| t.kind == *kind)
+        });
+        let seconds = present.try_fold(0.0, |sum, kind| {
+            Some(sum + cpu::thread_seconds(end, kind)?.0)
+        })?;
+        (seconds > 0.0).then_some(seconds / cpu::span_seconds(end)?)
+    };
+    Some(of(run.sender)? + of(run.receiver)?)
+}
+
+/// As [`own_cpus`], with the lab's link emulators, which work for the run as well.
+fn own_and_lines(run: &RunView) -> Option<f64> {
+    Some(own_cpus(run)? + path::line_cpus(run).unwrap_or(0.0))
+}
+
+/// CPU seconds per second that the host or the hosts were busy, and the number of their CPUs.
+fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
+    let of = |end: &EndpointRecord| {
+        let cpus = cpu::cpus(end)?;
+        let busy: f64 = cpus.iter().map(|cpu| cpu.busy_seconds).sum();
+        Some((busy / cpu::span_seconds(end)?, cpus.len() as f64))
+    };
+    let sender = of(run.sender)?;
+    if run.shared_cpus {
+        return Some(sender);
+    }
+    let receiver = of(run.receiver)?;
+    Some((sender.0 + receiver.0, sender.1 + receiver.1))
+}
+
+pub fn own_cpu_share(run: &RunView) -> Option<f64> {
+    quotient(100.0 * own_and_lines(run)?, busy_cpus(run)?.0)
+}
+
+pub fn other_cpu(run: &RunView) -> Option<f64> {
+    let (busy, count) = busy_cpus(run)?;
+    Some(100.0 * (busy - own_and_lines(run)?).max(0.0) / count)
+}
+
+/// The share of all CPUs' time, in per cent, that other programs must take for a run to be called
+/// disturbed.
+pub const DISTURBED_PCT: f64 = 10.0;
+
+/// The share of all CPUs' time that other programs took, if it was enough to disturb the run.
+///
+/// Absent for workloads that make connections, because there the kernel's own threads clean up
+/// after closed connections.
+pub fn disturbance_pct(run: &RunView) -> Option<f64> {
+    let connects = matches!(
+        run.conditions.workload,
+        Workload::TcpCrr | Workload::TcpConnect
+    );
+    other_cpu(run).filter(|other| *other > DISTURBED_PCT && !connects)
+}
+
+/// As [`disturbance_pct`], without the load that the run itself requested (`stress`).
+pub fn foreign_pct(run: &RunView) -> Option<f64> {
+    let (_, count) = busy_cpus(run)?;
+    let asked = stress_cpus(run.sender) + stress_cpus(run.receiver);
+    let other = disturbance_pct(run)? - 100.0 * asked / count;
+    (other > DISTURBED_PCT).then_some(other)
+}
+
+/// CPUs that the stress threads of an endpoint used: their number times their mean load, which the
+/// endpoint reports in this order.
+fn stress_cpus(end: &EndpointRecord) -> f64 {
+    let told = |name: &'static str| {
+        let of_name = end
+            .in_effect
+            .iter()
+            .filter(move |setting| setting.name == name);
+        of_name.filter_map(|setting| {
+            setting
+                .actual
+                .as_deref()?
+                .split(' ')
+                .next()?
+                .parse::<f64>()
+                .ok()
+        })
+    };
+    told("stress")
+        .zip(told("stress_load_percent"))
+        .map(|(workers, percent)| workers * percent / 100.0)
+        .sum()
+}

@@ -1,0 +1,146 @@
+//! CPU time between the first and the last sample of one endpoint: by clocks, and by ticks.
+
+use bitcost_model::record::{CpuTicks, EndpointRecord, Sample, ThreadKind, ThreadTime};
+
+/// One CPU over the time between the samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CpuSpan {
+    /// CPU number.
+    pub cpu: u32,
+    /// Wall clock less idle and iowait, within 0 and the wall clock, in seconds.
+    pub busy_seconds: f64,
+    /// Ticks of work.
+    pub busy_ticks: u64,
+    /// Ticks of soft interrupts.
+    pub softirq_ticks: u64,
+    /// netperf's share of time at work: 1 − idle ÷ sum of all fields; absent where no tick passed.
+    pub netperf_share: Option<f64>,
+}
+
+/// The first and the last sample, if there are two.
+pub(crate) fn ends_of(record: &EndpointRecord) -> Option<(&Sample, &Sample)> {
+    let (first, last) = (record.samples.first()?, record.samples.last()?);
+    (last.at_ns > first.at_ns).then_some((first, last))
+}
+
+/// Time from the first to the last sample, in seconds; absent where there are fewer than two.
+pub(crate) fn span_seconds(record: &EndpointRecord) -> Option<f64> {
+    let (first, last) = ends_of(record)?;
+    Some((last.at_ns - first.at_ns) as f64 / 1e9)
+}
+
+/// Each CPU that is in the first and in the last sample; absent where there is none.
+pub(crate) fn cpus(record: &EndpointRecord) -> Option<Vec<CpuSpan>> {
+    let (first, last) = ends_of(record)?;
+    let wall = span_seconds(record)?;
+    if record.ticks_per_second == 0 {
+        return None;
+    }
+    let cpus = spans(
+        &first.cpus,
+        &last.cpus,
+        wall,
+        1.0 / record.ticks_per_second as f64,
+    );
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+/// Each CPU that is in both readings.
+fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, tick: f64) -> Vec<CpuSpan> {
+    let pairs = last.iter().filter_map(|after| {
+        let before = first.iter().find(|before| before.cpu == after.cpu)?;
+        Some(cpu_span(before, after, wall, tick))
+    });
+    pairs.collect()
+}
+
+/// CPU seconds per second that a host used between its samples; absent where its CPU times are not
+/// known.
+pub(crate) fn busy_cpus(record: &EndpointRecord) -> Option<f64> {
+    let busy: f64 = cpus(record)?.iter().map(|cpu| cpu.busy_seconds).sum();
+    Some(busy / span_seconds(record)?)
+}
+
+/// CPU seconds per second that the host used before the block, while bitcost was idle; absent where
+/// that was not measured.
+pub(crate) fn idle_cpus(record: &EndpointRecord) -> Option<f64> {
+    let wall = idle_seconds(record)?;
+    let idle = record
+        .idle
+        .as_ref()
+        .filter(|_| record.ticks_per_second > 0)?;
+    let cpus = spans(
+        &idle.start,
+        &idle.end,
+        wall,
+        1.0 / record.ticks_per_second as f64,
+    );
+    (!cpus.is_empty()).then(|| cpus.iter().map(|cpu| cpu.busy_seconds).sum::<f64>() / wall)
+}
+
+/// Length of the stretch before the block, in seconds.
+pub(crate) fn idle_seconds(record: &EndpointRecord) -> Option<f64> {
+    let idle = record.idle.as_ref()?;
+    idle.end_ns
+        .checked_sub(idle.start_ns)
+        .filter(|ns| *ns > 0)
+        .map(|ns| ns as f64 / 1e9)
+}
+
+/// CPU seconds per second that the run added to the idle load; absent where it added none.
+pub(crate) fn cpus_above_idle(record: &EndpointRecord) -> Option<f64> {
+    Some(busy_cpus(record)? - idle_cpus(record)?).filter(|above| *above > 0.0)
+}
+
+/// Standard error of [`busy_cpus`], in CPUs: the age of each reading of a CPU is uniformly
+/// distributed, up to one tick.
+pub(crate) fn busy_error_cpus(record: &EndpointRecord) -> Option<f64> {
+    let tick = 1.0 / record.ticks_per_second as f64;
+    Some(tick / 6f64.sqrt() * (cpus(record)?.len() as f64).sqrt() / span_seconds(record)?)
+}
+
+/// Some counters of `/proc/stat` may decrease (kernel doc: proc, 1.7); such a step counts as 0.
+fn cpu_span(before: &CpuTicks, after: &CpuTicks, wall: f64, tick: f64) -> CpuSpan {
+    let idle = after.idle.saturating_sub(before.idle);
+    let waiting = after.iowait.saturating_sub(before.iowait);
+    let all = after.all().saturating_sub(before.all());
+    CpuSpan {
+        cpu: after.cpu,
+        busy_seconds: (wall - (idle + waiting) as f64 * tick).clamp(0.0, wall),
+        busy_ticks: after.busy().saturating_sub(before.busy()),
+        softirq_ticks: after.softirq.saturating_sub(before.softirq),
+        netperf_share: (all > 0).then(|| (1.0 - idle as f64 / all as f64).max(0.0)),
+    }
+}
+
+/// Run time and run-queue delay of all threads of a kind between the samples, in seconds.
+///
+/// Absent where there are no such threads, or where their number changed.
+pub(crate) fn thread_seconds(record: &EndpointRecord, kind: ThreadKind) -> Option<(f64, f64)> {
+    seconds_of(record, |thread| thread.kind == kind)
+}
+
+/// As [`thread_seconds`], for the traffic threads of the run's first part.
+pub(crate) fn first_part_seconds(record: &EndpointRecord) -> Option<(f64, f64)> {
+    seconds_of(record, |thread| {
+        thread.kind == ThreadKind::Traffic && thread.part == 0
+    })
+}
+
+fn seconds_of(record: &EndpointRecord, is_of: impl Fn(&ThreadTime) -> bool) -> Option<(f64, f64)> {
+    let (first, last) = ends_of(record)?;
+    let sum = |sample: &Sample| {
+        let threads = sample.threads.iter().filter(|thread| is_of(thread));
+        threads.fold((0, 0, 0), |(count, run, wait), thread| {
+            (count + 1, run + thread.run_ns, wait + thread.wait_ns)
+        })
+    };
+    let (before, after) = (sum(first), sum(last));
+    if before.0 == 0 || before.0 != after.0 {
+        return None;
+    }
+    Some((
+        after.1.checked_sub(before.1)? as f64 / 1e9,
+        after.2.checked_sub(before.2)? as f64 / 1e9,
+    ))
+}

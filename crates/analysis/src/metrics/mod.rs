@@ -1,0 +1,24 @@
+//! One run's two records in, derived figures out: throughput, CPU use, service demand, loss.
+//!
+//! The functions are pure: they read nothing and keep nothing. A figure that the records do not
+//! allow is absent, never 0.
+
+pub mod attribution;
+mod counting;
+mod cpu;
+mod parts;
+mod path;
+mod quality;
+mod seconds;
+mod table;
+mod timing;
+mod view;
+
+pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
+pub use counting::{DISTURBED_PCT, disturbance_pct, foreign_pct};
+pub use parts::{PartRun, parts};
+pub use path::{LATE_BOUND_US, LineTrouble, QueueDrops, line_trouble, queue_drops};
+pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};
+pub use seconds::{Second, seconds};
+pub use table::{Better, METRICS, Metric, Shown, metric};
+pub use view::RunView;

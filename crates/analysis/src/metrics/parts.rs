@@ -1,0 +1,188 @@
+//! The parts of a run, each as a separate run, and figures of all of them together.
+//!
+//! CPU times of a host are not divided among parts: only figures of all parts have them.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::{
+    EndpointRecord, OffloadsInEffect, PartRecord, PartSample, Role, Sample, ThreadKind, ThreadTime,
+};
+
+use crate::metrics::attribution::attribute;
+use crate::metrics::table::metric;
+use crate::metrics::view::RunView;
+
+/// One part of a run as if it were the whole run, without CPU times of the hosts.
+#[derive(Clone, Debug)]
+pub struct PartRun {
+    /// The conditions of the part.
+    pub conditions: Conditions,
+    /// The record of the endpoint that sends, or asks, in it.
+    pub sender: EndpointRecord,
+    /// The record of the endpoint that receives, or answers.
+    pub receiver: EndpointRecord,
+}
+
+impl PartRun {
+    /// The part as the metrics see it.
+    pub fn view(&self) -> RunView<'_> {
+        let (sender, receiver, conditions) = (&self.sender, &self.receiver, &self.conditions);
+        RunView {
+            sender,
+            receiver,
+            conditions,
+            shared_cpus: false,
+            napi_threaded: false,
+            ceiling_mbps: None,
+        }
+    }
+}
+
+/// Every part of a run, in order; those that a record does not have are left out.
+pub fn parts(run: &RunView) -> Vec<PartRun> {
+    let part = |(index, conditions): (usize, Conditions)| {
+        let (a, b) = (of_part(run.sender, index)?, of_part(run.receiver, index)?);
+        let (sender, receiver) = if a.role == Role::Sender {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        Some(PartRun {
+            conditions,
+            sender,
+            receiver,
+        })
+    };
+    run.conditions
+        .parts()
+        .into_iter()
+        .enumerate()
+        .filter_map(part)
+        .collect()
+}
+
+/// The record of an endpoint, reduced to one part.
+fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
+    let edges = [end.samples.first(), end.samples.last()]
+        .into_iter()
+        .flatten();
+    let samples = edges
+        .map(|sample| sample_of(sample, index))
+        .collect::<Option<_>>()?;
+    let first = index == 0;
+    let part = match index.checked_sub(1) {
+        None => PartRecord {
+            role: end.role,
+            in_effect: end.in_effect.clone(),
+            all: bitcost_model::record::FlowRecord {
+                counts: end.counts,
+                sequence: end.sequence,
+                tcp_info: end.tcp_info.clone(),
+                latency: end.latency.clone(),
+                ..Default::default()
+            },
+            flows: end.flows.clone(),
+        },
+        Some(beside) => end.background.get(beside)?.clone(),
+    };
+    Some(EndpointRecord {
+        role: part.role,
+        in_effect: part.in_effect,
+        // Settings of the host are reported with the first part.
+        offloads: if first {
+            end.offloads.clone()
+        } else {
+            OffloadsInEffect::default()
+        },
+        pinned_cpus: end.pinned_cpus.clone(),
+        window_start_ns: end.window_start_ns,
+        window_end_ns: end.window_end_ns,
+        counts: part.all.counts,
+        sequence: part.all.sequence,
+        tcp_info: part.all.tcp_info,
+        latency: part.all.latency,
+        flows: part.flows,
+        background: Vec::new(),
+        self_cost: end.self_cost.filter(|_| first),
+        ticks_per_second: end.ticks_per_second,
+        samples,
+        idle: None,
+    })
+}
+
+fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
+    let PartSample {
+        counts,
+        tcp_info,
+        connections,
+        sockets,
+    } = match index.checked_sub(1) {
+        None => PartSample {
+            counts: sample.counts,
+            tcp_info: sample.tcp_info.clone(),
+            connections: sample.connections.clone(),
+            sockets: sample.sockets.clone(),
+        },
+        Some(beside) => sample.background.get(beside)?.clone(),
+    };
+    let of_part =
+        |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic && thread.part as usize == index;
+    let threads = sample
+        .threads
+        .iter()
+        .filter(of_part)
+        .map(|thread| ThreadTime { part: 0, ..*thread });
+    let threads = threads.collect();
+    Some(Sample {
+        at_ns: sample.at_ns,
+        counts,
+        tcp_info,
+        connections,
+        sockets,
+        threads,
+        ..Sample::default()
+    })
+}
+
+/// A metric of a background part: of the first part that `is_of` chooses and that has the metric.
+fn beside(run: &RunView, name: &str, is_of: fn(&Conditions) -> bool) -> Option<f64> {
+    if run.is_alone() {
+        return None;
+    }
+    let compute = metric(name)?.compute;
+    parts(run)
+        .iter()
+        .skip(1)
+        .filter(|part| is_of(&part.conditions))
+        .find_map(|part| compute(&part.view()))
+}
+
+pub fn beside_stream(run: &RunView, name: &str) -> Option<f64> {
+    beside(run, name, |conditions| {
+        !conditions.workload.is_transactional()
+    })
+}
+
+pub fn beside_transactions(run: &RunView, name: &str) -> Option<f64> {
+    beside(run, name, |conditions| {
+        conditions.workload.is_transactional()
+    })
+}
+
+/// Throughput of measured and background flows together; absent where that of one is not known.
+pub fn total_throughput_mbps(run: &RunView) -> Option<f64> {
+    let throughput = metric("throughput_mbps")?.compute;
+    parts(run).iter().map(|part| throughput(&part.view())).sum()
+}
+
+/// CPU time attributed to an endpoint, in µs per KiB that it sent and received in all flows.
+pub fn total_demand(run: &RunView, end: Role) -> Option<f64> {
+    let cpus = attribute(run).ok()?.end(end).cpus;
+    let kib_per_second = |part: &PartRun| {
+        let turned =
+            part.conditions.direction.role_of(end) != run.conditions.direction.role_of(end);
+        part.view()
+            .kib_per_second(if turned { end.other() } else { end })
+    };
+    let all: f64 = parts(run).iter().filter_map(kib_per_second).sum();
+    (all > 0.0).then(|| cpus * 1e6 / all)
+}

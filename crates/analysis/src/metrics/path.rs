@@ -1,0 +1,295 @@
+//! The path between the endpoints of a lab: drops at its queues and link emulators, and whether
+//! these were late.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bitcost_model::counters::{LinkEmulator, Queue};
+use bitcost_model::record::{EndpointRecord, Sample};
+
+use crate::metrics::cpu;
+use crate::metrics::view::RunView;
+
+/// Kinds of queues that emulate a link: the kernel's, and bitcost's.
+const EMULATORS: [&str; 3] = [
+    "netem",
+    "link_emulator",
+    "delay_line", // alias in logs of format 4
+];
+
+/// The 99th percentile of lateness, in microseconds, above which a link emulator did not work as
+/// requested.
+pub const LATE_BOUND_US: f64 = 1000.0;
+
+/// Drops of one queue between the first and the last sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueDrops {
+    /// Its device, such as `s1-eth2`.
+    pub device: String,
+    /// Its kind, such as `netem` or `link_emulator`.
+    pub kind: String,
+    /// Packets that it dropped.
+    pub packets: u64,
+}
+
+impl QueueDrops {
+    /// Whether it is a link emulator.
+    pub fn is_emulator(&self) -> bool {
+        EMULATORS.contains(&self.kind.as_str())
+    }
+}
+
+/// The first and the last sample of the endpoint that reports on the path.
+fn told<'a>(run: &RunView<'a>, tells: fn(&Sample) -> bool) -> Option<(&'a Sample, &'a Sample)> {
+    let tells = |end: &&'a EndpointRecord| end.samples.last().is_some_and(tells);
+    [run.sender, run.receiver]
+        .into_iter()
+        .find(tells)
+        .and_then(cpu::ends_of)
+}
+
+/// The drops of each queue between the endpoints, and of each link emulator at a device of the
+/// endpoints themselves. A class's queue and the one above it both count the lower one's drops, so
+/// only roots are reported. Empty where no queue is known.
+pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
+    let between = told(run, |sample| {
+        sample.queues.iter().any(|queue| queue.node.is_some())
+    });
+    let mut found = drops_of(between, |queue| queue.node.is_some());
+    for end in [run.sender, run.receiver] {
+        let delays =
+            |queue: &Queue| queue.node.is_none() && EMULATORS.contains(&queue.kind.as_str());
+        found.extend(drops_of(cpu::ends_of(end), delays));
+    }
+    found
+}
+
+/// The drops of the chosen roots from the first to the last sample.
+fn drops_of(
+    samples: Option<(&Sample, &Sample)>,
+    is_meant: impl Fn(&Queue) -> bool,
+) -> Vec<QueueDrops> {
+    let Some((first, last)) = samples else {
+        return Vec::new();
+    };
+    let drops = |after: &Queue| {
+        let same = |queue: &&Queue| {
+            (&queue.device, &queue.kind, &queue.handle)
+                == (&after.device, &after.kind, &after.handle)
+        };
+        let before = first
+            .queues
+            .iter()
+            .find(same)
+            .map_or(0, |before| before.drops);
+        let packets = after.drops.wrapping_sub(before).into();
+        QueueDrops {
+            device: after.device.clone(),
+            kind: after.kind.clone(),
+            packets,
+        }
+    };
+    last.queues
+        .iter()
+        .filter(|queue| queue.parent.is_none() && is_meant(queue))
+        .map(drops)
+        .collect()
+}
+
+/// Packets dropped at the chosen queues between the endpoints; absent where there are none.
+pub(crate) fn drops(run: &RunView, is_meant: fn(&QueueDrops) -> bool) -> Option<f64> {
+    let found: Vec<u64> = queue_drops(run)
+        .iter()
+        .filter(|queue| is_meant(queue))
+        .map(|queue| queue.packets)
+        .collect();
+    (!found.is_empty()).then(|| found.iter().sum::<u64>() as f64)
+}
+
+/// The first and the last sample of the endpoint that reports on link emulators.
+fn told_lines<'a>(run: &RunView<'a>) -> Option<(&'a Sample, &'a Sample)> {
+    told(run, |sample| !sample.emulators.is_empty())
+}
+
+/// Each direction of a link emulator, at the first and at the last sample.
+fn lines<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
+    let Some((first, last)) = told_lines(run) else {
+        return Vec::new();
+    };
+    let pair = |after: &'a LinkEmulator| {
+        Some((
+            first
+                .emulators
+                .iter()
+                .find(|before| before.device == after.device)?,
+            after,
+        ))
+    };
+    last.emulators.iter().filter_map(pair).collect()
+}
+
+/// CPU seconds per second of all link emulators; both directions of one report the same time.
+pub(crate) fn line_cpus(run: &RunView) -> Option<f64> {
+    let (first, last) = told_lines(run)?;
+    let ns: u64 = lines(run)
+        .iter()
+        .map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns))
+        .sum();
+    Some(ns as f64 / 2.0 / (last.at_ns - first.at_ns) as f64)
+}
+
+/// The lateness in µs that this share of the packets did not exceed, at the link emulator that was
+/// latest.
+pub(crate) fn late_us(run: &RunView, share: f64) -> Option<f64> {
+    let of = |(before, after): &(&LinkEmulator, &LinkEmulator)| late_of(before, after, share);
+    lines(run).iter().filter_map(of).max_by(f64::total_cmp)
+}
+
+fn late_of(before: &LinkEmulator, after: &LinkEmulator, share: f64) -> Option<f64> {
+    let then: BTreeMap<u64, u64> = before.late.iter().copied().collect();
+    let grown = |(bound, count): &(u64, u64)| {
+        (
+            *bound,
+            count.saturating_sub(then.get(bound).copied().unwrap_or(0)),
+        )
+    };
+    let counts: Vec<(u64, u64)> = after.late.iter().map(grown).collect();
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let wanted = (share * total as f64).ceil();
+    let mut seen = 0;
+    let reached = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .find(|(_, count)| {
+            seen += count;
+            seen as f64 >= wanted
+        });
+    reached.map(|(bound, _)| *bound as f64 / 1000.0)
+}
+
+/// Packets that link emulators dropped without being asked to: they were too slow, or the kernel
+/// refused the packets.
+pub(crate) fn line_failures(run: &RunView) -> Option<f64> {
+    let lines = lines(run);
+    let failed = |line: &LinkEmulator| line.missed_packets + line.refused.packets;
+    let sum: u64 = lines
+        .iter()
+        .map(|(before, after)| failed(after).saturating_sub(failed(before)))
+        .sum();
+    (!lines.is_empty()).then_some(sum as f64)
+}
+
+/// What went wrong in the link emulators of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LineTrouble {
+    /// Packets were forwarded late: the lateness that 99 % of them did not exceed, and the most, in
+    /// µs.
+    Late(f64, f64),
+    /// The number of packets that could not be carried.
+    Failed(f64),
+}
+
+impl LineTrouble {
+    /// What happened, without figures.
+    pub fn kind(&self) -> String {
+        match self {
+            LineTrouble::Late(..) => format!(
+                "a delay line was late, over 1 % of its packets by more than {LATE_BOUND_US:.0} µs; the machine is too slow for this path"
+            ),
+            LineTrouble::Failed(_) => {
+                "a delay line dropped packets that it should have carried; the machine is too slow for this path"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for LineTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LineTrouble::Late(p99, most) => write!(
+                f,
+                "{}: by {p99:.0} µs (99 %), {most:.0} µs (most)",
+                self.kind()
+            ),
+            LineTrouble::Failed(packets) => write!(f, "{}: {packets:.0} of them", self.kind()),
+        }
+    }
+}
+
+/// What went wrong in the link emulators of a run; absent where they worked as requested.
+pub fn line_trouble(run: &RunView) -> Option<LineTrouble> {
+    if let Some(late) = late_us(run, 0.99).filter(|late| *late > LATE_BOUND_US) {
+        return Some(LineTrouble::Late(late, late_us(run, 1.0).unwrap_or(late)));
+    }
+    line_failures(run)
+        .filter(|failed| *failed > 0.0)
+        .map(LineTrouble::Failed)
+}
+
+/// The plateau of the sender's congestion window, in segments: the upper median in the second half
+/// of the samples.
+pub(crate) fn window_plateau(run: &RunView) -> Option<f64> {
+    let windows: Vec<u32> = run
+        .sender
+        .samples
+        .iter()
+        .filter_map(|s| s.tcp_info.as_ref()?.snd_cwnd_segments)
+        .collect();
+    let mut later = windows.get(windows.len() / 2..)?.to_vec();
+    later.sort_unstable();
+    later
+        .get(later.len() / 2)
+        .map(|segments| f64::from(*segments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_those_of_the_roots_that_are_meant() {
+        let queue = |kind: &str, parent: Option<&str>, drops| Queue {
+            device: "h1-eth0".into(),
+            kind: kind.into(),
+            parent: parent.map(Into::into),
+            drops,
+            ..Queue::default()
+        };
+        let sample = |at_ns, drops| Sample {
+            at_ns,
+            queues: vec![
+                queue("netem", None, drops),
+                queue("pfifo", Some("1:1"), drops),
+                queue("fq", None, drops),
+            ],
+            ..Sample::default()
+        };
+        let (first, last) = (sample(1, 7), sample(2, 157));
+        let found = drops_of(Some((&first, &last)), |queue| queue.kind != "fq");
+        assert_eq!(
+            found,
+            [QueueDrops {
+                device: "h1-eth0".into(),
+                kind: "netem".into(),
+                packets: 150
+            }]
+        );
+        assert!(drops_of(None, |_| true).is_empty());
+    }
+
+    #[test]
+    fn lateness_is_that_of_the_window() {
+        let line = |late: &[(u64, u64)]| LinkEmulator {
+            late: late.to_vec(),
+            ..LinkEmulator::default()
+        };
+        let (before, after) = (
+            line(&[(1000, 50), (9000, 7)]),
+            line(&[(1000, 149), (9000, 7), (50_000, 1)]),
+        );
+        assert_eq!(late_of(&before, &after, 0.99), Some(1.0));
+        assert_eq!(late_of(&before, &after, 1.0), Some(50.0));
+        assert_eq!(late_of(&before, &before, 1.0), None);
+    }
+}

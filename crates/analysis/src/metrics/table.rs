@@ -1,0 +1,1175 @@
+//! The metrics: one row each, and the formulas behind them.
+
+use bitcost_model::record::Role;
+
+use crate::metrics::attribution::{Attribution, Method, attribute};
+use crate::metrics::counting;
+use crate::metrics::cpu;
+use crate::metrics::parts;
+use crate::metrics::path;
+use crate::metrics::timing;
+use crate::metrics::view::RunView;
+
+/// The direction in which a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither direction is better: the metric says what happened.
+    Neither,
+}
+
+/// Where the text of a single run shows a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// In a run with streams.
+    Streams,
+    /// In a run with transactions.
+    Transactions,
+    /// Once for all flows, if a run has background flows.
+    Totals,
+}
+
+/// One derived figure of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name in studies and JSON, the unit last.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its unit for people.
+    pub unit: &'static str,
+    /// Which way it is better.
+    pub better: Better,
+    /// True if it needs the CPU time of each endpoint ([`attribute`]).
+    pub attributed: bool,
+    /// The formula in words.
+    pub doc: &'static str,
+    /// The formula; absent where the records do not allow it.
+    pub compute: fn(&RunView) -> Option<f64>,
+    /// The places where the text of a single run shows it.
+    pub shown_in: &'static [Shown],
+    /// True if that text leaves it out when it is 0.
+    pub is_hidden_at_zero: bool,
+}
+
+impl Metric {
+    const fn attributed(self) -> Metric {
+        Metric {
+            attributed: true,
+            ..self
+        }
+    }
+
+    const fn shown_in(self, shown_in: &'static [Shown]) -> Metric {
+        Metric { shown_in, ..self }
+    }
+
+    const fn unless_zero(self) -> Metric {
+        Metric {
+            is_hidden_at_zero: true,
+            ..self
+        }
+    }
+}
+
+/// The metric of this name.
+pub fn metric(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+const fn row(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    better: Better,
+    doc: &'static str,
+    compute: fn(&RunView) -> Option<f64>,
+) -> Metric {
+    Metric {
+        name,
+        title,
+        unit,
+        better,
+        attributed: false,
+        doc,
+        compute,
+        shown_in: &[],
+        is_hidden_at_zero: false,
+    }
+}
+
+/// Every metric. KiB are 1024 bytes of user data, Mbit are 10^6 bits of user data, both of the
+/// measured window.
+pub const METRICS: &[Metric] = &[
+    row(
+        "throughput_mbps",
+        "Throughput",
+        "Mbit/s",
+        Better::Higher,
+        "bits received ÷ window; datagrams by the sender's marks and window, TCP by the receiver's window",
+        |run| mbps(run, Role::Receiver),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "send_throughput_mbps",
+        "Throughput offered",
+        "Mbit/s",
+        Better::Higher,
+        "bits that the send calls took ÷ the sender's window",
+        |run| mbps(run, Role::Sender),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "throughput_of_ceiling_pct",
+        "Throughput relative to path capacity",
+        "%",
+        Better::Neither,
+        "throughput ÷ capacity of the lab's path with the run's settings, measured before the first run",
+        |run| Some(100.0 * mbps(run, Role::Receiver)? / run.ceiling_mbps?),
+    ),
+    row(
+        "total_throughput_mbps",
+        "Throughput, measured and background flows",
+        "Mbit/s",
+        Better::Higher,
+        "sum of the throughput of the measured and all background flows",
+        parts::total_throughput_mbps,
+    )
+    .shown_in(&[Shown::Totals]),
+    row(
+        "sender_total_service_demand_us_per_kib",
+        "Sender service demand, measured and background flows",
+        "µs/KiB",
+        Better::Lower,
+        "the sender's attributed CPU time ÷ KiB that it sent and received in all flows",
+        |run| parts::total_demand(run, Role::Sender),
+    )
+    .attributed()
+    .shown_in(&[Shown::Totals]),
+    row(
+        "receiver_total_service_demand_us_per_kib",
+        "Receiver service demand, measured and background flows",
+        "µs/KiB",
+        Better::Lower,
+        "the receiver's attributed CPU time ÷ KiB that it sent and received in all flows",
+        |run| parts::total_demand(run, Role::Receiver),
+    )
+    .attributed()
+    .shown_in(&[Shown::Totals]),
+    row(
+        "send_service_demand_us_per_kib",
+        "Send service demand",
+        "µs/KiB",
+        Better::Lower,
+        "the sender's attributed CPU time ÷ KiB sent",
+        |run| demand(run, Role::Sender, Role::Sender),
+    )
+    .attributed()
+    .shown_in(&[Shown::Streams]),
+    row(
+        "receive_service_demand_us_per_kib",
+        "Receive service demand",
+        "µs/KiB",
+        Better::Lower,
+        "the receiver's attributed CPU time ÷ KiB received",
+        |run| demand(run, Role::Receiver, Role::Receiver),
+    )
+    .attributed()
+    .shown_in(&[Shown::Streams]),
+    row(
+        "receive_service_demand_per_kib_sent_us",
+        "Receive service demand by netperf's definition",
+        "µs per KiB sent",
+        Better::Lower,
+        "the receiver's attributed CPU time ÷ KiB sent, as netperf divides; lost data makes it look cheaper",
+        |run| demand(run, Role::Receiver, Role::Sender),
+    )
+    .attributed(),
+    row(
+        "netperf_send_service_demand_us_per_kib",
+        "Send service demand as netperf computes it",
+        "µs/KiB",
+        Better::Lower,
+        "netperf's CPU share of the sender's host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB sent per second)",
+        |run| netperf_demand(run, Role::Sender),
+    ),
+    row(
+        "netperf_receive_service_demand_us_per_kib",
+        "Receive service demand as netperf computes it",
+        "µs/KiB",
+        Better::Lower,
+        "netperf's CPU share of the receiver's host × 10000 × CPUs ÷ (KiB *sent* per second)",
+        |run| netperf_demand(run, Role::Receiver),
+    ),
+    row(
+        "sender_host_service_demand_us_per_kib",
+        "Service demand of the sender's whole host",
+        "µs/KiB",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) of all CPUs of the sender's host ÷ KiB received",
+        |run| host_demand(run, Role::Sender),
+    ),
+    row(
+        "receiver_host_service_demand_us_per_kib",
+        "Service demand of the receiver's whole host",
+        "µs/KiB",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) of all CPUs of the receiver's host ÷ KiB received",
+        |run| host_demand(run, Role::Receiver),
+    ),
+    row(
+        "sender_host_service_demand_above_idle_us_per_kib",
+        "Service demand of the sender's host, above idle",
+        "µs/KiB",
+        Better::Lower,
+        "(busy time − that of the same host before the block, while bitcost was idle) ÷ KiB received",
+        |run| demand_above_idle(run, Role::Sender),
+    ),
+    row(
+        "receiver_host_service_demand_above_idle_us_per_kib",
+        "Service demand of the receiver's host, above idle",
+        "µs/KiB",
+        Better::Lower,
+        "(busy time − that of the same host before the block, while bitcost was idle) ÷ KiB received",
+        |run| demand_above_idle(run, Role::Receiver),
+    ),
+    row(
+        "sender_idle_cpu_pct",
+        "CPU use of the sender's host before the block",
+        "%",
+        Better::Neither,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs, while bitcost was idle",
+        |run| idle_util(run, Role::Sender),
+    ),
+    row(
+        "receiver_idle_cpu_pct",
+        "CPU use of the receiver's host before the block",
+        "%",
+        Better::Neither,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs, while bitcost was idle",
+        |run| idle_util(run, Role::Receiver),
+    ),
+    row(
+        "sender_thread_cpu_us_per_kib",
+        "CPU time of the sending thread",
+        "µs/KiB",
+        Better::Lower,
+        "run time of the traffic thread ÷ KiB sent; includes softirqs that ran in its context",
+        |run| thread_demand(run, Role::Sender),
+    ),
+    row(
+        "receiver_thread_cpu_us_per_kib",
+        "CPU time of the receiving thread",
+        "µs/KiB",
+        Better::Lower,
+        "run time of the traffic thread ÷ KiB received; includes softirqs that ran in its context",
+        |run| thread_demand(run, Role::Receiver),
+    ),
+    row(
+        "sender_cpu_util_pct",
+        "CPU use of the sender's host",
+        "%",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs",
+        |run| cpu_util(run, Role::Sender),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
+    row(
+        "receiver_cpu_util_pct",
+        "CPU use of the receiver's host",
+        "%",
+        Better::Lower,
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs",
+        |run| cpu_util(run, Role::Receiver),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
+    row(
+        "sender_peak_cpu_pct",
+        "Busiest CPU of the sender's host",
+        "%",
+        Better::Lower,
+        "busy time ÷ wall clock of the busiest CPU over the window",
+        |run| peak_cpu(run, Role::Sender),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
+    row(
+        "receiver_peak_cpu_pct",
+        "Busiest CPU of the receiver's host",
+        "%",
+        Better::Lower,
+        "busy time ÷ wall clock of the busiest CPU over the window",
+        |run| peak_cpu(run, Role::Receiver),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
+    row(
+        "sender_thread_wait_pct",
+        "Sending thread waiting for a CPU",
+        "%",
+        Better::Lower,
+        "run-queue delay of the traffic thread ÷ wall clock",
+        |run| thread_wait(run, Role::Sender),
+    ),
+    row(
+        "receiver_thread_wait_pct",
+        "Receiving thread waiting for a CPU",
+        "%",
+        Better::Lower,
+        "run-queue delay of the traffic thread ÷ wall clock",
+        |run| thread_wait(run, Role::Receiver),
+    ),
+    row(
+        "sender_traffic_cpu_pct",
+        "CPU of the sending program",
+        "% of a CPU",
+        Better::Lower,
+        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only sends",
+        |run| traffic_cpu(run, Role::Sender),
+    ),
+    row(
+        "receiver_traffic_cpu_pct",
+        "CPU of the receiving program",
+        "% of a CPU",
+        Better::Lower,
+        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only receives",
+        |run| traffic_cpu(run, Role::Receiver),
+    ),
+    row(
+        "send_attribution_error_pct",
+        "Standard error of the sender's CPU share",
+        "%",
+        Better::Neither,
+        "standard error ÷ attributed CPU time where ticks attributed the CPU time (binomial over USER_HZ ticks)",
+        |run| attribution_error(run, Role::Sender),
+    ),
+    row(
+        "receive_attribution_error_pct",
+        "Standard error of the receiver's CPU share",
+        "%",
+        Better::Neither,
+        "standard error ÷ attributed CPU time where ticks attributed the CPU time (binomial over USER_HZ ticks)",
+        |run| attribution_error(run, Role::Receiver),
+    ),
+    row(
+        "loss_pct",
+        "Datagrams lost",
+        "%",
+        Better::Lower,
+        "datagrams of the measured window that never came ÷ those sent, by sequence number",
+        loss,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "segment_size_bytes",
+        "User data per segment",
+        "bytes",
+        Better::Neither,
+        "the sender's bytes ÷ data segments of the whole connection, retransmitted ones included (TCP_INFO)",
+        segment_size,
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "retransmits",
+        "Retransmitted segments",
+        "",
+        Better::Lower,
+        "of the whole connection (TCP_INFO)",
+        |run| Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?)),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "window_plateau_segments",
+        "Congestion window",
+        "segments",
+        Better::Neither,
+        "median over the samples of the window's second half, at the sender (TCP_INFO)",
+        path::window_plateau,
+    ),
+    row(
+        "queue_dropped_packets",
+        "Packets dropped on the path",
+        "",
+        Better::Lower,
+        "at all queues between the endpoints of a lab; a super-packet counts once",
+        |run| path::drops(run, |_| true),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "emulator_dropped_packets",
+        "Packets dropped by the emulator",
+        "",
+        Better::Lower,
+        "at the queues of the link emulators; a super-packet counts once",
+        |run| path::drops(run, path::QueueDrops::is_emulator),
+    ),
+    row(
+        "line_late_p99_us",
+        "Lateness of the link emulator, p99",
+        "µs",
+        Better::Lower,
+        "time after the scheduled departure that 99 % of the packets did not exceed, on the worst link",
+        |run| path::late_us(run, 0.99),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "line_late_max_us",
+        "Lateness of the link emulator, maximum",
+        "µs",
+        Better::Lower,
+        "time after the scheduled departure that no packet exceeded, on the worst link",
+        |run| path::late_us(run, 1.0),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "line_failed_packets",
+        "Packets that the link emulator failed to carry",
+        "",
+        Better::Lower,
+        "arrived faster than it read them, or were refused when it sent them",
+        path::line_failures,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "line_cpu_pct",
+        "CPU use of the link emulators",
+        "% of a CPU",
+        Better::Lower,
+        "CPU time of their threads ÷ the samples' span",
+        |run| path::line_cpus(run).map(|cpus| 100.0 * cpus),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "rtt_us",
+        "Round-trip time",
+        "µs",
+        Better::Lower,
+        "smoothed, at the end of the run, at the sender (TCP_INFO)",
+        |run| Some(f64::from(run.sender.tcp_info.as_ref()?.rtt_us?)),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "messages_per_second",
+        "Messages sent",
+        "1/s",
+        Better::Higher,
+        "messages handed over whole ÷ the sender's window",
+        |run| Some(run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "receive_calls_per_second",
+        "Receive calls",
+        "1/s",
+        Better::Neither,
+        "receive calls of a stream that brought data ÷ window",
+        |run| Some(receive_calls(run)? / run.window_seconds(Role::Receiver)?),
+    ),
+    row(
+        "bytes_per_receive_call",
+        "User data per receive call",
+        "bytes",
+        Better::Neither,
+        "received ÷ calls, of a stream",
+        |run| {
+            quotient(
+                run.measured(Role::Receiver).bytes as f64,
+                receive_calls(run)?,
+            )
+        },
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "transactions_per_second",
+        "Transactions",
+        "1/s",
+        Better::Higher,
+        "requests with their responses, or connections ÷ the sender's window",
+        |run| Some(transactions(run, Role::Sender)? / run.window_seconds(Role::Sender)?),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "requests_lost_pct",
+        "Requests without a response",
+        "%",
+        Better::Lower,
+        "requests that were given up after the timeout ÷ all requests of the measured window",
+        |run| {
+            // TCP loses none.
+            let answered = transactions(run, Role::Sender)
+                .filter(|_| run.conditions.workload.is_datagram())?;
+            let lost = run.measured(Role::Sender).unanswered as f64;
+            quotient(100.0 * lost, answered + lost)
+        },
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "send_service_demand_us_per_transaction",
+        "Client service demand",
+        "µs/transaction",
+        Better::Lower,
+        "the sender's attributed CPU time ÷ transactions",
+        |run| transaction_demand(run, Role::Sender),
+    )
+    .attributed()
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "receive_service_demand_us_per_transaction",
+        "Server service demand",
+        "µs/transaction",
+        Better::Lower,
+        "the receiver's attributed CPU time ÷ transactions that it counted",
+        |run| transaction_demand(run, Role::Receiver),
+    )
+    .attributed()
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "latency_mean_us",
+        "Latency, mean",
+        "µs",
+        Better::Lower,
+        "sum of the times ÷ completed transactions of the measured window; from the end of the one before, or from the intended time where a rate was asked",
+        |run| timing::mean_us(timing::latency(run)?),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "latency_p50_us",
+        "Latency, median",
+        "µs",
+        Better::Lower,
+        LATENCY_DOC,
+        |run| latency_us(run, 500),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "latency_p90_us",
+        "Latency, 90 %",
+        "µs",
+        Better::Lower,
+        LATENCY_DOC,
+        |run| latency_us(run, 900),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "latency_p99_us",
+        "Latency, 99 %",
+        "µs",
+        Better::Lower,
+        LATENCY_DOC,
+        |run| latency_us(run, 990),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "latency_p999_us",
+        "Latency, 99.9 %",
+        "µs",
+        Better::Lower,
+        LATENCY_DOC,
+        |run| latency_us(run, 999),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "latency_max_us",
+        "Latency, maximum",
+        "µs",
+        Better::Lower,
+        "the maximum, exact",
+        |run| timing::max_us(timing::latency(run)?),
+    )
+    .shown_in(&[Shown::Transactions]),
+    row(
+        "sender_context_switches_per_message",
+        "Context switches of the sending thread",
+        "per message",
+        Better::Lower,
+        "voluntary and involuntary switches of the traffic thread per second ÷ messages handed over per second",
+        |run| counting::context_switches(run, Role::Sender),
+    ),
+    row(
+        "receiver_context_switches_per_message",
+        "Context switches of the receiving thread",
+        "per message",
+        Better::Lower,
+        "voluntary and involuntary switches of the traffic thread per second ÷ messages received per second",
+        |run| counting::context_switches(run, Role::Receiver),
+    ),
+    row(
+        "sender_wakeups_per_message",
+        "Wakeups of the sending thread",
+        "per message",
+        Better::Lower,
+        "voluntary switches of the traffic thread per second ÷ messages handed over per second",
+        |run| counting::wakeups(run, Role::Sender),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "receiver_wakeups_per_message",
+        "Wakeups of the receiving thread",
+        "per message",
+        Better::Lower,
+        "voluntary switches of the traffic thread per second ÷ messages received per second",
+        |run| counting::wakeups(run, Role::Receiver),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "sender_involuntary_switches_per_second",
+        "Sender involuntary context switches",
+        "1/s",
+        Better::Lower,
+        "involuntary switches of the traffic thread ÷ wall clock",
+        |run| counting::involuntary_switches(run, Role::Sender),
+    ),
+    row(
+        "receiver_involuntary_switches_per_second",
+        "Receiver involuntary context switches",
+        "1/s",
+        Better::Lower,
+        "involuntary switches of the traffic thread ÷ wall clock",
+        |run| counting::involuntary_switches(run, Role::Receiver),
+    ),
+    row(
+        "receiver_empty_calls_per_message",
+        "Receive calls without data",
+        "per message",
+        Better::Neither,
+        "receive calls that answered EAGAIN per second ÷ messages received per second",
+        |run| counting::calls_in_vain(run, Role::Receiver, |counts| counts.empty_calls),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions])
+    .unless_zero(),
+    row(
+        "sender_empty_calls_per_message",
+        "Send calls on a full buffer",
+        "per message",
+        Better::Neither,
+        "send calls that answered EAGAIN per second ÷ messages handed over per second; threads that flows share only",
+        |run| counting::calls_in_vain(run, Role::Sender, |counts| counts.empty_calls),
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "sender_wait_calls_per_message",
+        "Calls of epoll_wait at the sender",
+        "per message",
+        Better::Neither,
+        "epoll_wait calls per second ÷ messages handed over per second; threads that flows share only",
+        |run| counting::calls_in_vain(run, Role::Sender, |counts| counts.wait_calls),
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "receiver_wait_calls_per_message",
+        "Calls of epoll_wait at the receiver",
+        "per message",
+        Better::Neither,
+        "epoll_wait calls per second ÷ messages received per second; threads that flows share only",
+        |run| counting::calls_in_vain(run, Role::Receiver, |counts| counts.wait_calls),
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "sender_system_calls_per_message",
+        "System calls of the sending loop",
+        "per message",
+        Better::Lower,
+        "all calls that the loop makes for its messages ÷ messages: send calls, failed ones, epoll_wait; streams",
+        |run| counting::system_calls(run, Role::Sender),
+    ),
+    row(
+        "receiver_system_calls_per_message",
+        "System calls of the receiving loop",
+        "per message",
+        Better::Lower,
+        "all calls that the loop makes for its messages per second ÷ messages per second: receive calls, those without data, epoll_wait; streams",
+        |run| counting::system_calls(run, Role::Receiver),
+    ),
+    row(
+        "short_sends_pct",
+        "Send calls that took less than a message",
+        "%",
+        Better::Neither,
+        "short send calls ÷ send calls of a TCP stream",
+        counting::short_sends,
+    ),
+    row(
+        "failed_sends_pct",
+        "Send calls that failed",
+        "%",
+        Better::Lower,
+        "send calls of datagrams that failed (full queue, refused) ÷ all send calls",
+        counting::failed_sends,
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "segments_per_message",
+        "Segments per message",
+        "per message",
+        Better::Neither,
+        "data segments sent, retransmitted ones included, per second (TCP_INFO) ÷ messages handed over per second",
+        counting::segments_per_message,
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "segments_sent_per_second",
+        "Segments sent",
+        "1/s",
+        Better::Neither,
+        "data segments sent ÷ time between the first and the last sample (TCP_INFO); UDP: datagrams ÷ window",
+        |run| counting::segments_per_second(run, Role::Sender),
+    ),
+    row(
+        "segments_received_per_second",
+        "Segments received",
+        "1/s",
+        Better::Neither,
+        "data segments received ÷ time between the first and the last sample (TCP_INFO); UDP: datagrams ÷ window",
+        |run| counting::segments_per_second(run, Role::Receiver),
+    ),
+    row(
+        "reordered_pct",
+        "Datagrams out of order",
+        "%",
+        Better::Lower,
+        "datagrams of the window that came after a later one ÷ those sent",
+        |run| counting::arrivals(run, |arrivals| arrivals.reordered),
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "duplicated_pct",
+        "Duplicate datagrams",
+        "%",
+        Better::Lower,
+        "datagrams of the window that arrived a second time ÷ those sent",
+        |run| counting::arrivals(run, |arrivals| arrivals.duplicated),
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "late_pct",
+        "Datagrams too late to count",
+        "%",
+        Better::Lower,
+        "datagrams of the window that came more than 65 536 numbers late ÷ those sent; they are among the lost",
+        |run| counting::arrivals(run, |arrivals| arrivals.late),
+    )
+    .shown_in(&[Shown::Streams])
+    .unless_zero(),
+    row(
+        "after_window_pct",
+        "Datagrams after the window's end",
+        "%",
+        Better::Neither,
+        "datagrams of the window that were taken after the receiver's own window ÷ those sent; they are received",
+        |run| counting::arrivals(run, |arrivals| arrivals.after_window),
+    ),
+    row(
+        "own_cpu_share_pct",
+        "Share of busy time used by the run",
+        "%",
+        Better::Neither,
+        "run time of both ends' traffic, NAPI and watching threads ÷ busy time of the host or hosts",
+        counting::own_cpu_share,
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
+    row(
+        "other_cpu_pct",
+        "CPU time of everything else",
+        "%",
+        Better::Lower,
+        "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs",
+        counting::other_cpu,
+    ),
+    row(
+        "send_call_mean_us",
+        "Send call, mean",
+        "µs",
+        Better::Lower,
+        "sum of the times ÷ send calls of the window that took data",
+        |run| timing::mean_us(timing::send_calls(run)?),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "send_call_p50_us",
+        "Send call, median",
+        "µs",
+        Better::Lower,
+        SEND_CALL_DOC,
+        |run| timing::quantile_us(timing::send_calls(run)?, 500),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "send_call_p99_us",
+        "Send call, 99 %",
+        "µs",
+        Better::Lower,
+        SEND_CALL_DOC,
+        |run| timing::quantile_us(timing::send_calls(run)?, 990),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "send_call_p999_us",
+        "Send call, 99.9 %",
+        "µs",
+        Better::Lower,
+        SEND_CALL_DOC,
+        |run| timing::quantile_us(timing::send_calls(run)?, 999),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "send_call_max_us",
+        "Send call, maximum",
+        "µs",
+        Better::Lower,
+        "the maximum, exact",
+        |run| timing::max_us(timing::send_calls(run)?),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "delay_variation_mean_us",
+        "Delay variation, mean",
+        "µs",
+        Better::Lower,
+        "mean difference of one-way delay, without sign, between datagrams sent one after the other (RFC 3393)",
+        |run| timing::delay_variation(run, timing::mean_us),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "delay_variation_p50_us",
+        "Delay variation, median",
+        "µs",
+        Better::Lower,
+        DELAY_DOC,
+        |run| timing::delay_variation(run, |times| timing::quantile_us(times, 500)),
+    ),
+    row(
+        "delay_variation_p99_us",
+        "Delay variation, 99 %",
+        "µs",
+        Better::Lower,
+        DELAY_DOC,
+        |run| timing::delay_variation(run, |times| timing::quantile_us(times, 990)),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "delay_variation_max_us",
+        "Delay variation, maximum",
+        "µs",
+        Better::Lower,
+        DELAY_DOC,
+        |run| timing::delay_variation(run, timing::max_us),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "jitter_us",
+        "Interarrival jitter",
+        "µs",
+        Better::Lower,
+        "the smoothed difference of delay after the last datagram of the window (RFC 3550, 6.4.1)",
+        timing::jitter_us,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "rate_error_pct",
+        "Pacing error",
+        "%",
+        Better::Neither,
+        "messages per second of the window ÷ requested rate − 1",
+        timing::rate_error_pct,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "pacing_gap_spread_us",
+        "Time between bursts, mean deviation",
+        "µs",
+        Better::Lower,
+        "mean difference, without sign, of the time between two bursts from the intended one, of the whole run",
+        |run| {
+            timing::gap_us(run, |pacing| {
+                pacing.gap_deviation_total_ns as f64 / pacing.gaps as f64
+            })
+        },
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "pacing_gap_min_us",
+        "Time between bursts, minimum",
+        "µs",
+        Better::Neither,
+        "of the whole run, at the sender that paces itself",
+        |run| timing::gap_us(run, |pacing| pacing.gap_min_ns as f64),
+    ),
+    row(
+        "pacing_gap_max_us",
+        "Time between bursts, maximum",
+        "µs",
+        Better::Neither,
+        "of the whole run, at the sender that paces itself",
+        |run| timing::gap_us(run, |pacing| pacing.gap_max_ns as f64),
+    ),
+    row(
+        "pacing_late_mean_us",
+        "Burst lateness, mean",
+        "µs",
+        Better::Lower,
+        "time of a burst after its scheduled time, over the whole run",
+        |run| {
+            timing::lateness_us(run, |pacing| {
+                pacing.late_total_ns as f64 / pacing.bursts as f64
+            })
+        },
+    ),
+    row(
+        "pacing_late_max_us",
+        "Burst lateness, maximum",
+        "µs",
+        Better::Lower,
+        "the same of the latest burst",
+        |run| timing::lateness_us(run, |pacing| pacing.late_max_ns as f64),
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "pacing_cpu_pct",
+        "CPU time of pacing",
+        "%",
+        Better::Lower,
+        "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU",
+        timing::pacing_cpu_pct,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "sender_self_cost_ns_per_message",
+        "Cost of the sending loop",
+        "ns per message",
+        Better::Lower,
+        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms",
+        |run| timing::self_cost_ns(run, Role::Sender),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "receiver_self_cost_ns_per_message",
+        "Cost of the receiving loop",
+        "ns per message",
+        Better::Lower,
+        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms",
+        |run| timing::self_cost_ns(run, Role::Receiver),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "beside_throughput_mbps",
+        "Background stream throughput",
+        "Mbit/s",
+        Better::Higher,
+        BESIDE_DOC,
+        |run| parts::beside_stream(run, "throughput_mbps"),
+    ),
+    row(
+        "beside_loss_pct",
+        "Background datagrams lost",
+        "%",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_stream(run, "loss_pct"),
+    ),
+    row(
+        "beside_transactions_per_second",
+        "Background transactions",
+        "1/s",
+        Better::Higher,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "transactions_per_second"),
+    ),
+    row(
+        "beside_requests_lost_pct",
+        "Background requests without a response",
+        "%",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "requests_lost_pct"),
+    ),
+    row(
+        "beside_latency_mean_us",
+        "Background latency, mean",
+        "µs",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "latency_mean_us"),
+    ),
+    row(
+        "beside_latency_p50_us",
+        "Background latency, median",
+        "µs",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "latency_p50_us"),
+    ),
+    row(
+        "beside_latency_p90_us",
+        "Background latency, 90 %",
+        "µs",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "latency_p90_us"),
+    ),
+    row(
+        "beside_latency_p99_us",
+        "Background latency, 99 %",
+        "µs",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "latency_p99_us"),
+    ),
+    row(
+        "beside_latency_p999_us",
+        "Background latency, 99.9 %",
+        "µs",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "latency_p999_us"),
+    ),
+    row(
+        "beside_latency_max_us",
+        "Background latency, maximum",
+        "µs",
+        Better::Lower,
+        BESIDE_DOC,
+        |run| parts::beside_transactions(run, "latency_max_us"),
+    ),
+];
+
+const BESIDE_DOC: &str = "the same figure of the first background flow that has it";
+
+const SEND_CALL_DOC: &str =
+    "the time that this share of the window's send calls did not exceed, to three digits";
+
+const DELAY_DOC: &str =
+    "what this share of the differences of one-way delay did not exceed, to three digits";
+
+const LATENCY_DOC: &str =
+    "the time that this share of the completed transactions did not exceed, to three digits";
+
+fn receive_calls(run: &RunView) -> Option<f64> {
+    let streams = !run.conditions.workload.is_transactional();
+    streams.then(|| run.measured(Role::Receiver).calls as f64)
+}
+
+fn transactions(run: &RunView, role: Role) -> Option<f64> {
+    run.conditions
+        .workload
+        .is_transactional()
+        .then(|| run.measured(role).messages as f64)
+}
+
+/// The endpoints' CPU time; absent where several parts used it.
+fn alone(run: &RunView) -> Option<Attribution> {
+    if run.is_alone() {
+        attribute(run).ok()
+    } else {
+        None
+    }
+}
+
+/// CPU time attributed to `end` over its window, in µs per transaction that it counted.
+fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
+    let count = transactions(run, end)?;
+    quotient(
+        alone(run)?.end(end).cpus * run.window_seconds(end)? * 1e6,
+        count,
+    )
+}
+
+fn latency_us(run: &RunView, thousandths: u64) -> Option<f64> {
+    timing::quantile_us(timing::latency(run)?, thousandths)
+}
+
+fn quotient(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+fn mbps(run: &RunView, role: Role) -> Option<f64> {
+    Some(run.measured(role).bytes as f64 * 8.0 / 1e6 / run.window_seconds(role)?)
+}
+
+/// CPU time attributed to `end` over its window, in µs, per KiB that `per` counted.
+fn demand(run: &RunView, end: Role, per: Role) -> Option<f64> {
+    let cpus = alone(run)?.end(end).cpus;
+    Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(per)?)
+}
+
+/// netperf 2.7, `calc_service_demand_internal`: µs per KiB sent, whole machine.
+fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
+    let cpus = cpu::cpus(run.end(role)).filter(|_| run.is_alone())?;
+    let shares: Option<Vec<f64>> = cpus.iter().map(|cpu| cpu.netperf_share).collect();
+    let util_pct = 100.0 * shares?.iter().sum::<f64>() / cpus.len() as f64;
+    Some(util_pct * 10_000.0 * cpus.len() as f64 / run.kib_per_second(Role::Sender)?)
+}
+
+/// CPU seconds per second of a whole host.
+fn host_cpus(run: &RunView, role: Role) -> Option<f64> {
+    cpu::busy_cpus(run.end(role))
+}
+
+fn demand_above_idle(run: &RunView, role: Role) -> Option<f64> {
+    let cpus = cpu::cpus_above_idle(run.end(role)).filter(|_| run.is_alone())?;
+    Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
+}
+
+fn idle_util(run: &RunView, role: Role) -> Option<f64> {
+    let count = cpu::cpus(run.end(role))?.len() as f64;
+    Some(100.0 * cpu::idle_cpus(run.end(role))? / count)
+}
+
+fn host_demand(run: &RunView, role: Role) -> Option<f64> {
+    let cpus = host_cpus(run, role).filter(|_| run.is_alone())?;
+    Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
+}
+
+fn thread_demand(run: &RunView, role: Role) -> Option<f64> {
+    let (seconds, _) = cpu::first_part_seconds(run.end(role))?;
+    Some(seconds / cpu::span_seconds(run.end(role))? * 1e6 / run.kib_per_second(role)?)
+}
+
+fn thread_wait(run: &RunView, role: Role) -> Option<f64> {
+    let (_, waiting) = cpu::first_part_seconds(run.end(role))?;
+    Some(100.0 * waiting / cpu::span_seconds(run.end(role))?)
+}
+
+fn traffic_cpu(run: &RunView, role: Role) -> Option<f64> {
+    let (seconds, _) = cpu::first_part_seconds(run.end(role))?;
+    Some(100.0 * seconds / cpu::span_seconds(run.end(role))?)
+}
+
+fn cpu_util(run: &RunView, role: Role) -> Option<f64> {
+    let count = cpu::cpus(run.end(role))?.len() as f64;
+    Some(100.0 * host_cpus(run, role)? / count)
+}
+
+fn peak_cpu(run: &RunView, role: Role) -> Option<f64> {
+    let busiest = cpu::cpus(run.end(role))?
+        .iter()
+        .map(|cpu| cpu.busy_seconds)
+        .max_by(f64::total_cmp)?;
+    Some(100.0 * busiest / cpu::span_seconds(run.end(role))?)
+}
+
+fn attribution_error(run: &RunView, role: Role) -> Option<f64> {
+    let attribution = attribute(run)
+        .ok()
+        .filter(|attribution| attribution.method == Method::SoftirqTicks)?;
+    Some(100.0 * attribution.end(role).relative_standard_error?)
+}
+
+fn loss(run: &RunView) -> Option<f64> {
+    let sequence = run.receiver.sequence?;
+    quotient(
+        100.0 * sequence.measured_lost as f64,
+        sequence.measured_sent as f64,
+    )
+}
+
+fn segment_size(run: &RunView) -> Option<f64> {
+    let info = run.sender.tcp_info.as_ref()?;
+    quotient(info.bytes_sent? as f64, f64::from(info.data_segs_out?))
+}

@@ -1,0 +1,112 @@
+//! Times of single messages: send calls, one-way delays, departures, and the engine's own cost.
+
+use bitcost_model::record::{DelayVariation, FlowRecord, Latency, Pacing, Role};
+
+use crate::metrics::view::RunView;
+
+fn quotient(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
+/// The mean of recorded times, in µs.
+pub fn mean_us(times: &Latency) -> Option<f64> {
+    quotient(times.sum_ns as f64 / 1000.0, times.count() as f64)
+}
+
+/// The longest of recorded times, in µs; absent where none was recorded.
+pub fn max_us(times: &Latency) -> Option<f64> {
+    (times.count() > 0).then_some(times.max_ns as f64 / 1000.0)
+}
+
+/// The least time that at least this many thousandths of the times did not exceed, in µs.
+pub fn quantile_us(times: &Latency, thousandths: u64) -> Option<f64> {
+    let rank = (times.count() * thousandths).div_ceil(1000);
+    let mut seen = 0;
+    let reached = |(_, count): &&(u64, u64)| {
+        seen += count;
+        seen >= rank
+    };
+    // The upper bound of a bucket may lie above the longest time.
+    times
+        .buckets
+        .iter()
+        .find(reached)
+        .map(|(ns, _)| (*ns).min(times.max_ns) as f64 / 1000.0)
+}
+
+/// Times of transactions.
+pub fn latency<'a>(run: &RunView<'a>) -> Option<&'a Latency> {
+    run.sender
+        .latency
+        .as_ref()
+        .filter(|_| run.conditions.workload.is_transactional())
+}
+
+/// Times of a stream's send calls.
+pub fn send_calls<'a>(run: &RunView<'a>) -> Option<&'a Latency> {
+    run.sender
+        .latency
+        .as_ref()
+        .filter(|_| !run.conditions.workload.is_transactional())
+}
+
+fn variation(run: &RunView) -> Option<DelayVariation> {
+    FlowRecord::sum(&run.receiver.flows)
+        .delay_variation
+        .filter(|found| found.differences.count() > 0)
+}
+
+/// A figure of the differences between delays.
+pub fn delay_variation(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
+    figure(&variation(run)?.differences)
+}
+
+pub fn jitter_us(run: &RunView) -> Option<f64> {
+    Some(variation(run)?.jitter_ns as f64 / 1000.0)
+}
+
+/// The difference of the window's rate from the requested one, in per cent of the requested one.
+pub fn rate_error_pct(run: &RunView) -> Option<f64> {
+    let asked = run.conditions.asked_messages_per_second()? * run.sender.flows.len().max(1) as f64;
+    let achieved = run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?;
+    Some(100.0 * (quotient(achieved, asked)? - 1.0))
+}
+
+/// What the senders' own pacing did, for all flows together.
+fn pacing(run: &RunView) -> Option<Pacing> {
+    FlowRecord::sum(&run.sender.flows)
+        .pacing
+        .filter(|pacing| pacing.bursts > 0)
+}
+
+pub fn pacing_cpu_pct(run: &RunView) -> Option<f64> {
+    let pacing = pacing(run)?;
+    quotient(100.0 * pacing.cpu_ns as f64, pacing.elapsed_ns as f64)
+}
+
+/// A figure of the times between bursts, if there were any.
+pub fn gap_us(run: &RunView, ns: fn(&Pacing) -> f64) -> Option<f64> {
+    pacing(run)
+        .filter(|pacing| pacing.gaps > 0)
+        .map(|pacing| ns(&pacing) / 1000.0)
+}
+
+/// A figure of the lateness of bursts.
+pub fn lateness_us(run: &RunView, ns: fn(&Pacing) -> f64) -> Option<f64> {
+    pacing(run).map(|pacing| ns(&pacing) / 1000.0)
+}
+
+/// The loop's own cost, in ns per message. A TCP receiver's loop has one round per receive call.
+pub fn self_cost_ns(run: &RunView, role: Role) -> Option<f64> {
+    let cost = run.end(role).self_cost?;
+    let per_round = quotient(cost.elapsed_ns as f64, cost.messages as f64)?;
+    let (counts, sent) = (run.measured(role), run.measured(Role::Sender));
+    if counts.messages > 0 || role == Role::Sender {
+        return Some(per_round);
+    }
+    let messages = quotient(
+        counts.bytes as f64 * sent.messages as f64,
+        sent.bytes as f64,
+    )?;
+    Some(per_round * quotient(counts.calls as f64, messages)?)
+}

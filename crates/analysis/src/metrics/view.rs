@@ -1,0 +1,70 @@
+//! One run as the metrics see it, with the counts and windows that every formula divides by.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::{Counts, EndpointRecord, Role};
+use bitcost_model::units::KIB;
+
+/// The records of both endpoints of one run, with the facts that the formulas need.
+#[derive(Clone, Copy, Debug)]
+pub struct RunView<'a> {
+    /// The sender's record.
+    pub sender: &'a EndpointRecord,
+    /// The receiver's record.
+    pub receiver: &'a EndpointRecord,
+    /// The conditions of the run.
+    pub conditions: &'a Conditions,
+    /// True if both endpoints use the same CPUs.
+    pub shared_cpus: bool,
+    /// True if the receiver's interface was set to receive in kernel threads wherever it uses NAPI.
+    pub napi_threaded: bool,
+    /// The capacity that calibration found for the run's setting of the path, in Mbit/s; absent
+    /// where that is not known.
+    pub ceiling_mbps: Option<f64>,
+}
+
+impl<'a> RunView<'a> {
+    /// The record of one endpoint.
+    pub fn end(&self, role: Role) -> &'a EndpointRecord {
+        match role {
+            Role::Sender => self.sender,
+            Role::Receiver => self.receiver,
+        }
+    }
+
+    /// True if the run has no background flows: all CPU time was spent on what is counted.
+    pub fn is_alone(&self) -> bool {
+        self.sender.background.is_empty()
+    }
+
+    /// The counts of one endpoint in the measured window.
+    pub fn measured(&self, role: Role) -> &'a Counts {
+        &self.end(role).counts.measured
+    }
+
+    /// Length of the window that an endpoint's measured counts belong to, in seconds; absent where
+    /// it is empty.
+    ///
+    /// A receiver counts by the sender's marks wherever there are any, so its window is the
+    /// sender's.
+    pub fn window_seconds(&self, role: Role) -> Option<f64> {
+        let by_marks = self.conditions.workload.marks_window();
+        let end = if by_marks {
+            self.sender
+        } else {
+            self.end(role)
+        };
+        let ns = end.window_end_ns.checked_sub(end.window_start_ns)?;
+        (ns > 0).then(|| ns as f64 / 1e9)
+    }
+
+    /// User data of one endpoint in the measured window, in KiB; absent where there was none.
+    pub fn kib(&self, role: Role) -> Option<f64> {
+        let bytes = self.measured(role).bytes;
+        (bytes > 0).then(|| bytes as f64 / KIB)
+    }
+
+    /// User data of one endpoint per second of its window, in KiB/s; absent where there was none.
+    pub fn kib_per_second(&self, role: Role) -> Option<f64> {
+        Some(self.kib(role)? / self.window_seconds(role)?)
+    }
+}

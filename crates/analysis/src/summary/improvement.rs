@@ -1,0 +1,114 @@
+//! How much better one level of a factor is than another.
+
+use bitcost_model::study::Label;
+use bitcost_stats::Interval;
+use bitcost_study::Study;
+
+use crate::cells::{CellRuns, CellSummary, Places, has};
+use crate::metrics::{Better, METRICS, Metric, metric};
+
+/// How much better one level of a factor is than another, at given levels of the others.
+#[derive(Clone, Debug)]
+pub struct ImprovementSummary {
+    /// The factor.
+    pub factor: String,
+    /// The old level, from which the improvement starts.
+    pub from: Label,
+    /// The new level, which improves upon it.
+    pub to: Label,
+    /// Levels of the other factors.
+    pub levels: Vec<(String, Label)>,
+    /// Metric name and ratio of medians, above 1 where `to` is better; metrics without a better
+    /// side are absent.
+    pub figures: Vec<(&'static str, Interval)>,
+    /// Metric name and ratio by the author's figures.
+    pub expected: Vec<(String, f64)>,
+}
+
+/// The study's improvement at each combination of the other factors' levels.
+pub(super) fn improvements(
+    study: &Study,
+    cells: &[CellSummary],
+    places: &Places,
+    runs: &[CellRuns],
+    seed: u64,
+) -> Vec<ImprovementSummary> {
+    let Some(asked) = &study.table.improvement else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (from_index, from) in cells.iter().enumerate() {
+        if !from
+            .levels
+            .contains(&(asked.factor.clone(), asked.from.clone()))
+        {
+            continue;
+        }
+        let levels: Vec<_> = from
+            .levels
+            .iter()
+            .filter(|(factor, _)| *factor != asked.factor)
+            .cloned()
+            .collect();
+        let mut other = levels.clone();
+        other.push((asked.factor.clone(), asked.to.clone()));
+        let Some(to_index) = places.index(cells, &other) else {
+            continue;
+        };
+        found.push(ImprovementSummary {
+            factor: asked.factor.clone(),
+            from: asked.from.clone(),
+            to: asked.to.clone(),
+            expected: expected_improvement(study, &levels, from, &cells[to_index]),
+            levels,
+            figures: ratios(&runs[from_index], &runs[to_index], seed),
+        });
+    }
+    found
+}
+
+fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> Vec<(&'static str, Interval)> {
+    let ratio = |(index, metric): (usize, &Metric)| {
+        let (from, to) = (from.values(index), to.values(index));
+        let (above, below) = oriented(metric.better, from, to)?;
+        Some((
+            metric.name,
+            bitcost_stats::ratio_interval(above, below, seed)?,
+        ))
+    };
+    METRICS.iter().enumerate().filter_map(ratio).collect()
+}
+
+/// The author's own ratios where they are printed, otherwise the ratios of the author's figures.
+fn expected_improvement(
+    study: &Study,
+    levels: &[(String, Label)],
+    from: &CellSummary,
+    to: &CellSummary,
+) -> Vec<(String, f64)> {
+    let printed = study.expect.iter().flat_map(|expect| &expect.improvements);
+    match printed
+        .into_iter()
+        .find(|improvement| has(levels, &improvement.levels))
+    {
+        Some(improvement) => improvement.figures.clone(),
+        None => expected_ratios(from, to),
+    }
+}
+
+fn expected_ratios(from: &CellSummary, to: &CellSummary) -> Vec<(String, f64)> {
+    let ratio = |(name, value): &(String, f64)| {
+        let (above, below) = oriented(metric(name)?.better, *value, to.expected(name)?)?;
+        (below != 0.0).then(|| (name.clone(), above / below))
+    };
+    from.expected.iter().filter_map(ratio).collect()
+}
+
+/// Numerator and denominator, ordered so that a ratio above 1 is an improvement.
+fn oriented<T>(better: Better, from: T, to: T) -> Option<(T, T)> {
+    match better {
+        Better::Higher => Some((to, from)),
+        Better::Lower => Some((from, to)),
+        Better::Neither => None,
+    }
+}

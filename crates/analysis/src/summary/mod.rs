@@ -1,0 +1,14 @@
+//! From the log to figures per cell: medians with intervals, improvements, and runs that were left
+//! out, with the reason.
+
+mod build;
+mod curves;
+mod improvement;
+mod precision;
+mod shown;
+
+pub use build::{Note, Summary};
+pub use curves::{LineOfCells, lines_along, numeric_factor};
+pub use improvement::ImprovementSummary;
+pub use precision::{Precision, width_pct};
+pub use shown::{measured, shown_metrics, tabled_metrics};

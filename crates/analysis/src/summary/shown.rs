@@ -1,0 +1,86 @@
+//! Which metrics of a summary are shown.
+
+use super::build::Summary;
+use crate::cells::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT};
+use crate::metrics::{Metric, metric};
+
+/// The metrics of a study without a list of metrics.
+const DEFAULT_METRICS: [&str; 3] = [
+    "throughput_mbps",
+    "send_service_demand_us_per_kib",
+    RECEIVE_DEMAND,
+];
+
+/// Both definitions of receive service demand are shown from this relative difference on.
+const DEFINITIONS_DIFFER: f64 = 0.01;
+
+/// Name of the throughput as a share of the capacity.
+const OF_CEILING: &str = "throughput_of_ceiling_pct";
+
+/// The metrics whose tables are shown, by name.
+pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
+    let asked: Vec<&str> = summary
+        .study
+        .table
+        .metrics
+        .iter()
+        .map(String::as_str)
+        .collect();
+    let mut shown = if asked.is_empty() {
+        DEFAULT_METRICS.to_vec()
+    } else {
+        asked
+    };
+    if shown.contains(&RECEIVE_DEMAND) && summary.cells.iter().any(definitions_differ) {
+        for extra in [RECEIVE_DEMAND_BY_SENT, "loss_pct"] {
+            let has_values = summary
+                .cells
+                .iter()
+                .any(|cell| cell.figure(extra).is_some());
+            if has_values && !shown.contains(&extra) {
+                shown.push(extra);
+            }
+        }
+    }
+    shown
+}
+
+/// The shown metrics that a used run has.
+pub fn measured(summary: &Summary) -> Vec<&'static Metric> {
+    let has = |metric: &&'static Metric| {
+        summary
+            .cells
+            .iter()
+            .any(|cell| cell.figure(metric.name).is_some())
+    };
+    shown_metrics(summary)
+        .into_iter()
+        .filter_map(metric)
+        .filter(has)
+        .collect()
+}
+
+fn definitions_differ(cell: &CellSummary) -> bool {
+    let (Some(received), Some(sent)) = (
+        cell.figure(RECEIVE_DEMAND),
+        cell.figure(RECEIVE_DEMAND_BY_SENT),
+    ) else {
+        return false;
+    };
+    (received.value - sent.value).abs() > DEFINITIONS_DIFFER * received.value.abs()
+}
+
+/// The metrics that have tables: those that are shown, and the share of the capacity if it is
+/// known.
+pub fn tabled_metrics(summary: &Summary) -> Vec<&str> {
+    let mut metrics = shown_metrics(summary);
+    if !metrics.contains(&OF_CEILING)
+        && summary
+            .cells
+            .iter()
+            .any(|cell| cell.figure(OF_CEILING).is_some())
+    {
+        metrics.push(OF_CEILING);
+    }
+    metrics
+}

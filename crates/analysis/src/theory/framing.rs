@@ -1,0 +1,231 @@
+//! The bytes around user data, from the preamble of a frame to the options of TCP.
+
+use bitcost_model::conditions::TCP_TIMESTAMPS;
+use bitcost_model::place::IpVersion;
+
+/// What carries the user data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP (RFC 9293), with or without the timestamps of RFC 7323.
+    Tcp {
+        /// True where each segment carries the timestamp option.
+        timestamps: bool,
+    },
+    /// UDP (RFC 768).
+    Udp,
+}
+
+/// The part of a frame that uses up a link's rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counted {
+    /// Everything that passes an Ethernet's wire: preamble, header, check sequence, gap, and the
+    /// padding of short frames.
+    #[default]
+    Wire,
+    /// The bytes that queueing disciplines and link emulators count, and so an emulated link: of
+    /// the frame, only the header.
+    Queue,
+}
+
+/// Packets of one kind on Ethernet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Version of IP, without options or extension headers.
+    pub ip: IpVersion,
+    /// The transport that it carries.
+    pub transport: Transport,
+    /// True where frames carry an IEEE 802.1Q tag.
+    pub vlan: bool,
+    /// Largest IP packet, in bytes.
+    pub mtu_bytes: u32,
+    /// The part of a frame that counts.
+    pub counted: Counted,
+}
+
+/// One message on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnWire {
+    /// Packets that carry it.
+    pub packets: u64,
+    /// All bytes that pass the wire, including preambles and gaps.
+    pub bytes: u64,
+}
+
+/// Preamble and start of frame (IEEE 802.3, 3.2).
+const PREAMBLE: u32 = 8;
+
+/// Both addresses and the type.
+const ETHERNET: u32 = 14;
+
+/// The 802.1Q tag.
+const VLAN: u32 = 4;
+
+/// The frame check sequence.
+const CHECK: u32 = 4;
+
+/// The gap between frames, 96 bit times.
+const GAP: u32 = 12;
+
+/// The minimum length of a frame with its check sequence; shorter frames are padded.
+const FRAME_MIN: u32 = 64;
+
+/// TCP's header without options.
+const TCP: u32 = 20;
+
+/// UDP's header.
+const UDP: u32 = 8;
+
+/// The fragment header of IPv6 (RFC 8200, 4.5).
+const IPV6_FRAGMENT: u32 = 8;
+
+impl Framing {
+    /// Checks the MTU.
+    ///
+    /// # Errors
+    /// A sentence that says what is allowed.
+    pub fn check(&self) -> Result<(), String> {
+        let least = match self.ip {
+            IpVersion::V4 => 88,
+            IpVersion::V6 => 1280,
+        };
+        if (least..=65_535).contains(&self.mtu_bytes) {
+            return Ok(());
+        }
+        let version = self.ip.name();
+        Err(format!(
+            "an MTU of {} bytes is not possible with IPv{version}; allowed: {least} to 65535",
+            self.mtu_bytes
+        ))
+    }
+
+    /// All headers and trailers around the user data of an unfragmented packet, by name, outermost
+    /// first, in bytes.
+    pub fn headers(&self) -> Vec<(&'static str, u32)> {
+        let mut headers = self.frame();
+        headers.extend(self.packet());
+        headers
+    }
+
+    /// Bytes of a frame apart from the IP packet in it.
+    pub fn frame_bytes(&self) -> u32 {
+        self.frame().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Bytes of headers within the IP packet.
+    pub fn packet_header_bytes(&self) -> u32 {
+        self.packet().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// User data of the largest packet, in bytes.
+    pub fn full_payload_bytes(&self) -> u32 {
+        self.mtu_bytes - self.packet_header_bytes()
+    }
+
+    /// Bytes that an IP packet takes on the wire; a frame below the minimum is padded.
+    pub fn wire_bytes(&self, packet_bytes: u32) -> u32 {
+        if self.counted == Counted::Queue {
+            return packet_bytes + self.frame_bytes();
+        }
+        let in_frame = self.frame_bytes() - PREAMBLE - GAP;
+        (packet_bytes + in_frame).max(FRAME_MIN) + PREAMBLE + GAP
+    }
+
+    /// One full packet.
+    pub fn full(&self) -> OnWire {
+        OnWire {
+            packets: 1,
+            bytes: u64::from(self.wire_bytes(self.mtu_bytes)),
+        }
+    }
+
+    /// A message sent alone: TCP cuts it into segments; UDP leaves that to IP, which cuts it into
+    /// fragments.
+    pub fn message(&self, size_bytes: u32) -> OnWire {
+        let packets = match self.transport {
+            Transport::Tcp { .. } => cut(
+                size_bytes,
+                self.full_payload_bytes(),
+                self.packet_header_bytes(),
+            ),
+            Transport::Udp => self.fragments(size_bytes),
+        };
+        let bytes =
+            |(count, packet_bytes): &(u64, u32)| count * u64::from(self.wire_bytes(*packet_bytes));
+        OnWire {
+            packets: packets.iter().map(|(count, _)| count).sum(),
+            bytes: packets.iter().map(bytes).sum(),
+        }
+    }
+
+    /// The IP packets of a datagram, as numbers of packets with their sizes: one packet, or
+    /// fragments whose data is a multiple of 8 bytes except in the last (RFC 791, RFC 8200).
+    pub fn fragments(&self, size_bytes: u32) -> Vec<(u64, u32)> {
+        let (ip, data) = (self.ip.header_bytes(), size_bytes + UDP);
+        if ip + data <= self.mtu_bytes {
+            return vec![(1, ip + data)];
+        }
+        let header = if self.ip == IpVersion::V6 {
+            ip + IPV6_FRAGMENT
+        } else {
+            ip
+        };
+        cut(data, (self.mtu_bytes - header) & !7, header)
+    }
+
+    /// `TCP over IPv4 over Ethernet`.
+    pub fn name(&self) -> String {
+        let transport = match self.transport {
+            Transport::Tcp { timestamps: true } => "TCP",
+            Transport::Tcp { timestamps: false } => "TCP without timestamps",
+            Transport::Udp => "UDP",
+        };
+        let tag = if self.vlan { " with a VLAN tag" } else { "" };
+        let counted = if self.counted == Counted::Queue {
+            " as queues count it"
+        } else {
+            ""
+        };
+        format!(
+            "{transport} over IPv{} over Ethernet{tag}{counted}",
+            self.ip.name()
+        )
+    }
+
+    fn frame(&self) -> Vec<(&'static str, u32)> {
+        let tag = self.vlan.then_some(("VLAN tag", VLAN));
+        let header = [("Ethernet header", ETHERNET)].into_iter().chain(tag);
+        if self.counted == Counted::Queue {
+            return header.collect();
+        }
+        [("preamble", PREAMBLE)]
+            .into_iter()
+            .chain(header)
+            .chain([("check sequence", CHECK), ("gap", GAP)])
+            .collect()
+    }
+
+    fn packet(&self) -> Vec<(&'static str, u32)> {
+        let ip = match self.ip {
+            IpVersion::V4 => "IPv4 header",
+            IpVersion::V6 => "IPv6 header",
+        };
+        let ip = (ip, self.ip.header_bytes());
+        match self.transport {
+            Transport::Udp => vec![ip, ("UDP header", UDP)],
+            Transport::Tcp { timestamps: false } => vec![ip, ("TCP header", TCP)],
+            Transport::Tcp { timestamps: true } => {
+                vec![ip, ("TCP header", TCP), ("timestamps", TCP_TIMESTAMPS)]
+            }
+        }
+    }
+}
+
+/// Data cut into pieces, each with a header, as numbers of packets with their sizes.
+fn cut(data_bytes: u32, piece_bytes: u32, header_bytes: u32) -> Vec<(u64, u32)> {
+    let (whole, rest) = (data_bytes / piece_bytes, data_bytes % piece_bytes);
+    let pieces = [
+        (u64::from(whole), piece_bytes + header_bytes),
+        (u64::from(rest > 0), rest + header_bytes),
+    ];
+    pieces.into_iter().filter(|(count, _)| *count > 0).collect()
+}

@@ -1,0 +1,161 @@
+//! Known answers: those of the paper, of standards, and of the lab's text.
+
+use std::time::Duration;
+
+use bitcost_analysis::theory::{
+    Bdp, Counted, Framing, Goodput, OnWire, Pacing, Transport, bdp_bytes,
+};
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::place::IpVersion;
+
+const TCP: Transport = Transport::Tcp { timestamps: true };
+
+fn link(transport: Transport, mtu_bytes: u32) -> Goodput {
+    let framing = Framing {
+        ip: IpVersion::V4,
+        transport,
+        vlan: false,
+        mtu_bytes,
+        counted: Counted::Wire,
+    };
+    Goodput {
+        framing,
+        rate_bps: 2_500_000_000,
+        message_size_bytes: None,
+    }
+}
+
+#[test]
+fn efficiency_is_that_of_full_packets() {
+    let percent = |goodput: Goodput| (1e4 * goodput.efficiency()).round() / 1e2;
+    assert_eq!(percent(link(TCP, 1500)), 94.15);
+    assert_eq!(percent(link(TCP, 9000)), 99.0);
+    assert_eq!(percent(link(Transport::Udp, 1500)), 95.71);
+    assert_eq!((link(TCP, 1500).goodput_bps() / 1e6).round(), 2354.0);
+    let mut others = link(Transport::Tcp { timestamps: false }, 1500);
+    assert_eq!(percent(others), 94.93);
+    (others.framing.vlan, others.framing.ip) = (true, IpVersion::V6);
+    // 1440 bytes of user data, 1500 + 38 + 4 on the wire.
+    assert_eq!(percent(others), 93.39);
+}
+
+#[test]
+fn small_frames_are_filled_up() {
+    // The well-known 1.488 million frames per second of 10 × 100 Mbit/s.
+    let goodput = Goodput {
+        rate_bps: 1_000_000_000,
+        ..link(Transport::Udp, 1500)
+    };
+    let point = goodput.point(1);
+    assert_eq!(
+        point.alone,
+        OnWire {
+            packets: 1,
+            bytes: 84
+        }
+    );
+    assert_eq!(point.packets_per_second.round(), 1_488_095.0);
+    assert_eq!(goodput.point(18).alone.bytes, 84);
+    assert_eq!(goodput.point(19).alone.bytes, 85);
+}
+
+#[test]
+fn an_emulated_link_counts_the_ethernet_header_alone() {
+    let mut emulated = link(TCP, 1500);
+    emulated.framing.counted = Counted::Queue;
+    assert_eq!(
+        emulated.framing.full(),
+        OnWire {
+            packets: 1,
+            bytes: 1514
+        }
+    );
+    assert_eq!(
+        emulated.point(1).alone,
+        OnWire {
+            packets: 1,
+            bytes: 67
+        },
+        "short frames are not filled up"
+    );
+    assert_eq!((emulated.goodput_bps() / 1e6).round(), 2391.0);
+    emulated.framing.vlan = true;
+    assert_eq!(emulated.framing.frame_bytes(), 18);
+}
+
+#[test]
+fn curves_rise_and_coalescing_lifts_small_messages() {
+    let goodput = link(TCP, 1500);
+    let curve = goodput.curve();
+    assert!(
+        curve
+            .windows(2)
+            .all(|pair| pair[0].message_size_bytes < pair[1].message_size_bytes)
+    );
+    for point in &curve {
+        assert!(
+            point.goodput_bps <= goodput.goodput_bps() * 1.000_001,
+            "{point:?}"
+        );
+        assert_eq!(point.coalesced_goodput_bps, Some(goodput.goodput_bps()));
+    }
+    assert_eq!(goodput.point(1448).goodput_bps, goodput.goodput_bps());
+    assert!(
+        goodput.point(1449).goodput_bps < 0.96 * goodput.goodput_bps(),
+        "a second segment for one byte"
+    );
+}
+
+#[test]
+fn large_datagrams_are_cut_by_ip() {
+    let mut framing = link(Transport::Udp, 1500).framing;
+    assert_eq!(framing.fragments(1472), [(1, 1500)]);
+    assert_eq!(framing.fragments(1473), [(1, 1500), (1, 21)]);
+    // 65 515 bytes with UDP's header: 44 fragments of 1480 and one of 395.
+    assert_eq!(framing.fragments(65_507), [(44, 1500), (1, 415)]);
+    framing.ip = IpVersion::V6;
+    // 1448 bytes of data with 40 and 8 bytes of headers.
+    assert_eq!(framing.fragments(2000), [(1, 1496), (1, 608)]);
+}
+
+#[test]
+fn the_pacing_rate_is_that_of_the_papers_script() {
+    let of = |size| Conditions {
+        message_size_bytes: size,
+        ..Conditions::of(Workload::UdpStream)
+    };
+    // RATE=`expr 125000000 \* 1066`; RATE=`expr $RATE / 1024`
+    let pacing = Pacing::new(of(1024), 1_000_000_000, 8896).expect("a datagram");
+    assert_eq!(
+        (pacing.wire_bytes(), pacing.pacing_bytes_per_second()),
+        (1066, 130_126_953)
+    );
+    let pacing = Pacing::new(of(8192), 1_000_000_000, 8896).expect("a datagram");
+    assert_eq!(pacing.pacing_bytes_per_second(), 125_640_869);
+    assert!(Pacing::new(of(65_508), 1_000_000_000, 8896).is_err());
+}
+
+#[test]
+fn the_product_is_in_bytes_and_mib_is_not_mb() {
+    assert_eq!(
+        bdp_bytes(1_000_000_000, Duration::from_millis(20)),
+        2_500_000
+    );
+    assert_eq!(bdp_bytes(1, Duration::from_nanos(1)), 0);
+    let bdp = Bdp {
+        rate_bps: 1_000_000_000,
+        rtt: Duration::from_millis(20),
+        mtu_bytes: 1500,
+    };
+    assert_eq!((bdp.segments(), bdp.super_packets()), (1727, 39));
+    let json = bdp.json();
+    assert_eq!(
+        json["buffers"][3],
+        serde_json::json!({ "multiple": 8, "bytes": 20_000_000 })
+    );
+    assert!(
+        bdp.text().contains("8 × BDP  20000000  20.000  19.073"),
+        "{}",
+        bdp.text()
+    );
+}

@@ -1,0 +1,393 @@
+//! Executions made of events: verdicts with cost models, and warnings about the result.
+
+use bitcost_analysis::explain::{Explainer, Explanation, Limiter};
+use bitcost_analysis::metrics::RunView;
+use bitcost_model::conditions::{Conditions, Offloads, Workload};
+use bitcost_model::counters::{Amount, LinkEmulator, Queue};
+use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_model::machine::HostDescription;
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_model::study::{Cell, Label};
+use serde_json::{Value, json};
+
+/// Samples of a window; ticks per second.
+const SAMPLES: u64 = 13;
+
+/// What an endpoint did in each tenth of a second.
+#[derive(Clone, Copy)]
+struct Pace {
+    bytes: u64,
+    run_ns: u64,
+    busy_ticks: u64,
+}
+
+fn record(role: Role, pace: Pace, size: u64, active: bool) -> EndpointRecord {
+    let sample = |index: u64| {
+        json!({
+            "at_ns": index * 100_000_000,
+            "counts": counts(index * pace.bytes, size),
+            "cpus": [{ "cpu": 0, "user": 0, "system": index * pace.busy_ticks, "irq": 0, "softirq": 0, "steal": 0,
+                       "idle": index * (10 - pace.busy_ticks), "iowait": 0 }],
+            "threads": [{ "kind": "traffic", "run_ns": index * pace.run_ns, "wait_ns": 0, "slices": 1 }],
+        })
+    };
+    let measured = counts((SAMPLES - 1) * pace.bytes, size);
+    let is_receiver = role == Role::Receiver;
+    let sequence = json!({
+        "measured_sent": (SAMPLES - 1) * pace.bytes / size, "measured_lost": 0, "total_lost": 0, "reordered": 0, "duplicated": 0,
+    });
+    let record = json!({
+        "role": role,
+        "in_effect": [],
+        "offloads": { "device": "eth0", "asked": {}, "active": { "rx-gro": active }, "mismatched": [] },
+        "pinned_cpus": [],
+        "window_start_ns": 0,
+        "window_end_ns": (SAMPLES - 1) * 100_000_000,
+        "counts": { "outside": counts(0, size), "measured": measured },
+        "sequence": if is_receiver { sequence } else { Value::Null },
+        "tcp_info": null,
+        "ticks_per_second": 100,
+        "samples": (0..SAMPLES).map(sample).collect::<Vec<_>>(),
+    });
+    serde_json::from_value(record).expect("a record")
+}
+
+fn counts(bytes: u64, size: u64) -> Value {
+    json!({ "calls": bytes / size, "messages": bytes / size, "bytes": bytes, "short_calls": 0, "failed_calls": 0 })
+}
+
+fn cell(size: u32, change: impl FnOnce(&mut Conditions)) -> Cell {
+    let mut conditions = Conditions {
+        message_size_bytes: size,
+        ..Conditions::of(Workload::UdpStream)
+    };
+    change(&mut conditions);
+    Cell {
+        levels: vec![("message_size_bytes".into(), Label::Number(size.into()))],
+        conditions,
+    }
+}
+
+/// An execution of these cells in blocks; `pace` gives what a run of a cell did.
+fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Explanation {
+    explain_execution(&events(cells, blocks, pace))
+}
+
+/// The explanation of the events of an execution.
+fn explain_execution(events: &[Event]) -> Explanation {
+    let [
+        Event::Planned { plan },
+        Event::Prepared {
+            endpoints: ends, ..
+        },
+        runs @ ..,
+    ] = events
+    else {
+        panic!("no plan")
+    };
+    let mut explainer = Explainer::new("test".into(), &plan.cells, ends, plan.seed);
+    for event in runs {
+        let Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } = event
+        else {
+            continue;
+        };
+        let cell = plan.runs[*run as usize].cell;
+        let conditions = &plan.cells[cell].conditions;
+        let (shared_cpus, napi_threaded, ceiling_mbps) = (false, false, None);
+        let view = RunView {
+            sender,
+            receiver,
+            conditions,
+            shared_cpus,
+            napi_threaded,
+            ceiling_mbps,
+        };
+        explainer.add(cell, u64::from(*run) + 1, &view);
+    }
+    explainer.explain()
+}
+
+fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
+    let count = cells.len() as u32;
+    let runs = (0..blocks * count).map(|index| PlannedRun {
+        index,
+        block: index / count,
+        cell: (index % count) as usize,
+    });
+    let plan = Plan {
+        seed: 1,
+        blocks,
+        lengths: None,
+        cells,
+        runs: runs.collect(),
+    };
+    let host = HostDescription {
+        governor: Some("powersave".into()),
+        ..HostDescription::default()
+    };
+    let ends = [Role::Sender, Role::Receiver].map(|role| EndpointDescription {
+        role,
+        place: "local".into(),
+        host: host.clone(),
+    });
+    let mut events = vec![
+        Event::Planned { plan: plan.clone() },
+        Event::Prepared {
+            lab: None,
+            endpoints: ends.to_vec(),
+            shared_cpus: false,
+            notes: Vec::new(),
+            hosts: None,
+            rtt: None,
+            programs: Vec::new(),
+        },
+    ];
+    for run in &plan.runs {
+        let cell = &plan.cells[run.cell];
+        let (pace, size) = (
+            pace(run.index, cell),
+            u64::from(cell.conditions.message_size_bytes),
+        );
+        let idle = Pace {
+            run_ns: pace.run_ns / 3,
+            busy_ticks: 3,
+            ..pace
+        };
+        events.push(Event::RunEnded {
+            run: run.index,
+            start_uncertainty_us: 10.0,
+            sender: Box::new(record(Role::Sender, pace, size, true)),
+            receiver: Box::new(record(Role::Receiver, idle, size, true)),
+        });
+    }
+    events
+}
+
+/// A sender whose CPU is full: 1000 ns for each message and 0.2 ns for each byte.
+fn full(run: u32, cell: &Cell) -> Pace {
+    let size = f64::from(cell.conditions.message_size_bytes);
+    let messages = 1e8 / (1000.0 + 0.2 * size) * (1.0 + 0.01 * f64::from(run % 3));
+    Pace {
+        bytes: messages as u64 * size as u64,
+        run_ns: 99_000_000,
+        busy_ticks: 10,
+    }
+}
+
+fn warnings(explanation: &Explanation) -> Vec<&'static str> {
+    explanation
+        .warnings
+        .iter()
+        .map(|warning| warning.name)
+        .collect()
+}
+
+#[test]
+fn a_size_that_is_bound_by_its_packets_is_called_so() {
+    let cells = vec![cell(64, |_| {}), cell(1024, |_| {}), cell(16_384, |_| {})];
+    let found = execution(cells, 6, full);
+    let limiters: Vec<Limiter> = found
+        .cells
+        .iter()
+        .map(|cell| cell.verdict().expect("runs").limiter().clone())
+        .collect();
+    assert_eq!(
+        limiters,
+        [
+            Limiter::PathPackets,
+            Limiter::PathPackets,
+            Limiter::SenderCpu
+        ]
+    );
+    let text = found.text(true);
+    assert!(
+        text.contains("sender's CPU time: ") && text.contains(" ns per packet + 0."),
+        "{text}"
+    );
+    assert!(text.contains("run 1: packets per second"), "{text}");
+    let json = found.json();
+    assert_eq!(json["cells"][2]["verdict"]["limiter"], "sender_cpu");
+    assert_eq!(json["cells"][2]["verdict"]["evidence"][0]["holds"], true);
+}
+
+#[test]
+fn doubts_name_their_numbers() {
+    let found = execution(vec![cell(64, |_| {}), cell(1024, |_| {})], 2, full);
+    assert_eq!(warnings(&found), ["few_runs", "governor", "governor"]);
+    assert!(
+        found
+            .text(false)
+            .contains("2 runs: the interval of the median covers it in at most 50 %"),
+        "{}",
+        found.text(false)
+    );
+    let slower = |run: u32, cell: &Cell| Pace {
+        bytes: 1_000_000 - 20_000 * u64::from(run),
+        ..full(run, cell)
+    };
+    let drifted = execution(vec![cell(1000, |_| {})], 12, slower);
+    let drift = drifted
+        .warnings
+        .iter()
+        .find(|warning| warning.name == "drift")
+        .expect("a drift");
+    assert!(drift.found.contains("drifted by -2"), "{drift:?}");
+    let paced = execution(
+        vec![cell(1000, |c| c.message_rate = Some(10_000))],
+        6,
+        |_, _| Pace {
+            bytes: 500_000,
+            run_ns: 99_000_000,
+            busy_ticks: 10,
+        },
+    );
+    let missed = paced
+        .warnings
+        .iter()
+        .find(|warning| warning.name == "rate_missed")
+        .expect("a missed rate");
+    assert!(
+        missed.found.contains("in 6 of 6 runs, worst -50.0 %"),
+        "{missed:?}"
+    );
+}
+
+#[test]
+fn factors_that_move_together_or_nothing_are_doubted() {
+    let both = |c: &mut Conditions| (c.nodelay, c.cork) = (true, true);
+    let together = execution(vec![cell(1000, |_| {}), cell(1000, both)], 5, full);
+    let found = together
+        .warnings
+        .iter()
+        .find(|warning| warning.name == "moved_together")
+        .expect("two settings");
+    assert!(
+        found
+            .found
+            .starts_with("cork, nodelay change in the same cells"),
+        "{found:?}"
+    );
+    let off = |c: &mut Conditions| c.offloads = Offloads::Off;
+    let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
+    assert!(
+        warnings(&nothing).contains(&"no_effect"),
+        "{:?}",
+        warnings(&nothing)
+    );
+    let one = execution(
+        vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)],
+        5,
+        full,
+    );
+    assert_eq!(warnings(&one), ["governor", "governor"]);
+}
+
+#[test]
+fn runs_that_a_delay_line_spoiled_are_doubted() {
+    let mut events = events(vec![cell(1000, |_| {})], 6, full);
+    let spoil = |event: &mut Event, late: u64| {
+        let Event::RunEnded { sender, .. } = event else {
+            return;
+        };
+        let line = |packets| LinkEmulator {
+            device: "s1-eth2".into(),
+            late: vec![(5_000_000, packets)],
+            ..LinkEmulator::default()
+        };
+        for (index, sample) in (0..).zip(&mut sender.samples) {
+            sample.emulators = vec![line(late * index)];
+        }
+    };
+    let runs = events.len() - 6;
+    events[runs..].iter_mut().for_each(|event| spoil(event, 0));
+    let kept = explain_execution(&events);
+    assert!(
+        !warnings(&kept).contains(&"line_trouble"),
+        "{:?}",
+        kept.warnings
+    );
+    events[runs + 2..]
+        .iter_mut()
+        .for_each(|event| spoil(event, 100));
+    let spoiled = explain_execution(&events);
+    let found = spoiled
+        .warnings
+        .iter()
+        .find(|warning| warning.name == "line_trouble")
+        .expect("a late line");
+    assert!(
+        found
+            .found
+            .starts_with("in 4 of 6 runs a delay line was late"),
+        "{found:?}"
+    );
+    assert!(
+        found
+            .found
+            .ends_with("by 5000 µs (99 %), 5000 µs (most) (run 6, the worst)"),
+        "{found:?}"
+    );
+}
+
+fn amount(count: u64) -> Amount {
+    Amount {
+        packets: count,
+        segments: count,
+        bytes: 1000 * count,
+    }
+}
+
+#[test]
+fn a_delay_line_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
+    let said = |line: fn(u64) -> LinkEmulator| {
+        let mut events = events(vec![cell(1000, |_| {})], 5, full);
+        for event in &mut events {
+            let Event::RunEnded {
+                sender, receiver, ..
+            } = event
+            else {
+                continue;
+            };
+            for (index, sample) in (0..).zip(&mut sender.samples) {
+                let line = line(100 * index);
+                let drops = (line.overflowed.packets + line.lost.packets) as u32;
+                let kind = "delay_line".to_owned();
+                let (node, device) = (Some("s1".to_owned()), line.device.clone());
+                sample.queues = vec![Queue {
+                    node,
+                    device,
+                    kind,
+                    drops,
+                    ..Queue::default()
+                }];
+                sample.emulators = vec![line];
+            }
+            let sequence = receiver.sequence.as_mut().expect("datagrams");
+            sequence.measured_lost = 1200;
+            sequence.measured_sent = 12_000;
+        }
+        explain_execution(&events).cells[0]
+            .verdict()
+            .expect("runs")
+            .limiter()
+            .clone()
+    };
+    let overflowing = |count| LinkEmulator {
+        device: "s1-eth2".into(),
+        overflowed: amount(count),
+        ..LinkEmulator::default()
+    };
+    let losing = |count| LinkEmulator {
+        device: "s1-eth2".into(),
+        lost: amount(count),
+        ..LinkEmulator::default()
+    };
+    assert_eq!(said(overflowing), Limiter::QueueOverflow("s1-eth2".into()));
+    assert_eq!(said(losing), Limiter::PathLoss);
+}

@@ -1,0 +1,687 @@
+//! Every formula, tested on records whose figures are known.
+
+use bitcost_analysis::metrics::{METRICS, Method, RunView, attribute, metric};
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::record::{
+    Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, InEffect, Latency,
+    Pacing, PhaseCounts, Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind,
+    ThreadTime,
+};
+
+/// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
+type Load = [(u64, u64, u64, u64); 2];
+
+fn ticks(load: &Load) -> Vec<CpuTicks> {
+    let cpu = |(cpu, (user, softirq, idle, iowait)): (u32, &(u64, u64, u64, u64))| CpuTicks {
+        cpu,
+        user: 1000 + user,
+        softirq: 50 + softirq,
+        idle: 9000 + idle,
+        iowait: 20 + iowait,
+        ..CpuTicks::default()
+    };
+    (0..).zip(load).map(cpu).collect()
+}
+
+fn thread(kind: ThreadKind, run_ns: u64) -> ThreadTime {
+    ThreadTime {
+        kind,
+        part: 0,
+        run_ns,
+        wait_ns: run_ns / 10,
+        slices: 1,
+        switches: None,
+    }
+}
+
+/// A record of a window of 2 s in which `bytes` were carried in messages of 1024 bytes.
+fn record(role: Role, bytes: u64, load: Load) -> EndpointRecord {
+    let sample = |at_ns, cpus| Sample {
+        at_ns,
+        cpus,
+        ..Sample::default()
+    };
+    let counts = Counts {
+        calls: bytes / 2048,
+        messages: bytes / 1024,
+        bytes,
+        ..Counts::default()
+    };
+    EndpointRecord {
+        role,
+        pinned_cpus: vec![u32::from(role == Role::Receiver)],
+        window_start_ns: 5_000_000_000,
+        window_end_ns: 7_000_000_000,
+        counts: PhaseCounts {
+            outside: Counts::default(),
+            measured: counts,
+        },
+        ticks_per_second: 100,
+        samples: vec![
+            sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])),
+            sample(7_000_000_000, ticks(&load)),
+        ],
+        ..EndpointRecord::default()
+    }
+}
+
+/// CPU 0: 120 user, 30 softirq, 40 idle, 10 iowait of 200 ticks; CPU 1: 50 user, 50 softirq, 100
+/// idle.
+const LOAD: Load = [(120, 30, 40, 10), (50, 50, 100, 0)];
+
+const MIB: u64 = 1 << 20;
+
+struct Run {
+    sender: EndpointRecord,
+    receiver: EndpointRecord,
+    conditions: Conditions,
+    shared_cpus: bool,
+    napi_threaded: bool,
+}
+
+impl Run {
+    /// 200 MiB sent, 150 MiB received, as datagrams.
+    fn udp() -> Run {
+        let mut receiver = record(Role::Receiver, 150 * MIB, LOAD);
+        let sent = 200 * 1024;
+        receiver.sequence = Some(Sequence {
+            measured_sent: sent,
+            measured_lost: sent / 4,
+            ..Sequence::default()
+        });
+        Run {
+            sender: record(Role::Sender, 200 * MIB, LOAD),
+            receiver,
+            conditions: Conditions {
+                workload: Workload::UdpStream,
+                ..Conditions::default()
+            },
+            shared_cpus: true,
+            napi_threaded: false,
+        }
+    }
+
+    fn view(&self) -> RunView<'_> {
+        RunView {
+            sender: &self.sender,
+            receiver: &self.receiver,
+            conditions: &self.conditions,
+            shared_cpus: self.shared_cpus,
+            napi_threaded: self.napi_threaded,
+            ceiling_mbps: None,
+        }
+    }
+
+    fn figure(&self, name: &str) -> Option<f64> {
+        (metric(name).unwrap().compute)(&self.view())
+    }
+
+    fn threads(&mut self, role: Role, kind: ThreadKind, run_ns: u64) {
+        let end = if role == Role::Sender {
+            &mut self.sender
+        } else {
+            &mut self.receiver
+        };
+        end.samples[0].threads.push(thread(kind, 1_000_000));
+        end.samples[1]
+            .threads
+            .push(thread(kind, 1_000_000 + run_ns));
+    }
+}
+
+fn assert_close(found: Option<f64>, expected: f64) {
+    let found = found.expect("a figure");
+    assert!(
+        (found - expected).abs() <= expected.abs() * 1e-9,
+        "found {found}, expected {expected}"
+    );
+}
+
+#[test]
+fn throughput_is_compared_with_the_ceiling_where_there_is_one() {
+    let run = Run::udp();
+    let part = metric("throughput_of_ceiling_pct").unwrap().compute;
+    assert_eq!(part(&run.view()), None);
+    let ceiling_mbps = run.figure("throughput_mbps").map(|mbps| mbps * 2.0);
+    assert_close(
+        part(&RunView {
+            ceiling_mbps,
+            ..run.view()
+        }),
+        50.0,
+    );
+}
+
+#[test]
+fn throughput_counts_bits_of_user_data() {
+    let mut run = Run::udp();
+    run.receiver.window_end_ns = 9_000_000_000;
+    assert_close(run.figure("throughput_mbps"), 150.0 * 1.048_576 * 8.0 / 2.0);
+    assert_close(
+        run.figure("send_throughput_mbps"),
+        200.0 * 1.048_576 * 8.0 / 2.0,
+    );
+    assert_close(run.figure("messages_per_second"), 102_400.0);
+    assert_close(run.figure("bytes_per_receive_call"), 2048.0);
+    run.conditions.workload = Workload::TcpStream;
+    assert_close(run.figure("throughput_mbps"), 150.0 * 1.048_576 * 8.0 / 4.0);
+}
+
+#[test]
+fn busy_time_is_wall_clock_less_idle_and_iowait() {
+    let mut run = Run::udp();
+    assert_close(run.figure("sender_cpu_util_pct"), 100.0 * (1.5 + 1.0) / 4.0);
+    assert_close(run.figure("receiver_peak_cpu_pct"), 75.0);
+    assert_close(
+        run.figure("sender_host_service_demand_us_per_kib"),
+        2.5e6 / (150.0 * 1024.0),
+    );
+    run.sender.samples[1].cpus[0].idle += 1000;
+    assert_close(run.figure("sender_cpu_util_pct"), 100.0 * 1.0 / 4.0);
+}
+
+#[test]
+fn on_two_hosts_each_end_is_its_host() {
+    let run = Run {
+        shared_cpus: false,
+        ..Run::udp()
+    };
+    assert_eq!(attribute(&run.view()).unwrap().method, Method::Hosts);
+    assert_close(
+        run.figure("send_service_demand_us_per_kib"),
+        2.5e6 / (200.0 * 1024.0),
+    );
+    assert_close(
+        run.figure("receive_service_demand_us_per_kib"),
+        2.5e6 / (150.0 * 1024.0),
+    );
+}
+
+#[test]
+fn the_two_receive_definitions_differ_by_exactly_the_loss() {
+    let run = Run {
+        shared_cpus: false,
+        ..Run::udp()
+    };
+    let received = run.figure("receive_service_demand_us_per_kib").unwrap();
+    let by_sent = run.figure("receive_service_demand_per_kib_sent_us");
+    assert_close(run.figure("loss_pct"), 25.0);
+    assert_close(by_sent, received * (1.0 - 0.25));
+}
+
+#[test]
+fn napi_threads_in_use_tell_the_ends_apart() {
+    let mut run = Run::udp();
+    run.threads(Role::Sender, ThreadKind::Traffic, 800_000_000);
+    run.threads(Role::Sender, ThreadKind::Napi, 100_000_000);
+    run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
+    run.threads(Role::Receiver, ThreadKind::Napi, 300_000_000);
+    let attribution = attribute(&run.view()).unwrap();
+    assert_eq!(attribution.method, Method::NapiThread);
+    assert_close(Some(attribution.sender.cpu_seconds()), 0.9);
+    assert_close(Some(attribution.receiver.cpu_seconds()), 0.9);
+    assert_close(
+        run.figure("sender_thread_cpu_us_per_kib"),
+        0.8e6 / (200.0 * 1024.0),
+    );
+    assert_close(run.figure("receiver_thread_wait_pct"), 3.0);
+    assert_eq!(run.figure("send_attribution_error_pct"), None);
+}
+
+#[test]
+fn idle_napi_threads_leave_the_split_to_the_ticks() {
+    let mut run = Run::udp();
+    for (role, run_ns) in [(Role::Sender, 1_450_000_000), (Role::Receiver, 950_000_000)] {
+        run.threads(role, ThreadKind::Traffic, run_ns);
+        run.threads(role, ThreadKind::Napi, 30_000_000);
+    }
+    let attribution = attribute(&run.view()).unwrap();
+    assert_eq!(attribution.method, Method::SoftirqTicks);
+    // CPU 0 is the sender's: 1.5 s busy, 30 of 150 ticks softirq; CPU 1 is the receiver's: 1 s, 50
+    // of 100.
+    assert_close(
+        Some(attribution.sender.cpu_seconds()),
+        1.5 * 0.8 + 1.0 * 0.5,
+    );
+    assert_close(
+        Some(attribution.receiver.cpu_seconds()),
+        1.0 * 0.5 + 1.5 * 0.2,
+    );
+    let variance: f64 = 1.5 * 1.5 * 0.2 * 0.8 / 150.0 + 0.25 / 100.0;
+    assert_close(
+        run.figure("send_attribution_error_pct"),
+        100.0 * variance.sqrt() / 1.7,
+    );
+}
+
+#[test]
+fn ticks_of_a_disturbed_run_are_blamed_on_nobody() {
+    let mut run = Run::udp();
+    // The CPUs were busy for 2.5 s, the run's own threads for 1.2 s: other programs took 32 % of 4
+    // s.
+    run.threads(Role::Sender, ThreadKind::Traffic, 600_000_000);
+    run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
+    let reason = attribute(&run.view()).unwrap_err().to_string();
+    assert!(reason.contains("something else took"), "{reason}");
+    assert_eq!(run.figure("send_service_demand_us_per_kib"), None);
+    assert!(run.figure("throughput_mbps").is_some());
+}
+
+/// As before Linux 6.8: the interface receives in kernel threads, and it is not known in which.
+#[test]
+fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
+    let mut run = Run::udp();
+    run.napi_threaded = true;
+    run.threads(Role::Sender, ThreadKind::Traffic, 1_500_000_000);
+    run.threads(Role::Receiver, ThreadKind::Traffic, 1_000_000_000);
+    let active = &mut run.receiver.offloads.active;
+    active.insert("rx-gro".into(), true);
+    let reason = attribute(&run.view()).unwrap_err().to_string();
+    assert!(
+        reason.contains("before 6.8") && reason.contains("napi = \"inline\""),
+        "{reason}"
+    );
+    assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
+    // Without GRO a veth has no NAPI.
+    run.receiver.offloads.active.insert("rx-gro".into(), false);
+    assert_eq!(attribute(&run.view()).unwrap().method, Method::SoftirqTicks);
+}
+
+#[test]
+fn ends_that_cannot_be_told_apart_have_no_service_demand_and_say_why() {
+    let mut run = Run::udp();
+    run.receiver.pinned_cpus = vec![0];
+    assert!(
+        attribute(&run.view())
+            .unwrap_err()
+            .to_string()
+            .contains("same CPU")
+    );
+    run.receiver.pinned_cpus = Vec::new();
+    assert!(
+        attribute(&run.view())
+            .unwrap_err()
+            .to_string()
+            .contains("not pinned")
+    );
+    for metric in METRICS.iter().filter(|metric| metric.attributed) {
+        assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
+    }
+    run.shared_cpus = false;
+    run.sender.samples.clear();
+    assert!(
+        attribute(&run.view())
+            .unwrap_err()
+            .to_string()
+            .contains("could not be read")
+    );
+}
+
+#[test]
+fn netperf_divides_by_all_ticks_and_by_what_was_sent() {
+    let mut run = Run::udp();
+    // CPU 0: 160 of 200 ticks not idle (iowait counts as busy), CPU 1: 100 of 200.
+    let expected = (100.0 * (0.8 + 0.5) / 2.0) * 10_000.0 * 2.0 / (200.0 * 1024.0 / 2.0);
+    assert_close(
+        run.figure("netperf_receive_service_demand_us_per_kib"),
+        expected,
+    );
+    // On a tickless kernel half of the work's ticks are missing: netperf sees 0.67 instead of 0.8.
+    run.sender.samples[1].cpus[0].user -= 80;
+    let expected = (100.0 * (80.0 / 120.0 + 0.5) / 2.0) * 10_000.0 * 2.0 / (200.0 * 1024.0 / 2.0);
+    assert_close(
+        run.figure("netperf_send_service_demand_us_per_kib"),
+        expected,
+    );
+    assert_close(run.figure("sender_peak_cpu_pct"), 75.0);
+}
+
+#[test]
+fn segments_are_counted_by_the_kernel() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("segment_size_bytes"), None);
+    run.sender.tcp_info = Some(TcpInfo {
+        bytes_sent: Some(1_024_000),
+        data_segs_out: Some(1000),
+        rtt_us: Some(80),
+        ..TcpInfo::default()
+    });
+    assert_close(run.figure("segment_size_bytes"), 1024.0);
+    assert_close(run.figure("rtt_us"), 80.0);
+    assert_eq!(run.figure("retransmits"), None);
+}
+
+#[test]
+fn what_was_not_measured_is_absent() {
+    let mut run = Run {
+        shared_cpus: false,
+        ..Run::udp()
+    };
+    for end in [&mut run.sender, &mut run.receiver] {
+        end.samples.clear();
+        end.window_end_ns = end.window_start_ns;
+        end.counts = PhaseCounts::default();
+        end.sequence = None;
+    }
+    for metric in METRICS {
+        assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
+    }
+}
+
+#[test]
+fn names_are_unique_and_end_in_their_unit() {
+    let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), METRICS.len());
+    let units = [
+        "_mbps",
+        "_us_per_kib",
+        "_transaction",
+        "_us",
+        "_pct",
+        "_bytes",
+        "_per_second",
+        "retransmits",
+        "_call",
+        "_packets",
+        "_segments",
+        "_per_message",
+    ];
+    assert!(
+        names
+            .iter()
+            .all(|name| units.iter().any(|unit| name.ends_with(unit))),
+        "{names:?}"
+    );
+    assert!(
+        METRICS
+            .iter()
+            .all(|metric| !metric.doc.is_empty() && !metric.title.is_empty())
+    );
+}
+
+#[test]
+fn transactions_have_their_own_figures() {
+    let mut run = Run::udp();
+    run.conditions.workload = Workload::UdpRr;
+    run.conditions.latency = true;
+    let counts = Counts {
+        calls: 2000,
+        messages: 1000,
+        bytes: 2000,
+        unanswered: 250,
+        ..Counts::default()
+    };
+    run.sender.counts.measured = counts;
+    run.receiver.counts.measured = Counts {
+        messages: 1200,
+        unanswered: 0,
+        ..counts
+    };
+    // 500 times of 10 µs, 400 of 20, 90 of 30, 9 of 40, and the longest, of 41 in a bucket up
+    // to 42.
+    run.sender.latency = Some(Latency {
+        sum_ns: 5_000_000 + 8_000_000 + 2_700_000 + 360_000 + 41_000,
+        max_ns: 41_000,
+        buckets: vec![
+            (10_000, 500),
+            (20_000, 400),
+            (30_000, 90),
+            (40_000, 9),
+            (42_000, 1),
+        ],
+    });
+    let view = run.view();
+    let figure = |name: &str| (metric(name).expect("there").compute)(&view);
+    for (name, wanted) in [
+        ("transactions_per_second", 500.0),
+        ("requests_lost_pct", 20.0),
+        ("latency_mean_us", 16.101),
+        ("latency_p50_us", 10.0),
+        ("latency_p90_us", 20.0),
+        ("latency_p99_us", 30.0),
+        ("latency_p999_us", 40.0),
+        ("latency_max_us", 41.0),
+    ] {
+        let found = figure(name).expect(name);
+        assert!((found - wanted).abs() < 1e-9, "{name}: {found}");
+    }
+    let attribution = attribute(&view).expect("by ticks");
+    for (name, end, count) in [
+        (
+            "send_service_demand_us_per_transaction",
+            Role::Sender,
+            1000.0,
+        ),
+        (
+            "receive_service_demand_us_per_transaction",
+            Role::Receiver,
+            1200.0,
+        ),
+    ] {
+        let wanted = attribution.end(end).cpus * 2e6 / count;
+        assert!((figure(name).expect(name) - wanted).abs() < 1e-9, "{name}");
+    }
+    assert_eq!(figure("bytes_per_receive_call"), None);
+    run.conditions.workload = Workload::UdpStream;
+    run.sender.latency = None;
+    let view = run.view();
+    for name in [
+        "transactions_per_second",
+        "latency_mean_us",
+        "latency_p50_us",
+        "latency_max_us",
+    ] {
+        assert_eq!(
+            (metric(name).expect("there").compute)(&view),
+            None,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn switches_calls_and_segments_are_told_per_message() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("receiver_wakeups_per_message"), None);
+    // 102 400 messages per second handed over, 76 800 received.
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 1_000_000_000);
+        let end = if role == Role::Sender {
+            &mut run.sender
+        } else {
+            &mut run.receiver
+        };
+        for (sample, switches) in end
+            .samples
+            .iter_mut()
+            .zip([(10, 20), (10 + 15_360, 20 + 5_120)])
+        {
+            sample.threads[0].switches = Some(Switches {
+                voluntary: switches.0,
+                involuntary: switches.1,
+            });
+        }
+    }
+    assert_close(run.figure("sender_wakeups_per_message"), 0.075);
+    assert_close(run.figure("receiver_wakeups_per_message"), 0.1);
+    assert_close(run.figure("sender_context_switches_per_message"), 0.1);
+    assert_close(
+        run.figure("receiver_involuntary_switches_per_second"),
+        2560.0,
+    );
+    run.receiver.counts.measured.empty_calls = 1_536_000;
+    assert_close(run.figure("receiver_empty_calls_per_message"), 10.0);
+    run.sender.counts.measured.failed_calls = run.sender.counts.measured.calls;
+    assert_close(run.figure("failed_sends_pct"), 50.0);
+    let arrivals = Arrivals {
+        reordered: 2048,
+        duplicated: 1024,
+        late: 512,
+        after_window: 4096,
+    };
+    run.receiver.sequence.as_mut().expect("datagrams").measured = Some(arrivals);
+    let wanted = [
+        ("reordered", 1.0),
+        ("duplicated", 0.5),
+        ("late", 0.25),
+        ("after_window", 2.0),
+    ];
+    wanted
+        .into_iter()
+        .for_each(|(name, pct)| assert_close(run.figure(&format!("{name}_pct")), pct));
+    assert_close(run.figure("segments_received_per_second"), 76_800.0);
+    assert_eq!(run.figure("segments_per_message"), None);
+}
+
+#[test]
+fn segments_of_a_stream_are_those_between_the_samples() {
+    let mut run = Run::udp();
+    run.conditions.workload = Workload::TcpStream;
+    run.receiver.sequence = None;
+    // A receiver of a stream sees no messages.
+    run.receiver.counts.measured.messages = 0;
+    for end in [&mut run.sender, &mut run.receiver] {
+        for (sample, count) in end.samples.iter_mut().zip([u32::MAX - 9, 409_590]) {
+            let segments = Some(count);
+            let info = TcpInfo {
+                data_segs_out: segments,
+                data_segs_in: segments,
+                ..TcpInfo::default()
+            };
+            sample.tcp_info = Some(info);
+        }
+    }
+    assert_close(run.figure("segments_sent_per_second"), 204_800.0);
+    assert_close(run.figure("segments_per_message"), 2.0);
+    run.receiver.counts.measured.empty_calls = 2 * 76_800;
+    assert_close(run.figure("receiver_empty_calls_per_message"), 1.0);
+    run.sender.counts.measured.short_calls = run.sender.counts.measured.calls / 4;
+    assert_close(run.figure("short_sends_pct"), 25.0);
+}
+
+#[test]
+fn what_else_ran_is_told() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("own_cpu_share_pct"), None);
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 1_000_000_000);
+        run.threads(role, ThreadKind::Napi, 1_150_000_000);
+    }
+    // 2.15 s at each endpoint; the busy time of 2.5 s counts twice on two hosts, and once on a host
+    // that both share.
+    run.shared_cpus = false;
+    assert_close(run.figure("own_cpu_share_pct"), 100.0 * 4.3 / 5.0);
+    assert_close(run.figure("other_cpu_pct"), 100.0 * 0.35 / 4.0);
+    assert_eq!(
+        bitcost_analysis::metrics::disturbance_pct(&run.view()),
+        None
+    );
+    run.sender.samples[1].threads.pop();
+    run.sender.samples[0].threads.pop();
+    assert_close(
+        bitcost_analysis::metrics::disturbance_pct(&run.view()),
+        100.0 * 0.925 / 4.0,
+    );
+    assert_close(
+        bitcost_analysis::metrics::foreign_pct(&run.view()),
+        100.0 * 0.925 / 4.0,
+    );
+    let told = |name: &str, actual: &str| InEffect {
+        name: name.into(),
+        asked: None,
+        actual: Some(actual.into()),
+    };
+    run.sender.in_effect.extend([
+        told("stress", "2 cpu 100% on 0"),
+        told("stress_load_percent", "48.0"),
+    ]);
+    assert_eq!(bitcost_analysis::metrics::foreign_pct(&run.view()), None);
+}
+
+#[test]
+fn times_of_single_messages_have_their_figures() {
+    let mut run = Run::udp();
+    // 500 times of 10 µs, 490 of 20, 9 of 30, one of 41 in a bucket up to 42.
+    let times = Latency {
+        sum_ns: 5_000_000 + 9_800_000 + 270_000 + 41_000,
+        max_ns: 41_000,
+        buckets: vec![(10_000, 500), (20_000, 490), (30_000, 9), (42_000, 1)],
+    };
+    run.sender.latency = Some(times.clone());
+    run.receiver.flows = vec![FlowRecord {
+        delay_variation: Some(DelayVariation {
+            differences: times,
+            jitter_ns: 7500,
+        }),
+        ..FlowRecord::default()
+    }];
+    for (name, wanted) in [
+        ("send_call_mean_us", 15.111),
+        ("send_call_p50_us", 10.0),
+        ("send_call_p99_us", 20.0),
+        ("send_call_p999_us", 30.0),
+        ("send_call_max_us", 41.0),
+        ("delay_variation_mean_us", 15.111),
+        ("delay_variation_p50_us", 10.0),
+        ("delay_variation_p99_us", 20.0),
+        ("delay_variation_max_us", 41.0),
+        ("jitter_us", 7.5),
+    ] {
+        assert_close(run.figure(name), wanted);
+    }
+    assert_eq!(run.figure("latency_p50_us"), None);
+}
+
+#[test]
+fn pacing_is_told_with_its_error_and_its_cost() {
+    let mut run = Run::udp();
+    assert_eq!(run.figure("rate_error_pct"), None);
+    // 102 400 messages per second by two flows for which 50 000 each were requested.
+    run.conditions.message_rate = Some(50_000);
+    let pacing = |cpu_ns, gap_min_ns| Pacing {
+        burst_messages: 5,
+        bursts: 11,
+        elapsed_ns: 2_000_000_000,
+        cpu_ns,
+        late_total_ns: 22_000,
+        late_max_ns: 9000,
+        gap_min_ns,
+        gap_max_ns: 120_000,
+        gaps: 10,
+        gap_deviation_total_ns: 30_000,
+    };
+    let flow = |cpu_ns, least| FlowRecord {
+        pacing: Some(pacing(cpu_ns, least)),
+        ..FlowRecord::default()
+    };
+    run.sender.flows = vec![flow(20_000_000, 90_000), flow(40_000_000, 80_000)];
+    for (name, wanted) in [
+        ("rate_error_pct", 2.4),
+        ("pacing_gap_spread_us", 3.0),
+        ("pacing_gap_min_us", 80.0),
+        ("pacing_gap_max_us", 120.0),
+        ("pacing_late_mean_us", 2.0),
+        ("pacing_late_max_us", 9.0),
+        ("pacing_cpu_pct", 3.0),
+    ] {
+        assert_close(run.figure(name), wanted);
+    }
+}
+
+#[test]
+fn the_loops_own_cost_is_per_message_at_both_ends() {
+    let mut run = Run::udp();
+    let cost = Some(SelfCost {
+        messages: 10_000,
+        elapsed_ns: 40_000,
+    });
+    (run.sender.self_cost, run.receiver.self_cost) = (cost, cost);
+    assert_close(run.figure("sender_self_cost_ns_per_message"), 4.0);
+    assert_close(run.figure("receiver_self_cost_ns_per_message"), 4.0);
+    // A TCP receiver that takes two messages a call.
+    run.conditions.workload = Workload::TcpStream;
+    run.receiver.counts.measured.messages = 0;
+    assert_close(run.figure("receiver_self_cost_ns_per_message"), 2.0);
+}

@@ -1,0 +1,9 @@
+//! Figures, verdicts and tables from records whose contents are known.
+
+mod answers;
+mod executions;
+mod figures;
+mod parts;
+mod quality;
+mod tables;
+mod verdicts;

@@ -1,0 +1,135 @@
+//! The paper's own tables, explained.
+
+use std::collections::BTreeMap;
+
+use bitcost_analysis::explain::{Explanation, Limiter, RunFigures, explain_table};
+
+/// Messages of these sizes with the throughput that the paper has for them.
+const SWEEP: [(f64, f64); 14] = [
+    (1.0, 5.56),
+    (2.0, 11.04),
+    (3.0, 16.60),
+    (4.0, 21.95),
+    (16.0, 87.06),
+    (32.0, 178.26),
+    (64.0, 354.48),
+    (128.0, 691.31),
+    (256.0, 1351.93),
+    (512.0, 2555.18),
+    (1024.0, 4782.00),
+    (2048.0, 8327.85),
+    (4096.0, 12937.09),
+    (8192.0, 18356.68),
+];
+
+fn datagrams(run: u64, size: f64, figures: &[(&'static str, f64)]) -> RunFigures {
+    let figures: BTreeMap<&'static str, f64> = figures.iter().copied().collect();
+    RunFigures {
+        run,
+        message_size_bytes: Some(size),
+        is_datagram: true,
+        figures,
+        ..RunFigures::default()
+    }
+}
+
+fn explained(runs: &[RunFigures]) -> Explanation {
+    explain_table("a table".into(), runs, 0)
+}
+
+#[test]
+fn a_sweep_over_sizes_has_a_cost_of_packets_and_of_bytes() {
+    let runs = SWEEP.map(|(size, mbps)| datagrams(1, size, &[("send_throughput_mbps", mbps)]));
+    let found = explained(&runs);
+    let fit = &found.costs[0].1.fit;
+    assert!((1439.0..=1455.0).contains(&fit.intercept.value), "{fit:?}");
+    assert!((0.255..=0.268).contains(&fit.slope.value), "{fit:?}");
+    assert!(
+        fit.r_squared >= 0.999 && fit.largest_residual.0 < 0.015,
+        "{fit:?}"
+    );
+    let text = found.text(false);
+    assert!(
+        text.contains("1447 ns per packet + 0.26 ns per byte"),
+        "{text}"
+    );
+    assert!(
+        text.contains("bound by packet rate below about 5.5 KB"),
+        "{text}"
+    );
+    assert_eq!(found.json()["cost_models"][0]["per"], "packet");
+}
+
+#[test]
+fn two_sizes_give_no_cost_model_and_say_so() {
+    let runs = [SWEEP[0], SWEEP[13]]
+        .map(|(size, mbps)| datagrams(1, size, &[("send_throughput_mbps", mbps)]));
+    let found = explained(&runs);
+    assert!(found.costs.is_empty());
+    assert!(
+        found
+            .text(false)
+            .contains("no cost model: it needs 3 sizes"),
+        "{}",
+        found.text(false)
+    );
+}
+
+#[test]
+fn two_modes_are_told_apart_by_the_cpu_that_is_full() {
+    // Throughput delivered and the receiver's busiest CPU; 24 700 Mbit/s were sent.
+    let rows = [
+        (21_091.06, 100.0),
+        (24_700.0, 53.5),
+        (24_695.0, 57.11),
+        (24_692.77, 99.8),
+        (21_066.84, 100.0),
+        (24_404.63, 96.66),
+        (21_036.38, 100.0),
+        (24_651.22, 99.7),
+        (20_967.21, 100.0),
+        (24_698.66, 65.23),
+    ];
+    let run = |(number, (delivered, peak)): (usize, (f64, f64))| {
+        let figures = [
+            ("send_throughput_mbps", 24_700.0),
+            ("throughput_mbps", delivered),
+            ("loss_pct", 100.0 * (1.0 - delivered / 24_700.0)),
+            ("receiver_peak_cpu_pct", peak),
+            ("sender_peak_cpu_pct", 96.0),
+            ("netperf_receive_service_demand_us_per_kib", 0.516),
+        ];
+        datagrams(number as u64 + 1, 8192.0, &figures)
+    };
+    let found = explained(&rows.into_iter().enumerate().map(run).collect::<Vec<_>>());
+    let modes = found.cells[0].modality.as_ref().expect("two modes");
+    assert_eq!(modes.low_runs, [1, 5, 7, 9]);
+    assert_eq!(modes.covariates[0].name, "receiver_peak_cpu_pct");
+    assert!(modes.covariates[0].is_full_in_one());
+    let lossy = &found.cells[0].runs[0].verdicts[0];
+    assert_eq!(lossy.limiter(), &Limiter::ReceiverCpu);
+    let text = found.text(true);
+    assert!(
+        text.contains("separated by receiver_peak_cpu_pct = 100"),
+        "{text}"
+    );
+    assert!(
+        text.contains("run 1: 14.6 % lost; receive service demand 0.516"),
+        "{text}"
+    );
+    assert_eq!(text.matches("% too low").count(), 4, "{text}");
+}
+
+#[test]
+fn of_another_program_s_run_nothing_is_advised_that_it_cannot_do() {
+    let found = explained(&[datagrams(1, 64.0, &[("send_throughput_mbps", 900.0)])]);
+    let text = found.text(false);
+    assert!(
+        text.contains("unknown") && text.contains("make one such run with bitcost"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("--probes") && !found.json().to_string().contains("--probes"),
+        "{text}"
+    );
+}

@@ -1,0 +1,315 @@
+//! Signals of each limiter, and the verdict that follows.
+
+use bitcost_analysis::explain::{Confidence, EndTimes, Hop, Limiter, Loss, Signals, Tcp, decide};
+use bitcost_model::record::Role;
+
+/// A run without a clear limiter: both endpoints sleep half of their time.
+fn calm() -> Signals {
+    let half = EndTimes {
+        cpu: 0.5,
+        blocked: 0.5,
+        ..EndTimes::default()
+    };
+    Signals {
+        intervals: 12,
+        seconds: 1.2,
+        goodput_bps: Some(1e9),
+        variation: Some(0.05),
+        trend: Some(1.0),
+        sender: Some(half),
+        receiver: Some(half),
+        is_tcp: true,
+        ..Signals::default()
+    }
+}
+
+/// The times of an endpoint: on a CPU, waiting for one, sleeping by its own choice; the rest is
+/// blocked in its calls.
+fn times(cpu: f64, wait: f64, slept: f64) -> Option<EndTimes> {
+    Some(EndTimes {
+        cpu,
+        wait,
+        slept,
+        blocked: 1.0 - cpu - wait - slept,
+        napi: 0.0,
+    })
+}
+
+fn hop(name: &str, drops: f64, overlimits: f64, standing: f64) -> Vec<Hop> {
+    vec![Hop {
+        name: name.into(),
+        kind: "tbf".into(),
+        drops,
+        overlimits,
+        standing,
+        packets: 1e5,
+    }]
+}
+
+/// Datagrams of which a tenth was lost.
+fn lossy() -> Signals {
+    let loss = Loss {
+        lost: 1000.0,
+        pct: 10.0,
+        socket: Some(0.0),
+        softnet: Some(0.0),
+    };
+    Signals {
+        is_tcp: false,
+        loss: Some(loss),
+        ..calm()
+    }
+}
+
+fn named(signals: &Signals) -> Limiter {
+    decide(signals).limiter().clone()
+}
+
+#[test]
+fn the_ends_are_told_by_where_their_time_goes() {
+    let sender = Signals {
+        sender: times(0.98, 0.0, 0.0),
+        receiver: times(0.4, 0.0, 0.0),
+        ..calm()
+    };
+    let verdict = decide(&sender);
+    assert_eq!(
+        (verdict.limiter(), verdict.confidence),
+        (&Limiter::SenderCpu, Confidence::High),
+        "{verdict:?}"
+    );
+    assert!(verdict.runner_up.is_some());
+    let packets = Signals {
+        per_byte: Some(0.02),
+        is_tcp: false,
+        ..sender.clone()
+    };
+    assert_eq!(named(&packets), Limiter::PathPackets);
+    let segments = |packets_per_segment| {
+        let tcp = Tcp {
+            packets_per_segment,
+            ..Tcp::default()
+        };
+        named(&Signals {
+            per_byte: Some(0.02),
+            tcp,
+            ..sender.clone()
+        })
+    };
+    assert_eq!(segments(Some(1.01)), Limiter::PathPackets);
+    assert_eq!(
+        [segments(Some(0.1)), segments(None)],
+        [Limiter::SenderCpu, Limiter::SenderCpu]
+    );
+    let contended = Signals {
+        sender: times(0.5, 0.48, 0.0),
+        ..sender.clone()
+    };
+    let verdict = decide(&contended);
+    assert_eq!(verdict.limiter(), &Limiter::SenderCpu);
+    assert!(
+        verdict.chosen.detail.contains("other threads"),
+        "{verdict:?}"
+    );
+    let receiver = Signals {
+        sender: times(0.3, 0.0, 0.0),
+        receiver: times(0.97, 0.0, 0.0),
+        ..calm()
+    };
+    assert_eq!(named(&receiver), Limiter::ReceiverCpu);
+    let reader = Signals {
+        sender: times(0.1, 0.0, 0.0),
+        receiver: times(0.2, 0.0, 0.78),
+        ..calm()
+    };
+    assert_eq!(named(&reader), Limiter::SlowReader);
+    let paced = Signals {
+        sender: times(0.2, 0.0, 0.78),
+        receiver: times(0.2, 0.0, 0.0),
+        ..calm()
+    };
+    assert_eq!(named(&paced), Limiter::Pacing);
+    let held = Signals {
+        throttled: [Some(0.6), Some(0.0)],
+        ..sender
+    };
+    assert_eq!(named(&held), Limiter::CpuQuota(Role::Sender));
+}
+
+#[test]
+fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
+    let tcp = Tcp {
+        queueing: Some(4.0),
+        rwnd_limited: Some(0.9),
+        ..Tcp::default()
+    };
+    let full = Signals {
+        sender: times(0.42, 0.19, 0.0),
+        receiver: times(0.48, 0.22, 0.0),
+        tcp,
+        ..calm()
+    };
+    let full = Signals {
+        shared_cpus: Some(0.85),
+        ..full
+    };
+    let verdict = decide(&full);
+    assert_eq!(verdict.limiter(), &Limiter::ReceiverCpu, "{verdict:?}");
+    assert!(
+        verdict
+            .chosen
+            .detail
+            .contains("both ends run on the same CPUs"),
+        "{verdict:?}"
+    );
+    let apart = Signals {
+        shared_cpus: None,
+        ..full
+    };
+    assert_eq!(named(&apart), Limiter::ReceiveBuffer);
+}
+
+#[test]
+fn buffers_and_windows_are_told_by_the_connection() {
+    let blocked = || Signals {
+        sender: times(0.05, 0.0, 0.0),
+        receiver: times(0.1, 0.0, 0.0),
+        ..calm()
+    };
+    let with = |tcp: Tcp| named(&Signals { tcp, ..blocked() });
+    assert_eq!(
+        with(Tcp {
+            rwnd_limited: Some(0.9),
+            ..Tcp::default()
+        }),
+        Limiter::ReceiveBuffer
+    );
+    assert_eq!(
+        with(Tcp {
+            sndbuf_limited: Some(0.9),
+            rwnd_limited: Some(0.3),
+            ..Tcp::default()
+        }),
+        Limiter::SendBuffer
+    );
+    let losing = Tcp {
+        retransmitted: Some(0.01),
+        retransmits: Some(100.0),
+        queueing: Some(1.05),
+        cwnd_use: Some(1.0),
+        cwnd_growth: Some(0.4),
+        ..Tcp::default()
+    };
+    assert_eq!(with(losing), Limiter::CongestionLoss);
+    let dropped = Signals {
+        tcp: losing,
+        hops: hop("s1 s1-eth2", 90.0, 0.0, 0.9),
+        ..blocked()
+    };
+    assert_eq!(named(&dropped), Limiter::QueueOverflow("s1 s1-eth2".into()));
+    let shaped = Signals {
+        tcp: losing,
+        hops: hop("sender h1-eth0", 90.0, 5000.0, 1.0),
+        ..blocked()
+    };
+    assert_eq!(named(&shaped), Limiter::Rate(Some("sender h1-eth0".into())));
+    assert_eq!(
+        with(Tcp {
+            queueing: Some(4.0),
+            ..Tcp::default()
+        }),
+        Limiter::Rate(None)
+    );
+}
+
+#[test]
+fn losses_of_datagrams_are_told_by_who_counts_them() {
+    assert_eq!(named(&lossy()), Limiter::PathLoss);
+    let at_hop = Signals {
+        hops: hop("w1 w1-eth2", 950.0, 9000.0, 1.0),
+        ..lossy()
+    };
+    assert_eq!(named(&at_hop), Limiter::QueueOverflow("w1 w1-eth2".into()));
+    let loss = Loss {
+        lost: 1000.0,
+        pct: 10.0,
+        socket: Some(1000.0),
+        softnet: Some(0.0),
+    };
+    let at_socket = Signals {
+        loss: Some(loss),
+        ..lossy()
+    };
+    assert_eq!(named(&at_socket), Limiter::UdpReceiveBuffer);
+    let busy = Signals {
+        receiver: times(0.99, 0.0, 0.0),
+        ..at_socket.clone()
+    };
+    assert_eq!(named(&busy), Limiter::ReceiverCpu);
+    let waiting = Signals {
+        receiver: times(0.4, 0.55, 0.0),
+        ..at_socket.clone()
+    };
+    let both = |pct| Signals {
+        sender: times(0.9, 0.0, 0.0),
+        loss: Some(Loss { pct, ..loss }),
+        ..waiting.clone()
+    };
+    assert_eq!(decide(&both(3.0)).confidence, Confidence::Medium);
+    assert_eq!(decide(&both(30.0)).confidence, Confidence::High);
+    let blocked = Signals {
+        receiver: times(0.1, 0.0, 0.88),
+        ..at_socket
+    };
+    assert_eq!(named(&blocked), Limiter::SlowReader);
+    let little = Signals {
+        loss: Some(Loss { pct: 0.5, ..loss }),
+        sender: times(0.99, 0.0, 0.0),
+        ..lossy()
+    };
+    assert_eq!(named(&little), Limiter::SenderCpu);
+}
+
+#[test]
+fn thin_evidence_is_unknown_and_says_what_was_closest() {
+    let verdict = decide(&calm());
+    assert_eq!(
+        (verdict.limiter(), verdict.confidence),
+        (&Limiter::Unknown, Confidence::Low)
+    );
+    assert!(verdict.runner_up.is_some(), "{verdict:?}");
+    let changing = Signals {
+        trend: Some(3.0),
+        sender: times(0.99, 0.0, 0.0),
+        ..calm()
+    };
+    let verdict = decide(&changing);
+    assert_eq!(verdict.limiter(), &Limiter::Unknown);
+    assert!(
+        verdict
+            .chosen
+            .detail
+            .contains("changed by a factor of 3.00"),
+        "{verdict:?}"
+    );
+    assert_eq!(
+        named(&Signals {
+            sender: None,
+            receiver: None,
+            ..calm()
+        }),
+        Limiter::Unknown
+    );
+}
+
+#[test]
+fn what_is_near_its_bound_is_not_sure() {
+    let barely = Signals {
+        sender: times(0.77, 0.1, 0.0),
+        receiver: times(0.8, 0.0, 0.0),
+        ..calm()
+    };
+    let verdict = decide(&barely);
+    assert_eq!(verdict.limiter(), &Limiter::SenderCpu);
+    assert!(verdict.confidence < Confidence::High, "{verdict:?}");
+}

@@ -1,0 +1,55 @@
+//! `--against`: a study compared with a variant of itself, interleaved within blocks.
+
+use std::path::Path;
+
+use bitcost_study::{Against, Study};
+
+use crate::failure::Failure;
+
+/// What a study is compared with.
+#[derive(clap::Args)]
+pub struct Held {
+    /// Run every cell a second time, interleaved, with another setting, such as
+    /// congestion_control=bbr or tso=off, or with another bitcost program, and compare both
+    #[arg(long, value_name = "KEY=VALUE|PROGRAM")]
+    against: Option<String>,
+}
+
+impl Held {
+    /// Adds the variant to the study as a factor.
+    ///
+    /// # Errors
+    /// Usage, when there is no such setting or program, or when the study varies it itself.
+    pub fn apply(&self, study: Study) -> Result<Study, Failure> {
+        let Some(text) = &self.against else {
+            return Ok(study);
+        };
+        let usage = |why: String| Failure::Usage(format!("--against {text}: {why}"));
+        study.against(&read(text).map_err(usage)?).map_err(usage)
+    }
+}
+
+/// Reads a setting, which has a `=` and no `/` before it; any other text is a path.
+fn read(text: &str) -> Result<Against, String> {
+    match text.split_once('=').filter(|(key, _)| !key.contains('/')) {
+        Some((key, value)) => Ok(Against::Setting {
+            key: key.trim().to_owned(),
+            value: value.trim().to_owned(),
+        }),
+        None if text.contains('/') || Path::new(text).exists() => {
+            let whole = std::fs::canonicalize(text)
+                .map_err(|error| format!("cannot read the program: {error}"))?;
+            let path = whole
+                .to_str()
+                .ok_or("the program's path is not UTF-8")?
+                .to_owned();
+            Ok(Against::Program {
+                shown: text.to_owned(),
+                path,
+            })
+        }
+        None => Err(format!(
+            "there is no such program here; allowed: a setting with its value, such as tso=off, or the path of another bitcost, such as ./{text}"
+        )),
+    }
+}

@@ -1,0 +1,118 @@
+//! Which hosts play the endpoints, and how they are reached.
+
+use std::net::IpAddr;
+
+use bitcost_execute::Destination;
+use bitcost_execute::hosts::{Host, Named, parse_program};
+use bitcost_model::event::{NamedHost, NamedHosts};
+
+use crate::failure::Failure;
+
+/// The two hosts.
+#[derive(clap::Args)]
+pub struct HostOptions {
+    /// Host of the receiver: `local`, or what ssh reaches, such as user@host [default: local if
+    /// --sender is given, else the embedded lab]
+    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
+    receiver: Option<Host>,
+    /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
+    /// the embedded lab]
+    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
+    sender: Option<Host>,
+    /// Interface of the sender whose settings are controlled [default: that of its route to the
+    /// receiver]
+    #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
+    sender_dev: Option<String>,
+    /// Interface of the receiver whose settings are controlled, and whose address the data is sent
+    /// to [default: that of its route to the sender]
+    #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
+    receiver_dev: Option<String>,
+    /// Path of bitcost on the hosts that ssh reaches [default: the one in their PATH if it is the
+    /// same build, else a copy of this one, which leaves no file]
+    #[arg(long, value_name = "PATH", value_parser = parse_program, help_heading = "Hosts")]
+    remote_program: Option<String>,
+    /// Configuration file for ssh, as its option -F
+    #[arg(long, value_name = "FILE", help_heading = "Hosts")]
+    ssh_config: Option<String>,
+    /// Start the agents with `sudo -n`, so that they may change settings of their hosts
+    #[arg(long, help_heading = "Hosts")]
+    sudo: bool,
+}
+
+impl HostOptions {
+    /// The named hosts; absent if none was named and the endpoints are in the embedded lab.
+    ///
+    /// # Errors
+    /// Usage, when an option for named hosts was given and no host.
+    pub fn named(&self, receiver_address: Option<IpAddr>) -> Result<Option<Named>, Failure> {
+        if !self.are_named() {
+            let given = [
+                (self.sender_dev.is_some(), "--sender-dev"),
+                (self.receiver_dev.is_some(), "--receiver-dev"),
+                (self.remote_program.is_some(), "--remote-program"),
+                (self.ssh_config.is_some(), "--ssh-config"),
+                (self.sudo, "--sudo"),
+                (receiver_address.is_some(), "--receiver-address"),
+            ];
+            return match given.iter().find(|(is_given, _)| *is_given) {
+                Some((_, option)) => Err(Failure::Usage(format!(
+                    "{option} needs named hosts; name one with --receiver HOST or --sender HOST"
+                ))),
+                None => Ok(None),
+            };
+        }
+        let [sender, receiver] =
+            [&self.sender, &self.receiver].map(|host| host.clone().unwrap_or(Host::Local));
+        let named = |host: &Host, device: &Option<String>| NamedHost {
+            place: host.place(),
+            device: device.clone(),
+        };
+        let spec = NamedHosts {
+            sender: named(&sender, &self.sender_dev),
+            receiver: named(&receiver, &self.receiver_dev),
+            receiver_address,
+            remote_program: self.remote_program.clone(),
+            ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
+            sudo: self.sudo,
+        };
+        Ok(Some(Named::new(spec, sender, receiver)))
+    }
+
+    /// Whether any host was named.
+    pub fn are_named(&self) -> bool {
+        self.sender.is_some() || self.receiver.is_some()
+    }
+}
+
+/// The file's absolute path: an execution may be resumed from another folder.
+fn absolute(file: &str) -> Result<String, Failure> {
+    let failed = |error: std::io::Error| Failure::Usage(format!("--ssh-config {file}: {error}"));
+    let path = std::fs::canonicalize(file).map_err(failed)?;
+    Ok(path.to_string_lossy().into_owned())
+}
+
+/// The hosts of a study.
+#[derive(clap::Args)]
+pub struct StudyHosts {
+    #[command(flatten)]
+    hosts: HostOptions,
+    /// Address of the receiver that the data is sent to [default: that of its host name, or of
+    /// --receiver-dev]
+    #[arg(long, value_name = "ADDR", help_heading = "Hosts")]
+    receiver_address: Option<IpAddr>,
+}
+
+impl StudyHosts {
+    /// Where the study is executed.
+    ///
+    /// # Errors
+    /// Usage, when an option for named hosts was given and no host.
+    pub fn destination(&self) -> Result<Destination, Failure> {
+        Ok(self
+            .hosts
+            .named(self.receiver_address)?
+            .map_or(Destination::Lab, |named| {
+                Destination::Hosts(Box::new(named))
+            }))
+    }
+}

@@ -1,0 +1,82 @@
+//! Options that change a lab: its size, and the emulator of its links.
+
+use bitcost_execute::labs;
+use bitcost_model::shaping::DelayBackend;
+use bitcost_model::study::LabSpec;
+use bitcost_model::topology::Topology;
+use bitcost_study::topology::Warning;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What changes a lab that is built for any program.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Change {
+    /// Number of host pairs of the lab `dumbbell`, or of hosts of `star`
+    #[arg(long, value_name = "N")]
+    size: Option<u32>,
+    /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
+    /// does
+    #[arg(long)]
+    mininet_compat: bool,
+}
+
+impl From<Change> for labs::Change {
+    fn from(change: Change) -> labs::Change {
+        labs::Change {
+            size: change.size,
+            mininet_compat: change.mininet_compat,
+        }
+    }
+}
+
+/// What emulates the links of a lab.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Backend {
+    /// Link emulator of the lab, which delays, loses, reorders and duplicates packets: the kernel's
+    /// netem, or bitcost's own (builtin) [default: auto, which is netem if the kernel has it]
+    #[arg(long, value_name = "auto|netem|builtin", value_parser = backend)]
+    delay_backend: Option<DelayBackend>,
+}
+
+fn backend(text: &str) -> Result<DelayBackend, String> {
+    DelayBackend::named(text).ok_or_else(|| format!("allowed: {}", DelayBackend::NAMES.join(", ")))
+}
+
+impl Backend {
+    /// Makes a lab use the requested emulator, if the user requested one.
+    ///
+    /// # Errors
+    /// Usage, when no link of the lab needs one.
+    pub fn apply(self, topology: &mut Topology) -> Result<(), Failure> {
+        self.with(|backend| labs::set_delay_backend(topology, backend))
+    }
+
+    /// As [`Backend::apply`], for the lab of a study.
+    ///
+    /// # Errors
+    /// As [`Backend::apply`].
+    pub fn apply_to(self, lab: &mut LabSpec) -> Result<(), Failure> {
+        self.with(|backend| labs::set_delay_backend_of(lab, backend))
+    }
+
+    /// Refuses a requested emulator in places where none can be chosen.
+    ///
+    /// # Errors
+    /// Usage, with `why`.
+    pub fn refuse(self, why: &str) -> Result<(), Failure> {
+        self.with(|_| Err(why.to_owned()))
+    }
+
+    fn with(self, set: impl FnOnce(DelayBackend) -> Result<(), String>) -> Result<(), Failure> {
+        let set = self.delay_backend.map_or(Ok(()), set);
+        set.map_err(|why| Failure::Usage(format!("--delay-backend {why}")))
+    }
+}
+
+/// Prints the warnings about a lab on standard error.
+pub fn say_warnings(warnings: &[Warning]) {
+    for warning in warnings {
+        output::say(&format!("warning: {}: {}", warning.name, warning.message));
+    }
+}

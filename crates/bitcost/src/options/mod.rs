@@ -1,0 +1,9 @@
+//! Groups of options that several verbs have.
+
+pub mod against;
+pub mod hosts;
+pub mod judging;
+pub mod lab;
+pub mod order;
+pub mod repeats;
+pub mod settings;

@@ -1,0 +1,75 @@
+//! Repeating a run until the interval of its median is narrow enough.
+
+use bitcost_analysis::metrics::METRICS;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::study::UntilInterval;
+
+use crate::failure::Failure;
+
+/// How often a run is repeated.
+#[derive(clap::Args)]
+pub struct Repeats {
+    /// Repeat the run until the 95 % confidence interval of the median of --metric is narrower than
+    /// this share of the median, such as 5% [default: one run]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    until_interval: Option<f64>,
+    /// Metric of --until-interval [default: throughput_mbps, or transactions_per_second]
+    #[arg(long, value_name = "NAME", requires = "until_interval")]
+    metric: Option<String>,
+    /// Minimum and maximum number of runs with --until-interval
+    #[arg(long, value_name = "MIN-MAX", requires = "until_interval", value_parser = range, default_value = "5-30")]
+    repeats: (u32, u32),
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    let possible = number.filter(|number| *number > 0.0 && *number <= 100.0);
+    possible.ok_or_else(|| {
+        format!("`{text}` is not a share; allowed: over 0 % up to 100 %, such as 5%")
+    })
+}
+
+fn range(text: &str) -> Result<(u32, u32), String> {
+    let bounds = text
+        .split_once('-')
+        .and_then(|(least, most)| Some((least.parse().ok()?, most.parse().ok()?)));
+    let possible = bounds.filter(|(least, most)| *least >= 2 && least <= most && *most <= 10_000);
+    possible.ok_or_else(|| {
+        format!("`{text}` is not a range; allowed: MIN-MAX from 2 to 10000, such as 5-30")
+    })
+}
+
+impl Repeats {
+    /// The least number of runs and the rule; absent if one run was requested.
+    ///
+    /// # Errors
+    /// When there is no such metric.
+    pub fn rule(&self, conditions: &Conditions) -> Result<Option<(u32, UntilInterval)>, Failure> {
+        let Some(width_pct) = self.until_interval else {
+            return Ok(None);
+        };
+        let transactions = conditions.workload.is_transactional();
+        let default = if transactions {
+            "transactions_per_second"
+        } else {
+            "throughput_mbps"
+        };
+        let metric = self.metric.as_deref().unwrap_or(default);
+        if bitcost_analysis::metrics::metric(metric).is_none() {
+            let hint = did_you_mean(metric, METRICS.iter().map(|metric| metric.name));
+            return Err(Failure::Usage(format!(
+                "--metric: `{metric}` is not a metric{hint}; METHOD.md lists them under Metrics"
+            )));
+        }
+        let (least, max_blocks) = self.repeats;
+        Ok(Some((
+            least,
+            UntilInterval {
+                metric: metric.to_owned(),
+                width_pct,
+                max_blocks,
+            },
+        )))
+    }
+}

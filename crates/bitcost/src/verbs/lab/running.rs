@@ -1,0 +1,56 @@
+//! The labs of this user that are running.
+
+use bitcost_lab::registry::{self, Description, NameOwner};
+use bitcost_model::near::did_you_mean;
+
+use crate::failure::Failure;
+
+/// The names of the running labs of this user.
+///
+/// # Errors
+/// Environment, when the kernel's list of sockets cannot be read.
+pub fn names() -> Result<Vec<String>, Failure> {
+    let cannot = |error| {
+        Failure::Environment(format!(
+            "cannot read /proc/net/unix, where labs are listed: {error}"
+        ))
+    };
+    registry::names().map_err(cannot)
+}
+
+/// The running lab of this name; without a name, the only running lab.
+///
+/// # Errors
+/// Usage, when there is no such lab, or more than one and no name.
+pub fn running(asked: Option<&str>) -> Result<Description, Failure> {
+    let names = names()?;
+    let name = match (asked, names.as_slice()) {
+        (Some(name), _) => name,
+        (None, [only]) => only,
+        (None, []) => {
+            return Err(Failure::Usage(
+                "no lab is running; start one: bitcost lab up lab15".to_owned(),
+            ));
+        }
+        (None, many) => {
+            return Err(Failure::Usage(format!(
+                "several labs are running: {}; name one with --lab",
+                many.join(", ")
+            )));
+        }
+    };
+    registry::describe(name).ok_or_else(|| {
+        if let NameOwner::Other(who) = registry::name_owner(name) {
+            return Failure::Usage(format!(
+                "no lab `{name}` of yours is running: the name is taken by {who}"
+            ));
+        }
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        let all = if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        };
+        Failure::Usage(format!("no lab `{name}` is running{hint}; running: {all}"))
+    })
+}

@@ -1,0 +1,59 @@
+//! The options of `bitcost test`.
+
+use std::path::PathBuf;
+
+use bitcost_model::workload::WORKLOADS;
+
+use super::form::Form;
+use crate::options::hosts::HostOptions;
+use crate::options::lab::Backend;
+use crate::options::repeats::Repeats;
+use crate::options::settings::Settings;
+
+/// Which run.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Workload
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(WORKLOADS.map(|row| row.short_name)))]
+    pub test: String,
+    #[command(flatten)]
+    pub settings: Settings,
+    /// Use IPv4 only; same as --ip-version 4
+    #[arg(short = '4', conflicts_with_all = ["ipv6", "ip_version"])]
+    pub ipv4: bool,
+    /// Use IPv6 only; same as --ip-version 6
+    #[arg(short = '6', conflicts_with = "ip_version")]
+    pub ipv6: bool,
+    /// How --send-mode and --receive-mode are chosen: `honest` uses plain system calls, `auto`
+    /// tries every pair of modes for a short time and uses the fastest; a mode that is given is
+    /// kept [default: honest]
+    #[arg(long, value_parser = ["honest", "auto"])]
+    pub mode: Option<String>,
+    /// Send from the receiver to the sender; same as --direction reverse
+    #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
+    pub reverse: bool,
+    /// Send in both directions at once; same as --direction both
+    #[arg(long, visible_alias = "bidir", conflicts_with = "direction")]
+    pub both: bool,
+    #[command(flatten)]
+    pub hosts: HostOptions,
+    /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]
+    #[arg(long, conflicts_with_all = ["sender", "receiver"], value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    pub mtu: Option<u32>,
+    /// Lab: the name of an embedded one (`bitcost lab presets`), or the path of a lab file (.toml)
+    /// or a MiniEdit file (.mn)
+    #[arg(long, default_value = "wire", conflicts_with_all = ["sender", "receiver"])]
+    pub topology: String,
+    #[command(flatten)]
+    pub repeats: Repeats,
+    #[command(flatten)]
+    pub backend: Backend,
+    /// Parent of the folder that is created for the log of the test
+    #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
+    pub out: PathBuf,
+    /// Keep no log; `show`, `explain`, `report` and `compare` cannot read the test later
+    #[arg(long, conflicts_with = "out")]
+    pub no_log: bool,
+    #[command(flatten)]
+    pub form: Form,
+}

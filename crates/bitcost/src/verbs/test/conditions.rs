@@ -1,0 +1,141 @@
+//! The settings of a test: those that the user gave, and defaults that differ from those of a
+//! study.
+
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::study::LabSpec;
+use bitcost_study::mode_search::ModeSearch;
+use bitcost_study::settings::{SETTINGS, Setting, set_text};
+use bitcost_study::size_tcp_buffers;
+
+use super::arguments::Arguments;
+use crate::failure::Failure;
+
+/// Measured time if none is given.
+const USUAL_DURATION: &str = "10s";
+
+/// Bytes of a UDP and an IPv4 header (RFC 768, RFC 791).
+const UDP_HEADERS_BYTES: u32 = 28;
+
+/// The settings of a test.
+pub struct Typed {
+    /// Each setting with its value as it is typed.
+    pub settings: Vec<(&'static Setting, String)>,
+    /// The conditions of the run that they give.
+    pub conditions: Conditions,
+}
+
+impl Typed {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// Usage, when a value is not possible, or the values are not possible together.
+    pub fn new(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<Typed, Failure> {
+        let test = &arguments.test;
+        let workload = Workload::with_short_name(test).unwrap_or(Workload::TcpStream);
+        // The limits of the interfaces of named hosts are known only when the hosts are reached.
+        let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
+        let mut settings = usual(workload, mtu_bytes);
+        settings.extend(shorthands(arguments));
+        settings.extend(arguments.settings.0.iter().cloned());
+        let mut conditions = Conditions::of(workload);
+        for (setting, value) in &settings {
+            set_text(setting, &mut conditions, value)
+                .map_err(|why| Failure::Usage(format!("{}: {why}", option(setting))))?;
+        }
+        refuse_sizes(arguments, workload)?;
+        conditions.check(mtu_bytes).map_err(Failure::Usage)?;
+        match lab {
+            Some(lab) => {
+                let path = lab.path();
+                let bdp_bytes = path.as_ref().and_then(|path| path.bdp_bytes());
+                size_tcp_buffers(&mut conditions.clone(), bdp_bytes).map_err(Failure::Usage)?;
+                conditions.check_in_lab(mtu_bytes).map_err(Failure::Usage)?;
+            }
+            None if conditions.emulator_queue_limit.is_some() => {
+                let why = "--emulator-queue-limit is for labs; leave it out between named hosts";
+                return Err(Failure::Usage(why.to_owned()));
+            }
+            None => {}
+        }
+        Ok(Typed {
+            settings,
+            conditions,
+        })
+    }
+
+    /// Sets one more setting.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.settings.extend(setting(name, value));
+    }
+
+    /// The settings of short runs that compare these pairs of modes.
+    pub fn for_modes(&self, modes: &ModeSearch) -> Vec<(&'static Setting, String)> {
+        let is_kept = |name: &str| {
+            !name.starts_with("stop_") && !["send_mode", "receive_mode"].contains(&name)
+        };
+        let kept = self
+            .settings
+            .iter()
+            .filter(|(setting, _)| is_kept(setting.name));
+        let short = modes.settings();
+        let short = short
+            .iter()
+            .filter_map(|(name, value)| setting(name, value));
+        kept.cloned().chain(short).collect()
+    }
+}
+
+/// The defaults of a test.
+fn usual(workload: Workload, mtu_bytes: u32) -> Vec<(&'static Setting, String)> {
+    let mut message = Conditions::of(workload).message_size_bytes;
+    if workload == Workload::UdpStream {
+        message = message.min(mtu_bytes.saturating_sub(UDP_HEADERS_BYTES));
+    }
+    let latency = workload.is_transactional().then_some("true");
+    [
+        setting("message_size_bytes", &message.to_string()),
+        setting("duration_s", USUAL_DURATION),
+        latency.and_then(|on| setting("latency", on)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Options that are short for a value of a setting.
+fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, String)> {
+    let given = [
+        (arguments.reverse, "direction", "reverse"),
+        (arguments.both, "direction", "both"),
+        (arguments.ipv4, "ip_version", "4"),
+        (arguments.ipv6, "ip_version", "6"),
+    ];
+    given
+        .into_iter()
+        .filter(|(is_given, ..)| *is_given)
+        .filter_map(|(_, name, value)| setting(name, value))
+}
+
+fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
+    let setting = SETTINGS.iter().find(|setting| setting.name == name)?;
+    Some((setting, value.to_owned()))
+}
+
+fn option(setting: &Setting) -> String {
+    let long = setting.flag.map_or(setting.name, |flag| flag.long);
+    format!("--{long}")
+}
+
+/// Refuses a message size for requests and responses, which have separate sizes.
+fn refuse_sizes(arguments: &Arguments, workload: Workload) -> Result<(), Failure> {
+    let is_size = |name: &str| ["message_size_bytes", "receive_size_bytes"].contains(&name);
+    let mut given = arguments.settings.0.iter();
+    match given.find(|(setting, _)| is_size(setting.name)) {
+        Some((setting, _)) if workload.is_transactional() => Err(Failure::Usage(format!(
+            "{} is not for {}; use --request-size and --response-size",
+            option(setting),
+            arguments.test
+        ))),
+        _ => Ok(()),
+    }
+}

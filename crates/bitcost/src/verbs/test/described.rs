@@ -1,0 +1,123 @@
+//! A test that was described by options, as a study.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bitcost_execute::{Destination, Executed, Extent, Start, labs};
+use bitcost_model::plan::Lengths;
+use bitcost_model::study::{LabSpec, UntilInterval};
+use bitcost_study::mode_search::{ModeSearch, TRIES};
+use bitcost_study::{Single, Study};
+
+use super::arguments::Arguments;
+use super::conditions::Typed;
+use super::progress::Lines;
+use crate::failure::Failure;
+use crate::options::order::new_seed;
+use crate::output;
+
+/// A test that was described by options.
+pub struct Test<'a> {
+    /// The options.
+    pub arguments: &'a Arguments,
+    /// Where it is executed.
+    pub destination: Destination,
+    /// The embedded lab; absent between named hosts.
+    pub lab: Option<LabSpec>,
+    /// The settings of the run.
+    pub typed: Typed,
+    /// Least number of runs.
+    least_runs: u32,
+    /// The rule that ends the repeats; absent for one run.
+    pub until: Option<UntilInterval>,
+}
+
+impl Test<'_> {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// Usage, when they are not possible, or not together.
+    pub fn new(arguments: &Arguments) -> Result<Test<'_>, Failure> {
+        let named = arguments.hosts.named(None)?;
+        let lab = match &named {
+            Some(_) => {
+                arguments
+                    .backend
+                    .refuse("is for labs; leave it out between named hosts")?;
+                None
+            }
+            None => {
+                let mut lab = labs::spec(&arguments.topology, arguments.mtu)?;
+                arguments.backend.apply_to(&mut lab)?;
+                Some(lab)
+            }
+        };
+        let typed = Typed::new(arguments, lab.as_ref())?;
+        let rule = arguments.repeats.rule(&typed.conditions)?;
+        let (least_runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
+        Ok(Test {
+            arguments,
+            destination: named.map_or(Destination::Lab, |named| {
+                Destination::Hosts(Box::new(named))
+            }),
+            lab,
+            typed,
+            least_runs,
+            until,
+        })
+    }
+
+    /// The study of one cell, or of these pairs of modes.
+    ///
+    /// # Errors
+    /// Usage, when the settings are not possible together.
+    pub fn study(&self, modes: Option<&ModeSearch>) -> Result<Study, Failure> {
+        let settings = match modes {
+            Some(modes) => self.typed.for_modes(modes),
+            None => self.typed.settings.clone(),
+        };
+        let single = Single {
+            test: &self.arguments.test,
+            workload: self.typed.conditions.workload,
+            settings: &settings,
+            lab: self.lab.as_ref(),
+            runs: modes.map_or(self.least_runs, |_| TRIES),
+            until: self.until.as_ref().filter(|_| modes.is_none()),
+            modes,
+        };
+        single
+            .study()
+            .map_err(|error| Failure::Usage(error.message))
+    }
+
+    /// How many blocks the study has at most.
+    pub fn lengths(&self, modes: Option<&ModeSearch>) -> Lengths {
+        let most = self.until.as_ref().map(|until| until.max_blocks);
+        Lengths {
+            blocks: most.filter(|_| modes.is_none()),
+            ..Lengths::default()
+        }
+    }
+
+    /// Executes the study.
+    ///
+    /// # Errors
+    /// As [`Start::execute`].
+    pub fn execute(
+        &self,
+        study: &Study,
+        modes: Option<&ModeSearch>,
+        stop: &Arc<AtomicBool>,
+        lines: &mut Lines,
+    ) -> Result<Executed, Failure> {
+        let start = Start {
+            study,
+            plan: &study.plan(new_seed()?, self.lengths(modes)),
+            destination: &self.destination,
+            calibration: Extent::Never,
+            out: (!self.arguments.no_log).then_some(&*self.arguments.out),
+            command_line: output::command_line(),
+        };
+        Ok(start.execute(stop, lines)?)
+    }
+}

@@ -1,0 +1,103 @@
+//! The reports of a test that runs: a line each second, and the width of the interval after each
+//! run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bitcost_analysis::summary::Precision;
+use bitcost_execute::Progress;
+use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
+use bitcost_model::units::counted;
+use bitcost_render::progress::Seconds;
+use bitcost_render::stop_rule::stop_rule_text;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints lines on standard output if the result is text, otherwise on standard error.
+pub struct Lines {
+    is_text: bool,
+    stop: Arc<AtomicBool>,
+    plan: Option<Plan>,
+    seconds: Option<Seconds>,
+    /// Whether standard output took every line. If it did not, the run was stopped.
+    pub printed: Result<(), Failure>,
+}
+
+impl Lines {
+    /// Creates the lines; `stop` is set when standard output has no reader any more, and ends the
+    /// run.
+    pub fn new(is_text: bool, stop: Arc<AtomicBool>) -> Lines {
+        Lines {
+            is_text,
+            stop,
+            plan: None,
+            seconds: None,
+            printed: Ok(()),
+        }
+    }
+
+    /// Starts to count the seconds of a run.
+    fn begin(&mut self, run: u32) {
+        self.seconds = self.plan.as_ref().and_then(|plan| {
+            let planned = plan.runs.iter().find(|planned| planned.index == run)?;
+            Some(Seconds::of(&plan.cells.get(planned.cell)?.conditions))
+        });
+    }
+
+    fn print(&mut self, line: &str) {
+        if !self.is_text {
+            output::say(line);
+            return;
+        }
+        if self.printed.is_ok() {
+            self.printed = output::line(line);
+        }
+        if self.printed.is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Progress for Lines {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Planned { plan } => self.plan = Some(plan.clone()),
+            // Between named hosts the notes were reported earlier.
+            Event::Prepared {
+                lab: Some(_),
+                notes,
+                ..
+            } => {
+                for note in notes {
+                    output::say(&format!("note: {note}"));
+                }
+            }
+            Event::RunBegan { run, .. } => self.begin(*run),
+            event => {
+                let line = self
+                    .seconds
+                    .as_mut()
+                    .and_then(|seconds| seconds.line(event));
+                if let Some(line) = line {
+                    self.print(&line);
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, text: &str) {
+        output::say(text);
+    }
+
+    fn precision(&mut self, blocks: u32, precision: &Precision) {
+        let made = counted(blocks as usize, "run");
+        output::say(&format!("after {made}: {}", stop_rule_text(precision)));
+    }
+
+    fn completed(&mut self, _: &BTreeSet<u32>) {}
+
+    fn end(&mut self) {}
+}

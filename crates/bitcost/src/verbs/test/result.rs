@@ -1,0 +1,154 @@
+//! The output of `bitcost test`, all of it from the log.
+
+use bitcost_analysis::cells::{RunRow, Status};
+use bitcost_analysis::compare::THRESHOLD_PCT;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::{ExplainedCell, cell_json, cell_words, explanation};
+use bitcost_analysis::log::not_in_effect;
+use bitcost_model::study::UntilInterval;
+use bitcost_render::markdown_table::{escape, markdown_table};
+use bitcost_render::mode_search::mode_search_json;
+use bitcost_render::repeats::Repeats;
+use bitcost_render::single::{single_json, single_text};
+use bitcost_study::mode_search::ModeSearch;
+use serde_json::{Value, json};
+
+use super::form::Form;
+use crate::failure::Failure;
+use crate::opened::Opened;
+use crate::output;
+
+/// A test that has ended.
+pub struct Outcome<'a> {
+    /// Its log.
+    pub opened: &'a Opened,
+    /// The rule that ended the repeats; absent for one run.
+    pub until: Option<&'a UntilInterval>,
+    /// The search for the fastest modes; absent if there was none.
+    pub search: Option<&'a ModeSearch>,
+    /// Whether the endpoints were in a lab and not on named hosts.
+    pub is_in_lab: bool,
+}
+
+/// The runs that are printed.
+#[derive(Default)]
+struct Runs {
+    /// The text of the first run alone.
+    text: String,
+    json: Value,
+    /// All runs together.
+    repeats: Repeats,
+    limiter: Option<ExplainedCell>,
+    /// Settings that are not in effect, each once.
+    missed: Vec<String>,
+}
+
+impl Outcome<'_> {
+    /// Prints the result.
+    ///
+    /// # Errors
+    /// Check, when a run has no result, or a setting that was asked for is not in effect.
+    pub fn print(&self, form: Form) -> Result<(), Failure> {
+        let execution = self.opened.execution()?;
+        let shown = match has(&execution, Status::Used) {
+            true => Status::Used,
+            false => Status::LeftOut,
+        };
+        if !has(&execution, shown) {
+            return check(&execution);
+        }
+        let runs = Runs::read(&execution, shown);
+        match (form.format().name(), form.rows) {
+            ("text", None) => output::print(&self.text(&runs))?,
+            ("json", None) => output::line(&format!("{:#}", self.json(&runs, &execution)))?,
+            ("md", None) => output::print(&markdown(&runs))?,
+            _ => output::form(&form.look().render_read(
+                std::slice::from_ref(self.opened),
+                std::slice::from_ref(&execution),
+                THRESHOLD_PCT,
+            )?)?,
+        }
+        if !runs.missed.is_empty() {
+            let missed = runs.missed.join("; ");
+            return Err(Failure::Check(format!("not in effect: {missed}")));
+        }
+        check(&execution)
+    }
+
+    fn text(&self, runs: &Runs) -> String {
+        let figures = match self.until {
+            Some(rule) => runs.repeats.text(rule),
+            None => runs.text.clone(),
+        };
+        figures + &runs.limiter.as_ref().map(cell_words).unwrap_or_default()
+    }
+
+    fn json(&self, runs: &Runs, execution: &Execution) -> Value {
+        let mut document = match self.until {
+            Some(rule) => runs.repeats.json(rule),
+            None => runs.json.clone(),
+        };
+        document["limiter"] = json!(runs.limiter.as_ref().map(cell_json));
+        if let Some(search) = self.search {
+            document["mode_search"] = mode_search_json(search);
+        }
+        if !self.is_in_lab {
+            document["endpoints"] = json!(execution.summary.ends);
+        }
+        document
+    }
+}
+
+impl Runs {
+    /// Reads the runs of this status.
+    fn read(execution: &Execution, status: Status) -> Runs {
+        let mut runs = Runs::default();
+        execution.each_run(|row| row.status == status, &mut |_, _, view| {
+            if runs.text.is_empty() {
+                runs.text = single_text(view);
+                runs.json = single_json(view);
+            }
+            runs.repeats.add(view);
+            for sentence in not_in_effect(view) {
+                if !runs.missed.contains(&sentence) {
+                    runs.missed.push(sentence);
+                }
+            }
+        });
+        runs.limiter = explanation(execution).cells.into_iter().next();
+        if let Some(limiter) = &mut runs.limiter {
+            limiter.name = "limiter".to_owned();
+        }
+        runs
+    }
+}
+
+fn markdown(runs: &Runs) -> String {
+    let mut text = markdown_table(&runs.repeats.table());
+    let limiter = runs.limiter.as_ref().map(cell_words).unwrap_or_default();
+    for line in limiter.lines() {
+        text += &format!("\n{}\n", escape(line.trim()));
+    }
+    text
+}
+
+fn has(execution: &Execution, status: Status) -> bool {
+    let mut runs = execution.summary.runs.iter();
+    runs.any(|row| row.status == status)
+}
+
+/// Fails if a run is not used, with the reason of the first such run.
+fn check(execution: &Execution) -> Result<(), Failure> {
+    let is_unused =
+        |row: &&RunRow| matches!(row.status, Status::LeftOut | Status::Failed | Status::Lost);
+    let unused: Vec<&RunRow> = execution.summary.runs.iter().filter(is_unused).collect();
+    let reason = unused.first().and_then(|row| row.reason.clone());
+    let reason = reason.unwrap_or_else(|| "it has no result".to_owned());
+    match unused.len() {
+        0 => Ok(()),
+        1 => Err(Failure::Check(reason)),
+        count => Err(Failure::Check(format!(
+            "{count} runs were left out; the first: {reason}"
+        ))),
+    }
+}

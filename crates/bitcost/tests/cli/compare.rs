@@ -1,0 +1,164 @@
+//! `bitcost compare` on recorded logs: which executions and cells are compared, and the errors if
+//! none can be. Nothing is run.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A recorded execution.
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older/events.jsonl");
+
+/// Exit code, standard output, standard error.
+type Said = (Option<i32>, String, String);
+
+fn bitcost(folder: &Path, words: &[&str]) -> Said {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    let output = command
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// A folder with copies of the log in folders of these names. A copy has the lines that `keep`
+/// accepts.
+fn copies(names: &[&str], keep: impl Fn(&str) -> bool) -> tempfile::TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let log: String = fs::read_to_string(LOG)
+        .unwrap()
+        .split_inclusive('\n')
+        .filter(|line| keep(line))
+        .collect();
+    for name in names {
+        fs::create_dir_all(place.path().join(name)).unwrap();
+        fs::write(place.path().join(name).join("events.jsonl"), &log).unwrap();
+    }
+    place
+}
+
+fn refused(place: &Path, words: &[&str], says: &[&str]) {
+    let (code, stdout, stderr) = bitcost(place, &[&["compare"], words].concat());
+    assert_eq!(
+        (code, stdout.as_str()),
+        (Some(2), ""),
+        "{words:?}: {stderr}"
+    );
+    assert!(
+        says.iter().all(|says| stderr.contains(says)),
+        "{words:?}: {stderr}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_with_what_can() {
+    let place = copies(&["a", "b", "many/one", "many/two", "single/one"], |_| true);
+    let place = place.path();
+    refused(
+        place,
+        &["a", "a"],
+        &["a is both sides", "bitcost compare FOLDER"],
+    );
+    refused(place, &["a", "./a/"], &["is both sides"]);
+    refused(
+        place,
+        &["a", "single"],
+        &["a folder that holds one", "did you mean single/one?"],
+    );
+    refused(
+        place,
+        &["a", "many"],
+        &["a folder that holds 2", "the newest: many/", "many/one"],
+    );
+    let sweep = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/udp-size-sweep.csv"
+    );
+    let (code, folder, stderr) = bitcost(place, &["import", sweep]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let sweep = folder.trim();
+    refused(
+        place,
+        &[sweep, "message_size_bytes=16"],
+        &["compared in pairs", "message_size_bytes=32"],
+    );
+    refused(
+        place,
+        &[sweep, "16", "message_size_bytes=16"],
+        &["are the same cells"],
+    );
+    refused(
+        place,
+        &[sweep, "16,32", "16"],
+        &["two levels of `message_size_bytes`"],
+    );
+    refused(
+        place,
+        &[sweep, "message_size=16", "32"],
+        &["did you mean `message_size_bytes=16`"],
+    );
+}
+
+#[test]
+fn folders_of_one_name_are_told_by_their_paths() {
+    let place = copies(&["x/same", "y/same"], |_| true);
+    let (code, stdout, stderr) = bitcost(place.path(), &["compare", "x/same", "y/same"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.starts_with("x/same → y/same\n"), "{stdout}");
+    let (_, shown, _) = bitcost(place.path(), &["show", "x/same", "y/same"]);
+    assert!(
+        shown.starts_with("x/same\n") && shown.contains("\ny/same\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_metric_that_is_named_twice_is_compared_once() {
+    let place = copies(&["a", "b"], |_| true);
+    let metrics = "throughput_mbps,throughput_mbps";
+    let (_, stdout, stderr) = bitcost(
+        place.path(),
+        &["compare", "a", "b", "--metric", metrics, "--format", "json"],
+    );
+    let document: serde_json::Value = serde_json::from_str(&stdout).expect(&stderr);
+    assert_eq!(document["cells"][0]["changes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_execution_without_results_fails_where_worse_does() {
+    let (old, new) = (
+        copies(&["old"], |_| true),
+        copies(&["new"], |line| !line.contains("\"event\":\"run_ended\"")),
+    );
+    let place = tempfile::tempdir().unwrap();
+    for (from, name) in [(&old, "old"), (&new, "new")] {
+        fs::rename(from.path().join(name), place.path().join(name)).unwrap();
+    }
+    let (code, stdout, stderr) = bitcost(
+        place.path(),
+        &["compare", "old", "new", "--fail-on", "worse"],
+    );
+    assert_eq!(code, Some(1), "{stdout}\n{stderr}");
+    assert!(
+        stderr.contains(" missing: values of the old side"),
+        "{stderr}"
+    );
+    assert!(
+        stdout.contains("| missing |") && stdout.contains("not made"),
+        "{stdout}"
+    );
+    assert_eq!(
+        bitcost(
+            place.path(),
+            &["compare", "new", "old", "--fail-on", "worse"]
+        )
+        .0,
+        Some(0)
+    );
+}

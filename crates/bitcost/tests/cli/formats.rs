@@ -1,0 +1,235 @@
+//! The forms in which a log is printed, each by a recorded log. Nothing is run.
+
+use std::process::{Command, Output, Stdio};
+
+/// A recorded execution.
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
+
+fn bitcost(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn parquet_is_a_file_where_it_was_built_and_else_says_how() {
+    for words in [
+        &["show", LOG, "--format", "parquet"][..],
+        &["run", "not-all-mbits", "--format", "parquet"],
+    ] {
+        if cfg!(feature = "parquet") && words[0] == "run" {
+            continue;
+        }
+        let output = bitcost(words);
+        if cfg!(feature = "parquet") {
+            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+            let (begin, end) = (
+                &output.stdout[..4],
+                &output.stdout[output.stdout.len() - 4..],
+            );
+            assert_eq!((begin, end), (&b"PAR1"[..], &b"PAR1"[..]));
+        } else {
+            assert_eq!(output.status.code(), Some(2));
+            assert!(output.stdout.is_empty());
+            let said = said(&output);
+            assert!(
+                said.contains("built without it") && said.contains("--features parquet"),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn parquet_of_intervals_is_chosen_as_csv_of_them_is() {
+    let output = bitcost(&["show", LOG, "--format", "netperf", "--rows", "intervals"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains("--rows needs --format text, md, csv, parquet, json"),
+        "{}",
+        said(&output)
+    );
+    let csv = bitcost(&["show", LOG, "--format", "csv", "--rows", "intervals"]);
+    assert_eq!(csv.status.code(), Some(0), "{}", said(&csv));
+    let parquet = bitcost(&["show", LOG, "--format", "parquet", "--rows", "intervals"]);
+    assert_eq!(
+        parquet.status.code(),
+        Some(if cfg!(feature = "parquet") { 0 } else { 2 }),
+        "{}",
+        said(&parquet)
+    );
+}
+
+#[test]
+fn plots_are_for_terminals_unless_they_are_asked_for() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/udp-size-sweep.csv"
+    );
+    let imported = bitcost(&["import", sweep, "--out", place.path().to_str().unwrap()]);
+    assert_eq!(imported.status.code(), Some(0), "{}", said(&imported));
+    let folder = String::from_utf8(imported.stdout).unwrap();
+    let printed = |words: &[&str]| {
+        let output = bitcost(&[&["show", folder.trim()], words].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let piped = printed(&[]);
+    assert!(
+        !piped.contains("every run") && !piped.contains('\u{1b}'),
+        "{piped}"
+    );
+    assert_eq!(printed(&["--plot", "none"]), piped);
+    let all = printed(&["--plot", "all"]);
+    let plots = all
+        .strip_prefix(&piped)
+        .expect("the tables stand before the plots");
+    assert!(
+        plots.contains("Throughput (Mbit/s), every run")
+            && plots.contains("against message_size_bytes"),
+        "{plots}"
+    );
+    assert!(!all.contains('\u{1b}'));
+    for words in [["--format", "md"], ["--rows", "runs"]] {
+        let refused = bitcost(&[&["show", LOG, "--plot", "all"][..], &words].concat());
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(
+            said(&refused).contains("--plot needs --format text, without --rows"),
+            "{}",
+            said(&refused)
+        );
+    }
+}
+
+/// The recorded execution, changed so that an offload of its run was not as requested. The folder
+/// exists as long as the value.
+fn left_out() -> (tempfile::TempDir, String) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("bits");
+    std::fs::create_dir(&folder).unwrap();
+    let log = std::fs::read_to_string(format!("{LOG}/events.jsonl")).unwrap();
+    assert!(log.contains("\"mismatched\":[]"));
+    std::fs::write(
+        folder.join("events.jsonl"),
+        log.replace("\"mismatched\":[]", "\"mismatched\":[\"rx-gro\"]"),
+    )
+    .unwrap();
+    let name = folder.to_str().unwrap().to_owned();
+    (place, name)
+}
+
+#[test]
+fn runs_without_a_place_in_their_cells_are_in_no_peer_s_form() {
+    let (_place, folder) = left_out();
+    for (form, wanted) in [("netperf", 1), ("netperf-keyval", 0)] {
+        let whole = bitcost(&["show", LOG, "--format", form]);
+        let only_caveat = said(&whole)
+            .lines()
+            .all(|line| line.starts_with("caveat: ") && line.contains("no checksums"));
+        assert!(whole.stdout.len() > 100 && only_caveat, "{}", said(&whole));
+        let output = bitcost(&["show", &folder, "--format", form]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout).lines().count(),
+            wanted
+        );
+        assert!(
+            said(&output).contains("left out: 1 run of bits"),
+            "{}",
+            said(&output)
+        );
+    }
+    let output = bitcost(&["show", &folder, "--format", "iperf3"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        output.stdout.is_empty() && said(&output).contains("run 1 of bits is left out: "),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn peers_forms_are_of_runs_of_our_own() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/udp-size-sweep.csv"
+    );
+    let imported = bitcost(&["import", sweep, "--out", place.path().to_str().unwrap()]);
+    let folder = String::from_utf8(imported.stdout).unwrap();
+    for form in ["netperf", "netperf-keyval", "iperf3"] {
+        let output = bitcost(&["show", folder.trim(), "--format", form]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty());
+        let said = said(&output);
+        assert!(
+            said.contains(&format!("--format {form} shows runs that bitcost made")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
+    let refused = |words: &[&str], wanted: &str| {
+        let output = bitcost(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(
+            output.stdout.is_empty() && said(&output).contains(wanted),
+            "{}",
+            said(&output)
+        );
+    };
+    refused(&["show", LOG, "--run", "1"], "--run needs --format iperf3");
+    refused(
+        &["show", LOG, "--format", "iperf3", "--run", "3"],
+        "older has no run 3; its runs are 1 to 1",
+    );
+    refused(
+        &["show", LOG, LOG, "--format", "iperf3", "--run", "1"],
+        "2 executions are named; name one",
+    );
+    refused(
+        &["test", "rr", "--format", "iperf3"],
+        "iperf3 has no transactions",
+    );
+    let output = bitcost(&["show", LOG, "--format", "iperf3", "--run", "1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"timesecs\""));
+}
+
+#[test]
+fn what_files_say_beside_figures_is_in_the_json() {
+    let place = tempfile::tempdir().unwrap();
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../import/tests/fixtures/iperf3/iperf3-settings.json"
+    );
+    let imported = bitcost(&["import", file, "--out", place.path().to_str().unwrap()]);
+    assert_eq!(imported.status.code(), Some(0), "{}", said(&imported));
+    let folder = String::from_utf8(imported.stdout).unwrap();
+    let shown = bitcost(&["show", folder.trim(), "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let runs = document["imported_runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1);
+    assert_eq!(
+        (&runs[0]["run"], &runs[0]["tool"], &runs[0]["tool_version"]),
+        (&0.into(), &"iperf3".into(), &"3.12".into())
+    );
+    assert_eq!(runs[0]["facts"]["sndbuf_actual"], "131072");
+    assert!(
+        runs[0]["facts"]["mean_rtt_us"].is_string()
+            && runs[0]["facts"]["cpu_host_total_pct_of_one_cpu"].is_string()
+    );
+    assert_eq!(runs[0]["levels"]["socket_buffer_bytes"], 65_536);
+    let own = bitcost(&["show", LOG, "--json"]);
+    assert!(
+        !String::from_utf8(own.stdout)
+            .unwrap()
+            .contains("imported_runs")
+    );
+}

@@ -1,0 +1,12 @@
+//! The program without traffic: its messages, files and forms of output; and rules for the whole
+//! repository.
+
+mod compare;
+mod corpora;
+mod damage;
+mod formats;
+mod rooms;
+mod screens;
+mod strangers;
+mod terminal;
+mod words;

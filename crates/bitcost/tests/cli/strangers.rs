@@ -1,0 +1,287 @@
+//! Folders and files of untrusted users: the program does not hang, writes nothing outside of its
+//! folder, and runs nothing.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A recorded execution.
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older/events.jsonl");
+
+fn bitcost(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.args(words).stdin(Stdio::null()).output().unwrap()
+}
+
+/// Asserts an exit code and words on standard error.
+fn refused(output: &Output, code: i32, says: &[&str]) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    says.iter()
+        .for_each(|what| assert!(said.contains(what), "{what}: {said}"));
+}
+
+fn fifo(path: &Path) {
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+}
+
+/// A folder with a copy of the recorded execution in it.
+fn execution() -> (tempfile::TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("execution");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(LOG, folder.join("events.jsonl")).unwrap();
+    (place, folder)
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_log_that_is_no_regular_file_is_said_to_be_none() {
+    let (place, folder) = execution();
+    let log = folder.join("events.jsonl");
+    let folder = folder.to_str().unwrap();
+    let link = place.path().join("link");
+    symlink(folder, &link).unwrap();
+    assert_eq!(
+        bitcost(&["show", link.to_str().unwrap()]).status.code(),
+        Some(0),
+        "the folder may be a link"
+    );
+    fs::remove_file(&log).unwrap();
+    fifo(&log);
+    for words in [
+        &["show", folder][..],
+        &["show", log.to_str().unwrap()],
+        &["run", "--resume", folder],
+        &["report", folder],
+    ] {
+        refused(
+            &bitcost(words),
+            2,
+            &["events.jsonl: it is a FIFO or a pipe, not a regular file"],
+        );
+    }
+    for (target, what) in [(LOG, "a symbolic link"), ("/dev/zero", "a symbolic link")] {
+        fs::remove_file(&log).unwrap();
+        symlink(target, &log).unwrap();
+        refused(&bitcost(&["show", folder]), 2, &[what]);
+        refused(&bitcost(&["run", "--resume", folder]), 2, &[what]);
+    }
+}
+
+#[test]
+fn a_study_or_a_lab_that_is_no_regular_file_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("study.toml");
+    fifo(&path);
+    let path = path.to_str().unwrap();
+    for words in [["plan", path], ["run", path]] {
+        refused(
+            &bitcost(&words),
+            2,
+            &["it is a FIFO or a pipe, not a regular file"],
+        );
+    }
+    refused(&bitcost(&["lab", "up", path]), 2, &["it is a FIFO"]);
+    refused(&bitcost(&["plan", "/dev/zero"]), 2, &["it is a device"]);
+}
+
+#[test]
+fn a_report_is_not_written_through_a_link() {
+    let (place, folder) = execution();
+    let precious = place.path().join("precious");
+    fs::write(&precious, "precious").unwrap();
+    symlink(&precious, folder.join("report.html")).unwrap();
+    let output = bitcost(&["report", folder.to_str().unwrap()]);
+    refused(
+        &output,
+        3,
+        &["report.html: it is a symbolic link", "--out FILE"],
+    );
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    refused(
+        &bitcost(&["report", folder.to_str().unwrap(), "--out", "/dev/null"]),
+        3,
+        &["it is a device"],
+    );
+    assert_eq!(names(&folder), ["events.jsonl", "report.html"]);
+    fs::remove_file(folder.join("report.html")).unwrap();
+    for _ in 0..2 {
+        refused(&bitcost(&["report", folder.to_str().unwrap()]), 0, &[]);
+    }
+    assert_eq!(names(&folder), ["events.jsonl", "report.html"]);
+}
+
+#[test]
+fn a_report_that_does_not_fit_leaves_the_old_one() {
+    let (_place, folder) = execution();
+    fs::write(folder.join("report.html"), "old").unwrap();
+    // A limit on the size of files fails a write in the middle, as a full disk does.
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 8; exec \"$0\" report \"$1\"",
+        env!("CARGO_BIN_EXE_bitcost"),
+    ]);
+    let output = shell.arg(&folder).stdin(Stdio::null()).output().unwrap();
+    refused(&output, 3, &["cannot write", "report.html"]);
+    assert_eq!(
+        fs::read_to_string(folder.join("report.html")).unwrap(),
+        "old"
+    );
+    assert_eq!(names(&folder), ["events.jsonl", "report.html"]);
+}
+
+#[test]
+fn pages_of_the_manual_are_not_written_through_links() {
+    let place = tempfile::tempdir().unwrap();
+    let (precious, pages) = (place.path().join("precious"), place.path().join("man1"));
+    let out = ["man", "--out", pages.to_str().unwrap()];
+    refused(&bitcost(&out), 0, &[]);
+    let all = names(&pages);
+    assert!(
+        ["bitcost.1", "bitcost-run.1", "bitcost-lab-up.1"]
+            .iter()
+            .all(|page| all.contains(&(*page).to_owned()))
+    );
+    fs::write(&precious, "precious").unwrap();
+    fs::remove_file(pages.join("bitcost-run.1")).unwrap();
+    symlink(&precious, pages.join("bitcost-run.1")).unwrap();
+    refused(&bitcost(&out), 3, &["bitcost-run.1: it is a symbolic link"]);
+    assert_eq!(
+        (
+            fs::read_to_string(&precious).unwrap().as_str(),
+            names(&pages)
+        ),
+        ("precious", all)
+    );
+}
+
+/// A study with this number of factors, each with this number of levels.
+fn study(factors: usize, levels: usize) -> String {
+    let levels: Vec<String> = (0..levels)
+        .map(|level| format!("{{ label = {level} }}"))
+        .collect();
+    let factor = |number: usize| {
+        format!(
+            "[[factor]]\nname = \"f{number}\"\nlevels = [{}]\n",
+            levels.join(", ")
+        )
+    };
+    let factors: String = (0..factors).map(factor).collect();
+    format!("title = \"t\"\nquestion = \"q\"\n{factors}[run]\nblocks = 1\n")
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_expanded() {
+    let place = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        fs::write(place.path().join(name), text).unwrap();
+        place.path().join(name).to_str().unwrap().to_owned()
+    };
+    let large = write("large.toml", &study(10, 20));
+    let says = [
+        "10240000000000 combinations of levels",
+        "allowed: at most 200000",
+    ];
+    for verb in ["plan", "run"] {
+        refused(&bitcost(&[verb, &large]), 2, &says);
+    }
+    let endless = write("endless.toml", &study(30, 20));
+    refused(
+        &bitcost(&["plan", &endless]),
+        2,
+        &["at least 18446744073709551615 combinations"],
+    );
+    let long = write("long.toml", &study(2, 101));
+    refused(
+        &bitcost(&["plan", &long, "--blocks", "1000"]),
+        2,
+        &["10201000 runs", "allowed: at most 10000000"],
+    );
+    let hosts: Vec<String> = (0..200_000).map(|host| format!("\"h{host}\"")).collect();
+    let lab = write(
+        "lab.toml",
+        &format!("hosts = [\n{}\n]\n", hosts.join(",\n")),
+    );
+    refused(
+        &bitcost(&["lab", "up", &lab]),
+        2,
+        &["200000 nodes and 0 links", "allowed: at most 1000 of each"],
+    );
+    let hosts: Vec<String> = (0..200_000)
+        .map(|host| format!("{{\"opts\": {{\"hostname\": \"h{host}\", \"nodeNum\": {host}}}}}"))
+        .collect();
+    let edited = format!(
+        "{{\"version\": \"2\", \"hosts\": [{}], \"links\": [], \"switches\": []}}",
+        hosts.join(",")
+    );
+    refused(
+        &bitcost(&["lab", "up", &write("lab.mn", &edited)]),
+        2,
+        &["hosts: 200000 entries", "allowed: at most"],
+    );
+}
+
+#[test]
+fn a_name_in_an_error_stays_in_its_line() {
+    let place = tempfile::tempdir().unwrap();
+    let hostile = "h1\\nbitcost: all is well\\u001b[2J";
+    let files = [
+        (
+            "a.mn",
+            format!(
+                "{{\"version\": \"2\", \"hosts\": [{{\"opts\": {{\"hostname\": \"{hostile}\", \"nodeNum\": 1, \"ip\": \"x\"}}}}]}}"
+            ),
+        ),
+        (
+            "b.mn",
+            format!(
+                "{{\"version\": \"2\", \"switches\": [{{\"opts\": {{\"hostname\": \"{hostile}\"}}}}]}}"
+            ),
+        ),
+        ("c.toml", format!("hosts = [\"{hostile}\"]\n")),
+        (
+            "d.toml",
+            format!("hosts = [\"h1\"]\n[[link]]\nends = [\"h1\", \"{hostile}\"]\n"),
+        ),
+        (
+            "e.toml",
+            format!("hosts = [\"h1\", \"h2\"]\ngro_off = [\"{hostile}\"]\n"),
+        ),
+        (
+            "f.toml",
+            format!(
+                "hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\ndevices = [\"{hostile}\", \"x\"]\n"
+            ),
+        ),
+    ];
+    for (name, text) in files {
+        let path = place.path().join(name);
+        fs::write(&path, text).unwrap();
+        let output = bitcost(&["lab", "up", path.to_str().unwrap()]);
+        refused(&output, 2, &["h1\\nbitcost: all is well"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.lines().count() == 1 && !said.contains('\u{1b}'),
+            "{name}: {said:?}"
+        );
+    }
+}

@@ -1,0 +1,414 @@
+//! Frames that no controller sends, to a real agent: it answers with an error or ends with one, and
+//! its host is restored.
+
+use std::io::{Read, Write};
+use std::net::UdpSocket;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use bitcost_model::buffers::Buffers;
+use bitcost_model::conditions::{Conditions, Offloads, Workload};
+use bitcost_model::protocol::{
+    Decoder, FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode,
+};
+use bitcost_model::record::Role;
+use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_study::host_settings;
+use bitcost_testkit::process::{Family, eventually};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: frame_with_values_out_of_range_is_refused, repeated_idle_requests_start_one_thread, oversized_frame_ends_the_agent_with_an_error, repeated_messages_take_no_memory, receiver_count_above_sent_fails_the_run, low_open_files_limit_is_reported;
+}
+
+/// How long an answer may take on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time between two requests for a sign of life.
+const ASK: Duration = Duration::from_millis(200);
+
+/// The most memory that an agent may use here, in KiB.
+const MEMORY_MAX_KIB: u64 = 200 << 10;
+
+/// An agent with a veth of this network.
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<FromAgent>,
+    family: Family,
+    mtu_bytes: u32,
+}
+
+fn mtu() -> u32 {
+    Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
+}
+
+impl Agent {
+    fn start(wrap: &[&str]) -> Agent {
+        if Rtnl::open().unwrap().link("a0").is_err() {
+            let pair = VethPair {
+                name: "a0",
+                peer_name: "b0",
+                peer_netns: None,
+                mtu_bytes: 3000,
+            };
+            Rtnl::open().unwrap().create_veth(&pair).unwrap();
+        }
+        let words: Vec<&str> = wrap
+            .iter()
+            .copied()
+            .chain([env!("CARGO_BIN_EXE_bitcost"), "agent", "--in-lab"])
+            .collect();
+        let mut command = Command::new(words[0]);
+        let family = Family::new();
+        family.adopt(&mut command);
+        command
+            .args(&words[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (tell, output) = channel();
+        let mut pipe = child.stdout.take().unwrap();
+        std::thread::spawn(move || {
+            let (mut decoder, mut bytes) = (Decoder::default(), vec![0; 1 << 16]);
+            while let Ok(length @ 1..) = pipe.read(&mut bytes) {
+                decoder.push(&bytes[..length]);
+                while let Ok(Some(message)) = decoder.take() {
+                    let _ = tell.send(message);
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let mut agent = Agent {
+            child,
+            input,
+            output,
+            family,
+            mtu_bytes: mtu(),
+        };
+        agent.send(&ToAgent::Hello {
+            protocol: PROTOCOL,
+            version: "test".to_owned(),
+        });
+        agent.until("hello", |message| {
+            matches!(message, FromAgent::Hello { .. })
+        });
+        agent
+    }
+
+    fn send(&mut self, message: &ToAgent) {
+        self.write(&encode(message).unwrap());
+    }
+
+    /// Writes to the agent; a write to an agent that has ended is ignored.
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(bytes);
+        }
+    }
+
+    fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
+        loop {
+            let message = self
+                .output
+                .recv_timeout(PATIENCE)
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            if wanted(&message) {
+                return message;
+            }
+        }
+    }
+
+    fn refusal(&mut self, message: &ToAgent) -> String {
+        self.send(message);
+        match self.until("a refusal", |message| {
+            matches!(message, FromAgent::Failed { .. })
+        }) {
+            FromAgent::Failed { reason } => reason,
+            _ => String::new(),
+        }
+    }
+
+    /// Asks until the agent answers: if many answers are unread, some are dropped.
+    fn assert_alive(&mut self, what: &str) {
+        for _ in 0..PATIENCE.as_millis() / ASK.as_millis() {
+            self.send(&ToAgent::Renew);
+            loop {
+                match self.output.recv_timeout(ASK) {
+                    Ok(FromAgent::Alive) => return,
+                    Ok(_) => {}
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => panic!("{what}: it has ended"),
+                }
+            }
+        }
+        panic!("{what}: no sign of life");
+    }
+
+    /// A line of its status, as a number.
+    fn status(&self, name: &str) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or_else(|| panic!("{name}: {text}"));
+        line.trim_start_matches(':')
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
+    }
+
+    /// Closes the agent's input, and returns how it ended.
+    fn end(mut self, what: &str) -> Output {
+        self.input = None;
+        let mtu_bytes = self.mtu_bytes;
+        let family = self.family;
+        let output = self.child.wait_with_output().unwrap();
+        eventually(PATIENCE, &format!("{what}: no process is left"), || {
+            family.members().is_empty().then_some(())
+        });
+        assert_eq!(mtu(), mtu_bytes, "{what}: the host is as before");
+        output
+    }
+}
+
+fn prepare(conditions: Conditions) -> Prepare {
+    let part = Part {
+        role: Role::Receiver,
+        conditions,
+        listen_on: Some([127, 0, 0, 1].into()),
+    };
+    Prepare {
+        run: 0,
+        device: "a0".to_owned(),
+        cpus: Vec::new(),
+        token: [7; 16],
+        parts: vec![part],
+    }
+}
+
+fn asking(change: impl FnOnce(&mut Conditions)) -> ToAgent {
+    // The settings that were applied before the refusal would have to be reverted.
+    let mut conditions = Conditions::default();
+    host_settings::MTU.ask(&mut conditions, "1400").unwrap();
+    change(&mut conditions);
+    ToAgent::Prepare(Box::new(prepare(conditions)))
+}
+
+fn frame_with_values_out_of_range_is_refused() {
+    let long = || "x".repeat(70_000);
+    let stress = |c: &mut Conditions| {
+        host_settings::STRESS.ask(c, "1 cpu").unwrap();
+        for wish in c
+            .host_settings
+            .iter_mut()
+            .filter(|request| request.setting == "stress")
+        {
+            wish.values
+                .insert("workers".to_owned(), u32::MAX.to_string());
+        }
+    };
+    let device = |wish: &mut Conditions| wish.places.receiver.device = Some(long());
+    let parts = |count: usize| {
+        let prepare = prepare(Conditions::default());
+        ToAgent::Prepare(Box::new(Prepare {
+            parts: vec![prepare.parts[0].clone(); count],
+            ..prepare
+        }))
+    };
+    let mut agent = Agent::start(&[]);
+    let frames: Vec<(ToAgent, &str)> = vec![
+        (ToAgent::Describe { device: long() }, "at most 15"),
+        (ToAgent::AddressesOf { device: long() }, "at most 15"),
+        (
+            ToAgent::Describe {
+                device: String::new(),
+            },
+            "no interface is named",
+        ),
+        (
+            ToAgent::Idle {
+                length_ms: u32::MAX,
+            },
+            "at most 3600000 ms",
+        ),
+        (
+            asking(|c| c.flows = u32::MAX),
+            "flows is 4294967295; allowed: a whole number from 1 to 1000",
+        ),
+        (asking(|c| c.flows = 0), "flows is 0"),
+        (asking(|c| c.threads = Some(0)), "threads is 0"),
+        (
+            asking(|c| {
+                c.buffers = Buffers {
+                    ring: u32::MAX,
+                    ..Buffers::default()
+                }
+            }),
+            "ring_buffers is 4294967295",
+        ),
+        (
+            asking(|c| c.message_size_bytes = u32::MAX),
+            "message_size_bytes is 4294967295",
+        ),
+        (asking(|c| c.warmup_ms = u32::MAX), "warmup_s is 4294967295"),
+        (asking(stress), "workers is 4294967295; allowed: 1 to 1024"),
+        (asking(device), "at most 15"),
+        (
+            asking(|c| c.places.receiver.cpus = vec![0; 10_000]),
+            "a list of 10000 CPUs",
+        ),
+        (parts(65), "65 workloads at the same time"),
+    ];
+    for (frame, wanted) in &frames {
+        let reason = agent.refusal(frame);
+        assert!(reason.contains(wanted), "{wanted}: {reason}");
+        assert_eq!(mtu(), agent.mtu_bytes, "{reason}");
+    }
+    agent.assert_alive("after all of them");
+    assert!(
+        agent.status("VmHWM") < MEMORY_MAX_KIB,
+        "{} KiB",
+        agent.status("VmHWM")
+    );
+    let output = agent.end("refused");
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+}
+
+fn repeated_idle_requests_start_one_thread() {
+    let mut agent = Agent::start(&[]);
+    let frame = encode(&ToAgent::Idle {
+        length_ms: 3_600_000,
+    })
+    .unwrap();
+    for _ in 0..400 {
+        agent.write(&frame.repeat(100));
+    }
+    agent.assert_alive("after 40 000 of them");
+    assert!(
+        agent.status("Threads") < 10,
+        "{} threads",
+        agent.status("Threads")
+    );
+    let output = agent.end("idle");
+    assert!(output.status.success(), "{output:?}");
+}
+
+fn oversized_frame_ends_the_agent_with_an_error() {
+    let mut agent = Agent::start(&[]);
+    agent.write(&(FRAME_BYTES_MAX as u32 + 1).to_be_bytes());
+    agent.write(br#"{"to_agent":"meet","addresses":[["127.0.0.1:1","127.0.0.1:2"]]}"#);
+    let output = agent.end("too long");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("a frame of 1048577 bytes; at most 1048576"),
+        "{output:?}"
+    );
+    assert!(matches!(output.status.code(), Some(1..=3)), "{output:?}");
+}
+
+fn repeated_messages_take_no_memory() {
+    let mut agent = Agent::start(&[]);
+    agent.send(&asking(|_| {}));
+    agent.until("listening", |message| {
+        matches!(message, FromAgent::Listening { .. })
+    });
+    let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
+    let meet = encode(&ToAgent::Meet {
+        addresses: vec![vec![somewhere; 50_000]],
+    })
+    .unwrap();
+    for _ in 0..300 {
+        agent.write(&meet);
+    }
+    let said = |message: &FromAgent| matches!(message, FromAgent::Failed { reason } if reason.contains("twice"));
+    agent.until("a refusal", said);
+    agent.assert_alive("after 300 of them");
+    assert!(
+        agent.status("VmHWM") < MEMORY_MAX_KIB,
+        "{} KiB",
+        agent.status("VmHWM")
+    );
+    let output = agent.end("again");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The test plays the sender: it sends 20 messages without numbers and reports that it sent 10.
+fn receiver_count_above_sent_fails_the_run() {
+    let mut agent = Agent::start(&[]);
+    let workload = Workload::UdpStream;
+    let conditions = Conditions {
+        workload,
+        message_size_bytes: 4,
+        offloads: Offloads::AsFound,
+        ..Conditions::default()
+    };
+    agent.send(&ToAgent::Prepare(Box::new(prepare(conditions))));
+    let heard = agent.until("listening", |message| {
+        matches!(message, FromAgent::Listening { .. })
+    });
+    let FromAgent::Listening { addresses } = heard else {
+        return;
+    };
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(addresses[0][0]).unwrap();
+    let hello = [&[0xBF, 0, 0, 0, 0, 0, 0, 0][..], &[7; 16]].concat();
+    agent.send(&ToAgent::Meet {
+        addresses: vec![Vec::new()],
+    });
+    socket.send(&hello).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!(socket.recv(&mut [0; 64]).unwrap(), hello.len());
+    agent.until("ready", |message| *message == FromAgent::Ready);
+    for _ in 0..20 {
+        socket.send(&[7; 4]).unwrap();
+    }
+    agent.send(&ToAgent::Clock);
+    let heard = agent.until("clock", |message| {
+        matches!(message, FromAgent::Clock { .. })
+    });
+    let FromAgent::Clock { now_ns } = heard else {
+        return;
+    };
+    let at = |ms: u64| now_ns + ms * 1_000_000;
+    let [begin_ns, window_start_ns, window_end_ns, stop_ns] = [10, 20, 1500, 1510].map(at);
+    agent.send(&ToAgent::Start(Start {
+        begin_ns,
+        window_start_ns,
+        window_end_ns,
+        stop_ns,
+    }));
+    let has_all = |message: &FromAgent| matches!(message, FromAgent::Progress(sample) if sample.counts.messages == 20);
+    agent.until("all messages", has_all);
+    agent.until("the window's end", |message| {
+        matches!(message, FromAgent::Sent { .. })
+    });
+    let reason = agent.refusal(&ToAgent::Finish {
+        sent: vec![vec![[10, 10]]],
+    });
+    assert!(
+        reason.starts_with("the receiver counted 20 datagrams and the sender sent 10"),
+        "{reason}"
+    );
+    agent.end("more than sent");
+}
+
+fn low_open_files_limit_is_reported() {
+    let mut agent = Agent::start(&["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"]);
+    let reason = agent.refusal(&asking(|_| {}));
+    assert!(
+        reason.starts_with("a run of 1 flow needs 72 open files at each end"),
+        "{reason}"
+    );
+    assert!(
+        reason.contains("allows 64; raise its hard limit") && !reason.contains("ask for at most"),
+        "{reason}"
+    );
+    agent.end("few files");
+}

@@ -1,0 +1,498 @@
+//! The settings of the host are restored whichever process dies. In a private network, with the
+//! real agent and watchdog.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use bitcost_host::{KNOBS, Values};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::protocol::{Decoder, FromAgent, PROTOCOL, Part, Prepare, ToAgent, encode};
+use bitcost_model::record::Role;
+use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_study::host_settings;
+use bitcost_testkit::process::{Family, eventually};
+use rustix::process::{Pid, Signal, kill_process};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: changes_are_journalled_shown_and_restored, killed_agent_or_controller_leaves_the_host_restored, deaths_at_random_times_leave_the_host_restored, killed_watchdog_ends_the_run_and_the_host_is_restored, stopped_agent_or_watchdog_is_ended_by_the_other, journal_restores_after_agent_and_watchdog_died, foreign_change_is_left_by_the_watchdog, host_in_use_is_refused, truncated_journal_restores_its_whole_entries;
+}
+
+/// How long an answer may take on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Number of kills at random times.
+const KILLS: u64 = 40;
+
+/// A veth, a state folder, and the processes started.
+struct Bench {
+    folder: tempfile::TempDir,
+    family: Family,
+    before: Vec<(String, Values)>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let mut rtnl = Rtnl::open().unwrap();
+        let pair = VethPair {
+            name: "a0",
+            peer_name: "b0",
+            peer_netns: None,
+            mtu_bytes: 3000,
+        };
+        rtnl.create_veth(&pair).unwrap();
+        for name in ["a0", "b0"] {
+            let index = rtnl.link(name).unwrap().index;
+            rtnl.set_up(index, true).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        Bench {
+            folder,
+            family: Family::new(),
+            before: observed(),
+        }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+        command
+            .args(words)
+            .env("BITCOST_STATE_DIR", self.folder.path().join("state"));
+        self.family.adopt(&mut command);
+        command
+    }
+
+    fn bitcost(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn journals(&self) -> Vec<PathBuf> {
+        bitcost_host::journal::all(&self.folder.path().join("state"))
+    }
+
+    /// Asserts that every value is as before, that no change is journalled, and that no process is
+    /// left.
+    fn assert_as_before(&self, what: &str) {
+        eventually(PATIENCE, &format!("{what}: no process is left"), || {
+            self.family.members().is_empty().then_some(())
+        });
+        assert_eq!(observed(), self.before, "{what}");
+        assert_eq!(self.journals(), Vec::<PathBuf>::new(), "{what}");
+    }
+}
+
+/// Every value of every knob of this network, and what other programs print of the device.
+fn observed() -> Vec<(String, Values)> {
+    let of_knob = |knob: &'static dyn bitcost_host::Knob| {
+        knob.subjects().into_iter().filter_map(move |subject| {
+            Some((
+                format!("{} {subject}", knob.name()),
+                knob.observe(&subject).ok()?,
+            ))
+        })
+    };
+    let mut all: Vec<(String, Values)> = KNOBS.iter().flat_map(|knob| of_knob(*knob)).collect();
+    for words in [
+        &["ethtool", "-k", "a0"][..],
+        &["tc", "qdisc", "show", "dev", "a0"],
+        &["ip", "-o", "link", "show", "a0"],
+    ] {
+        if let Ok(output) = Command::new(words[0]).args(&words[1..]).output() {
+            all.push((
+                words.join(" "),
+                bitcost_host::single(String::from_utf8_lossy(&output.stdout)),
+            ));
+        }
+    }
+    all
+}
+
+/// An agent that this test controls.
+struct Agent {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<FromAgent>,
+}
+
+impl Agent {
+    fn start(bench: &Bench) -> Agent {
+        let mut command = bench.command(&["agent"]);
+        let spawned = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = spawned.unwrap();
+        let (tell, output) = channel();
+        let mut pipe = child.stdout.take().unwrap();
+        std::thread::spawn(move || {
+            let (mut decoder, mut bytes) = (Decoder::default(), [0; 4096]);
+            while let Ok(length @ 1..) = pipe.read(&mut bytes) {
+                decoder.push(&bytes[..length]);
+                while let Ok(Some(message)) = decoder.take() {
+                    let _ = tell.send(message);
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let mut agent = Agent {
+            child,
+            input,
+            output,
+        };
+        agent.send(&ToAgent::Hello {
+            protocol: PROTOCOL,
+            version: "test".to_owned(),
+        });
+        agent.until("hello", |message| {
+            matches!(message, FromAgent::Hello { .. })
+        });
+        agent
+    }
+
+    /// Sends a message to the agent; a write to an agent that was killed is ignored.
+    fn send(&mut self, message: &ToAgent) {
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(&encode(message).unwrap());
+        }
+    }
+
+    fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
+        loop {
+            let message = self
+                .output
+                .recv_timeout(PATIENCE)
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+            if wanted(&message) {
+                return message;
+            }
+        }
+    }
+
+    /// Asks for a run with many settings; the agent waits for its peer once they are in effect.
+    fn prepare(&mut self) {
+        let mut conditions = Conditions::default();
+        host_settings::MTU.ask(&mut conditions, "1400").unwrap();
+        host_settings::OFFLOADS.ask(&mut conditions, "off").unwrap();
+        host_settings::QDISC
+            .ask(&mut conditions, "tbf rate 100M")
+            .unwrap();
+        host_settings::SYSCTL
+            .ask(
+                &mut conditions,
+                "net.ipv4.tcp_rmem=4096 65536 524288, net.ipv4.tcp_sack=0",
+            )
+            .unwrap();
+        let part = Part {
+            role: Role::Receiver,
+            conditions,
+            listen_on: Some([127, 0, 0, 1].into()),
+        };
+        let prepare = Prepare {
+            run: 0,
+            device: "a0".to_owned(),
+            cpus: Vec::new(),
+            token: [7; 16],
+            parts: vec![part],
+        };
+        self.send(&ToAgent::Prepare(Box::new(prepare)));
+    }
+
+    fn applied(&mut self) {
+        self.prepare();
+        match self.until("listening", |message| {
+            matches!(
+                message,
+                FromAgent::Listening { .. } | FromAgent::Failed { .. }
+            )
+        }) {
+            FromAgent::Failed { reason } => panic!("{reason}"),
+            _ => assert_ne!(
+                fs::read_to_string("/proc/sys/net/ipv4/tcp_sack")
+                    .unwrap()
+                    .trim(),
+                "1"
+            ),
+        }
+    }
+
+    fn refusal(&mut self) -> String {
+        self.prepare();
+        match self.until("refusal", |message| {
+            matches!(message, FromAgent::Failed { .. })
+        }) {
+            FromAgent::Failed { reason } => reason,
+            _ => String::new(),
+        }
+    }
+
+    /// Closes the agent's input, as the death of the controller does.
+    fn let_go(&mut self) {
+        self.input = None;
+    }
+
+    fn kill(&self) {
+        kill(self.child.id());
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
+
+fn kill(pid: u32) {
+    let pid = Pid::from_raw(pid as i32).unwrap();
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// Whether all threads of a process are stopped by a signal (state `T`, proc_pid_stat(5)).
+fn is_stopped(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.flatten().all(|task| {
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit(") ")
+            .next()
+            .is_some_and(|rest| rest.starts_with('T'))
+    })
+}
+
+/// The watchdogs that were started here.
+fn watchdogs(bench: &Bench) -> Vec<u32> {
+    bench.family.members_with("host-watchdog", "a0")
+}
+
+fn changes_are_journalled_shown_and_restored() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
+    for wanted in [
+        "held by a run",
+        "mtu_bytes of a0: value 3000 → 1400",
+        "qdisc of a0",
+        "net.ipv4.tcp_rmem",
+    ] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_slice(&bench.bitcost(&["host", "show", "--json"]).stdout).unwrap();
+    assert_eq!(json["settings"]["mtu_bytes"]["a0"]["value"], "1400");
+    assert_eq!(
+        json["journals"][0]["pending"].as_array().map(Vec::len),
+        Some(5)
+    );
+    let restore = bench.bitcost(&["host", "restore"]);
+    assert!(
+        String::from_utf8_lossy(&restore.stdout).contains("held by bitcost with process"),
+        "{restore:?}"
+    );
+    agent.send(&ToAgent::Stop);
+    agent.until("stopped", |message| matches!(message, FromAgent::Stopped));
+    assert_eq!(observed(), bench.before);
+    agent.applied();
+    agent.let_go();
+    bench.assert_as_before("the controller let go");
+}
+
+fn killed_agent_or_controller_leaves_the_host_restored() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    agent.kill();
+    bench.assert_as_before("agent killed");
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    agent.let_go();
+    agent.kill();
+    bench.assert_as_before("controller and agent killed");
+}
+
+/// A small random generator; the seed is the number of the kill.
+fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |most| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % most
+    }
+}
+
+fn deaths_at_random_times_leave_the_host_restored() {
+    let bench = Bench::new();
+    for seed in 0..KILLS {
+        let mut random = random(seed + 1);
+        let mut agent = Agent::start(&bench);
+        // Half of the kills come while settings are applied, half while they are restored.
+        if random(2) == 0 {
+            agent.prepare();
+        } else {
+            agent.applied();
+            agent.send(&ToAgent::Stop);
+        }
+        std::thread::sleep(Duration::from_micros(random(30_000)));
+        match random(3) {
+            0 => agent.kill(),
+            1 => agent.let_go(),
+            _ => {
+                agent.let_go();
+                std::thread::sleep(Duration::from_micros(random(2_000)));
+                agent.kill();
+            }
+        }
+        drop(agent);
+        bench.assert_as_before(&format!("seed {seed}"));
+    }
+}
+
+fn killed_watchdog_ends_the_run_and_the_host_is_restored() {
+    let bench = Bench::new();
+    for seed in 0..4 {
+        let mut agent = Agent::start(&bench);
+        agent.applied();
+        watchdogs(&bench).into_iter().for_each(kill);
+        let status = agent.child.wait().unwrap();
+        assert_eq!(status.code(), Some(3), "seed {seed}");
+        drop(agent);
+        bench.assert_as_before("watchdog killed");
+    }
+}
+
+fn stopped_agent_or_watchdog_is_ended_by_the_other() {
+    let stop = |pid: u32| kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::STOP).unwrap();
+    let bench = Bench::new();
+    for agent_stops in [true, false] {
+        let mut agent = Agent::start(&bench);
+        agent.applied();
+        if agent_stops {
+            stop(agent.child.id());
+        } else {
+            stop(watchdogs(&bench)[0]);
+            agent.let_go();
+        }
+        eventually(PATIENCE, "the agent ends", || {
+            agent.child.try_wait().unwrap()
+        });
+        drop(agent);
+        bench.assert_as_before(if agent_stops {
+            "agent stopped"
+        } else {
+            "watchdog stopped"
+        });
+    }
+}
+
+fn journal_restores_after_agent_and_watchdog_died() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    // Neither may act on the other's death. The agent is the one that is stopped: a stopped
+    // watchdog would be continued by the kernel when the agent's end leaves it in an orphaned
+    // process group (exit(3p)).
+    let agent_pid = agent.child.id();
+    kill_process(Pid::from_raw(agent_pid as i32).unwrap(), Signal::STOP).unwrap();
+    eventually(PATIENCE, "the agent stops", || {
+        is_stopped(agent_pid).then_some(())
+    });
+    watchdogs(&bench).into_iter().for_each(kill);
+    eventually(PATIENCE, "the watchdog ends", || {
+        watchdogs(&bench).is_empty().then_some(())
+    });
+    agent.kill();
+    drop(agent);
+    eventually(PATIENCE, "both are gone", || {
+        bench.family.members().is_empty().then_some(())
+    });
+    assert_ne!(observed(), bench.before);
+    assert_eq!(bench.journals().len(), 1);
+    let mut agent = Agent::start(&bench);
+    let refusal = agent.refusal();
+    assert!(refusal.contains("bitcost host restore"), "{refusal}");
+    drop(agent);
+    for words in [
+        &["test", "tcp", "-t", "100ms"][..],
+        &["run", "not-all-mbits"],
+    ] {
+        let refused = bench.bitcost(words);
+        assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+        assert!(
+            String::from_utf8_lossy(&refused.stderr).contains("bitcost host restore"),
+            "{refused:?}"
+        );
+    }
+    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
+    assert!(shown.contains("left by an interrupted run"), "{shown}");
+    let restored = bench.bitcost(&["host", "restore"]);
+    assert_eq!(restored.status.code(), Some(0), "{restored:?}");
+    bench.assert_as_before("restored by hand");
+}
+
+fn foreign_change_is_left_by_the_watchdog() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link("a0").unwrap().index;
+    rtnl.set_mtu(index, 2000).unwrap();
+    agent.kill();
+    drop(agent);
+    eventually(PATIENCE, "no process is left", || {
+        bench.family.members().is_empty().then_some(())
+    });
+    assert_eq!(rtnl.link("a0").unwrap().mtu_bytes, 2000);
+    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
+    assert!(
+        shown.contains("changed by another program and is left at 2000 (before: 3000)"),
+        "{shown}"
+    );
+    rtnl.set_mtu(index, 3000).unwrap();
+    bench.assert_as_before("but for the foreign MTU");
+}
+
+fn host_in_use_is_refused() {
+    let bench = Bench::new();
+    let mut first = Agent::start(&bench);
+    first.applied();
+    let mut second = Agent::start(&bench);
+    let refusal = second.refusal();
+    let wanted = format!("held by bitcost with process {}, since", first.child.id());
+    assert!(refusal.contains(&wanted), "{refusal}");
+    drop((second, first));
+    bench.assert_as_before("both ended");
+}
+
+fn truncated_journal_restores_its_whole_entries() {
+    let bench = Bench::new();
+    let mut agent = Agent::start(&bench);
+    agent.applied();
+    let journal = bench.journals().remove(0);
+    let text = fs::read_to_string(&journal).unwrap();
+    agent.let_go();
+    drop(agent);
+    bench.assert_as_before("ended");
+    // The journal has the first change as it was made, and half of another.
+    Rtnl::open().and_then(|mut rtnl| rtnl.link("a0")).unwrap();
+    fs::write("/proc/sys/net/ipv4/tcp_rmem", "4096 65536 524288").unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = format!(
+        "{}\n{}\n{}\n{}",
+        lines[0],
+        lines[1],
+        lines[2],
+        &lines[3][..lines[3].len() / 2]
+    );
+    fs::write(&journal, cut).unwrap();
+    let restored = bench.bitcost(&["host", "restore"]);
+    let said = String::from_utf8_lossy(&restored.stdout).into_owned();
+    assert!(said.contains("line 4 is cut off"), "{said}");
+    assert!(
+        said.contains("sysctl of net.ipv4.tcp_rmem: as before"),
+        "{said}"
+    );
+    bench.assert_as_before("what is whole is restored");
+}

@@ -1,0 +1,588 @@
+//! Checks the repository's style: words that are not used, circles of modules, long functions.
+//!
+//! The remaining faults are listed per crate in `tidy/left.txt`. Its numbers may only become
+//! smaller.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// The most lines of a function of the product, in the format of rustfmt.
+const LONGEST: usize = 70;
+
+/// Folders without text of this project: results of builds, and data that other programs or older
+/// versions wrote.
+const SKIPPED: [&str; 9] = [
+    ".git",
+    "artifacts",
+    "corpus",
+    "fixtures",
+    "found",
+    "node_modules",
+    "older",
+    "seeds",
+    "target",
+];
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+/// The files below a folder that have one of these endings, in order. Links are not followed.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
+            found.extend(files(&path, endings));
+        } else if kind.is_file()
+            && path
+                .extension()
+                .is_some_and(|own| endings.iter().any(|ending| own == *ending))
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The part of the repository that a file belongs to: its crate, or its first folder, or `.` for
+/// the documents at the top.
+fn part(path: &Path) -> String {
+    let inside = path.strip_prefix(root()).unwrap();
+    let names: Vec<_> = inside.iter().map(|name| name.to_str().unwrap()).collect();
+    match names[..] {
+        ["crates", name, _, ..] | [name, _, ..] => name.to_owned(),
+        _ => ".".to_owned(),
+    }
+}
+
+/// The remaining faults of one kind that `tidy/left.txt` allows: the number for each crate and
+/// fault.
+fn allowed(kind: &str) -> BTreeMap<(String, String), usize> {
+    let lines = include_str!("tidy/left.txt").lines();
+    let rows = lines.filter_map(|line| line.strip_prefix(kind)?.strip_prefix('\t'));
+    rows.map(|row| match row.split('\t').collect::<Vec<_>>()[..] {
+        [part, fault, number] => (
+            (part.to_owned(), fault.to_owned()),
+            number.parse().expect("a number"),
+        ),
+        _ => panic!("left.txt: {row:?} is not: kind, crate, fault, number"),
+    })
+    .collect()
+}
+
+/// Fails where more is found than `tidy/left.txt` allows. `found` has, for each crate and fault,
+/// the places.
+fn compare(kind: &str, found: &BTreeMap<(String, String), Vec<String>>) {
+    let allowed = allowed(kind);
+    let (mut failures, mut left) = (Vec::new(), Vec::new());
+    for ((part, fault), places) in found {
+        left.push(format!("{kind}\t{part}\t{fault}\t{}", places.len()));
+        let most = allowed.get(&(part.clone(), fault.clone())).copied();
+        if places.len() > most.unwrap_or(0) {
+            failures.push(format!("{part}: {fault}:\n  {}", places.join("\n  ")));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{}\n\nWhat is there now, as lines of left.txt:\n{}",
+        failures.join("\n"),
+        left.join("\n")
+    );
+}
+
+/// The phrases that are not used, by their first words, each with its replacement: the last table
+/// of the glossary.
+fn banned() -> BTreeMap<String, Vec<(Vec<String>, String)>> {
+    let text = fs::read_to_string(root().join("docs/GLOSSARY.md")).unwrap();
+    let (_, table) = text
+        .split_once("| not used | instead |\n|---|---|\n")
+        .unwrap();
+    let mut banned: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for line in table.lines() {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        for phrase in columns[1].split(", ") {
+            let words: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
+            let row = (words.clone(), columns[2].to_owned());
+            banned.entry(words[0].clone()).or_default().push(row);
+        }
+    }
+    banned
+}
+
+/// A page without the output in its code blocks, which an earlier version of the program printed.
+/// Lines keep their numbers.
+fn without_output(page: &str) -> String {
+    let mut is_output = false;
+    let mut text = String::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            is_output = !is_output;
+        } else if !is_output {
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The words of a text in lower case with their lines. Names are split at underscores and at
+/// capitals; the end of a sentence is a word that nothing matches. Lines with `alias` are left out,
+/// because they name keys of older files.
+fn words(text: &str) -> Vec<(String, usize)> {
+    let mut words: Vec<(String, usize)> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.contains("alias") {
+            continue;
+        }
+        let mut last = ' ';
+        for letter in line
+            .trim_start_matches([' ', '/', '!', '#', '>', '*'])
+            .chars()
+        {
+            let goes_on = last.is_alphanumeric() && !(last.is_lowercase() && letter.is_uppercase());
+            match letter {
+                _ if letter.is_alphanumeric() && goes_on => {
+                    words.last_mut().unwrap().0.extend(letter.to_lowercase());
+                }
+                _ if letter.is_alphanumeric() => {
+                    words.push((letter.to_lowercase().collect(), index + 1));
+                }
+                '.' | ':' | ';' | '?' | '!' | '|' | '"' | '(' | ')' | ',' | '{' | '}' => {
+                    words.push((letter.to_string(), index + 1));
+                }
+                _ => {}
+            }
+            last = letter;
+        }
+        // A word is not continued on the next line.
+        words.push((String::new(), index + 1));
+    }
+    words.retain(|(word, _)| !word.is_empty());
+    words
+}
+
+#[test]
+fn words_that_are_not_used_are_absent() {
+    let (root, banned) = (root(), banned());
+    assert!(banned.len() > 30, "{}", banned.len());
+    let excepted = [
+        "docs/GLOSSARY.md",
+        "bench/peers/RESULTS.md",
+        "crates/bitcost/tests/tidy.rs",
+    ]
+    .map(|path| root.join(path));
+    let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for path in files(&root, &["rs", "md", "toml", "js"]) {
+        if excepted.contains(&path) {
+            continue;
+        }
+        let inside = path.strip_prefix(&root).unwrap().display().to_string();
+        let name = words(&inside.replace('/', ".")).into_iter();
+        let name = name.map(|(word, _)| (word, 0));
+        let mut text = fs::read_to_string(&path).unwrap();
+        if path.starts_with(root.join("docs/studies")) {
+            text = without_output(&text);
+        }
+        let text = words(&text);
+        let all: Vec<(String, usize)> = name.chain(text).collect();
+        for (at, (word, line)) in all.iter().enumerate() {
+            for (phrase, instead) in banned.get(word).into_iter().flatten() {
+                let next = all[at..].iter().map(|(word, _)| word);
+                if next.take(phrase.len()).eq(phrase) {
+                    let key = (part(&path), phrase.join(" "));
+                    let place = format!("{inside}:{line}: say {instead}");
+                    found.entry(key).or_default().push(place);
+                }
+            }
+        }
+    }
+    compare("word", &found);
+}
+
+/// A path in a source file: its names as written, and whether a public `use` makes it.
+#[derive(Clone)]
+struct Reference {
+    names: Vec<String>,
+    is_exported: bool,
+}
+
+/// The imports, paths and definitions of one source file, which is a module.
+#[derive(Default)]
+struct Module {
+    /// Names that it takes into its scope by `use`, with their paths.
+    imported: BTreeMap<String, Reference>,
+    /// The modules whose names it takes with `*`.
+    globs: Vec<Reference>,
+    /// Paths outside of `use`.
+    paths: Vec<Vec<String>>,
+    /// Single words outside of `use`.
+    words: BTreeSet<String>,
+    /// Names that it defines.
+    defined: BTreeSet<String>,
+}
+
+impl Module {
+    fn read(text: &str) -> Module {
+        let mut module = Module::default();
+        module.take(text.parse().expect("Rust"), 0);
+        module
+    }
+
+    /// Reads the tokens of a block. `depth` is the number of modules in the same file around it.
+    fn take(&mut self, tokens: TokenStream, depth: usize) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            at = match word(&tokens, at).as_deref() {
+                _ if is_test(&tokens, at) => after_item(&tokens, at),
+                Some("use") => self.take_use(&tokens, at, depth),
+                Some("mod") if is_block(&tokens, at + 2) => {
+                    self.take(inner(&tokens[at + 2]), depth + 1);
+                    at + 3
+                }
+                Some(_) => self.take_path(&tokens, at, depth),
+                None => {
+                    if let TokenTree::Group(group) = &tokens[at] {
+                        self.take(group.stream(), depth);
+                    }
+                    at + 1
+                }
+            };
+        }
+    }
+
+    /// Reads `use …;` and gives the place after it.
+    fn take_use(&mut self, tokens: &[TokenTree], at: usize, depth: usize) -> usize {
+        let end = (at..tokens.len()).find(|&end| is_sign(tokens, end, ';'));
+        let end = end.unwrap_or(tokens.len());
+        let is_visible = |at: usize| word(tokens, at).as_deref() == Some("pub");
+        let is_exported = (at > 0 && is_visible(at - 1))
+            || (at > 1 && is_visible(at - 2) && is_group(tokens, at - 1, Delimiter::Parenthesis));
+        self.take_tree(&tokens[at + 1..end], &[], is_exported, depth);
+        end + 1
+    }
+
+    /// Reads the tree of a `use`, below the names before it.
+    fn take_tree(&mut self, tokens: &[TokenTree], before: &[String], exported: bool, depth: usize) {
+        for branch in
+            tokens.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ','))
+        {
+            let mut names = before.to_vec();
+            let mut alias = None;
+            for (at, token) in branch.iter().enumerate() {
+                match token {
+                    TokenTree::Ident(name)
+                        if word(branch, at.wrapping_sub(1)).as_deref() == Some("as") =>
+                    {
+                        alias = Some(name.to_string());
+                    }
+                    TokenTree::Ident(name) if name != "as" => names.push(name.to_string()),
+                    TokenTree::Group(group) => {
+                        let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+                        self.take_tree(&inside, &names, exported, depth);
+                        names.clear();
+                    }
+                    TokenTree::Punct(sign) if sign.as_char() == '*' => {
+                        self.globs.push(reference(&names, exported, depth));
+                        names.clear();
+                    }
+                    _ => {}
+                }
+            }
+            if names.last().is_some_and(|last| last == "self") && names.len() > 1 {
+                names.pop();
+            }
+            if let Some(name) = alias.or(names.last().cloned()) {
+                self.imported
+                    .insert(name, reference(&names, exported, depth));
+            }
+        }
+    }
+
+    /// Reads a name, or several with `::` between them, and gives the place after them.
+    fn take_path(&mut self, tokens: &[TokenTree], at: usize, depth: usize) -> usize {
+        let mut names = vec![word(tokens, at).unwrap()];
+        let mut at = at + 1;
+        while is_sign(tokens, at, ':') && is_sign(tokens, at + 1, ':') {
+            let Some(name) = word(tokens, at + 2) else {
+                break;
+            };
+            names.push(name);
+            at += 3;
+        }
+        const ITEMS: [&str; 8] = [
+            "fn", "struct", "enum", "trait", "type", "const", "static", "mod",
+        ];
+        if ITEMS.contains(&names[0].as_str()) {
+            self.defined.extend(word(tokens, at));
+        } else if names.len() > 1 {
+            self.words.insert(names[0].clone());
+            self.paths.push(reference(&names, false, depth).names);
+        } else {
+            self.words.insert(names.remove(0));
+        }
+        at
+    }
+}
+
+/// Names as seen from the file's own module, which is `depth` above them.
+fn reference(names: &[String], is_exported: bool, depth: usize) -> Reference {
+    let up = names.iter().take_while(|name| *name == "super").count();
+    let names = names[up.min(depth)..].to_vec();
+    Reference { names, is_exported }
+}
+
+fn word(tokens: &[TokenTree], at: usize) -> Option<String> {
+    match tokens.get(at)? {
+        TokenTree::Ident(name) => Some(name.to_string()),
+        _ => None,
+    }
+}
+
+fn is_sign(tokens: &[TokenTree], at: usize, sign: char) -> bool {
+    matches!(tokens.get(at), Some(TokenTree::Punct(found)) if found.as_char() == sign)
+}
+
+fn is_group(tokens: &[TokenTree], at: usize, delimiter: Delimiter) -> bool {
+    matches!(tokens.get(at), Some(TokenTree::Group(group)) if group.delimiter() == delimiter)
+}
+
+fn is_block(tokens: &[TokenTree], at: usize) -> bool {
+    is_group(tokens, at, Delimiter::Brace)
+}
+
+fn inner(token: &TokenTree) -> TokenStream {
+    match token {
+        TokenTree::Group(group) => group.stream(),
+        _ => TokenStream::new(),
+    }
+}
+
+/// Whether `#[cfg(test)]` begins here.
+fn is_test(tokens: &[TokenTree], at: usize) -> bool {
+    is_sign(tokens, at, '#')
+        && tokens
+            .get(at + 1)
+            .is_some_and(|token| inner(token).to_string().replace(' ', "") == "cfg(test)")
+}
+
+/// The place after the item that begins here: after its block or its semicolon.
+fn after_item(tokens: &[TokenTree], at: usize) -> usize {
+    let end = (at..tokens.len()).find(|&end| is_block(tokens, end) || is_sign(tokens, end, ';'));
+    end.map_or(tokens.len(), |end| end + 1)
+}
+
+/// The modules of one crate by their paths; each is a file.
+struct Crate {
+    modules: BTreeMap<Vec<String>, Module>,
+}
+
+impl Crate {
+    fn read(source: &Path) -> Crate {
+        let mut modules = BTreeMap::new();
+        for path in files(source, &["rs"]) {
+            let inside = path.strip_prefix(source).unwrap().with_extension("");
+            let mut name: Vec<String> = inside
+                .iter()
+                .map(|name| name.to_str().unwrap().to_owned())
+                .collect();
+            if name.last().is_some_and(|last| last == "mod") || name == ["lib"] {
+                name.pop();
+            }
+            if name == ["main"] && !source.join("lib.rs").exists() {
+                name.pop();
+            }
+            modules.insert(name, Module::read(&fs::read_to_string(&path).unwrap()));
+        }
+        Crate { modules }
+    }
+
+    /// The module that defines what a path in a module leads to. Absent if that is another crate.
+    fn target(&self, from: &[String], names: &[String], steps: usize) -> Option<Vec<String>> {
+        let mut here = from.to_vec();
+        for (index, name) in names.iter().enumerate() {
+            match name.as_str() {
+                "crate" => here.clear(),
+                "self" => {}
+                "super" => drop(here.pop()),
+                _ => {
+                    let child = [&here[..], std::slice::from_ref(name)].concat();
+                    if !self.modules.contains_key(&child) {
+                        return self.definer(&here, name, index == 0, steps);
+                    }
+                    here = child;
+                }
+            }
+        }
+        Some(here)
+    }
+
+    /// The module that defines a name that a module knows. `is_first`: an unknown name is that of
+    /// another crate.
+    fn definer(
+        &self,
+        here: &[String],
+        name: &str,
+        is_first: bool,
+        steps: usize,
+    ) -> Option<Vec<String>> {
+        let module = self.modules.get(here)?;
+        if steps == 0 || module.defined.contains(name) {
+            return Some(here.to_vec());
+        }
+        if let Some(import) = module.imported.get(name) {
+            let is_own_name = import.names.len() == 1;
+            return if is_own_name {
+                None
+            } else {
+                self.target(here, &import.names, steps - 1)
+            };
+        }
+        let from_globs = module.globs.iter().filter_map(|glob| {
+            let source = self.target(here, &glob.names, steps - 1)?;
+            self.modules
+                .get(&source)?
+                .defined
+                .contains(name)
+                .then_some(source)
+        });
+        let found = from_globs.into_iter().next();
+        found.or((!is_first).then(|| here.to_vec()))
+    }
+
+    /// The modules that a module refers to. A name that a parent only re-exports from its children
+    /// is left out.
+    fn used(&self, from: &[String]) -> BTreeSet<Vec<String>> {
+        let module = &self.modules[from];
+        let is_used = |(name, import): &(&String, &Reference)| {
+            let target = self.target(from, &import.names, 8);
+            let is_handed_on = import.is_exported
+                && !module.words.contains(*name)
+                && target.is_some_and(|target| target.starts_with(from));
+            !is_handed_on
+        };
+        let imports = module
+            .imported
+            .iter()
+            .filter(is_used)
+            .map(|(_, import)| &import.names);
+        let globs = module.globs.iter().filter(|glob| !glob.is_exported);
+        let all = imports
+            .chain(globs.map(|glob| &glob.names))
+            .chain(&module.paths);
+        let targets = all.filter_map(|names| self.target(from, names, 8));
+        targets.filter(|target| target != from).collect()
+    }
+
+    /// The modules that are in a circle, each with those of its circle that it refers to.
+    fn circles(&self) -> Vec<String> {
+        let names = self.modules.keys();
+        let used: BTreeMap<_, _> = names.map(|name| (name, self.used(name))).collect();
+        let names = self.modules.keys();
+        let far: BTreeMap<_, _> = names.map(|name| (name, reached(&used, name))).collect();
+        let mut circles = Vec::new();
+        for (name, arrows) in &used {
+            let back = arrows.iter().filter(|other| far[other].contains(*name));
+            let back: Vec<String> = back.map(|other| shown(other)).collect();
+            if !back.is_empty() {
+                circles.push(format!("{} uses {}", shown(name), back.join(", ")));
+            }
+        }
+        circles
+    }
+}
+
+/// A module as a path of its crate.
+fn shown(module: &[String]) -> String {
+    let names = module.iter().map(String::as_str);
+    let all: Vec<&str> = std::iter::once("crate").chain(names).collect();
+    all.join("::")
+}
+
+/// All modules that a module leads to, over any number of others.
+fn reached(
+    used: &BTreeMap<&Vec<String>, BTreeSet<Vec<String>>>,
+    from: &[String],
+) -> BTreeSet<Vec<String>> {
+    let (mut found, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
+    while let Some(name) = next.pop() {
+        let more = used[&name].iter().filter(|other| !found.contains(*other));
+        let more: Vec<Vec<String>> = more.cloned().collect();
+        found.extend(more.iter().cloned());
+        next.extend(more);
+    }
+    found
+}
+
+/// The folders with the sources of each crate of the workspace.
+fn sources() -> Vec<PathBuf> {
+    let crates = fs::read_dir(root().join("crates")).unwrap();
+    let mut sources: Vec<PathBuf> = crates
+        .map(|entry| entry.unwrap().path().join("src"))
+        .collect();
+    sources.push(root().join("xtask/src"));
+    sources.sort();
+    sources
+}
+
+#[test]
+fn modules_make_no_circle() {
+    let mut found = BTreeMap::new();
+    for source in sources() {
+        // One entry for each module in a circle, so that a circle that grows is noticed.
+        let modules = Crate::read(&source).circles();
+        if !modules.is_empty() {
+            found.insert((part(&source), "modules in circles".to_owned()), modules);
+        }
+    }
+    compare("circle", &found);
+}
+
+/// The functions below these tokens with their first and last line, without those of tests.
+fn functions(tokens: TokenStream, found: &mut Vec<(String, usize, usize)>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while at < tokens.len() {
+        if is_test(&tokens, at) {
+            at = after_item(&tokens, at);
+            continue;
+        }
+        if let (Some("fn"), Some(name)) = (word(&tokens, at).as_deref(), word(&tokens, at + 1)) {
+            let end = after_item(&tokens, at);
+            let first = tokens[at].span().start().line;
+            found.push((name, first, tokens[end - 1].span().end().line));
+        }
+        if let TokenTree::Group(group) = &tokens[at] {
+            functions(group.stream(), found);
+        }
+        at += 1;
+    }
+}
+
+#[test]
+fn functions_are_short() {
+    let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for path in sources().iter().flat_map(|source| files(source, &["rs"])) {
+        let mut all = Vec::new();
+        functions(
+            fs::read_to_string(&path).unwrap().parse().unwrap(),
+            &mut all,
+        );
+        for (name, first, last) in all {
+            let lines = last + 1 - first;
+            if lines > LONGEST {
+                let place = format!("{}:{first}: {name} has {lines} lines", path.display());
+                let key = (part(&path), format!("functions over {LONGEST} lines"));
+                found.entry(key).or_default().push(place);
+            }
+        }
+    }
+    compare("function", &found);
+}

@@ -1,0 +1,93 @@
+//! The places of the two agents: how each is started, and the facts about its host that a run
+//! needs.
+
+use std::io::{BufRead, Write};
+use std::net::IpAddr;
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcost_model::record::Role;
+
+/// The host of one agent, and how the agent is started there.
+pub struct Endpoint {
+    /// Its name for people, such as `netns:h1`.
+    pub place: String,
+    /// Makes the command that starts the agent and carries its standard input and output.
+    pub command: Box<Start>,
+    /// The interface towards the peer.
+    pub device: String,
+    /// The addresses of that interface; the first one is used where a run asks for none.
+    pub addresses: Vec<IpAddr>,
+    /// CPUs for the traffic's thread; empty: any.
+    pub cpus: Vec<u32>,
+    /// Describes how the command ended; absent: only its exit status is reported, and it shares
+    /// this program's standard error.
+    pub explain: Option<Explain>,
+    /// Turns the command into an agent; absent: the command starts as an agent.
+    pub bootstrap: Option<Arc<dyn Bootstrap>>,
+    /// The time for which a lost agent is restarted repeatedly; zero: one attempt.
+    pub patience: Duration,
+}
+
+impl Endpoint {
+    /// An endpoint whose agent is started by a command alone.
+    pub fn new(
+        place: String,
+        command: impl FnMut(Option<&str>) -> Result<Command, String> + 'static,
+    ) -> Endpoint {
+        Endpoint {
+            place,
+            command: Box::new(command),
+            device: String::new(),
+            addresses: Vec::new(),
+            cpus: Vec::new(),
+            explain: None,
+            bootstrap: None,
+            patience: Duration::ZERO,
+        }
+    }
+}
+
+/// Makes a command that starts an agent, of the named program or of this one
+/// (`Conditions::program`).
+pub type Start = dyn FnMut(Option<&str>) -> Result<Command, String>;
+
+/// Describes how a command ended, from its exit code (absent after a signal) and the end of its
+/// standard error.
+pub type Explain = Rc<dyn Fn(Option<i32>, &str) -> String>;
+
+/// Turns a command, such as a shell on another host, into an agent.
+pub trait Bootstrap: Send + Sync {
+    /// Runs a handshake over the command's input and output, after which it is an agent of the
+    /// named program, or of this one. Calls `alive` whenever the other side has answered.
+    ///
+    /// # Errors
+    /// A sentence; [`crate::OUTPUT_ENDED`] is replaced by how the command ended.
+    fn run(
+        &self,
+        program: Option<&str>,
+        input: &mut dyn Write,
+        output: &mut dyn BufRead,
+        alive: &mut dyn FnMut(),
+    ) -> Result<(), String>;
+}
+
+/// Both hosts.
+pub struct Endpoints {
+    /// The sender's host.
+    pub sender: Endpoint,
+    /// The receiver's host.
+    pub receiver: Endpoint,
+}
+
+impl Endpoints {
+    /// The host of one role.
+    pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
+        match role {
+            Role::Sender => &mut self.sender,
+            Role::Receiver => &mut self.receiver,
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Both agents together: waiting for messages of either, while the leases of both are renewed.
+
+mod agent;
+mod loss;
+mod recover;
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::protocol::{FromAgent, Lease, PROTOCOL, Route, ToAgent};
+use bitcost_model::record::{IdleBaseline, Role, Sample};
+
+use self::agent::Agent;
+use crate::endpoint::{Endpoint, Endpoints};
+use crate::error::{ControllerError, WaitError};
+use crate::transport::{AgentId, Incoming, Transport};
+
+/// The time that an agent may take in all to start and greet, including the copy of its program
+/// over a slow connection.
+const START: Duration = Duration::from_secs(600);
+
+/// The time that an agent may take for an answer that needs no traffic.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// The interval at which the controller checks whether the user stopped the execution.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Messages that may be queued here; as many may be queued in the transport, and more in the
+/// agents' pipes.
+const WAITING_MAX: usize = 256;
+
+/// The two agents.
+pub struct Pair {
+    /// This field is before `endpoints`, so that it is dropped before them: a lab, which
+    /// `endpoints` may hold, must outlast the agents, which restore their hosts when they end.
+    agents: [Option<Agent>; 2],
+    endpoints: Endpoints,
+    transport: Box<dyn Transport>,
+    /// Messages that were received and not yet examined.
+    backlog: VecDeque<Incoming>,
+    generation: u32,
+    /// The program whose agents play both endpoints; absent: this one.
+    program: Option<String>,
+    /// The time at which the leases were renewed, on the transport's clock.
+    renewed: Duration,
+    /// The baselines of both hosts, in the present block.
+    pub idle: Option<[IdleBaseline; 2]>,
+}
+
+/// The error that names the agent that is late, and the message that it did not send.
+fn timed_out(role: Role, what: &str) -> WaitError {
+    WaitError::Failed(format!(
+        "{} agent timed out waiting for {what}",
+        role.name()
+    ))
+}
+
+const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
+
+fn slot(role: Role) -> usize {
+    match role {
+        Role::Sender => 0,
+        Role::Receiver => 1,
+    }
+}
+
+impl Pair {
+    /// Starts both agents.
+    pub fn open(
+        transport: Box<dyn Transport>,
+        endpoints: Endpoints,
+        stop: &AtomicBool,
+    ) -> Result<Pair, ControllerError> {
+        let mut pair = Pair {
+            agents: [None, None],
+            endpoints,
+            renewed: transport.now(),
+            transport,
+            backlog: VecDeque::new(),
+            generation: 0,
+            program: None,
+            idle: None,
+        };
+        pair.start(Role::Sender, stop)?;
+        pair.start(Role::Receiver, stop)?;
+        Ok(pair)
+    }
+
+    pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
+        self.endpoints.endpoint(role)
+    }
+
+    /// Ensures that agents of this program run at both endpoints. Agents of another program end
+    /// first, and restore their hosts.
+    pub fn play_by(
+        &mut self,
+        program: Option<&str>,
+        stop: &AtomicBool,
+    ) -> Result<(), ControllerError> {
+        if self.program.as_deref() == program {
+            return Ok(());
+        }
+        self.agents = [None, None];
+        self.program = program.map(str::to_owned);
+        ROLES
+            .into_iter()
+            .try_for_each(|role| self.start(role, stop))
+    }
+
+    fn start(&mut self, role: Role, stop: &AtomicBool) -> Result<(), ControllerError> {
+        self.generation += 1;
+        let id = AgentId {
+            role,
+            generation: self.generation,
+        };
+        let endpoint = self.endpoints.endpoint(role);
+        let link = self
+            .transport
+            .start(id, endpoint, self.program.as_deref())
+            .map_err(|reason| self.agent_error(role, reason))?;
+        self.agents[slot(role)] = Some(Agent::new(id, link, self.transport.now()));
+        self.send(
+            role,
+            &ToAgent::Hello {
+                protocol: PROTOCOL,
+                version: env!("CARGO_PKG_VERSION").into(),
+            },
+        );
+        let hello = self.wait(role, START, "its greeting", stop, |message| match message {
+            FromAgent::Hello { protocol, version } => Some((protocol, version)),
+            _ => None,
+        });
+        let (protocol, version) = self.agent_result(role, hello)?;
+        if protocol == PROTOCOL {
+            return Ok(());
+        }
+        let remedy = match &self.program {
+            Some(program) => {
+                format!("{program} cannot be compared with it run by run; compare two executions")
+            }
+            None => "use the same bitcost on both hosts".to_owned(),
+        };
+        let reason = format!(
+            "it is bitcost {version} and speaks version {protocol} of the control protocol, this one speaks {PROTOCOL}; {remedy}"
+        );
+        Err(self.agent_error(role, reason))
+    }
+
+    fn agent_error(&mut self, role: Role, reason: String) -> ControllerError {
+        ControllerError::Agent {
+            role,
+            place: self.endpoints.endpoint(role).place.clone(),
+            reason,
+        }
+    }
+
+    fn agent_result<T>(
+        &mut self,
+        role: Role,
+        result: Result<T, WaitError>,
+    ) -> Result<T, ControllerError> {
+        result.map_err(|error| match error {
+            WaitError::Stopped => ControllerError::Stopped,
+            WaitError::Failed(reason) | WaitError::Lost(reason) => self.agent_error(role, reason),
+        })
+    }
+
+    /// The description of one host.
+    pub fn describe(
+        &mut self,
+        role: Role,
+        stop: &AtomicBool,
+    ) -> Result<EndpointDescription, ControllerError> {
+        let device = self.endpoints.endpoint(role).device.clone();
+        self.send(role, &ToAgent::Describe { device });
+        let host =
+            self.wait(
+                role,
+                ANSWER,
+                "a description of its host",
+                stop,
+                |message| match message {
+                    FromAgent::Host(host) => Some(*host),
+                    _ => None,
+                },
+            );
+        let host = self.agent_result(role, host)?;
+        Ok(EndpointDescription {
+            role,
+            place: self.endpoints.endpoint(role).place.clone(),
+            host,
+        })
+    }
+
+    /// The route from one host to an address.
+    pub fn route(
+        &mut self,
+        role: Role,
+        to: IpAddr,
+        stop: &AtomicBool,
+    ) -> Result<Route, ControllerError> {
+        self.send(role, &ToAgent::Route { to });
+        let route = self.wait(role, ANSWER, "a route", stop, |message| match message {
+            FromAgent::Route(route) => Some(route),
+            _ => None,
+        });
+        self.agent_result(role, route)
+    }
+
+    /// The addresses of an interface of one host.
+    pub fn addresses(
+        &mut self,
+        role: Role,
+        device: &str,
+        stop: &AtomicBool,
+    ) -> Result<Vec<IpAddr>, ControllerError> {
+        self.send(
+            role,
+            &ToAgent::AddressesOf {
+                device: device.to_owned(),
+            },
+        );
+        let addresses = self.wait(
+            role,
+            ANSWER,
+            "the addresses of an interface",
+            stop,
+            |message| match message {
+                FromAgent::AddressesOf { addresses } => Some(addresses),
+                _ => None,
+            },
+        );
+        self.agent_result(role, addresses)
+    }
+
+    pub fn send(&mut self, role: Role, message: &ToAgent) {
+        if let Some(agent) = &mut self.agents[slot(role)] {
+            agent.send(message);
+        }
+    }
+
+    /// Waits for an answer of one agent. Readings are skipped; a failure of either agent ends the
+    /// wait.
+    pub fn wait<T>(
+        &mut self,
+        role: Role,
+        patience: Duration,
+        what: &str,
+        stop: &AtomicBool,
+        mut pick: impl FnMut(FromAgent) -> Option<T>,
+    ) -> Result<T, WaitError> {
+        let of_role = |from, message| if from == role { pick(message) } else { None };
+        self.wait_with(role, patience, what, stop, &mut |_, _| Ok(()), of_role)
+    }
+
+    /// As [`Pair::wait`], with the readings of both agents handed to `progress` and the messages of
+    /// both to `pick`. `role` is the agent that is late when nothing comes.
+    pub fn wait_with<T>(
+        &mut self,
+        role: Role,
+        patience: Duration,
+        what: &str,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Role, Sample) -> Result<(), WaitError>,
+        mut pick: impl FnMut(Role, FromAgent) -> Option<T>,
+    ) -> Result<T, WaitError> {
+        let deadline = self.transport.now() + patience;
+        loop {
+            let (from, message) = self.next(deadline, what, stop, role)?;
+            match message {
+                Ok(FromAgent::Failed { reason }) => return Err(self.cause(from, &reason)),
+                Ok(FromAgent::Progress(sample)) => progress(from, *sample)?,
+                Ok(message) => {
+                    if let Some(found) = pick(from, message) {
+                        return Ok(found);
+                    }
+                }
+                Err(reason) => return Err(self.died(from, &reason)),
+            }
+            // Messages other than the awaited one do not extend the wait.
+            if self.transport.now() > deadline {
+                return Err(timed_out(role, what));
+            }
+        }
+    }
+
+    /// The next message of either agent; both leases are renewed meanwhile.
+    fn next(
+        &mut self,
+        deadline: Duration,
+        what: &str,
+        stop: &AtomicBool,
+        role: Role,
+    ) -> Result<(Role, Result<FromAgent, String>), WaitError> {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(WaitError::Stopped);
+            }
+            self.renew();
+            // Messages that arrived while the controller did not read are not counted as silence.
+            while self.backlog.len() < WAITING_MAX
+                && let Some(incoming) = self.transport.receive(Duration::ZERO)
+            {
+                self.take_in(incoming);
+            }
+            if let Some(lost) = self.silent() {
+                return Err(lost);
+            }
+            while let Some(incoming) = self.backlog.pop_front() {
+                if self.is_current(&incoming) {
+                    return Ok((incoming.agent.role, incoming.content));
+                }
+            }
+            let left = deadline.saturating_sub(self.transport.now());
+            if left.is_zero() {
+                return Err(timed_out(role, what));
+            }
+            if let Some(incoming) = self.transport.receive(left.min(LOOK)) {
+                self.take_in(incoming);
+            }
+        }
+    }
+
+    fn take_in(&mut self, incoming: Incoming) {
+        if self.is_current(&incoming) {
+            let now = self.transport.now();
+            if let Some(agent) = &mut self.agents[slot(incoming.agent.role)] {
+                agent.hear(&incoming.content, now);
+            }
+            self.backlog.push_back(incoming);
+        }
+    }
+
+    fn is_current(&self, incoming: &Incoming) -> bool {
+        let agent = self.agents[slot(incoming.agent.role)].as_ref();
+        agent.is_some_and(|agent| agent.id == incoming.agent)
+    }
+
+    fn renew(&mut self) {
+        let now = self.transport.now();
+        if now.saturating_sub(self.renewed) < Lease::RENEWAL {
+            return;
+        }
+        self.renewed = now;
+        for agent in self.agents.iter_mut().flatten() {
+            agent.send(&ToAgent::Renew);
+        }
+    }
+
+    /// The controller's clock, in ns.
+    pub fn now_ns(&self) -> u64 {
+        self.transport.now().as_nanos() as u64
+    }
+}

@@ -1,0 +1,85 @@
+//! The ways in which agents are lost, in words: an agent ends, the other one ends, or it is silent.
+
+use std::time::Duration;
+
+use bitcost_model::harmless;
+use bitcost_model::protocol::Lease;
+use bitcost_model::record::Role;
+
+use super::agent::Agent;
+use super::{Pair, ROLES, slot};
+use crate::error::WaitError;
+use crate::process::OUTPUT_ENDED;
+
+/// The time that an agent, and the program that starts it, may take for a first keep-alive message
+/// and between two of them until it greets.
+const GREETING: Duration = Duration::from_secs(20);
+
+/// The silence after which an agent counts as lost. Its lease has expired by then: its host is
+/// restored, or is about to be.
+const SILENCE: Duration = Duration::from_secs(Lease::LENGTH.as_secs() + 1);
+
+impl Pair {
+    /// The cause of a failed run: an agent's report, or the end of the other agent where that one
+    /// has ended, because the report is then its consequence.
+    pub(super) fn cause(&mut self, role: Role, reason: &str) -> WaitError {
+        let other = role.other();
+        match self.agents[slot(other)].as_mut().and_then(Agent::ending) {
+            Some(ending) => self.gone(other, &ending),
+            None => WaitError::Failed(format!("{}: {}", role.name(), harmless(reason))),
+        }
+    }
+
+    /// The description of an agent that ended, or whose output ended or contained something other
+    /// than messages.
+    pub(super) fn died(&mut self, role: Role, reason: &str) -> WaitError {
+        let agent = self.agents[slot(role)].as_mut();
+        let has_spoken = agent.as_ref().is_some_and(|agent| agent.has_spoken());
+        match agent.and_then(Agent::ending) {
+            Some(ending) if reason == OUTPUT_ENDED => self.gone(role, &ending),
+            Some(ending) if has_spoken => self.gone(role, &format!("{reason} ({ending})")),
+            _ => self.gone(role, reason),
+        }
+    }
+
+    /// Drops an agent that has ended.
+    fn gone(&mut self, role: Role, how: &str) -> WaitError {
+        let has_spoken = self.agents[slot(role)]
+            .take()
+            .is_some_and(|agent| agent.has_spoken());
+        let what = format!("{} agent is gone: {how}", role.name());
+        if has_spoken && !self.endpoint(role).patience.is_zero() {
+            WaitError::Lost(what)
+        } else {
+            WaitError::Failed(what)
+        }
+    }
+
+    /// Drops agents that have been silent for too long.
+    pub(super) fn silent(&mut self) -> Option<WaitError> {
+        let now = self.transport.now();
+        let mut longest = None;
+        let mut names = Vec::new();
+        for role in ROLES {
+            let agent = &mut self.agents[slot(role)];
+            let silence = agent
+                .as_ref()
+                .and_then(|agent| agent.silence(now, SILENCE, GREETING));
+            if silence.is_none() {
+                continue;
+            }
+            longest = longest.max(silence);
+            if let Some(agent) = agent.take() {
+                agent.abandon();
+            }
+            let place = &self.endpoint(role).place;
+            names.push(format!("the {} agent at {place}", role.name()));
+        }
+        let longest = longest?.as_secs();
+        Some(WaitError::Lost(format!(
+            "nothing heard from {} for {longest} s: it hangs, or the connection is lost; an agent without a controller stops and restores its host within {} s",
+            names.join(" and "),
+            Lease::LENGTH.as_secs()
+        )))
+    }
+}

@@ -1,0 +1,91 @@
+//! Recovery after a failed run: both agents become idle, and lost ones are restarted.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bitcost_model::protocol::{FromAgent, ToAgent};
+use bitcost_model::record::Role;
+
+use super::{ANSWER, LOOK, Pair, ROLES, slot};
+use crate::error::{ControllerError, WaitError};
+
+/// Time between two attempts to reach a host.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Pair {
+    /// Stops both agents after a failed run; an agent that has ended or does not stop is replaced.
+    /// Each new reason of a failed attempt is passed to `report`.
+    pub fn recover(
+        &mut self,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(Role, &str) -> Result<(), ControllerError>,
+    ) -> Result<(), ControllerError> {
+        // Both agents stop before one is started: messages about the failed run are received here.
+        for role in ROLES {
+            self.send(role, &ToAgent::Stop);
+            let is_gone = self.agents[slot(role)].is_none();
+            if is_gone || self.wait_past_failures(role, ANSWER).is_err() {
+                self.agents[slot(role)] = None;
+            }
+        }
+        for role in ROLES {
+            // Where no command can be made, the lab itself has ended: no run can succeed.
+            (self.endpoints.endpoint(role).command)(self.program.as_deref())
+                .map_err(|reason| self.agent_error(role, reason))?;
+        }
+        let (start, mut reported) = (self.transport.now(), String::new());
+        while let Some(role) = ROLES
+            .into_iter()
+            .find(|role| self.agents[slot(*role)].is_none())
+        {
+            let reason = match self.start(role, stop) {
+                Ok(()) => continue,
+                Err(ControllerError::Agent { reason, .. })
+                    if self.transport.now().saturating_sub(start)
+                        < self.endpoint(role).patience =>
+                {
+                    reason
+                }
+                Err(error) => return Err(error),
+            };
+            self.agents[slot(role)] = None;
+            if reported != reason {
+                report(role, &reason)?;
+                reported = reason;
+            }
+            self.pause(stop)?;
+        }
+        Ok(())
+    }
+
+    /// A pause in which the lease of every running agent is renewed.
+    fn pause(&mut self, stop: &AtomicBool) -> Result<(), ControllerError> {
+        let deadline = self.transport.now() + PAUSE;
+        while self.transport.now() < deadline {
+            if stop.load(Ordering::Relaxed) {
+                return Err(ControllerError::Stopped);
+            }
+            self.renew();
+            self.transport.sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    fn wait_past_failures(&mut self, role: Role, patience: Duration) -> Result<(), WaitError> {
+        let deadline = self.transport.now() + patience;
+        let never = AtomicBool::new(false);
+        loop {
+            let next = match self.next(deadline, "its stop", &never, role) {
+                // The other agent was lost meanwhile.
+                Err(WaitError::Lost(_)) if self.agents[slot(role)].is_some() => continue,
+                next => next?,
+            };
+            match next {
+                (from, Ok(FromAgent::Stopped)) if from == role => return Ok(()),
+                (from, Err(reason)) if from == role => return Err(WaitError::Failed(reason)),
+                (from, Err(_)) => self.agents[slot(from)] = None,
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Agents as child processes: whole messages over their standard input and output, and the
+//! monotonic clock.
+
+use std::io::{BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bitcost_model::harmless;
+use bitcost_model::protocol::{Decoder, FromAgent, ToAgent, encode};
+
+use crate::endpoint::{Bootstrap, Endpoint, Explain};
+use crate::transport::{AgentId, Incoming, Link, Transport};
+
+/// The reason why nothing more comes from an agent whose messages were all valid.
+pub const OUTPUT_ENDED: &str = "its output ended";
+
+/// The time that a process may take to end after its last message.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// The time that a process may take to end after the end of its input, before it is killed.
+const LAST_STEPS: Duration = Duration::from_secs(2);
+
+/// The most bytes that are kept of a command's standard error.
+const SAID_BYTES: usize = 4 << 10;
+
+/// Messages of both agents that may be queued here; more are queued in the agents' pipes.
+const WAITING_MAX: usize = 256;
+
+/// Starts agents as child processes.
+pub struct Processes {
+    inbox: Receiver<Incoming>,
+    outbox: SyncSender<Incoming>,
+    epoch: Instant,
+}
+
+impl Processes {
+    /// A transport without any started agent.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Processes {
+        let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
+        Processes {
+            inbox,
+            outbox,
+            epoch: Instant::now(),
+        }
+    }
+}
+
+impl Transport for Processes {
+    fn start(
+        &mut self,
+        agent: AgentId,
+        endpoint: &mut Endpoint,
+        program: Option<&str>,
+    ) -> Result<Box<dyn Link>, String> {
+        let link = Process::start(agent, endpoint, program, self.outbox.clone())?;
+        Ok(Box::new(link))
+    }
+
+    fn receive(&mut self, limit: Duration) -> Option<Incoming> {
+        self.inbox.recv_timeout(limit).ok()
+    }
+
+    fn now(&self) -> Duration {
+        self.epoch.elapsed()
+    }
+
+    fn sleep(&mut self, length: Duration) {
+        std::thread::sleep(length);
+    }
+}
+
+/// The process of one agent.
+struct Process {
+    child: Child,
+    /// Frames for the agent; another thread writes them, because a write to a broken connection may
+    /// block.
+    frames: Option<Sender<Vec<u8>>>,
+    said: Option<Said>,
+}
+
+impl Process {
+    fn start(
+        agent: AgentId,
+        endpoint: &mut Endpoint,
+        program: Option<&str>,
+        inbox: SyncSender<Incoming>,
+    ) -> Result<Process, String> {
+        let mut command = (endpoint.command)(program)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        if endpoint.explain.is_some() {
+            command.stderr(Stdio::piped());
+        }
+        let started = command.get_program().to_string_lossy().into_owned();
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("cannot start {started}: {error}"))?;
+        let (frames, to_write) = mpsc::channel();
+        if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
+            let program = program.map(str::to_owned);
+            let talk = Talk {
+                agent,
+                inbox,
+                bootstrap: endpoint.bootstrap.clone(),
+                program,
+            };
+            std::thread::spawn(move || talk.carry(input, output, to_write));
+        }
+        let said = endpoint
+            .explain
+            .clone()
+            .zip(child.stderr.take())
+            .map(|(explain, errors)| Said::new(explain, errors));
+        Ok(Process {
+            child,
+            frames: Some(frames),
+            said,
+        })
+    }
+
+    /// The way in which the process ended, in words.
+    fn describe(&self, status: ExitStatus, deadline: Instant) -> String {
+        match &self.said {
+            Some(said) => {
+                (said.explain)(status.code(), harmless(said.text(deadline).trim()).as_str())
+            }
+            None => format!("it ended with {status}"),
+        }
+    }
+}
+
+impl Link for Process {
+    fn send(&mut self, message: &ToAgent) {
+        if let (Some(frames), Ok(frame)) = (&self.frames, encode(message)) {
+            let _ = frames.send(frame);
+        }
+    }
+
+    /// The call may wait for a short time.
+    fn ending(&mut self) -> Option<String> {
+        let deadline = Instant::now() + MOMENT;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(self.describe(status, deadline)),
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5))
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn end(&mut self, at_once: bool) {
+        self.frames = None;
+        if at_once {
+            let _ = self.child.kill();
+        }
+        let deadline = Instant::now() + LAST_STEPS;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() >= deadline {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Carries messages between the controller and one agent, in two threads.
+struct Talk {
+    agent: AgentId,
+    inbox: SyncSender<Incoming>,
+    bootstrap: Option<Arc<dyn Bootstrap>>,
+    program: Option<String>,
+}
+
+impl Talk {
+    /// Runs the endpoint's handshake, then passes on messages in both directions until the output
+    /// ends.
+    fn carry(self, mut input: ChildStdin, output: ChildStdout, frames: Receiver<Vec<u8>>) {
+        let mut output = BufReader::new(output);
+        if let Some(bootstrap) = &self.bootstrap {
+            let mut alive = || {
+                let _ = self.pass(Ok(FromAgent::Alive));
+            };
+            if let Err(reason) =
+                bootstrap.run(self.program.as_deref(), &mut input, &mut output, &mut alive)
+            {
+                self.pass(Err(reason));
+                return;
+            }
+        }
+        std::thread::spawn(move || {
+            for frame in frames {
+                if input
+                    .write_all(&frame)
+                    .and_then(|()| input.flush())
+                    .is_err()
+                {
+                    return;
+                }
+            }
+        });
+        let end = forward(output, |message| self.pass(Ok(message)));
+        self.pass(Err(end));
+    }
+
+    fn pass(&self, content: Result<FromAgent, String>) -> bool {
+        self.inbox
+            .send(Incoming {
+                agent: self.agent,
+                content,
+            })
+            .is_ok()
+    }
+}
+
+/// The last part of a command's standard error.
+struct Said {
+    explain: Explain,
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Said {
+    fn new(explain: Explain, mut errors: impl Read + Send + 'static) -> Said {
+        let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let kept = bytes.clone();
+        let reader = std::thread::spawn(move || {
+            let mut part = [0; 1 << 10];
+            while let Ok(length @ 1..) = errors.read(&mut part) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&part[..length]);
+                let surplus = kept.len().saturating_sub(SAID_BYTES);
+                kept.drain(..surplus);
+            }
+        });
+        Said {
+            explain,
+            bytes,
+            reader,
+        }
+    }
+
+    /// All of it, or the part that arrived before the deadline: a program that the command left
+    /// running may keep it open.
+    fn text(&self, deadline: Instant) -> String {
+        while !self.reader.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+            .into_owned()
+    }
+}
+
+/// Passes on whole messages until the output ends or contains something else, and returns the
+/// reason of the end.
+fn forward(mut output: impl Read, mut pass: impl FnMut(FromAgent) -> bool) -> String {
+    let mut decoder = Decoder::default();
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        match output.read(&mut bytes) {
+            Ok(0) => return OUTPUT_ENDED.to_owned(),
+            Ok(length) => decoder.push(&bytes[..length]),
+            Err(error) => return error.to_string(),
+        }
+        loop {
+            match decoder.take() {
+                Ok(Some(message)) => {
+                    if !pass(message) {
+                        return "nobody listens".to_owned();
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => return error.to_string(),
+            }
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! One run: both endpoints are prepared, their clocks compared, and they start and finish together.
+//!
+//! Agents are named by their hosts, which are called sender and receiver; the direction of a part
+//! determines the role of each in it.
+
+use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::event::Event;
+use bitcost_model::place::IpVersion;
+use bitcost_model::protocol::{
+    Addresses, FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token,
+};
+use bitcost_model::record::{EndpointRecord, Role};
+
+use crate::endpoint::Endpoint;
+use crate::error::{RunError, WaitError};
+use crate::pair::Pair;
+
+/// Takes each event as it happens.
+pub type Sink<'a> = dyn FnMut(Event) -> Result<(), String> + 'a;
+
+/// The names of the two hosts.
+const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
+
+/// The time that both endpoints may take to be ready; slightly more than they allow each other.
+const READY: Duration = Duration::from_secs(8);
+
+/// The time that each flow adds to [`READY`].
+const READY_FLOW: Duration = Duration::from_millis(10);
+
+/// The time that the last messages of a run may take.
+const LAST_MESSAGES: Duration = Duration::from_secs(10);
+
+/// The time that an agent may take to report its clock.
+const CLOCK: Duration = Duration::from_secs(2);
+
+/// Round trips made to compare clocks; the shortest one counts.
+const CLOCK_ROUNDS: usize = 4;
+
+/// Time from the last comparison of clocks to the first message, in ns, in addition to the delay of
+/// the control channels.
+const LEAD_NS: u64 = 10_000_000;
+
+/// The time for which a sender continues after the measured window, in ns, in addition to the
+/// uncertainty of the clocks.
+const COOLDOWN_NS: u64 = 10_000_000;
+
+/// Executes one run and returns its last event.
+pub fn execute(
+    pair: &mut Pair,
+    run: u32,
+    conditions: &Conditions,
+    stop: &AtomicBool,
+    sink: &mut Sink,
+) -> Result<Event, RunError> {
+    let parts = conditions.parts();
+    prepare(pair, run, &parts, stop)?;
+    let clocks = [
+        compare_clocks(pair, Role::Sender, stop)?,
+        compare_clocks(pair, Role::Receiver, stop)?,
+    ];
+    let uncertainty_ns = clocks.iter().map(|clock| clock.round_trip_ns).sum::<u64>() / 2;
+    let lead_ns = LEAD_NS + 4 * uncertainty_ns;
+    let begin_ns = pair.now_ns() + lead_ns;
+    for (host, clock) in HOSTS.into_iter().zip(&clocks) {
+        pair.send(
+            host,
+            &ToAgent::Start(clock.start(begin_ns, uncertainty_ns, conditions)),
+        );
+    }
+    let length = Duration::from_millis(conditions.warmup_ms.into()) + conditions.window_limit();
+    let patience = Duration::from_nanos(lead_ns) + length + LAST_MESSAGES;
+    let role_of = |host: Role| parts[0].direction.role_of(host);
+    let [mut first, mut second] = Finish {
+        pair: &mut *pair,
+        run,
+        role_of: &role_of,
+        stop,
+        sink,
+    }
+    .records(patience)?;
+    if let Some([of_first, of_second]) = pair.idle.clone() {
+        (first.idle, second.idle) = (Some(of_first), Some(of_second));
+    }
+    let (sender, receiver) = if role_of(Role::Sender) == Role::Sender {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    Ok(Event::RunEnded {
+        run,
+        start_uncertainty_us: uncertainty_ns as f64 / 1000.0,
+        sender: Box::new(sender),
+        receiver: Box::new(receiver),
+    })
+}
+
+/// Prepares both endpoints: each opens its listening sockets, then connects to those of the other.
+fn prepare(
+    pair: &mut Pair,
+    run: u32,
+    parts: &[Conditions],
+    stop: &AtomicBool,
+) -> Result<(), RunError> {
+    let token = token().map_err(RunError::Failed)?;
+    for host in HOSTS {
+        let endpoint = pair.endpoint(host);
+        let part = |part: &Conditions| {
+            let role = part.direction.role_of(host);
+            let listen_on = (role == Role::Receiver)
+                .then(|| address(endpoint, part))
+                .transpose()?;
+            // Only the controller uses the program, and an older agent may not know the setting.
+            Ok(Part {
+                role,
+                conditions: Conditions {
+                    program: None,
+                    ..part.clone()
+                },
+                listen_on,
+            })
+        };
+        let parts = parts
+            .iter()
+            .map(part)
+            .collect::<Result<Vec<_>, String>>()
+            .map_err(RunError::Failed)?;
+        let prepare = Prepare {
+            run,
+            device: endpoint.device.clone(),
+            cpus: endpoint.cpus.clone(),
+            token,
+            parts,
+        };
+        pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
+    }
+    let patience = READY + READY_FLOW * parts.iter().map(|part| part.flows).sum::<u32>();
+    let addresses = from_both(
+        pair,
+        patience,
+        "its listening sockets",
+        stop,
+        |message| match message {
+            FromAgent::Listening { addresses } => Some(addresses),
+            _ => None,
+        },
+    )?;
+    for (host, addresses) in HOSTS.into_iter().zip(addresses) {
+        check_addresses(pair.endpoint(host), host, parts, &addresses).map_err(RunError::Failed)?;
+        pair.send(host.other(), &ToAgent::Meet { addresses });
+    }
+    from_both(
+        pair,
+        patience,
+        "its endpoint to be ready",
+        stop,
+        |message| matches!(message, FromAgent::Ready).then_some(()),
+    )?;
+    Ok(())
+}
+
+/// The address at which the receiver listens: the one that the run names, or its first one of the
+/// requested IP version.
+fn address(receiver: &Endpoint, part: &Conditions) -> Result<IpAddr, String> {
+    let places = &part.places;
+    let version = places.asked_version();
+    let fits =
+        |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+    let found = places
+        .receiver
+        .address
+        .or(receiver.addresses.iter().find(fits).copied());
+    found.ok_or_else(|| {
+        let version = version.map_or("", IpVersion::name);
+        let have: Vec<String> = receiver.addresses.iter().map(IpAddr::to_string).collect();
+        format!(
+            "the host at {} has no IPv{version} address; it has: {}",
+            receiver.place,
+            have.join(", ")
+        )
+    })
+}
+
+/// Checks that a host listens at the requested address, once for each flow: an agent must not
+/// direct the other one elsewhere.
+fn check_addresses(
+    endpoint: &Endpoint,
+    host: Role,
+    parts: &[Conditions],
+    reported: &Addresses,
+) -> Result<(), String> {
+    let refused = |what: String| {
+        Err(format!(
+            "{} agent at {} reports that {what}",
+            host.name(),
+            endpoint.place
+        ))
+    };
+    if reported.len() != parts.len() {
+        return refused(format!(
+            "it listens for {} workloads instead of {}",
+            reported.len(),
+            parts.len()
+        ));
+    }
+    for (part, addresses) in parts.iter().zip(reported) {
+        let receives = part.direction.role_of(host) == Role::Receiver;
+        let flows = if receives { part.flows as usize } else { 0 };
+        if addresses.len() != flows {
+            return refused(format!(
+                "it listens at {} addresses for {flows} flows",
+                addresses.len()
+            ));
+        }
+        if !receives {
+            continue;
+        }
+        let asked = address(endpoint, part)?;
+        if let Some(other) = addresses
+            .iter()
+            .find(|address| address.ip() != asked || address.port() == 0)
+        {
+            return refused(format!(
+                "it listens at {other}, and the address of this path is {asked}: nothing is sent there; check that both hosts run the same bitcost"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The answers of both hosts to the same request, in their order.
+pub fn from_both<T>(
+    pair: &mut Pair,
+    patience: Duration,
+    what: &str,
+    stop: &AtomicBool,
+    pick: impl Fn(FromAgent) -> Option<T>,
+) -> Result<[T; 2], RunError> {
+    let (mut sender, mut receiver) = (None, None);
+    loop {
+        let late = match (sender, receiver) {
+            (Some(sender), Some(receiver)) => return Ok([sender, receiver]),
+            (found, other) => {
+                (sender, receiver) = (found, other);
+                if receiver.is_none() {
+                    Role::Receiver
+                } else {
+                    Role::Sender
+                }
+            }
+        };
+        let answer = |from, message| Some((from, pick(message)?));
+        let (from, found) =
+            pair.wait_with(late, patience, what, stop, &mut |_, _| Ok(()), answer)?;
+        match from {
+            Role::Sender => sender = Some(found),
+            Role::Receiver => receiver = Some(found),
+        }
+    }
+}
+
+/// A secret for one run.
+fn token() -> Result<Token, String> {
+    let mut token = Token::default();
+    let random = std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut token));
+    random
+        .map(|()| token)
+        .map_err(|error| format!("cannot read /dev/urandom: {error}"))
+}
+
+/// An agent's monotonic clock in relation to the controller's.
+struct ClockRelation {
+    /// Agent's clock minus the controller's, in ns.
+    offset_ns: i128,
+    /// Shortest round trip seen, in ns: the offset is known to within half of it.
+    round_trip_ns: u64,
+}
+
+impl ClockRelation {
+    fn start(&self, begin_ns: u64, uncertainty_ns: u64, conditions: &Conditions) -> Start {
+        let begin_ns = (i128::from(begin_ns) + self.offset_ns).max(0) as u64;
+        let window_start_ns = begin_ns + u64::from(conditions.warmup_ms) * 1_000_000;
+        let window_end_ns = window_start_ns + conditions.window_limit().as_nanos() as u64;
+        Start {
+            begin_ns,
+            window_start_ns,
+            window_end_ns,
+            stop_ns: window_end_ns + COOLDOWN_NS + uncertainty_ns,
+        }
+    }
+}
+
+fn compare_clocks(
+    pair: &mut Pair,
+    role: Role,
+    stop: &AtomicBool,
+) -> Result<ClockRelation, RunError> {
+    let mut best: Option<ClockRelation> = None;
+    for _ in 0..CLOCK_ROUNDS {
+        let asked_ns = pair.now_ns();
+        pair.send(role, &ToAgent::Clock);
+        let agent_ns = pair.wait(role, CLOCK, "its clock", stop, |message| match message {
+            FromAgent::Clock { now_ns } => Some(now_ns),
+            _ => None,
+        })?;
+        let round_trip_ns = pair.now_ns() - asked_ns;
+        let middle_ns = asked_ns + round_trip_ns / 2;
+        let relation = ClockRelation {
+            offset_ns: i128::from(agent_ns) - i128::from(middle_ns),
+            round_trip_ns,
+        };
+        if best
+            .as_ref()
+            .is_none_or(|best| relation.round_trip_ns < best.round_trip_ns)
+        {
+            best = Some(relation);
+        }
+    }
+    best.ok_or_else(|| RunError::Failed("no clock was compared".into()))
+}
+
+/// The messages of an agent at the end of a run.
+enum Last {
+    Sent(SentCounts),
+    Done(Box<EndpointRecord>),
+}
+
+/// The end of a run: each endpoint reports its sent messages, receives the other one's report, and
+/// sends its record.
+struct Finish<'a, 'b> {
+    pair: &'a mut Pair,
+    run: u32,
+    role_of: &'a dyn Fn(Role) -> Role,
+    stop: &'a AtomicBool,
+    sink: &'a mut Sink<'b>,
+}
+
+impl Finish<'_, '_> {
+    /// The records of both hosts, in their order.
+    fn records(mut self, mut patience: Duration) -> Result<[EndpointRecord; 2], RunError> {
+        let mut has_sent = [false; 2];
+        let mut records = [None, None];
+        loop {
+            let late = match records {
+                [Some(first), Some(second)] => return Ok([first, second]),
+                [first, second] => {
+                    records = [first, second];
+                    self.late(has_sent, [records[0].is_some(), records[1].is_some()])
+                }
+            };
+            let (host, last) = self.next(late, patience)?;
+            patience = LAST_MESSAGES;
+            let slot = usize::from(host == Role::Receiver);
+            match last {
+                Last::Sent(sent) => {
+                    has_sent[slot] = true;
+                    self.pair.send(host.other(), &ToAgent::Finish { sent });
+                }
+                Last::Done(record) => records[slot] = Some(*record),
+            }
+        }
+    }
+
+    /// The host whose message is awaited; the run's sender reports first.
+    fn late(&self, has_sent: [bool; 2], is_done: [bool; 2]) -> Role {
+        let mut hosts = HOSTS
+            .into_iter()
+            .zip(has_sent.into_iter().zip(is_done))
+            .collect::<Vec<_>>();
+        hosts.sort_by_key(|(host, (sent, done))| (*sent, *done, (self.role_of)(*host)));
+        hosts[0].0
+    }
+
+    fn next(&mut self, late: Role, patience: Duration) -> Result<(Role, Last), RunError> {
+        let mut refused = None;
+        let mut progress = |host, sample| {
+            (self.sink)(Event::Progress {
+                run: self.run,
+                role: (self.role_of)(host),
+                sample: Box::new(sample),
+            })
+            .map_err(|reason| {
+                refused = Some(reason);
+                WaitError::Stopped
+            })
+        };
+        let pick = |from, message| match message {
+            FromAgent::Sent { sent } => Some((from, Last::Sent(sent))),
+            FromAgent::Done(record) => Some((from, Last::Done(record))),
+            _ => None,
+        };
+        let found = self.pair.wait_with(
+            late,
+            patience,
+            "the end of its traffic",
+            self.stop,
+            &mut progress,
+            pick,
+        );
+        match refused {
+            Some(reason) => Err(RunError::Sink(reason)),
+            None => Ok(found?),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The runs of a plan, one after the other, on two agents that are restarted where they are lost.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::event::{EndpointDescription, Event, FailureKind};
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::protocol::Route;
+use bitcost_model::record::{InEffect, Role};
+
+use crate::endpoint::{Endpoint, Endpoints};
+use crate::error::{ControllerError, RunError};
+use crate::idle;
+use crate::pair::Pair;
+use crate::process::Processes;
+use crate::run::{self, Sink};
+use crate::transport::Transport;
+
+/// The way in which an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every run was tried.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// The network between the endpoints, where it can be set.
+pub trait PathControl {
+    /// Sets it as a run requests, and returns the values in effect.
+    ///
+    /// # Errors
+    /// A sentence, when it cannot be set to this: the run fails.
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String>;
+}
+
+/// Both agents, started and described.
+pub struct Session<'a> {
+    pair: Pair,
+    path: Option<Box<dyn PathControl>>,
+    stop: &'a AtomicBool,
+    /// The last run failed: both agents must be idle before the next one.
+    is_upset: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Starts both agents as processes. When `stop` becomes true, all activity ends soon.
+    ///
+    /// # Errors
+    /// When an agent cannot be started or speaks another version of the control protocol.
+    pub fn open(
+        endpoints: Endpoints,
+        stop: &'a AtomicBool,
+    ) -> Result<Session<'a>, ControllerError> {
+        Session::open_over(Box::new(Processes::new()), endpoints, stop)
+    }
+
+    /// As [`Session::open`], over another transport.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn open_over(
+        transport: Box<dyn Transport>,
+        endpoints: Endpoints,
+        stop: &'a AtomicBool,
+    ) -> Result<Session<'a>, ControllerError> {
+        Ok(Session {
+            pair: Pair::open(transport, endpoints, stop)?,
+            path: None,
+            stop,
+            is_upset: false,
+        })
+    }
+
+    /// Sets the network between the endpoints before each run, as the run requests.
+    pub fn set_path_control(&mut self, path: Box<dyn PathControl>) {
+        self.path = Some(path);
+    }
+
+    /// The host of one role: its device, addresses and CPUs may still be changed.
+    pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
+        self.pair.endpoint(role)
+    }
+
+    /// Starts agents of another program at both endpoints, to check that it can play them. The next
+    /// run starts the agents that it requests.
+    ///
+    /// # Errors
+    /// When one cannot be started or speaks another version of the control protocol.
+    pub fn try_program(&mut self, program: &str) -> Result<(), ControllerError> {
+        self.pair.play_by(Some(program), self.stop)
+    }
+
+    /// The route from the host of one role to an address.
+    ///
+    /// # Errors
+    /// When it has no route there.
+    pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
+        self.pair.route(role, to, self.stop)
+    }
+
+    /// The addresses of an interface of one host.
+    ///
+    /// # Errors
+    /// When it has no such interface.
+    pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
+        self.pair.addresses(role, device, self.stop)
+    }
+
+    /// The descriptions of both hosts.
+    ///
+    /// # Errors
+    /// When an agent does not describe its host.
+    pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
+        [Role::Sender, Role::Receiver]
+            .into_iter()
+            .map(|role| self.pair.describe(role, self.stop))
+            .collect()
+    }
+
+    /// Executes the runs of `plan` that are not in `done`, in order.
+    ///
+    /// # Errors
+    /// When an agent cannot be restarted, or the sink refuses an event. A run that fails is an
+    /// event, not an error.
+    pub fn execute(
+        &mut self,
+        plan: &Plan,
+        done: &BTreeSet<u32>,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        self.execute_until(plan, done, sink, &mut |_| Ok(false))
+    }
+
+    /// As [`Session::execute`]; before the first run of each block `enough` is called with the
+    /// number of complete blocks, and the execution ends when it returns true.
+    ///
+    /// # Errors
+    /// As [`Session::execute`], and what `enough` returns.
+    pub fn execute_until(
+        &mut self,
+        plan: &Plan,
+        done: &BTreeSet<u32>,
+        sink: &mut Sink,
+        enough: &mut dyn FnMut(u32) -> Result<bool, String>,
+    ) -> Result<Ending, ControllerError> {
+        let mut block = None;
+        let mut enough_blocks = None;
+        for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Ending::Interrupted);
+            }
+            if block.replace(planned.block) != Some(planned.block) {
+                if enough(planned.block).map_err(ControllerError::Sink)? {
+                    enough_blocks = Some(planned.block);
+                    break;
+                }
+                self.pair.idle = None;
+            }
+            match self.settle(sink) {
+                Err(ControllerError::Stopped) => return Ok(Ending::Interrupted),
+                settled => settled?,
+            }
+            if self.try_run(plan, planned, sink)? == Ending::Interrupted {
+                return Ok(Ending::Interrupted);
+            }
+        }
+        let at = now();
+        emit(sink, Event::ExecutionEnded { at, enough_blocks })?;
+        Ok(Ending::Complete)
+    }
+
+    /// One run with its first and last event.
+    fn try_run(
+        &mut self,
+        plan: &Plan,
+        planned: &PlannedRun,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        let run = planned.index;
+        emit(sink, Event::RunBegan { run, at: now() })?;
+        let conditions = &plan.cells[planned.cell].conditions;
+        let (kind, reason) = match self.measure(plan, run, conditions, sink) {
+            Ok(ended) => {
+                emit(sink, ended)?;
+                return Ok(Ending::Complete);
+            }
+            Err(RunError::Sink(reason)) => return Err(ControllerError::Sink(reason)),
+            Err(RunError::Stopped) => (FailureKind::Interrupted, "stopped by the user".to_owned()),
+            Err(RunError::Failed(reason)) => (FailureKind::Failed, reason),
+            Err(RunError::Lost(reason)) => (FailureKind::Lost, reason),
+        };
+        self.is_upset = true;
+        emit(sink, Event::RunFailed { run, kind, reason })?;
+        if kind == FailureKind::Interrupted {
+            return Ok(Ending::Interrupted);
+        }
+        Ok(Ending::Complete)
+    }
+
+    /// Makes both agents idle after a failed run, and restarts lost ones.
+    fn settle(&mut self, sink: &mut Sink) -> Result<(), ControllerError> {
+        if !self.is_upset {
+            return Ok(());
+        }
+        let mut report = |role, reason: &str| {
+            let reason = reason.to_owned();
+            emit(sink, Event::Reconnecting { role, reason })
+        };
+        self.pair.recover(self.stop, &mut report)?;
+        self.is_upset = false;
+        Ok(())
+    }
+
+    /// One run by the agents of its program, with the network set as the run requests: its last
+    /// event.
+    fn measure(
+        &mut self,
+        plan: &Plan,
+        run: u32,
+        conditions: &Conditions,
+        sink: &mut Sink,
+    ) -> Result<Event, RunError> {
+        self.pair
+            .play_by(conditions.program.as_deref(), self.stop)?;
+        idle::measured(&mut self.pair, plan.idle_baseline(), self.stop)?;
+        let in_effect = match &mut self.path {
+            Some(path) => path.set(conditions).map_err(RunError::Failed)?,
+            None if conditions.emulator_queue_limit.is_some() => {
+                let cannot = "emulator_queue_limit needs a lab: between these hosts is no link emulator of bitcost";
+                return Err(RunError::Failed(cannot.to_owned()));
+            }
+            None => Vec::new(),
+        };
+        let mut ended = run::execute(&mut self.pair, run, conditions, self.stop, sink)?;
+        if let Event::RunEnded { sender, .. } = &mut ended {
+            sender.in_effect.extend(in_effect);
+        }
+        Ok(ended)
+    }
+}
+
+fn emit(sink: &mut Sink, event: Event) -> Result<(), ControllerError> {
+    sink(event).map_err(ControllerError::Sink)
+}
+
+/// The local time with its offset (RFC 3339).
+pub fn now() -> String {
+    jiff::Zoned::now()
+        .strftime("%Y-%m-%dT%H:%M:%S%:z")
+        .to_string()
+}

@@ -1,0 +1,9 @@
+//! The controller with agents that a test scripts, in virtual time; and with processes that send
+//! invalid messages.
+
+mod clocks;
+mod faults;
+mod order;
+mod processes;
+mod recovery;
+mod world;

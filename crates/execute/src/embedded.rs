@@ -1,0 +1,237 @@
+//! The embedded lab: it is built, it is pinged, and agents are started in its two endpoints.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use bitcost_controller::{Endpoint, Endpoints, PathControl};
+use bitcost_lab::{Lab, LabError, NapiState};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::ping::{Pings, RttCheck};
+use bitcost_model::record::InEffect;
+use bitcost_model::shaping::{QueueLimit, show_limit};
+use bitcost_model::study::LabSpec;
+
+use crate::error::ExecuteError;
+use crate::local::{ONE_CPU, check_restored, separate_cpus};
+use crate::prepared::BuiltLab;
+use crate::programs::Programs;
+
+/// Builds the embedded lab and checks that the round-trip time between its endpoints is the
+/// requested one. If the lab requests none, the endpoints are pinged only if `pinged`.
+///
+/// # Errors
+/// Environment, when the kernel does not allow it; the message says what to do. Check, when the
+/// delay is not as requested.
+pub fn build(
+    spec: &LabSpec,
+    programs: &Arc<Programs>,
+    pinged: bool,
+) -> Result<BuiltLab, ExecuteError> {
+    check_restored()?;
+    let Some(topology) = &spec.network else {
+        return Err(ExecuteError::Usage(format!(
+            "the lab {} was logged by an older version, which did not keep its topology; start anew",
+            spec.topology
+        )));
+    };
+    let lab = Arc::new(Lab::up(&PathBuf::from("/proc/self/exe"), topology)?);
+    let (rtt, idle) = match topology.has_network() {
+        true => check_rtt(ping(&lab, spec)?, spec)?,
+        false if pinged => (None, ping(&lab, spec).ok()),
+        false => (None, None),
+    };
+    let cpus = separate_cpus();
+    let mut notes = lab.notes().to_vec();
+    notes.extend(inline_notes(&lab, spec));
+    if cpus.is_none() {
+        notes.push(ONE_CPU.to_owned());
+    }
+    let napi_threaded = [
+        is_threaded(&lab, &spec.sender)?,
+        is_threaded(&lab, &spec.receiver)?,
+    ];
+    // Both endpoints see the same nodes between them: one agent reads their counters.
+    let seen = Seen {
+        nodes: lab.nodes_but(&[&spec.sender, &spec.receiver]),
+        emulators: lab.emulator_counters(),
+    };
+    let sender_cpus = cpus.map(|(sender, _)| sender);
+    let receiver_cpus = cpus.map(|(_, receiver)| receiver);
+    let sender = way(&lab, programs, &spec.sender, seen, sender_cpus)?;
+    let receiver = way(
+        &lab,
+        programs,
+        &spec.receiver,
+        Seen::default(),
+        receiver_cpus,
+    )?;
+    let is_emulating = topology.ends().any(|end| end.egress.needs_emulator());
+    Ok(BuiltLab {
+        ends: Endpoints { sender, receiver },
+        notes,
+        rtt,
+        idle,
+        napi_threaded,
+        path: Box::new(QueueLimits { lab, is_emulating }),
+    })
+}
+
+/// A note for each endpoint that receives inline although threaded NAPI was requested.
+fn inline_notes(lab: &Lab, spec: &LabSpec) -> Vec<String> {
+    let endpoints = [&spec.sender, &spec.receiver];
+    let mut notes = Vec::new();
+    for host in lab.hosts() {
+        if let NapiState::Inline {
+            reason: Some(reason),
+        } = &host.napi
+            && endpoints.contains(&&host.name)
+        {
+            notes.push(format!(
+                "{}: threaded NAPI was asked for, it receives inline: {reason}",
+                host.name
+            ));
+        }
+    }
+    notes
+}
+
+/// Whether the interface of a host of the lab receives in a kernel thread.
+fn is_threaded(lab: &Lab, host: &str) -> Result<bool, LabError> {
+    Ok(matches!(lab.host(host)?.napi, NapiState::Threaded { .. }))
+}
+
+/// Sets the queue limit that a run requests for the link emulators before that run, and restarts
+/// their random numbers.
+struct QueueLimits {
+    lab: Arc<Lab>,
+    is_emulating: bool,
+}
+
+impl PathControl for QueueLimits {
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String> {
+        let Some(limit) = conditions.emulator_queue_limit else {
+            if self.is_emulating {
+                self.limit(None)?;
+            }
+            return Ok(Vec::new());
+        };
+        if !self.is_emulating {
+            let cannot = "emulator_queue_limit has no effect: nothing in this lab delays packets";
+            return Err(cannot.to_owned());
+        }
+        self.limit(Some(limit))?;
+        let limit = show_limit(limit);
+        Ok(vec![InEffect {
+            name: "emulator_queue_limit".to_owned(),
+            asked: Some(limit.clone()),
+            actual: Some(limit),
+        }])
+    }
+}
+
+impl QueueLimits {
+    /// Without a limit the queues have the limit of the lab.
+    fn limit(&self, limit: Option<QueueLimit>) -> Result<(), String> {
+        let limited = self.lab.limit_queues(limit);
+        limited.map_err(|error| error.to_string())
+    }
+}
+
+/// The counters of the network that an agent reads in addition to those of its host.
+#[derive(Default)]
+struct Seen {
+    nodes: Vec<(String, PathBuf)>,
+    emulators: Option<PathBuf>,
+}
+
+/// Echo requests before the first run: their number, and the interval between them.
+const PINGS: [&str; 2] = ["10", "20ms"];
+
+/// How long to wait for an answer beyond the delays of the path, in milliseconds.
+const PING_WAIT_MS: u64 = 1000;
+
+/// Pings the receiver from the sender.
+///
+/// One request goes first and is not counted: it waits until the receiver's hardware address is
+/// resolved, and would delay those after it.
+fn ping(lab: &Lab, spec: &LabSpec) -> Result<Pings, ExecuteError> {
+    let failed = |why: &str| {
+        let (to, from) = (&spec.receiver, &spec.sender);
+        ExecuteError::Environment(format!("cannot ping {to} from {from}: {why}"))
+    };
+    ping_once(lab, spec, ["1", "1s"])?.map_err(|error| failed(&error.to_string()))?;
+    let output = ping_once(lab, spec, PINGS)?.map_err(|error| failed(&error.to_string()))?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| failed(String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+/// Runs `bitcost ping` in the sender's namespace.
+fn ping_once(
+    lab: &Lab,
+    spec: &LabSpec,
+    [count, interval]: [&str; 2],
+) -> Result<io::Result<Output>, LabError> {
+    let rtt_ms = spec.path().map_or(0, |path| path.rtt_us().div_ceil(1000));
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .args(["ping", "--json", "--count", count, "--interval", interval])
+        .arg("--wait")
+        .arg(format!("{}ms", PING_WAIT_MS + 2 * rtt_ms))
+        .arg(lab.host(&spec.receiver)?.address.to_string());
+    lab.command_in(&spec.sender, &mut command)?;
+    Ok(command.output())
+}
+
+/// Compares round trips with the delays that the lab asks for.
+fn check_rtt(
+    pings: Pings,
+    spec: &LabSpec,
+) -> Result<(Option<RttCheck>, Option<Pings>), ExecuteError> {
+    let Some(path) = spec.path() else {
+        return Ok((None, Some(pings)));
+    };
+    let check = RttCheck::new(path.rtt_us(), path.jitter_us(), pings.clone());
+    match check.problem() {
+        None => Ok((Some(check), Some(pings))),
+        Some(problem) => Err(ExecuteError::Check(format!(
+            "the lab {} does not do what it was asked, and no run is started: {problem}",
+            spec.topology
+        ))),
+    }
+}
+
+/// How the agent of a host of the lab is started.
+fn way(
+    lab: &Arc<Lab>,
+    programs: &Arc<Programs>,
+    name: &str,
+    seen: Seen,
+    cpu: Option<u32>,
+) -> Result<Endpoint, ExecuteError> {
+    let host = lab.host(name)?;
+    let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
+    let (lab, programs, name) = (lab.clone(), programs.clone(), name.to_owned());
+    let place = format!("netns:{name}");
+    let command = move |program: Option<&str>| {
+        let mut command = Command::new(programs.path(program, "self")?);
+        command.args(["agent", "--in-lab"]);
+        for (node, namespace) in &seen.nodes {
+            command.arg(format!("--between={node}={}", namespace.display()));
+        }
+        if let Some(file) = &seen.emulators {
+            command.arg("--emulators").arg(file);
+        }
+        lab.command_in(&name, &mut command)
+            .map_err(|error| error.to_string())?;
+        Ok(command)
+    };
+    Ok(Endpoint {
+        device,
+        addresses,
+        cpus: cpu.into_iter().collect(),
+        ..Endpoint::new(place, command)
+    })
+}

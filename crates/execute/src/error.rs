@@ -1,0 +1,52 @@
+//! Why a study could not be executed.
+
+use bitcost_controller::ControllerError;
+use bitcost_lab::LabError;
+
+use crate::store::StoreError;
+
+/// Why a study could not be executed, sorted by what the user has to change.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExecuteError {
+    /// A measurement failed its check.
+    #[error("{0}")]
+    Check(String),
+    /// The command line, a study, a lab file or a log is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// A host lacks something, or is not as a study needs it.
+    #[error("{0}")]
+    Environment(String),
+    /// The user stopped it.
+    #[error("stopped")]
+    Interrupted,
+}
+
+impl From<LabError> for ExecuteError {
+    fn from(error: LabError) -> ExecuteError {
+        ExecuteError::Environment(error.to_string())
+    }
+}
+
+impl From<StoreError> for ExecuteError {
+    fn from(error: StoreError) -> ExecuteError {
+        use StoreError::{CannotRead, Damaged, NotAnEvent, NotAnExecution, TooNew};
+        match error {
+            CannotRead { .. }
+            | Damaged { .. }
+            | NotAnEvent { .. }
+            | NotAnExecution { .. }
+            | TooNew { .. } => ExecuteError::Usage(error.to_string()),
+            error => ExecuteError::Environment(error.to_string()),
+        }
+    }
+}
+
+impl From<ControllerError> for ExecuteError {
+    fn from(error: ControllerError) -> ExecuteError {
+        match error {
+            ControllerError::Stopped => ExecuteError::Interrupted,
+            error => ExecuteError::Environment(error.to_string()),
+        }
+    }
+}

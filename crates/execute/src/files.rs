@@ -1,0 +1,27 @@
+//! Studies and lab files as the user names them: bounded, regular files of UTF-8 text.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use bitcost_sys::files::open_regular_target;
+
+/// The largest study or lab file that is read, in bytes.
+const TEXT_MOST: u64 = 16 << 20;
+
+/// The text of a study or a lab file.
+///
+/// # Errors
+/// When it is no regular file, or a link to none; when it is larger than 16 MiB, or no UTF-8.
+pub fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = open_regular_target(path)?
+        .take(TEXT_MOST + 1)
+        .read_to_string(&mut text)?;
+    if read as u64 > TEXT_MOST {
+        return Err(io::Error::other(format!(
+            "it is larger than {} MiB",
+            TEXT_MOST >> 20
+        )));
+    }
+    Ok(text)
+}

@@ -1,0 +1,275 @@
+//! How this program is copied to a host that lacks it: a script for the POSIX shell there, and the
+//! dialogue with it.
+//!
+//! The script names the machine and the bitcost on its path, if any. It then runs that bitcost, or
+//! receives a copy. The copy's file is removed before its first byte is written and started by its
+//! open descriptor, so that no file is left behind whichever process dies. Nothing is sent before
+//! the other side has sent its line, since a shell's tools may read more than they use.
+
+use std::fs::File;
+use std::io::{BufRead, Read, Write};
+use std::sync::Arc;
+
+use bitcost_controller::OUTPUT_ENDED;
+use bitcost_model::protocol::reach::{self, Found, NoLine};
+
+use crate::identity;
+use crate::programs::Programs;
+
+/// The script's exit status if the host has no folder for temporary files.
+pub const NO_FOLDER: i32 = 120;
+/// The script's exit status if the copy does not start.
+pub const COPY_FAILS: i32 = 121;
+/// The script's exit status if sudo was requested and is not installed.
+pub const NO_SUDO: i32 = 122;
+
+/// Bytes of the program that are written at once.
+const PART: usize = 64 << 10;
+
+/// The command for any kind of shell on a host: the script has no quotes, backslashes or
+/// exclamation marks.
+pub fn script(sudo: bool) -> String {
+    let (has_sudo, as_root) = if sudo {
+        ("command -v sudo >/dev/null || exit 122; ", "sudo -n ")
+    } else {
+        ("", "")
+    };
+    // sudo closes all descriptors but the first three: the shell stays and keeps the copy's
+    // descriptor open.
+    let start = if sudo { "" } else { "exec " };
+    let script = format!(
+        r#"{has_sudo}b=$(command -v bitcost || echo false); i=$($b agent --identify 2>/dev/null </dev/null | head -n 1);
+        echo "bitcost-reach $(uname -s) $(uname -m) $i";
+        read -r word size || exit 0;
+        case $word in
+        run) exec {as_root}$b agent;;
+        copy) umask 077; d=$(mktemp -d "${{TMPDIR:-/tmp}}/bitcost.XXXXXXXX") || exit 120;
+        : >"$d/bitcost" && chmod 700 "$d/bitcost" && exec 8>"$d/bitcost" 9<"$d/bitcost"; ready=$?;
+        rm -rf "$d"; [ $ready = 0 ] || exit 120;
+        copy=/proc/$$/fd/9;
+        echo "bitcost-reach ready"; head -c "$size" >&8 || exit 120; exec 8>&-;
+        i=$($copy agent --identify </dev/null) || exit 121;
+        echo "bitcost-reach copied $i";
+        read -r word || exit 0;
+        {start}{as_root}$copy agent;;
+        esac"#
+    );
+    format!(
+        "exec sh -c '{}'",
+        script.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    )
+}
+
+/// The dialogue with the script of one host.
+pub struct Bootstrap {
+    /// The programs that the host may run: this one or another.
+    pub programs: Arc<Programs>,
+    /// The host's name, for errors.
+    pub host: String,
+}
+
+impl bitcost_controller::Bootstrap for Bootstrap {
+    /// From the script's first line until it starts the agent.
+    fn run(
+        &self,
+        program: Option<&str>,
+        input: &mut dyn Write,
+        output: &mut dyn BufRead,
+        sign: &mut dyn FnMut(),
+    ) -> Result<(), String> {
+        let own = self.programs.line(program)?;
+        let found = line(output)?;
+        sign();
+        let Found {
+            system,
+            machine,
+            program: there,
+        } = Found::of(&found);
+        if there == Some(own) {
+            return say(input, "run\n");
+        }
+        let host = &self.host;
+        if system != "Linux" {
+            return Err(format!("{host} runs {system}; bitcost needs Linux"));
+        }
+        if !identity::runs_on(machine) {
+            return Err(format!(
+                "{host} has another kind of CPU ({machine}) than this program is made for ({}): build bitcost for it, copy it there and name it: --remote-program PATH",
+                std::env::consts::ARCH
+            ));
+        }
+        self.copy(self.programs.file(program)?, input, output, sign)?;
+        let copied = line(output)?;
+        sign();
+        match copied.strip_prefix("copied ") {
+            Some(copied) if copied == own => say(input, "run\n"),
+            _ => Err(format!(
+                "the copy of this program at {host} is not the same: sent {own}, it says {copied}"
+            )),
+        }
+    }
+}
+
+impl Bootstrap {
+    fn copy(
+        &self,
+        mut program: File,
+        input: &mut dyn Write,
+        output: &mut dyn BufRead,
+        sign: &mut dyn FnMut(),
+    ) -> Result<(), String> {
+        let failed = |error: std::io::Error| {
+            format!(
+                "cannot read this program to copy it to {}: {error}",
+                self.host
+            )
+        };
+        let size = program.metadata().map_err(failed)?.len();
+        say(input, &format!("copy {size}\n"))?;
+        let ready = line(output)?;
+        if ready != "ready" {
+            return Err(format!(
+                "{} was to take a copy of this program and says {ready:?}",
+                self.host
+            ));
+        }
+        let mut part = vec![0; PART];
+        loop {
+            match program.read(&mut part).map_err(failed)? {
+                0 => return input.flush().map_err(|_| OUTPUT_ENDED.to_owned()),
+                length => input
+                    .write_all(&part[..length])
+                    .map_err(|_| OUTPUT_ENDED.to_owned())?,
+            }
+            sign();
+        }
+    }
+}
+
+fn say(input: &mut dyn Write, text: &str) -> Result<(), String> {
+    input
+        .write_all(text.as_bytes())
+        .and_then(|()| input.flush())
+        .map_err(|_| OUTPUT_ENDED.to_owned())
+}
+
+/// The next line of the script without its mark.
+fn line(output: &mut dyn BufRead) -> Result<String, String> {
+    reach::line(output).map_err(|error| match error {
+        NoLine::Ended => OUTPUT_ENDED.to_owned(),
+        error => error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn held(says: &str) -> (Result<(), String>, String) {
+        let talk = Bootstrap {
+            programs: Arc::default(),
+            host: "web".to_owned(),
+        };
+        let mut told = Vec::new();
+        let outcome = bitcost_controller::Bootstrap::run(
+            &talk,
+            None,
+            &mut told,
+            &mut says.as_bytes(),
+            &mut || {},
+        );
+        (outcome, String::from_utf8_lossy(&told).into_owned())
+    }
+
+    #[test]
+    fn the_script_has_nothing_that_ends_its_quotes() {
+        for sudo in [false, true] {
+            let script = script(sudo);
+            let inner = script
+                .strip_prefix("exec sh -c '")
+                .and_then(|text| text.strip_suffix('\''))
+                .unwrap();
+            assert!(!inner.contains(['\'', '\\', '!', '\n']), "{inner}");
+            assert_eq!(inner.contains("sudo"), sudo);
+        }
+    }
+
+    #[test]
+    fn the_same_program_is_run_and_noise_is_passed_by() {
+        let own = identity::line().unwrap();
+        let machine = bitcost_probe::host::describe().architecture;
+        let (outcome, told) = held(&format!(
+            "Welcome!\nyou have mail\nbitcost-reach Linux {machine} {own}\n"
+        ));
+        assert_eq!((outcome, told.as_str()), (Ok(()), "run\n"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_said_before_anything_is_copied() {
+        for (says, what) in [
+            ("bitcost-reach Linux vax \n", "another kind of CPU (vax)"),
+            (
+                "bitcost-reach Darwin arm64 \n",
+                "runs Darwin; bitcost needs Linux",
+            ),
+            ("who are you?\n", OUTPUT_ENDED),
+        ] {
+            let (outcome, told) = held(says);
+            assert!(
+                outcome.as_ref().is_err_and(|error| error.contains(what)),
+                "{outcome:?}"
+            );
+            assert_eq!(told, "");
+        }
+        let endless = "x\n".repeat(reach::NOISE_BYTES as usize);
+        assert!(
+            held(&endless)
+                .0
+                .is_err_and(|error| error.contains("start-up files"))
+        );
+    }
+
+    /// The file is removed before its bytes arrive, so nothing is left if they end early.
+    #[test]
+    fn a_copy_that_is_cut_short_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script(false)])
+            .env("TMPDIR", folder.path())
+            .stderr(Stdio::null());
+        let mut shell = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut input, output) = (shell.stdin.take().unwrap(), shell.stdout.take().unwrap());
+        let mut output = BufReader::new(output);
+        assert!(line(&mut output).unwrap().starts_with("Linux "));
+        say(&mut input, "copy 1000000\n").unwrap();
+        assert_eq!(line(&mut output).as_deref(), Ok("ready"));
+        say(&mut input, "half of it").unwrap();
+        let left = || std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left(), 0);
+        drop(input);
+        assert_eq!(line(&mut output).unwrap_err(), OUTPUT_ENDED);
+        assert_eq!(
+            (shell.wait().unwrap().code(), left()),
+            (Some(COPY_FAILS), 0)
+        );
+    }
+
+    #[test]
+    fn a_copy_must_be_the_same() {
+        let machine = bitcost_probe::host::describe().architecture;
+        let (outcome, told) = held(&format!(
+            "bitcost-reach Linux {machine} \nbitcost-reach ready\nbitcost-reach copied bitcost 0.0.0 x 1-0\n"
+        ));
+        assert!(outcome.is_err_and(|error| error.contains("is not the same")));
+        let size = identity::program().unwrap().metadata().unwrap().len();
+        assert!(told.starts_with(&format!("copy {size}\n")));
+    }
+}

@@ -1,0 +1,17 @@
+//! Named hosts: how agents are started there, and which path the data takes.
+//!
+//! | file | it is |
+//! |---|---|
+//! | named | which hosts play the endpoints, and how they are reached |
+//! | connect | the command that starts an agent there, and what its exit status means |
+//! | bootstrap | how this program is copied to a host that lacks it |
+//! | route | which addresses and interfaces the data takes |
+//! | resolve | the addresses of a host name |
+
+mod bootstrap;
+mod connect;
+mod named;
+mod resolve;
+mod route;
+
+pub use named::{Host, Named, parse_program};

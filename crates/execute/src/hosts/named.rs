@@ -1,0 +1,190 @@
+//! The two hosts that play the endpoints if any is named: this machine, or one that the system's
+//! ssh reaches.
+
+use bitcost_model::event::{NamedHost, NamedHosts};
+use bitcost_model::record::Role;
+
+use crate::error::ExecuteError;
+
+/// A host that plays an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// This machine.
+    Local,
+    /// The destination that is passed to ssh.
+    Ssh(String),
+}
+
+impl Host {
+    /// Reads a host as it is written on the command line, with or without the prefix `ssh:`.
+    ///
+    /// # Errors
+    /// When the text is not a host, with the text that is allowed.
+    pub fn parse(text: &str) -> Result<Host, String> {
+        let name = text
+            .strip_prefix("ssh:")
+            .filter(|name| !name.starts_with("//"))
+            .unwrap_or(text);
+        match name {
+            "local" => Ok(Host::Local),
+            _ if name.is_empty()
+                || name.starts_with('-')
+                || name.contains(|c: char| c.is_whitespace() || c.is_control()) =>
+            {
+                Err("no host; allowed: `local`, `user@host`, or a name that ssh knows".to_owned())
+            }
+            _ => Ok(Host::Ssh(name.to_owned())),
+        }
+    }
+
+    /// `local`, or `ssh:` and the destination that is passed to ssh.
+    pub fn place(&self) -> String {
+        match self {
+            Host::Local => "local".to_owned(),
+            Host::Ssh(name) => format!("ssh:{name}"),
+        }
+    }
+}
+
+/// Two named hosts, and how they are reached.
+pub struct Named {
+    /// The hosts as a log keeps them.
+    pub spec: NamedHosts,
+    /// The sender's and the receiver's host.
+    pub(super) hosts: [Host; 2],
+}
+
+impl Named {
+    /// These hosts, reached as `spec` says.
+    pub fn new(spec: NamedHosts, sender: Host, receiver: Host) -> Named {
+        Named {
+            spec,
+            hosts: [sender, receiver],
+        }
+    }
+
+    /// The hosts of an execution that is resumed.
+    ///
+    /// # Errors
+    /// Usage, when the log names something that is not a host, or something that the command line
+    /// would refuse.
+    pub fn from_log(spec: NamedHosts) -> Result<Named, ExecuteError> {
+        if let Some(program) = &spec.remote_program {
+            parse_program(program).map_err(|why| {
+                ExecuteError::Usage(format!("the log names --remote-program {program:?}: {why}"))
+            })?;
+        }
+        if let Some(file) = spec
+            .ssh_config
+            .as_ref()
+            .filter(|file| !file.starts_with('/'))
+        {
+            return Err(ExecuteError::Usage(format!(
+                "the log names --ssh-config {file:?}; allowed: an absolute path"
+            )));
+        }
+        let host = |named: &NamedHost| {
+            Host::parse(&named.place)
+                .map_err(|why| ExecuteError::Usage(format!("the log names {}: {why}", named.place)))
+        };
+        Ok(Named {
+            hosts: [host(&spec.sender)?, host(&spec.receiver)?],
+            spec,
+        })
+    }
+
+    /// Whether the sender (0) or the receiver (1) is this machine.
+    pub fn is_local(&self, end: usize) -> bool {
+        self.hosts[end] == Host::Local
+    }
+
+    /// A sentence that names the commands that are started on both hosts.
+    pub fn started(&self) -> String {
+        let mut text = format!("agents at {}", self.phrase());
+        if self.hosts.iter().any(|host| *host != Host::Local) {
+            let program = self
+                .spec
+                .remote_program
+                .as_deref()
+                .unwrap_or("bitcost, or a copy of this one");
+            let config = self.spec.ssh_config.as_deref().unwrap_or("your own");
+            text += &format!(
+                "; by ssh with the configuration {config}; as the program there {program}"
+            );
+        }
+        if self.spec.sudo {
+            text + "; by sudo"
+        } else {
+            text
+        }
+    }
+
+    pub(super) fn host(&self, role: Role) -> &Host {
+        match role {
+            Role::Sender => &self.hosts[0],
+            Role::Receiver => &self.hosts[1],
+        }
+    }
+
+    /// `ssh:a (sender) and local (receiver)`.
+    pub fn phrase(&self) -> String {
+        let [sender, receiver] = &self.hosts;
+        format!(
+            "{} (sender) and {} (receiver)",
+            sender.place(),
+            receiver.place()
+        )
+    }
+
+    pub(super) fn device(&self, role: Role) -> Option<&String> {
+        match role {
+            Role::Sender => self.spec.sender.device.as_ref(),
+            Role::Receiver => self.spec.receiver.device.as_ref(),
+        }
+    }
+}
+
+/// Reads the path of a program at the other host. The shell there reads the path, so no character
+/// in it may have a meaning for a shell.
+///
+/// # Errors
+/// The paths that are allowed.
+pub fn parse_program(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+/~".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "allowed: letters, digits and . _ - + / ~, as the shell of the other host reads it"
+                .to_owned(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_read() {
+        let ssh = |name: &str| Ok(Host::Ssh(name.to_owned()));
+        assert_eq!(Host::parse("local"), Ok(Host::Local));
+        assert_eq!(Host::parse("ssh:me@web"), ssh("me@web"));
+        assert_eq!(Host::parse("web"), ssh("web"));
+        assert_eq!(Host::parse("ssh://me@web:2222"), ssh("ssh://me@web:2222"));
+        for text in ["", "ssh:", "-oProxyCommand=x", "ssh:-l", "a b", "a\n"] {
+            assert!(Host::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_remote_program_has_nothing_for_a_shell() {
+        assert_eq!(
+            parse_program("~/bin/bitcost-1.0").as_deref(),
+            Ok("~/bin/bitcost-1.0")
+        );
+        for text in ["", "-c", "a b", "a;b", "$(x)", "a'b"] {
+            assert!(parse_program(text).is_err(), "{text}");
+        }
+    }
+}

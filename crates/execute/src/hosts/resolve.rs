@@ -1,0 +1,114 @@
+//! The addresses of a host name, as this machine's resolver gives them.
+//!
+//! A statically linked C library cannot load the modules that `/etc/nsswitch.conf` may name, so a
+//! static bitcost asks the system's own `getent` (getent(1)), which can.
+
+use std::net::{IpAddr, ToSocketAddrs};
+use std::process::{Command, Stdio};
+
+/// The addresses of a name or of a numeric address, in the resolver's order.
+///
+/// # Errors
+/// A sentence: the name is unknown, or the resolver could not be asked.
+pub fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
+    if let Ok(address) = name.parse() {
+        return Ok(vec![address]);
+    }
+    if cfg!(target_feature = "crt-static") {
+        by_getent(name)
+    } else {
+        by_library(name)
+    }
+}
+
+fn by_library(name: &str) -> Result<Vec<IpAddr>, String> {
+    let found = (name, 0)
+        .to_socket_addrs()
+        .map_err(|error| error.to_string())?;
+    Ok(found.map(|address| address.ip()).collect())
+}
+
+fn by_getent(name: &str) -> Result<Vec<IpAddr>, String> {
+    let asked = Command::new("getent")
+        .args(["ahosts", name])
+        .stdin(Stdio::null())
+        .output();
+    let output = asked.map_err(|error| {
+        format!("this bitcost is static and asks getent, which does not start: {error}")
+    })?;
+    match output.status.code() {
+        Some(0) => Ok(listed(&String::from_utf8_lossy(&output.stdout))),
+        Some(2) => Err("getent ahosts does not find it".to_owned()),
+        _ => Err(format!(
+            "getent ahosts failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+    }
+}
+
+/// The addresses that `getent ahosts` lists, each once: it has a line for each address and kind of
+/// socket.
+fn listed(text: &str) -> Vec<IpAddr> {
+    let mut addresses = Vec::new();
+    for address in text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next()?.parse().ok())
+    {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    addresses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_of_getent_counts_once() {
+        let text = "2001:db8::7     STREAM host.example\n2001:db8::7     DGRAM\n192.0.2.7       STREAM\n192.0.2.7       RAW\n";
+        assert_eq!(
+            listed(text),
+            [
+                "2001:db8::7".parse::<IpAddr>().unwrap(),
+                "192.0.2.7".parse().unwrap()
+            ]
+        );
+    }
+
+    #[test]
+    fn a_numeric_address_is_not_looked_up() {
+        assert_eq!(
+            addresses("192.0.2.7"),
+            Ok(vec!["192.0.2.7".parse().unwrap()])
+        );
+        assert_eq!(
+            addresses("2001:db8::7"),
+            Ok(vec!["2001:db8::7".parse().unwrap()])
+        );
+    }
+
+    #[test]
+    fn both_ways_know_the_loopback() {
+        // A root folder without /etc/hosts names no host.
+        let hosts = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+        let is_named = hosts.contains("localhost");
+        let name = if is_named { "localhost" } else { "127.0.0.1" };
+        for way in [by_library, by_getent] {
+            let found = way(name).expect("the loopback has an address");
+            assert!(
+                !found.is_empty() && found.iter().all(IpAddr::is_loopback),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_host_name_is_an_error_in_words() {
+        assert_eq!(
+            by_getent("no host name"),
+            Err("getent ahosts does not find it".to_owned())
+        );
+    }
+}

@@ -1,0 +1,280 @@
+//! The addresses and interfaces that the data uses between two named hosts, as their kernels report
+//! them.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_model::harmless;
+use bitcost_model::place::{IpVersion, Places};
+use bitcost_model::protocol::Route;
+use bitcost_model::record::Role;
+
+use super::named::{Host, Named};
+use super::resolve;
+use crate::error::ExecuteError;
+use crate::local::{ONE_CPU, check_restored, separate_cpus};
+use crate::prepared::Prepared;
+use crate::programs::Programs;
+
+const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
+
+/// The address that is known before the hosts are asked.
+enum Known {
+    Receiver(IpAddr),
+    Sender(IpAddr),
+    /// The receiver's address is that of its named interface.
+    OfReceiver(String),
+}
+
+/// The path of the data.
+struct Path {
+    /// The route at the sender.
+    there: Route,
+    /// The route at the receiver.
+    back: Route,
+    /// The receiver's address.
+    to: IpAddr,
+    /// More addresses of the receiver on the same path.
+    others: Vec<IpAddr>,
+}
+
+/// An endpoint with its interface and address, for people.
+fn described(role: Role, endpoint: &Endpoint) -> String {
+    let (role, Endpoint { place, device, .. }) = (role.name(), endpoint);
+    format!("{role} at {place}, {device} {}", endpoint.addresses[0])
+}
+
+/// Whether the address is that of one host: false for unspecified, multicast and broadcast
+/// addresses.
+fn is_of_one_host(address: IpAddr) -> bool {
+    !address.is_unspecified()
+        && !address.is_multicast()
+        && address != IpAddr::V4(Ipv4Addr::BROADCAST)
+}
+
+impl Named {
+    /// Starts the agents, and finds the interface of each endpoint towards the other by the
+    /// kernels' routes.
+    ///
+    /// # Errors
+    /// When an agent cannot be started, or the hosts have no address by which they reach each
+    /// other.
+    pub fn prepare<'a>(
+        &self,
+        places: &Places,
+        programs: &Arc<Programs>,
+        stop: &'a AtomicBool,
+    ) -> Result<Prepared<'a>, ExecuteError> {
+        let another = programs.others().next();
+        if let (Some(program), Some(remote)) = (another, &self.spec.remote_program) {
+            return Err(ExecuteError::Usage(format!(
+                "--remote-program {remote} is started for every run, and some are to be made by {program}; leave one of them out"
+            )));
+        }
+        if self.hosts.contains(&Host::Local) && !self.spec.sudo {
+            check_restored()?;
+        }
+        // This comes before any agent is started: it may fail, and it uses only ssh's configuration
+        // and the resolver.
+        let known = self.known(places)?;
+        let [sender, receiver] = self.endpoints(programs);
+        let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
+        let path = self.path(&mut session, known, places)?;
+        let mut notes = self.set_interfaces(&mut session, &path, places);
+        let ends = session.describe()?;
+        let shared_cpus = !ends[0].host.is_apart_from(&ends[1].host);
+        if shared_cpus && ends[0].host.boot_id == bitcost_probe::host::boot_id() {
+            match separate_cpus() {
+                Some((sender, receiver)) => {
+                    session.endpoint(Role::Sender).cpus = vec![sender];
+                    session.endpoint(Role::Receiver).cpus = vec![receiver];
+                }
+                None => notes.push(ONE_CPU.to_owned()),
+            }
+        }
+        let [sender, receiver] = ROLES.map(|role| described(role, session.endpoint(role)));
+        let cpus = match shared_cpus {
+            true => "the CPUs of one machine",
+            false => "separate CPUs",
+        };
+        notes.push(format!("{sender}; {receiver}; on {cpus}"));
+        Ok(Prepared {
+            session,
+            ends,
+            notes,
+            rtt: None,
+            idle: None,
+            shared_cpus,
+            programs: Vec::new(),
+        })
+    }
+
+    /// Gives both endpoints their interfaces and addresses; returns a note if an interface was
+    /// named that the path does not use.
+    fn set_interfaces(&self, session: &mut Session, path: &Path, places: &Places) -> Vec<String> {
+        let mut notes = Vec::new();
+        let addresses = [
+            vec![path.there.source],
+            [&[path.to], &path.others[..]].concat(),
+        ];
+        for ((role, route), addresses) in ROLES
+            .into_iter()
+            .zip([&path.there, &path.back])
+            .zip(addresses)
+        {
+            let asked = places
+                .end(role)
+                .device
+                .clone()
+                .or(self.device(role).cloned());
+            if let Some(asked) = asked.as_ref().filter(|asked| **asked != route.device) {
+                let (role, found) = (role.name(), &route.device);
+                notes.push(format!("the {role}'s route to the other endpoint uses {found}; settings are controlled on {asked}"));
+            }
+            let endpoint = session.endpoint(role);
+            endpoint.device = asked.unwrap_or(route.device.clone());
+            endpoint.addresses = addresses;
+        }
+        notes
+    }
+
+    /// The address that is known before the hosts are asked.
+    fn known(&self, places: &Places) -> Result<Known, ExecuteError> {
+        let version = places.asked_version();
+        if let Some(address) = places.receiver.address.or(self.spec.receiver_address) {
+            return Ok(Known::Receiver(address));
+        }
+        if let Some(device) = places
+            .receiver
+            .device
+            .as_ref()
+            .or(self.device(Role::Receiver))
+        {
+            return Ok(Known::OfReceiver(device.clone()));
+        }
+        match (self.host(Role::Receiver), self.host(Role::Sender)) {
+            (Host::Ssh(name), _) => self.resolve(name, version).map(Known::Receiver),
+            (Host::Local, Host::Ssh(name)) => self.resolve(name, version).map(Known::Sender),
+            (Host::Local, Host::Local) if version == Some(IpVersion::V6) => {
+                Ok(Known::Receiver(Ipv6Addr::LOCALHOST.into()))
+            }
+            (Host::Local, Host::Local) => Ok(Known::Receiver(Ipv4Addr::LOCALHOST.into())),
+        }
+    }
+
+    fn path(
+        &self,
+        session: &mut Session,
+        known: Known,
+        places: &Places,
+    ) -> Result<Path, ExecuteError> {
+        let version = places.asked_version();
+        let fits =
+            |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+        let mut found = Vec::new();
+        let to = match known {
+            Known::Receiver(address) => address,
+            Known::Sender(address) => session.route(Role::Receiver, address)?.source,
+            Known::OfReceiver(device) => {
+                found = session.addresses(Role::Receiver, &device)?;
+                found.iter().find(fits).copied().ok_or_else(|| {
+                    let (place, version) = (self.host(Role::Receiver).place(), version.map_or("", IpVersion::name));
+                    ExecuteError::Environment(format!(
+                        "the receiver's interface {device} at {place} has no address of IPv{version}"
+                    ))
+                })?
+            }
+        };
+        let there = session
+            .route(Role::Sender, to)
+            .map_err(|error| self.no_way(error.into()))?;
+        let back = session.route(Role::Receiver, there.source)?;
+        if !is_of_one_host(to) || !is_of_one_host(there.source) || back.is_local != there.is_local {
+            return Err(ExecuteError::Environment(format!(
+                "the hosts' addresses for the data, {} of the sender and {to} of the receiver, are not of the two endpoints of one path; name the receiver's address: --receiver-address ADDR",
+                there.source
+            )));
+        }
+        if !session.route(Role::Receiver, to)?.is_local {
+            return Err(ExecuteError::Environment(format!(
+                "the receiver at {} has no address {to}, its own on the way to the sender is {}; name the one for the data: --receiver-address ADDR",
+                self.host(Role::Receiver).place(),
+                back.source
+            )));
+        }
+        if found.is_empty() {
+            found = session.addresses(Role::Receiver, &back.device)?;
+        }
+        let mut others = Vec::new();
+        for other in found
+            .into_iter()
+            .filter(|other| *other != to && is_of_one_host(*other))
+        {
+            // An address of the other version of IP is used only if the sender's route to it has
+            // the same interface and is local in the same way, so that the receiver's report never
+            // directs data to the sender itself.
+            let is_same =
+                |route: Route| route.device == there.device && route.is_local == there.is_local;
+            if session.route(Role::Sender, other).is_ok_and(is_same) {
+                others.push(other);
+            }
+        }
+        Ok(Path {
+            there,
+            back,
+            to,
+            others,
+        })
+    }
+
+    /// The error for a sender without a route to the receiver, with the remedy.
+    fn no_way(&self, failure: ExecuteError) -> ExecuteError {
+        match failure {
+            ExecuteError::Environment(what) => ExecuteError::Environment(format!(
+                "{what}; name the receiver's address on the way that the data is to take: --receiver-address ADDR, or its interface: --receiver-dev DEVICE"
+            )),
+            other => other,
+        }
+    }
+
+    /// The address of a host that ssh knows: that of the host name in ssh's configuration.
+    fn resolve(&self, name: &str, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
+        let failed = |what: String| {
+            ExecuteError::Environment(format!(
+                "{what}; name the address for the data: --receiver-address ADDR"
+            ))
+        };
+        let asked = self.ssh().args(["-G", name]).stdin(Stdio::null()).output();
+        let output = asked.map_err(|error| {
+            ExecuteError::Environment(format!(
+                "cannot start ssh: {error}; it is needed for hosts other than `local`"
+            ))
+        })?;
+        if !output.status.success() {
+            let said = harmless(String::from_utf8_lossy(&output.stderr).trim());
+            return Err(ExecuteError::Environment(format!(
+                "ssh -G {name} failed: {said}"
+            )));
+        }
+        let configuration = String::from_utf8_lossy(&output.stdout).into_owned();
+        let host_name = bitcost_model::protocol::reach::ssh_host_name(&configuration)
+            .unwrap_or(name)
+            .trim();
+        let addresses = resolve::addresses(host_name).map_err(|error| {
+            failed(format!(
+                "the host name {host_name} of {name} has no address here: {error}"
+            ))
+        })?;
+        let fits =
+            |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+        addresses.iter().find(fits).copied().ok_or_else(|| {
+            let version = version.map_or("", IpVersion::name);
+            failed(format!(
+                "the host name {host_name} of {name} has no address of IPv{version}"
+            ))
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! The identity of this program, which shows whether another host has the same build: version,
+//! architecture, size and hash.
+
+use std::fs::File;
+use std::hash::Hasher;
+use std::io::Read;
+
+/// The running program (proc(5)).
+const OWN: &str = "/proc/self/exe";
+
+/// Bytes that are read at once.
+const PART: usize = 1 << 20;
+
+/// The file of the running program, even if it has been removed since.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn program() -> Result<File, String> {
+    File::open(OWN).map_err(|error| format!("cannot read {OWN}, this program: {error}"))
+}
+
+/// One line: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
+///
+/// # Errors
+/// When the program's file cannot be read.
+pub fn line() -> Result<String, String> {
+    let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    Ok(format!(
+        "bitcost {version} {architecture} {}",
+        of(&mut program()?)?
+    ))
+}
+
+/// Size and hash of a file that was just opened: `11632144-5f0c…`.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn of(file: &mut File) -> Result<String, String> {
+    // The keys are fixed; if another build of Rust computes the hash differently, the only cost is
+    // a copy.
+    let mut hash = std::collections::hash_map::DefaultHasher::new();
+    let (mut bytes, mut part) = (0, vec![0; PART]);
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(length) => {
+                hash.write(&part[..length]);
+                bytes += length;
+            }
+            Err(error) => return Err(format!("cannot read the program: {error}")),
+        }
+    }
+    Ok(format!("{bytes}-{:016x}", hash.finish()))
+}
+
+/// Whether a machine with this name from `uname -m` runs programs of this one's architecture.
+pub fn runs_on(machine: &str) -> bool {
+    match std::env::consts::ARCH {
+        "x86" => matches!(machine, "i386" | "i486" | "i586" | "i686" | "x86_64"),
+        "arm" => machine.starts_with("armv") || machine == "aarch64",
+        "powerpc64" => matches!(machine, "ppc64" | "ppc64le"),
+        architecture => machine == architecture,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_itself_again() {
+        let line = line().unwrap();
+        assert_eq!(super::line().as_deref(), Ok(line.as_str()));
+        let size = program()
+            .and_then(|file| file.metadata().map_err(|error| error.to_string()))
+            .unwrap()
+            .len();
+        let begin = format!(
+            "bitcost {} {} {size}-",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::ARCH
+        );
+        assert!(line.starts_with(&begin), "{line}");
+    }
+
+    #[test]
+    fn machines_have_their_own_names_for_architectures() {
+        let own = bitcost_probe::host::describe().architecture;
+        assert!(runs_on(&own), "{own}");
+        assert!(!runs_on("vax"));
+    }
+}

@@ -1,0 +1,205 @@
+//! The labs that a user can name: the embedded ones, lab files, and MiniEdit's files.
+
+use std::path::Path;
+
+use bitcost_import::miniedit::{self, FileCommand, Options};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::shaping::DelayBackend;
+use bitcost_model::study::LabSpec;
+use bitcost_model::topology::Topology;
+use bitcost_study::topology::{Ground, PRESETS, Preset, Warning, parse, warnings};
+
+use crate::error::ExecuteError;
+use crate::files;
+
+/// A lab that the user named.
+pub struct NamedLab {
+    /// The preset's name, or the file's without its extension.
+    pub name: String,
+    /// Its topology.
+    pub topology: Topology,
+    /// The differences from the file that it was read from, one sentence each.
+    pub warnings: Vec<String>,
+    /// The commands in that file; they are not run.
+    pub commands: Vec<FileCommand>,
+}
+
+/// The changes that a user may make to a named lab.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Change {
+    /// Pairs of hosts of the preset `dumbbell`, or hosts of `star`.
+    pub size: Option<u32>,
+    /// Whether GRO is off at both endpoints of each link of a MiniEdit file that has options, as in
+    /// Mininet.
+    pub mininet_compat: bool,
+}
+
+/// The reason for which an emulator cannot be chosen.
+const NOTHING_DELAYS: &str = "has no effect: nothing in this lab delays, loses, reorders or duplicates packets; leave it out, or name a topology that does, such as lab15";
+
+/// Makes the links of a lab use this emulator.
+///
+/// # Errors
+/// The reason, when no link of the lab needs one.
+pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Result<(), String> {
+    if !topology.ends().any(|end| end.egress.needs_emulator()) {
+        return Err(NOTHING_DELAYS.to_owned());
+    }
+    topology.delay_backend = backend;
+    Ok(())
+}
+
+/// As [`set_delay_backend`], for the lab of a study.
+///
+/// # Errors
+/// As [`set_delay_backend`].
+pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<(), String> {
+    match &mut lab.network {
+        Some(network) => set_delay_backend(network, backend),
+        None => Err(NOTHING_DELAYS.to_owned()),
+    }
+}
+
+/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit.
+///
+/// # Errors
+/// Usage, with the line of the error.
+pub fn find(name: &str, change: Change) -> Result<NamedLab, ExecuteError> {
+    let ending = Path::new(name)
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default();
+    if let Some(preset) = Preset::find(name) {
+        let text = preset.text(change.size).map_err(ExecuteError::Usage)?;
+        return read_lab(name, &format!("labs/{name}.toml"), &text);
+    }
+    if !name.contains('/') && !["toml", "mn"].contains(&ending) {
+        let names = PRESETS.iter().map(|preset| preset.name);
+        let all: Vec<&str> = names.clone().collect();
+        return Err(ExecuteError::Usage(format!(
+            "unknown lab `{name}`{}; allowed: {}, or the path of a lab file (.toml) or of a MiniEdit file (.mn)",
+            did_you_mean(name, names),
+            all.join(", ")
+        )));
+    }
+    if change.size.is_some() {
+        return Err(ExecuteError::Usage(
+            "--size is for the labs dumbbell and star".to_owned(),
+        ));
+    }
+    let text = files::text(Path::new(name)).map_err(|error| {
+        ExecuteError::Usage(format!(
+            "cannot read the lab {name}: {error}; `bitcost lab presets` lists the embedded ones"
+        ))
+    })?;
+    let stem = Path::new(name)
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    if ending != "mn" {
+        return read_lab(&stem, name, &text);
+    }
+    let imported = miniedit::import(
+        &text,
+        Options {
+            mininet_compat: change.mininet_compat,
+        },
+    );
+    let imported = imported.map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))?;
+    let miniedit::Imported {
+        topology,
+        warnings,
+        commands,
+    } = imported;
+    Ok(NamedLab {
+        name: stem,
+        topology,
+        warnings,
+        commands,
+    })
+}
+
+fn read_lab(name: &str, file: &str, text: &str) -> Result<NamedLab, ExecuteError> {
+    let topology = parse(file, text).map_err(|error| ExecuteError::Usage(error.to_string()))?;
+    Ok(NamedLab {
+        name: name.to_owned(),
+        topology,
+        warnings: Vec::new(),
+        commands: Vec::new(),
+    })
+}
+
+/// The lab of `bitcost test`, with the MTU of its links changed if the user requests one.
+///
+/// # Errors
+/// As [`find`]; usage also when the lab has no two hosts with a path between them.
+pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
+    let topology = match mtu_bytes {
+        Some(mtu) if Preset::find(name).is_some() => {
+            read_lab(
+                name,
+                name,
+                &format!("topology = \"{name}\"\nmtu_bytes = {mtu}\n"),
+            )?
+            .topology
+        }
+        Some(_) => {
+            return Err(ExecuteError::Usage(format!(
+                "--mtu is for embedded labs; write mtu_bytes into {name}"
+            )));
+        }
+        None => find(name, Change::default())?.topology,
+    };
+    LabSpec::new(name, topology, None, None)
+        .map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))
+}
+
+/// The warnings about a lab for these runs, each once.
+pub fn warnings_for<'a>(
+    lab: &LabSpec,
+    runs: impl IntoIterator<Item = &'a Conditions>,
+) -> Vec<Warning> {
+    let Some(network) = &lab.network else {
+        return Vec::new();
+    };
+    let ground = ground();
+    let mut found: Vec<Warning> = Vec::new();
+    for conditions in runs {
+        let ground = Ground {
+            ends: Some((lab.sender.as_str(), lab.receiver.as_str())),
+            conditions: Some(conditions),
+            ..ground
+        };
+        for warning in warnings(network, &ground) {
+            if !found.contains(&warning) {
+                found.push(warning);
+            }
+        }
+    }
+    found
+}
+
+/// As [`warnings_for`], for a lab that any program may use.
+pub fn warnings_of(topology: &Topology) -> Vec<Warning> {
+    warnings(topology, &ground())
+}
+
+/// The facts about this machine on which warnings depend: the limits of TCP's buffers, and the
+/// number of CPUs that may be used.
+fn ground() -> Ground<'static> {
+    let most = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
+        text.split_whitespace().last()?.parse().ok()
+    };
+    let tcp_buffers = most("tcp_wmem")
+        .zip(most("tcp_rmem"))
+        .map(|(send, receive)| [send, receive]);
+    let cpus = bitcost_sys::thread::allowed_cpus()
+        .ok()
+        .map(|cpus| cpus.len());
+    Ground {
+        tcp_buffers,
+        cpus,
+        ..Ground::default()
+    }
+}

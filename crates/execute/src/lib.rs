@@ -1,0 +1,33 @@
+//! Executes a study on its hosts: prepares both endpoints, calibrates the path, makes the runs of
+//! the plan, and appends every event to the log before it is reported. It prints nothing: see
+//! [`Progress`].
+
+mod calibration;
+mod destination;
+mod embedded;
+mod error;
+pub mod files;
+pub mod hosts;
+pub mod identity;
+pub mod labs;
+mod local;
+mod logged;
+mod machines;
+mod prepared;
+mod programs;
+mod progress;
+mod recorder;
+mod resume;
+mod start;
+pub mod store;
+mod trust;
+
+pub use calibration::{Extent, calibration_time};
+pub use destination::Destination;
+pub use error::ExecuteError;
+pub use local::check_restored;
+pub use programs::Programs;
+pub use progress::Progress;
+pub use recorder::{Executed, Log};
+pub use resume::Resume;
+pub use start::Start;

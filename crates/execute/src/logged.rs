@@ -1,0 +1,116 @@
+//! The facts of a log that resuming needs, read in one pass.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use bitcost_analysis::log::{Reader, nothing_measured};
+use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
+use bitcost_study::Study;
+
+use crate::error::ExecuteError;
+use crate::store::{Damaged, End, LogFile};
+
+/// An execution that is resumed.
+pub struct Logged {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its study.
+    pub study: Study,
+    /// Its plan, which equals the plan that the study gives.
+    pub plan: Plan,
+    /// Its event `prepared`; absent if the execution stopped before it.
+    pub prepared: Option<Event>,
+    /// Whether the path was calibrated.
+    pub is_calibrated: bool,
+    /// The runs that have their result. A run in which nothing was measured is made again.
+    pub done: BTreeSet<u32>,
+    /// How the log ends.
+    pub end: End,
+}
+
+/// The facts that are collected while the log is read.
+#[derive(Default)]
+struct Found {
+    study: Option<(String, String)>,
+    plan: Option<Plan>,
+    prepared: Option<Event>,
+    is_calibrated: bool,
+    done: BTreeSet<u32>,
+}
+
+impl Found {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::ExecutionBegan {
+                study, study_text, ..
+            } => self.study = Some((study, study_text)),
+            Event::Planned { plan } => self.plan = Some(plan),
+            Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
+            Event::Calibrated { .. } => self.is_calibrated = true,
+            Event::RunEnded {
+                run,
+                sender,
+                receiver,
+                ..
+            } if !nothing_measured(&sender, &receiver) => {
+                self.done.insert(run);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Logged {
+    /// Reads the log of an execution that is to be resumed.
+    ///
+    /// # Errors
+    /// Usage, when there is no log, or when it is damaged, ends before its plan, contradicts
+    /// itself, or has another plan than its study gives.
+    pub fn read(folder: &Path) -> Result<Logged, ExecuteError> {
+        let mut log = LogFile::open(folder, Damaged::Refuse)?;
+        let (mut found, mut reader) = (Found::default(), Reader::default());
+        let end = log.read(&mut |place, event| {
+            reader.take(place, &event);
+            found.take(event);
+        })?;
+        let shown = log.folder().display().to_string();
+        let usage =
+            |why: String| ExecuteError::Usage(format!("{shown}: {why}; start a new execution"));
+        let Found {
+            study: Some((name, text)),
+            plan: Some(plan),
+            prepared,
+            is_calibrated,
+            done,
+        } = found
+        else {
+            return Err(ExecuteError::Usage(format!(
+                "the log in {shown} ends before its plan: nothing was run; start a new execution"
+            )));
+        };
+        reader.finish().map_err(|error| usage(error.to_string()))?;
+        let study = Study::parse(&format!("{name}.toml"), &text)
+            .map_err(|error| ExecuteError::Usage(error.to_string()))?;
+        if let Some(what) = study.plan_difference(&plan) {
+            return Err(usage(format!(
+                "the plan in the log is not the one that its study and seed give: {what}"
+            )));
+        }
+        if prepared.is_none() && !done.is_empty() {
+            return Err(usage(
+                "the log holds results and does not describe their hosts (no `prepared` event)"
+                    .into(),
+            ));
+        }
+        Ok(Logged {
+            folder: log.folder().to_owned(),
+            study,
+            plan,
+            prepared,
+            is_calibrated,
+            done,
+            end,
+        })
+    }
+}

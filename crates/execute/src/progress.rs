@@ -1,0 +1,20 @@
+//! The interface through which an execution reports its progress.
+
+use std::collections::BTreeSet;
+
+use bitcost_analysis::summary::Precision;
+use bitcost_model::event::Event;
+
+/// Watches an execution. No method can fail, because the result is the log.
+pub trait Progress {
+    /// An event that has just been written to the log.
+    fn event(&mut self, event: &Event);
+    /// A sentence for the user.
+    fn message(&mut self, text: &str);
+    /// The widths of the intervals that the stop rule uses, after this number of blocks.
+    fn precision(&mut self, blocks: u32, precision: &Precision);
+    /// Runs of the plan that an earlier start of this execution has completed.
+    fn completed(&mut self, runs: &BTreeSet<u32>);
+    /// No more events will come.
+    fn end(&mut self);
+}

@@ -1,0 +1,140 @@
+//! Writes each event to the log, and then reports it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use bitcost_analysis::log::Reader;
+use bitcost_analysis::summary::Precision;
+use bitcost_controller::{Ending, Session};
+use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
+use bitcost_study::Study;
+
+use crate::error::ExecuteError;
+use crate::progress::Progress;
+use crate::store::{Damaged, LogFile, StoreError, Writer};
+
+/// The log of an execution that has ended.
+#[derive(Debug)]
+pub enum Log {
+    /// The log in this folder.
+    Folder(PathBuf),
+    /// The events, kept in memory alone.
+    Memory(Vec<Event>),
+}
+
+/// An execution whose log has its first lines.
+#[derive(Debug)]
+pub struct Executed {
+    /// The log of what was measured.
+    pub log: Log,
+    /// How it ended, or why it stopped early.
+    pub ending: Result<Ending, ExecuteError>,
+}
+
+/// Where events are written.
+pub enum Target {
+    /// A file.
+    Disk(Writer),
+    /// Memory: the events are lost when this process ends.
+    Memory(Vec<Event>),
+}
+
+impl Target {
+    fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        match self {
+            Target::Disk(writer) => writer.append(event)?,
+            Target::Memory(_) if matches!(event, Event::Progress { .. }) => {}
+            Target::Memory(events) => events.push(event.clone()),
+        }
+        Ok(())
+    }
+
+    /// Reads everything that was written so far.
+    fn read(&self) -> Result<Reader, StoreError> {
+        let mut reader = Reader::default();
+        match self {
+            Target::Disk(writer) => {
+                let mut log = LogFile::open(writer.folder(), Damaged::Refuse)?;
+                log.read(&mut |place, event| reader.take(place, &event))?;
+            }
+            Target::Memory(events) => {
+                for (place, event) in events.iter().enumerate() {
+                    reader.take(place, event);
+                }
+            }
+        }
+        Ok(reader)
+    }
+
+    fn log(self) -> Log {
+        match self {
+            Target::Disk(writer) => Log::Folder(writer.folder().to_owned()),
+            Target::Memory(events) => Log::Memory(events),
+        }
+    }
+}
+
+/// Writes the log of an execution, and reports to a watcher.
+pub struct Recorder<'a> {
+    target: Target,
+    progress: &'a mut dyn Progress,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder that writes to `target`, and then reports to `progress`.
+    pub fn new(target: Target, progress: &'a mut dyn Progress) -> Recorder<'a> {
+        Recorder { target, progress }
+    }
+
+    /// The watcher.
+    pub fn progress(&mut self) -> &mut dyn Progress {
+        self.progress
+    }
+
+    /// Writes an event, then reports it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.target.append(event)?;
+        self.progress.event(event);
+        Ok(())
+    }
+
+    /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
+    /// and the interval is narrow in every cell.
+    fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, String> {
+        let Some(rule) = study.until.as_ref().filter(|_| blocks >= study.blocks) else {
+            return Ok(false);
+        };
+        let reader = self.target.read().map_err(|error| error.to_string())?;
+        let precision = Precision::from_reader(rule, reader).map_err(|error| error.to_string())?;
+        self.progress.precision(blocks, &precision);
+        Ok(precision.is_reached())
+    }
+
+    /// Executes the runs that are not in `done`, until the study's stop rule is satisfied.
+    pub fn execute(
+        self,
+        session: &mut Session,
+        study: &Study,
+        plan: &Plan,
+        done: &BTreeSet<u32>,
+    ) -> Executed {
+        let recorder = RefCell::new(self);
+        let mut sink = |event| {
+            let recorded = recorder.borrow_mut().record(&event);
+            recorded.map_err(|error| error.to_string())
+        };
+        let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
+        let ending = session.execute_until(plan, done, &mut sink, &mut enough);
+        let Recorder { target, progress } = recorder.into_inner();
+        progress.end();
+        Executed {
+            log: target.log(),
+            ending: ending.map_err(ExecuteError::from),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Resumes an execution: makes the runs of its plan that are missing.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_study::Study;
+
+use crate::calibration::{Extent, calibrate};
+use crate::destination::Destination;
+use crate::error::ExecuteError;
+use crate::hosts::Named;
+use crate::logged::Logged;
+use crate::machines::{as_seen_locally, check_same};
+use crate::programs::{self, Programs};
+use crate::progress::Progress;
+use crate::recorder::{Executed, Recorder, Target};
+use crate::store::{End, Writer};
+use crate::trust;
+
+/// An execution that is to be resumed, as its log describes it.
+pub struct Resume(Logged);
+
+impl Resume {
+    /// Reads the log of an execution.
+    ///
+    /// # Errors
+    /// Usage, when there is no log, or when it is damaged, ends before its plan, or contradicts
+    /// itself.
+    pub fn read(folder: &Path) -> Result<Resume, ExecuteError> {
+        let mut logged = Logged::read(folder)?;
+        // The lab is the one of the log, with the changes that the command line made to it.
+        if let Some(Event::Prepared { lab: Some(lab), .. }) = &logged.prepared
+            && lab.network.is_some()
+        {
+            logged.study.lab = (**lab).clone();
+        }
+        Ok(Resume(logged))
+    }
+
+    /// The study as it was executed.
+    pub fn study(&self) -> &Study {
+        &self.0.study
+    }
+
+    /// How the log ends.
+    pub fn end(&self) -> &End {
+        &self.0.end
+    }
+
+    /// Where the execution is resumed: at the place where it began, or at `asked` if it was
+    /// interrupted before the place was logged.
+    ///
+    /// # Errors
+    /// Usage, when hosts are named for an execution that began in the lab.
+    pub fn destination(&self, asked: Destination) -> Result<Destination, ExecuteError> {
+        match (&self.0.prepared, asked) {
+            (Some(Event::Prepared { hosts: None, .. }), Destination::Hosts(_)) => Err(ExecuteError::Usage(
+                "the execution began in the embedded lab and can only be resumed there; leave out --sender and --receiver, or start a new execution".to_owned(),
+            )),
+            (Some(Event::Prepared { hosts: Some(hosts), .. }), Destination::Lab) => {
+                Named::from_log(hosts.clone()).map(|named| Destination::Hosts(Box::new(named)))
+            }
+            (_, asked) => Ok(asked),
+        }
+    }
+
+    /// Makes the missing runs. With `trust`, the programs that the log names are started even if
+    /// somebody else may have written it.
+    ///
+    /// # Errors
+    /// When a host or a program is not the one of the execution, or cannot be prepared, or when the
+    /// log cannot be written.
+    pub fn execute(
+        self,
+        destination: &Destination,
+        (calibration, trust): (Extent, bool),
+        command_line: Vec<String>,
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> Result<Executed, ExecuteError> {
+        let Resume(logged) = self;
+        let (study, plan, done) = (&logged.study, &logged.plan, &logged.done);
+        trust::check(&logged.folder, destination, plan, trust, progress)?;
+        let writer = Writer::resume(&logged.folder, &logged.end)?;
+        let programs = Programs::open(plan)?;
+        logged.check_without_starting(destination, &programs)?;
+        let mut prepared = destination.prepare((study, plan), programs, calibration, stop)?;
+        if let Some(Event::Prepared {
+            endpoints: ends,
+            hosts,
+            programs: played,
+            ..
+        }) = &logged.prepared
+        {
+            check_same(ends, &prepared.ends, hosts.is_some())?;
+            programs::check_same(played, &prepared.programs)?;
+        }
+        destination.report_notes(&prepared.notes, progress);
+        progress.event(&Event::Planned { plan: plan.clone() });
+        progress.completed(done);
+        let mut recorder = Recorder::new(Target::Disk(writer), progress);
+        recorder.record(&Event::Resumed {
+            at: bitcost_controller::now(),
+            command_line,
+        })?;
+        if logged.prepared.is_none() {
+            recorder.record(&destination.event(study, &prepared))?;
+        }
+        // Runs that are complete used the path as it was then.
+        if done.is_empty() && !logged.is_calibrated {
+            let (lab, watcher) = (destination.lab(study), recorder.progress());
+            let calibrated = calibrate(lab, &mut prepared, plan, calibration, watcher)?;
+            if let Some(event) = calibrated {
+                recorder.record(&event)?;
+            }
+        }
+        Ok(recorder.execute(&mut prepared.session, study, plan, done))
+    }
+}
+
+impl Logged {
+    /// Checks everything that can be checked of programs and machines without starting anything.
+    fn check_without_starting(
+        &self,
+        destination: &Destination,
+        programs: &Programs,
+    ) -> Result<(), ExecuteError> {
+        let Some(Event::Prepared {
+            endpoints: ends,
+            hosts,
+            programs: played,
+            ..
+        }) = &self.prepared
+        else {
+            return Ok(());
+        };
+        programs::check_same(played, &programs.used()?)?;
+        let local: Vec<EndpointDescription> = ends
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| destination.is_local(*index))
+            .map(|(_, end)| end.clone())
+            .collect();
+        let now: Vec<EndpointDescription> = local.iter().map(as_seen_locally).collect();
+        check_same(&local, &now, hosts.is_some())
+    }
+}

@@ -1,0 +1,85 @@
+//! Executes a study from its first run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use bitcost_model::event::{Event, FORMAT};
+use bitcost_model::plan::Plan;
+use bitcost_study::Study;
+
+use crate::calibration::{Extent, calibrate};
+use crate::destination::Destination;
+use crate::error::ExecuteError;
+use crate::programs::Programs;
+use crate::progress::Progress;
+use crate::recorder::{Executed, Recorder, Target};
+use crate::store::{StoreError, Writer};
+
+/// A study that is to be executed.
+pub struct Start<'a> {
+    /// The study, with all that the command line changes of it.
+    pub study: &'a Study,
+    /// Its runs.
+    pub plan: &'a Plan,
+    /// Where it is executed.
+    pub destination: &'a Destination,
+    /// How thoroughly the lab's path is calibrated before the first run.
+    pub calibration: Extent,
+    /// The parent of the folder that is created for the log; if it is absent, the log is kept in
+    /// memory alone.
+    pub out: Option<&'a Path>,
+    /// The command line, for the log.
+    pub command_line: Vec<String>,
+}
+
+impl Start<'_> {
+    /// Where events are written.
+    fn target(&self) -> Result<Target, StoreError> {
+        let Some(out) = self.out else {
+            return Ok(Target::Memory(Vec::new()));
+        };
+        let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S");
+        let name = format!("{stamp}-{}", self.study.name);
+        Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
+    }
+
+    /// Prepares the hosts, opens the log, calibrates, and makes every run. When `stop` becomes
+    /// true, the present run ends soon, and its measured data is kept.
+    ///
+    /// # Errors
+    /// When the hosts cannot be prepared, a program cannot be started, or the log cannot be
+    /// written.
+    pub fn execute(
+        self,
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> Result<Executed, ExecuteError> {
+        let (study, plan, destination) = (self.study, self.plan, self.destination);
+        let programs = Programs::open(plan)?;
+        let mut prepared = destination.prepare((study, plan), programs, self.calibration, stop)?;
+        destination.report_notes(&prepared.notes, progress);
+        let mut recorder = Recorder::new(self.target()?, progress);
+        recorder.record(&Event::ExecutionBegan {
+            format: FORMAT,
+            bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
+            at: bitcost_controller::now(),
+            command_line: self.command_line,
+            study: study.name.clone(),
+            study_text: study.text.clone(),
+        })?;
+        recorder.record(&Event::Planned { plan: plan.clone() })?;
+        recorder.record(&destination.event(study, &prepared))?;
+        let calibrated = calibrate(
+            destination.lab(study),
+            &mut prepared,
+            plan,
+            self.calibration,
+            recorder.progress(),
+        )?;
+        if let Some(event) = calibrated {
+            recorder.record(&event)?;
+        }
+        Ok(recorder.execute(&mut prepared.session, study, plan, &BTreeSet::new()))
+    }
+}

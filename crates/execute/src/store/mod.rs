@@ -1,0 +1,12 @@
+//! The store: one folder per execution, with an append-only log of events, one JSON text per line.
+
+mod chain;
+mod error;
+mod found;
+mod read;
+mod write;
+
+pub use chain::seal_again;
+pub use error::{LOG_NAME, StoreError};
+pub use read::{Damaged, End, Incomplete, Log, LogFile, read};
+pub use write::Writer;

@@ -1,0 +1,380 @@
+//! Reads a log line by line, complete or truncated; each line is verified before it is used.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{File, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use bitcost_model::event::{Event, FORMAT, FORMAT_WITH_CHECKSUMS, Stored};
+use bitcost_model::record::EndpointRecord;
+use sha2::{Digest, Sha256};
+
+use crate::store::chain::{Chain, split};
+use crate::store::error::{LOG_NAME, StoreError};
+use crate::store::found::strange;
+
+/// The bytes after the last complete line of a truncated log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incomplete {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// Bytes that it has.
+    pub bytes: usize,
+}
+
+/// The treatment of a line that cannot be verified or read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Damaged {
+    /// Reading ends with an error.
+    #[default]
+    Refuse,
+    /// The line is left out and its number is kept ([`End::damaged`]).
+    LeaveOut,
+}
+
+/// A log on the disk, with the length that it had when it was opened: what is appended later is not
+/// read.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    folder: PathBuf,
+    length: u64,
+    damaged: Damaged,
+    /// Numbers of the lines that the first reading left out.
+    left_out: BTreeSet<usize>,
+}
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 18;
+
+/// The facts about a log that was read to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// Version of its format; absent if its first line does not have it.
+    pub format: Option<u32>,
+    /// Number of complete lines.
+    pub lines: usize,
+    /// The bytes after the last complete line.
+    pub incomplete: Option<Incomplete>,
+    /// Length of the complete lines, in bytes.
+    pub whole_bytes: u64,
+    /// Numbers of the lines that were left out because they could not be verified or read, from 1.
+    pub damaged: Vec<usize>,
+    /// The last line's checksum; absent if the lines have none.
+    pub(crate) chain: Option<Chain>,
+}
+
+impl End {
+    /// Whether the lines have checksums.
+    pub fn has_checksums(&self) -> bool {
+        self.chain.is_some()
+    }
+}
+
+/// A log with all of its events in memory.
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// The execution's folder.
+    pub folder: PathBuf,
+    /// Every complete line.
+    pub events: Vec<Event>,
+    /// How it ends.
+    pub end: End,
+}
+
+/// Reads the log in `folder` into memory; the path may also be that of the log itself.
+///
+/// # Errors
+/// As [`LogFile::open`] and [`LogFile::read`].
+pub fn read(folder: &Path) -> Result<Log, StoreError> {
+    let mut file = LogFile::open(folder, Damaged::Refuse)?;
+    let mut events = Vec::new();
+    let end = file.read(&mut |_, event| events.push(event))?;
+    Ok(Log {
+        folder: file.folder,
+        events,
+        end,
+    })
+}
+
+/// Opens a log for reading. It must be a regular file, because the sender of the folder may have
+/// put a link, a FIFO or a device there.
+fn open_regular(path: &Path) -> std::io::Result<File> {
+    bitcost_sys::files::open_regular(path, OpenOptions::new().read(true))
+}
+
+impl LogFile {
+    /// Finds the log in `folder`; the path may also be that of the log itself.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
+        let is_no_folder = || folder.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
+        let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && is_no_folder();
+        let folder = if named_log {
+            folder.parent().unwrap_or(Path::new("."))
+        } else {
+            folder
+        };
+        let path = folder.join(LOG_NAME);
+        let length = open_regular(&path)
+            .and_then(|file| file.metadata())
+            .map_err(|error| {
+                strange(folder).unwrap_or(StoreError::CannotRead {
+                    path: path.clone(),
+                    error,
+                })
+            })?
+            .len();
+        Ok(LogFile {
+            folder: folder.to_owned(),
+            length,
+            damaged,
+            left_out: BTreeSet::new(),
+        })
+    }
+
+    /// The execution's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The log's path.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(LOG_NAME)
+    }
+
+    fn start(&self) -> Result<std::io::Take<File>, StoreError> {
+        let file = open_regular(&self.path()).map_err(|error| self.cannot_read(error))?;
+        Ok(file.take(self.length))
+    }
+
+    fn cannot_read(&self, error: std::io::Error) -> StoreError {
+        StoreError::CannotRead {
+            path: self.path(),
+            error,
+        }
+    }
+
+    /// Verifies each complete line and passes on its event with the line's number from 1, holding
+    /// one line at a time.
+    ///
+    /// # Errors
+    /// When the file cannot be read, when a later version wrote it, and, if damaged lines are
+    /// refused, at the first line that does not match its checksum, that repeats another line's
+    /// result, or that is no event.
+    pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
+        let mut file = BufReader::with_capacity(CHUNK, self.start()?);
+        let mut lines = Lines {
+            path: self.path(),
+            end: End::default(),
+            results: HashMap::new(),
+        };
+        let mut text = Vec::new();
+        loop {
+            text.clear();
+            let bytes = file
+                .read_until(b'\n', &mut text)
+                .map_err(|error| self.cannot_read(error))?;
+            if text.last() != Some(&b'\n') {
+                lines.end.incomplete = (bytes > 0).then_some(Incomplete {
+                    line: lines.end.lines + 1,
+                    bytes,
+                });
+                self.left_out = lines.end.damaged.iter().copied().collect();
+                return Ok(lines.end);
+            }
+            match lines.event(&text) {
+                Ok(event) => take(lines.end.lines, event),
+                Err(error @ StoreError::TooNew { .. }) => return Err(error),
+                Err(error) if self.damaged == Damaged::Refuse => return Err(error),
+                Err(_) => lines.end.damaged.push(lines.end.lines),
+            }
+        }
+    }
+
+    /// Length of the log in bytes and its SHA-256 in hexadecimal.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
+        let (mut file, mut hash, mut part) = (self.start()?, Sha256::new(), vec![0; 1 << 20]);
+        let mut bytes = 0;
+        loop {
+            match file
+                .read(&mut part)
+                .map_err(|error| self.cannot_read(error))?
+            {
+                0 => break,
+                read => {
+                    hash.update(&part[..read]);
+                    bytes += read as u64;
+                }
+            }
+        }
+        Ok((
+            bytes,
+            hash.finalize()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        ))
+    }
+}
+
+/// The lines were verified when the log was read first ([`LogFile::read`]), and are not verified
+/// again. If the log changed since then, lines that are no longer events are left out.
+impl Stored for LogFile {
+    fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
+        let Ok(file) = self.start() else { return };
+        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
+        for line in 1.. {
+            text.clear();
+            if file.read_until(b'\n', &mut text).is_err() || text.last() != Some(&b'\n') {
+                return;
+            }
+            let is_unwanted = run_of_result(&text).is_some_and(|(run, _)| !wanted(run));
+            if is_unwanted || self.left_out.contains(&line) {
+                continue;
+            }
+            if let Ok(event) = parse(&text) {
+                take(line, &event);
+            }
+        }
+    }
+}
+
+/// The lines of a log while they are read.
+struct Lines {
+    path: PathBuf,
+    end: End,
+    /// Hash of each result without the number of its run, and its line; used for logs whose lines
+    /// have no checksums.
+    results: HashMap<u64, usize>,
+}
+
+impl Lines {
+    /// The event of the next line, which ends in a line break.
+    fn event(&mut self, text: &[u8]) -> Result<Event, StoreError> {
+        self.end.lines += 1;
+        self.end.whole_bytes += text.len() as u64;
+        let line = self.end.lines;
+        if text.starts_with(b"{\"event\":\"execution_began\"") {
+            self.check_format(text)?;
+        }
+        let damaged = |what: String| StoreError::Damaged {
+            path: self.path.clone(),
+            line,
+            what,
+        };
+        let parts = split(text);
+        if line == 1
+            && (parts.is_some()
+                || self
+                    .end
+                    .format
+                    .is_some_and(|format| format >= FORMAT_WITH_CHECKSUMS))
+        {
+            self.end.chain = Some(Chain::default());
+        }
+        match (&mut self.end.chain, parts) {
+            (Some(chain), Some(parts)) => {
+                if !chain.advance(parts) {
+                    return Err(damaged("does not match its checksum".into()));
+                }
+            }
+            (Some(_), None) => return Err(damaged("has no checksum".into())),
+            (None, Some(_)) => {
+                return Err(damaged(
+                    "has a checksum, and the lines before it have none".into(),
+                ));
+            }
+            (None, None) => {
+                if let Some(first) = repeated(&mut self.results, text, line) {
+                    return Err(damaged(format!("holds the result that line {first} holds")));
+                }
+            }
+        }
+        let path = &self.path;
+        parse(text).map_err(|error| StoreError::NotAnEvent {
+            path: path.clone(),
+            line,
+            error,
+        })
+    }
+
+    /// Checks the format first, so that the error for a log of a later version names the version
+    /// and not a strange line.
+    fn check_format(&mut self, text: &[u8]) -> Result<(), StoreError> {
+        #[derive(serde::Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let format = serde_json::from_slice(text)
+            .ok()
+            .map(|Head { format }| format);
+        self.end.format = self.end.format.or(format);
+        match format {
+            Some(found) if found > FORMAT => Err(StoreError::TooNew {
+                path: self.path.clone(),
+                found,
+                known: FORMAT,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The line before this one with the same result, whatever the number of the run.
+fn repeated(results: &mut HashMap<u64, usize>, text: &[u8], line: usize) -> Option<usize> {
+    let (_, rest) = run_of_result(text).filter(|_| text.starts_with(ENDED))?;
+    let mut hasher = DefaultHasher::new();
+    rest.hash(&mut hasher);
+    let first = *results.entry(hasher.finish()).or_insert(line);
+    (first != line).then_some(first)
+}
+
+/// The first bytes of a line with the records of a run.
+const ENDED: &[u8] = b"{\"event\":\"run_ended\",\"run\":";
+
+/// The first bytes of a line with the figures of another program's run.
+const IMPORTED: &[u8] = b"{\"event\":\"run_imported\",\"run\":";
+
+/// The fields of [`Event::RunEnded`]. A line that begins with [`ENDED`] is parsed into them
+/// directly; an event of any kind is first parsed into a tree of values, which takes twice the
+/// time.
+#[derive(serde::Deserialize)]
+struct Ended {
+    run: u32,
+    start_uncertainty_us: f64,
+    sender: Box<EndpointRecord>,
+    receiver: Box<EndpointRecord>,
+}
+
+fn parse(text: &[u8]) -> serde_json::Result<Event> {
+    if !text.starts_with(ENDED) {
+        return serde_json::from_slice(text);
+    }
+    let Ended {
+        run,
+        start_uncertainty_us,
+        sender,
+        receiver,
+    } = serde_json::from_slice(text)?;
+    Ok(Event::RunEnded {
+        run,
+        start_uncertainty_us,
+        sender,
+        receiver,
+    })
+}
+
+/// The number of the run whose result a line holds, and the line's rest.
+fn run_of_result(text: &[u8]) -> Option<(u32, &[u8])> {
+    let rest = text
+        .strip_prefix(ENDED)
+        .or_else(|| text.strip_prefix(IMPORTED))?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = rest.split_at(digits);
+    Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
+}

@@ -1,0 +1,348 @@
+//! Logs on a real disk: truncated anywhere, resumed, in use, foreign, too new.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use bitcost_execute::store::{Damaged, LOG_NAME, LogFile, StoreError, Writer, read};
+use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::imported::ImportedRun;
+
+fn events() -> Vec<Event> {
+    let at = || "2026-11-21T10:00:00+00:00".to_owned();
+    let mut events = vec![Event::ExecutionBegan {
+        format: bitcost_model::event::FORMAT,
+        bitcost_version: "0.1.0".into(),
+        at: at(),
+        command_line: vec!["bitcost".into(), "run".into()],
+        study: "not-all-mbits".into(),
+        study_text: "question = \"ä\"\n".into(),
+    }];
+    for run in 0..5 {
+        events.push(Event::RunBegan { run, at: at() });
+        events.push(Event::RunFailed {
+            run,
+            kind: FailureKind::Failed,
+            reason: "the agent died".into(),
+        });
+    }
+    events.push(Event::ExecutionEnded {
+        at: at(),
+        enough_blocks: None,
+    });
+    events
+}
+
+fn written() -> (tempfile::TempDir, std::path::PathBuf) {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut writer = Writer::create(place.path(), "x", 1).expect("created");
+    events()
+        .iter()
+        .for_each(|event| writer.append(event).expect("appended"));
+    let folder = writer.folder().to_owned();
+    (place, folder)
+}
+
+#[test]
+fn a_log_reads_back_as_it_was_written() {
+    let (_place, folder) = written();
+    let log = read(&folder).expect("reads");
+    assert_eq!(log.events, events());
+    assert_eq!(log.end.incomplete, None);
+    assert_eq!(
+        read(&folder.join(LOG_NAME)).expect("reads").events,
+        events()
+    );
+}
+
+#[test]
+fn a_figure_reads_back_to_the_last_bit() {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut writer = Writer::create(place.path(), "x", 1).expect("created");
+    // The figures are every tenth of a wide range: most have no exact binary form.
+    let figures: BTreeMap<String, f64> = (0..20_000_u32)
+        .map(|n| {
+            (
+                format!("m{n}"),
+                f64::from(n).mul_add(0.1, 1e-9).powi(1 + (n % 7) as i32),
+            )
+        })
+        .collect();
+    let imported = ImportedRun {
+        figures: figures.clone(),
+        ..ImportedRun::default()
+    };
+    writer
+        .append(&Event::RunImported {
+            run: 0,
+            imported: Box::new(imported),
+        })
+        .expect("appended");
+    let log = read(writer.folder()).expect("reads");
+    let [Event::RunImported { imported, .. }] = &log.events[..] else {
+        panic!("{:?}", log.events)
+    };
+    let differ = figures
+        .iter()
+        .filter(|(name, value)| imported.figures[*name].to_bits() != value.to_bits());
+    assert_eq!(differ.count(), 0, "of {}", figures.len());
+}
+
+#[test]
+fn a_log_cut_at_any_byte_opens_and_says_what_is_incomplete() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let bytes = fs::read(&path).expect("reads");
+    for length in 0..bytes.len() {
+        fs::write(&path, &bytes[..length]).expect("cut");
+        let log = read(&folder).expect("still opens");
+        assert_eq!(log.events[..], events()[..log.events.len()]);
+        let rest = length - log.end.whole_bytes as usize;
+        assert_eq!(
+            log.end.incomplete.map(|cut| cut.bytes),
+            (rest > 0).then_some(rest)
+        );
+        assert!(log.end.whole_bytes == 0 || bytes[log.end.whole_bytes as usize - 1] == b'\n');
+    }
+}
+
+#[test]
+fn resuming_drops_the_incomplete_line_and_goes_on() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let bytes = fs::read(&path).expect("reads");
+    fs::write(&path, &bytes[..bytes.len() - 3]).expect("cut");
+    let log = read(&folder).expect("opens");
+    let mut writer = Writer::resume(&log.folder, &log.end).expect("resumes");
+    writer
+        .append(events().last().expect("one"))
+        .expect("appends");
+    drop(writer);
+    assert_eq!(read(&folder).expect("reads").events, events());
+}
+
+#[test]
+fn a_log_in_use_is_refused() {
+    let (_place, folder) = written();
+    let log = read(&folder).expect("opens");
+    let _first = Writer::resume(&log.folder, &log.end).expect("resumes");
+    assert!(matches!(
+        Writer::resume(&log.folder, &log.end),
+        Err(StoreError::InUse(_))
+    ));
+}
+
+#[test]
+fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let whole = fs::read(&path).expect("reads");
+    fs::write(&path, &whole[..whole.len() - 3]).expect("the last line is being written");
+    let log = read(&folder).expect("opens");
+    fs::write(&path, &whole).expect("it is written");
+    assert!(matches!(
+        Writer::resume(&log.folder, &log.end),
+        Err(StoreError::InUse(_))
+    ));
+    assert_eq!(fs::read(&path).expect("reads"), whole);
+}
+
+#[test]
+fn foreign_and_later_logs_are_named() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    fs::write(&path, "{\"a\":1}\n").expect("written");
+    assert!(matches!(
+        read(&folder),
+        Err(StoreError::NotAnEvent { line: 1, .. })
+    ));
+    fs::write(&path, "{\"event\":\"execution_began\",\"format\":99}\n").expect("written");
+    assert!(matches!(
+        read(&folder),
+        Err(StoreError::TooNew { found: 99, .. })
+    ));
+    fs::remove_file(&path).expect("removed");
+    let said = |path: &std::path::Path| read(path).expect_err("no execution").to_string();
+    assert!(
+        said(&folder).contains("an empty folder, not an execution's folder"),
+        "{}",
+        said(&folder)
+    );
+    let other = folder.join("notes.txt");
+    fs::write(&other, "hello").expect("written");
+    assert!(
+        said(&folder).contains("a folder with other things (notes.txt)"),
+        "{}",
+        said(&folder)
+    );
+    assert!(
+        said(&other).contains("a file of 5 bytes") && said(&other).contains("bitcost import"),
+        "{}",
+        said(&other)
+    );
+    assert!(matches!(
+        read(&folder.join("nowhere")),
+        Err(StoreError::CannotRead { .. })
+    ));
+}
+
+#[test]
+fn two_executions_of_one_second_get_two_folders() {
+    let place = tempfile::tempdir().expect("a folder");
+    let first = Writer::create(place.path(), "x", 1).expect("created");
+    let second = Writer::create(place.path(), "x", 1).expect("created");
+    assert_ne!(first.folder(), second.folder());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("file");
+    fs::write(&file, "").expect("written");
+    let error = Writer::create(&file, "x", 1)
+        .expect_err("no folder")
+        .to_string();
+    assert!(
+        error.contains("cannot write") && error.contains("--out"),
+        "{error}"
+    );
+    let error = Writer::create(place.path(), "x", usize::MAX >> 24)
+        .expect_err("too full")
+        .to_string();
+    assert!(error.contains("MiB free"), "{error}");
+}
+
+fn lines(folder: &std::path::Path) -> Vec<String> {
+    fs::read_to_string(folder.join(LOG_NAME))
+        .expect("reads")
+        .split_inclusive('\n')
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The number of the line that is refused.
+fn refused(folder: &std::path::Path, lines: &[String]) -> usize {
+    fs::write(folder.join(LOG_NAME), lines.concat()).expect("written");
+    match read(folder).expect_err("damaged") {
+        StoreError::Damaged { line, .. } => line,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn each_line_stays_one_json_object_whose_last_key_is_its_checksum() {
+    let (_place, folder) = written();
+    for line in lines(&folder) {
+        let value: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(value["checksum"].as_str().map(str::len), Some(16), "{line}");
+        assert!(
+            line.ends_with(&format!(
+                ",\"checksum\":\"{}\"}}\n",
+                value["checksum"].as_str().unwrap()
+            )),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
+    let (_place, folder) = written();
+    let whole = lines(&folder);
+    let changed = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = whole.clone();
+        change(&mut lines);
+        refused(&folder, &lines)
+    };
+    assert_eq!(
+        changed(&|lines| lines[4] = lines[4].replace("the agent died", "the agent lied")),
+        5
+    );
+    assert_eq!(
+        changed(&|lines| lines[3] = lines[3].replace("\"run\":1", "\"run\":2")),
+        4
+    );
+    assert_eq!(
+        changed(&|lines| lines[2] = lines[2].replace(",\"checksum\":\"", ",\"checksum\":\"0")),
+        3
+    );
+    assert_eq!(
+        changed(&|lines| lines[0] = lines[0].replace("\"format\":5", "\"format\":3")),
+        1
+    );
+    assert_eq!(changed(&|lines| drop(lines.remove(5))), 6);
+    assert_eq!(changed(&|lines| lines.swap(5, 6)), 6);
+    assert_eq!(changed(&|lines| lines.insert(6, lines[5].clone())), 7);
+    assert_eq!(
+        changed(&|lines| lines.insert(
+            6,
+            "{\"event\":\"run_began\",\"run\":9,\"at\":\"x\"}\n".into()
+        )),
+        7
+    );
+    let (_other, other) = written();
+    let mut tail = lines(&other);
+    let first = tail[0].replace("bitcost_version\":\"0.1.0", "bitcost_version\":\"0.1.1");
+    tail[0] = first;
+    let tail: Vec<String> = bitcost_execute::store::seal_again(&tail.concat())
+        .split_inclusive('\n')
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        changed(&|lines| lines.splice(6.., tail[6..].iter().cloned()).for_each(drop)),
+        7
+    );
+}
+
+#[test]
+fn damaged_lines_are_left_out_where_that_is_asked_for() {
+    let (_place, folder) = written();
+    let mut changed = lines(&folder);
+    changed[4] = changed[4].replace("the agent died", "the agent lied");
+    fs::write(folder.join(LOG_NAME), changed.concat()).expect("written");
+    let mut found = Vec::new();
+    let mut file = LogFile::open(&folder, Damaged::LeaveOut).expect("opens");
+    let end = file.read(&mut |_, event| found.push(event)).expect("reads");
+    let mut expected = events();
+    expected.remove(4);
+    assert_eq!((found, end.damaged), (expected, vec![5]));
+}
+
+#[test]
+fn a_log_without_checksums_opens_says_so_and_goes_on_without() {
+    let (_place, folder) = written();
+    let path = folder.join(LOG_NAME);
+    let plain: String = lines(&folder)[..3]
+        .iter()
+        .map(|line| format!("{}}}\n", &line[..line.len() - 32]))
+        .collect();
+    fs::write(&path, plain.replace("\"format\":5", "\"format\":3")).expect("written");
+    let log = read(&folder).expect("opens");
+    assert!(!log.end.has_checksums() && log.end.format == Some(3) && log.events.len() == 3);
+    Writer::resume(&folder, &log.end)
+        .expect("resumes")
+        .append(events().last().expect("one"))
+        .expect("appends");
+    assert!(
+        !fs::read_to_string(&path)
+            .expect("reads")
+            .contains("checksum")
+    );
+    let mut mixed = lines(&folder);
+    mixed.push(lines(&written().1)[5].clone());
+    assert_eq!(refused(&folder, &mixed), 5);
+}
+
+#[test]
+fn the_result_of_one_run_under_two_numbers_is_refused_without_checksums() {
+    let place = tempfile::tempdir().expect("a folder");
+    let ended = |run| Event::RunEnded {
+        run,
+        start_uncertainty_us: 1.0,
+        sender: Box::default(),
+        receiver: Box::default(),
+    };
+    let lines: Vec<String> = [1, 12]
+        .map(|run| format!("{}\n", serde_json::to_string(&ended(run)).expect("JSON")))
+        .into();
+    assert_eq!(refused(place.path(), &lines), 2);
+}

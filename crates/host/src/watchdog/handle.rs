@@ -1,0 +1,184 @@
+//! The agent's side of the watchdog: starting it, writing steps, renewing the lease.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::{Answer, Message, Setup, WATCHDOG_VERB};
+use crate::HostError;
+use crate::change::Change;
+use crate::change_set::Journal;
+use crate::journal::{Entry, path_here};
+use crate::recovery::recover_one;
+
+/// How long the watchdog may take to write a step to disk, or to exit after its input was closed.
+/// One that takes longer is killed, and the agent does its work.
+const ANSWER: Duration = Duration::from_secs(4);
+
+/// A watchdog. Clones share it. When the last one is dropped, the watchdog exits; what it could not
+/// restore, the agent restores.
+#[derive(Clone, Debug)]
+pub struct Watchdog {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    path: PathBuf,
+    pending: u32,
+}
+
+impl Watchdog {
+    /// Starts a watchdog, `program` run as `host-watchdog`, for the caller's network namespace. It
+    /// kills an agent that is silent for the length of `lease`.
+    ///
+    /// # Errors
+    /// When another process holds the host, an earlier run left changes, or the folder cannot be
+    /// used.
+    pub fn start(program: &Path, folder: &Path, lease: Duration) -> Result<Watchdog, HostError> {
+        let failed = |error: io::Error| {
+            HostError::Journal(format!("the watchdog cannot be started: {error}"))
+        };
+        let mut command = Command::new(program);
+        command
+            .arg(WATCHDOG_VERB)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.process_group(0).spawn().map_err(failed)?;
+        let gone = || failed(io::ErrorKind::BrokenPipe.into());
+        let (input, output) = (child.stdin.take(), child.stdout.take().ok_or_else(gone)?);
+        let path = path_here(folder);
+        let mut shared = Shared {
+            child,
+            input,
+            output: BufReader::new(output),
+            path,
+            pending: 0,
+        };
+        let lease_ms = lease.as_millis() as u64;
+        shared.ask(&Setup {
+            folder: folder.to_owned(),
+            agent_pid: std::process::id(),
+            lease_ms,
+        })?;
+        Ok(Watchdog {
+            shared: Arc::new(Mutex::new(shared)),
+        })
+    }
+
+    /// Whether the watchdog exited although nothing asked it to.
+    pub fn is_lost(&self) -> bool {
+        // A thread that holds the lock is waiting for an answer, and will notice.
+        self.shared
+            .try_lock()
+            .is_ok_and(|mut shared| !matches!(shared.child.try_wait(), Ok(None)))
+    }
+
+    /// Passes on that the controller was heard.
+    pub fn renew(&self) {
+        // A step in progress renews the lease as well; a lost watchdog is noticed elsewhere.
+        if let Ok(mut shared) = self.shared.try_lock() {
+            let _ = shared.send(&Message::Renewed);
+        }
+    }
+
+    /// The number of changes that are not restored yet.
+    pub fn pending(&self) -> u32 {
+        self.lock().pending
+    }
+
+    /// The journal that this watchdog writes.
+    pub fn journal(&self) -> Box<dyn Journal> {
+        Box::new(self.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal for Watchdog {
+    fn intend(&mut self, change: &Change) -> Result<(), HostError> {
+        let mut shared = self.lock();
+        shared.ask(&Message::Step(Entry::Intent(change.clone())))?;
+        shared.pending += 1;
+        Ok(())
+    }
+
+    fn made(&mut self, change: &Change) -> Result<(), HostError> {
+        self.lock().ask(&Message::Step(Entry::Made(change.clone())))
+    }
+
+    fn settled(&mut self, number: u32) -> Result<(), HostError> {
+        let mut shared = self.lock();
+        shared.pending = shared.pending.saturating_sub(1);
+        shared.ask(&Message::Step(Entry::Settled(number)))
+    }
+}
+
+impl Shared {
+    fn ask(&mut self, message: &impl Serialize) -> Result<(), HostError> {
+        match self.exchange(message) {
+            Ok(Answer::Written) => Ok(()),
+            Ok(Answer::Refused(reason)) => Err(HostError::Journal(reason)),
+            Err(error) => Err(HostError::Journal(format!(
+                "the watchdog does not answer: {error}"
+            ))),
+        }
+    }
+
+    fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(message)?;
+        bytes.push(b'\n');
+        self.input
+            .as_mut()
+            .ok_or(io::ErrorKind::BrokenPipe)?
+            .write_all(&bytes)
+    }
+
+    fn exchange(&mut self, message: &impl Serialize) -> io::Result<Answer> {
+        self.send(message)?;
+        let deadline = Instant::now() + ANSWER;
+        // One answer per line: nothing of an earlier one is left in the buffer. A signal interrupts
+        // a wait too.
+        while !bitcost_sys::process::wait_readable(
+            self.output.get_ref(),
+            deadline.saturating_duration_since(Instant::now()),
+        )? {
+            if Instant::now() >= deadline {
+                self.child.kill()?;
+                return Err(io::Error::other(format!(
+                    "no answer within {ANSWER:?}; it was killed"
+                )));
+            }
+        }
+        let mut answer = String::new();
+        self.output.read_line(&mut answer)?;
+        Ok(serde_json::from_str(&answer)?)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let deadline = Instant::now() + ANSWER;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // Both fail only when the process has exited.
+        let _ = self.child.kill();
+        let ended = self.child.wait();
+        if !ended.is_ok_and(|status| status.success()) {
+            recover_one(self.path.clone());
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Side effects of a setting are restored with it, on real devices, each in a private network
+//! namespace.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use bitcost_host::{
+    CHANNEL_COUNTS, Change, ChangeSet, HostError, Journal, Knob, Mtu, NoJournal, RootQdisc, Values,
+    Watch, restore, single,
+};
+use bitcost_netlink::Rtnl;
+use bitcost_sys::namespace::PrivateSysfs;
+
+fn main() {
+    bitcost_testkit::main(vec![
+        ("mtu_restores_links_ipv6_and_routes", mtu),
+        (
+            "mtu_is_restored_after_its_process_was_killed",
+            mtu_after_a_killed_process,
+        ),
+        (
+            "side_effects_are_restored_after_a_killed_restore",
+            half_restored,
+        ),
+        ("bridge_follows_its_port_and_is_restored", bridge),
+        ("ambiguous_route_is_not_changed", twins),
+        ("locked_and_ipv4_routes_are_unchanged", locked),
+        ("foreign_change_of_a_link_is_kept_and_reported", foreign),
+        ("removed_link_is_not_recreated", gone_meanwhile),
+        ("channels_restore_queue_maps", channels),
+        (
+            "removed_facts_are_restored_from_the_snapshot",
+            from_snapshot,
+        ),
+        ("unrestorable_fact_is_reported_with_before_and_after", named),
+        (
+            "foreign_change_during_the_run_is_kept_and_reported",
+            named_foreign,
+        ),
+        ("root_qdisc_with_filters_is_not_replaced", filters),
+    ]);
+}
+
+/// Runs a script that makes a host; ignores the trial if this kernel or machine cannot.
+fn outside(script: &str) {
+    match Command::new("sh").args(["-ec", script]).output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => bitcost_testkit::ignore(&format!(
+            "{script}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
+        Err(error) => bitcost_testkit::ignore(&format!("sh: {error}")),
+    }
+}
+
+/// The links here as other programs report them, line by line in order.
+fn seen() -> Vec<String> {
+    let script = "ip -o link; ip -o address; ip route; ip -6 route; grep -sH . /proc/sys/net/ipv[46]/conf/*/* || true";
+    let output = Command::new("sh").args(["-c", script]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).replace(" tentative", "");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// The lines that only one of the two has.
+fn changed(before: &[String], now: &[String]) -> Vec<String> {
+    let only = |here: &[String], there: &[String], sign: char| {
+        here.iter()
+            .filter(|line| !there.contains(line))
+            .map(|line| format!("{sign} {line}"))
+            .collect::<Vec<_>>()
+    };
+    [only(before, now, '-'), only(now, before, '+')].concat()
+}
+
+fn assert_as(before: &[String], what: &str) {
+    assert_eq!(changed(before, &seen()), [""; 0], "{what}");
+}
+
+/// A veth pair with a macvlan on it, addresses, and routes with an MTU.
+const HOST: &str = "
+ip link add a0 mtu 3000 numtxqueues 2 numrxqueues 2 type veth peer name b0 mtu 3000 numtxqueues 2 numrxqueues 2
+ip link set a0 up
+ip link set b0 up
+ip link add link a0 name mv0 mtu 3000 type macvlan mode bridge
+ip link set mv0 up
+ip address add 10.9.0.1/24 dev a0
+ip -6 address add fd00::1/64 dev a0 nodad
+ip -6 address add fd02::1/64 dev mv0 nodad
+echo 1300 >/proc/sys/net/ipv6/conf/a0/mtu
+echo 2500 >/proc/sys/net/ipv6/conf/mv0/mtu
+ip -6 route add fd01::/64 dev a0 mtu 2000
+ip -6 route add fd03::/64 via fd00::2 dev a0 mtu 2600 metric 77
+ip -6 route add fd04::/64 dev mv0 mtu 2200
+ip route add 10.10.0.0/16 dev a0 mtu 2100
+";
+
+fn held() -> ChangeSet {
+    ChangeSet::new(Box::new(NoJournal))
+}
+
+fn mtu_of(device: &str) -> u32 {
+    Rtnl::open().unwrap().link(device).unwrap().mtu_bytes
+}
+
+fn mtu() {
+    outside(HOST);
+    let before = seen();
+    for asked in ["1400", "2400", "9000"] {
+        let mut held = held();
+        held.set(&Mtu, "a0", &single(asked)).unwrap();
+        assert_eq!(
+            mtu_of("mv0"),
+            asked.parse::<u32>().unwrap().min(3000),
+            "the kernel changes the macvlan as well"
+        );
+        assert_ne!(changed(&before, &seen()), [""; 0]);
+        let outcomes = held.restore();
+        assert!(
+            outcomes.iter().all(bitcost_host::Outcome::is_clean),
+            "{asked}: {outcomes:?}"
+        );
+        assert_as(&before, asked);
+    }
+}
+
+/// A journal that keeps the changes in memory.
+#[derive(Clone, Default)]
+struct Noted(Arc<Mutex<Vec<Change>>>);
+
+impl Journal for Noted {
+    fn intend(&mut self, change: &Change) -> Result<(), HostError> {
+        self.0.lock().unwrap().push(change.clone());
+        Ok(())
+    }
+
+    fn made(&mut self, change: &Change) -> Result<(), HostError> {
+        self.0.lock().unwrap().push(change.clone());
+        Ok(())
+    }
+
+    fn settled(&mut self, _number: u32) -> Result<(), HostError> {
+        Ok(())
+    }
+}
+
+fn mtu_after_a_killed_process() {
+    outside(HOST);
+    let before = seen();
+    let noted = Noted::default();
+    let mut held = ChangeSet::new(Box::new(noted.clone()));
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    std::mem::forget(held);
+    let change = noted.0.lock().unwrap()[0].clone();
+    assert_eq!(change.side_effects_after, None, "it was never read back");
+    let text = serde_json::to_string(&change).unwrap();
+    let outcome = restore(&serde_json::from_str(&text).unwrap());
+    assert!(outcome.is_clean(), "{outcome}");
+    assert_as(&before, "restored");
+    // Restoring a second time changes nothing.
+    assert!(restore(&change).is_clean());
+    assert_as(&before, "restored");
+}
+
+fn half_restored() {
+    outside(HOST);
+    let before = seen();
+    let noted = Noted::default();
+    let mut held = ChangeSet::new(Box::new(noted.clone()));
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    std::mem::forget(held);
+    let change = noted.0.lock().unwrap()[1].clone();
+    assert!(change.side_effects_after.is_some());
+    // The interface has its MTU again, and the kernel raised that of the routes; nothing else was
+    // done.
+    outside("ip link set a0 mtu 3000");
+    let outcome = restore(&change);
+    assert!(outcome.is_clean(), "{outcome}");
+    assert_as(&before, "restored");
+}
+
+fn bridge() {
+    outside(HOST);
+    outside(
+        "ip link del mv0; ip link add br0 type bridge; ip link set a0 master br0; ip link set br0 up",
+    );
+    // Its carrier comes a moment later, and its address with it.
+    outside(
+        "for i in $(seq 100); do ip -6 address show br0 | grep -q fe80 && break; sleep 0.05; done",
+    );
+    let before = seen();
+    assert_eq!(mtu_of("br0"), 3000);
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    assert_eq!(mtu_of("br0"), 1400);
+    assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
+    assert_as(&before, "restored");
+}
+
+fn twins() {
+    outside(HOST);
+    outside(
+        "ip -6 route add fd05::/64 dev a0 mtu 2000 metric 9; ip -6 route append fd05::/64 dev b0 metric 9",
+    );
+    let before = seen();
+    match held().set(&Mtu, "a0", &single("1400")) {
+        Err(error) => {
+            let said = error.to_string();
+            assert!(
+                said.contains("fd05::/64") && said.contains("another metric"),
+                "{said}"
+            );
+        }
+        Ok(in_effect) => assert_eq!(
+            in_effect.actual,
+            single("1400"),
+            "this kernel made one route of the two"
+        ),
+    }
+    assert_as(&before, "restored");
+}
+
+fn locked() {
+    outside(HOST);
+    outside("ip -6 route add fd06::/64 dev a0 mtu lock 2000");
+    let before = seen();
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    let routes = Command::new("ip").args(["-6", "route"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&routes.stdout).contains("mtu lock 2000"));
+    assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
+    assert_as(&before, "restored");
+}
+
+fn foreign() {
+    outside(HOST);
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    outside("ip link set mv0 mtu 1300");
+    let outcome = held.restore().remove(0);
+    assert!(outcome.is_settled() && !outcome.is_clean(), "{outcome}");
+    let said = outcome.to_string();
+    assert!(
+        said.contains(
+            "link mv0 mtu_bytes was changed by another program and is left at 1300 (before: 3000)"
+        ),
+        "{said}"
+    );
+    assert_eq!((mtu_of("a0"), mtu_of("mv0")), (3000, 1300));
+}
+
+fn gone_meanwhile() {
+    outside(HOST);
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    outside("ip link del mv0");
+    let outcome = held.restore().remove(0);
+    assert!(outcome.is_settled(), "{outcome}");
+    assert_eq!(mtu_of("a0"), 3000);
+}
+
+/// The maps of every queue of a0.
+fn maps() -> Vec<(String, Option<String>)> {
+    let sysfs = PrivateSysfs::mount().or_else(|_| PrivateSysfs::mount_in_own_table());
+    let Ok(sysfs) = sysfs else {
+        bitcost_testkit::ignore("no sysfs can be mounted here")
+    };
+    let folder = Path::new("class/net/a0/queues");
+    let of_queue = |queue: String| {
+        ["rps_cpus", "rps_flow_cnt", "xps_cpus"].map(|map| {
+            let path = folder.join(&queue).join(map);
+            (format!("{queue} {map}"), sysfs.read(&path).ok())
+        })
+    };
+    sysfs
+        .names(folder)
+        .unwrap()
+        .into_iter()
+        .flat_map(of_queue)
+        .collect()
+}
+
+fn channels() {
+    outside(HOST);
+    let sysfs = PrivateSysfs::mount().or_else(|_| PrivateSysfs::mount_in_own_table());
+    let Ok(sysfs) = sysfs else {
+        bitcost_testkit::ignore("no sysfs can be mounted here")
+    };
+    for (file, value) in [
+        ("rx-0/rps_cpus", "1"),
+        ("rx-1/rps_cpus", "3"),
+        ("rx-1/rps_flow_cnt", "64"),
+        ("tx-1/xps_cpus", "1"),
+    ] {
+        if let Err(error) = sysfs.write(&Path::new("class/net/a0/queues").join(file), value) {
+            bitcost_testkit::ignore(&format!("{file}: {error}"));
+        }
+    }
+    let before = maps();
+    let noted = Noted::default();
+    let mut held = ChangeSet::new(Box::new(noted.clone()));
+    let one = Values::from([
+        ("rx".to_owned(), "1".to_owned()),
+        ("tx".to_owned(), "1".to_owned()),
+    ]);
+    held.set(&CHANNEL_COUNTS, "a0", &one).unwrap();
+    assert_ne!(maps(), before, "the second queue is gone with its maps");
+    assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
+    assert_eq!(maps(), before);
+    // The process died here: nothing was read after the change.
+    let mut held = ChangeSet::new(Box::new(noted.clone()));
+    held.set(&CHANNEL_COUNTS, "a0", &one).unwrap();
+    std::mem::forget(held);
+    let change = Change {
+        side_effects_after: None,
+        ..noted.0.lock().unwrap().pop().unwrap()
+    };
+    assert!(restore(&change).is_clean());
+    assert_eq!(maps(), before);
+}
+
+/// Plays a run: `applied` is the effect of a setting, `meanwhile` that of another program.
+fn played(applied: &str, meanwhile: &str) -> Vec<String> {
+    let mut watch = Watch::start("a0").unwrap();
+    outside(applied);
+    watch.applied();
+    outside(meanwhile);
+    watch.release();
+    watch.settle()
+}
+
+fn from_snapshot() {
+    outside(HOST);
+    let before = seen();
+    let removed = "
+        ip -6 address del fd00::1/64 dev a0
+        ip address del 10.9.0.1/24 dev a0
+        ip link set mv0 mtu 1500 down
+        echo 1 >/proc/sys/net/ipv4/conf/a0/accept_redirects
+        echo 0 >/proc/sys/net/ipv6/conf/mv0/accept_redirects
+        echo 7 >/proc/sys/net/ipv6/conf/all/hop_limit
+    ";
+    assert_eq!(played(removed, "true"), [""; 0]);
+    assert_as(&before, "restore");
+}
+
+fn named() {
+    outside(HOST);
+    let left = played("ip link del mv0; ip address add 10.9.0.7/24 dev a0", "true");
+    let text = left.join("\n");
+    assert!(text.contains("link mv0 mtu_bytes was changed along with a setting and could not be restored (before: 3000; after: absent)"), "{text}");
+    assert!(
+        text.contains("address a0 10.9.0.7/24 was changed along")
+            && text.contains("(before: absent;"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("net.ipv6.conf.mv0"),
+        "one line for a link that is gone: {text}"
+    );
+}
+
+fn named_foreign() {
+    outside(HOST);
+    let left = played(
+        "true",
+        "ip address add 10.9.0.7/24 dev a0; echo 9 >/proc/sys/net/ipv6/conf/a0/hop_limit",
+    );
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(
+        left.iter()
+            .all(|line| line.contains("by another program during the run")),
+        "{left:?}"
+    );
+    assert!(
+        left.iter()
+            .any(|line| line.contains("net.ipv6.conf.a0.hop_limit")
+                && line.contains("before: 64; after: 9")),
+        "{left:?}"
+    );
+    assert_eq!(
+        std::fs::read_to_string("/proc/sys/net/ipv6/conf/a0/hop_limit")
+            .unwrap()
+            .trim(),
+        "9"
+    );
+}
+
+fn filters() {
+    outside(HOST);
+    outside(
+        "tc qdisc add dev a0 clsact; tc filter add dev a0 ingress protocol ip u32 match u32 0 0",
+    );
+    let pfifo = Values::from([
+        ("kind".to_owned(), "pfifo".to_owned()),
+        ("limit_packets".to_owned(), "5".to_owned()),
+    ]);
+    let mut other = held();
+    other.set(&RootQdisc, "a0", &pfifo).unwrap();
+    assert!(
+        other.restore()[0].is_clean(),
+        "filters of what comes in are not of the root"
+    );
+    outside(
+        "tc qdisc replace dev a0 root handle 7: htb default 1
+         tc filter add dev a0 parent 7: protocol ip u32 match u32 0 0",
+    );
+    let index = Rtnl::open().unwrap().link("a0").unwrap().index;
+    assert!(Rtnl::open().unwrap().root_filters(index).unwrap() > 0);
+    let before = RootQdisc.observe("a0").unwrap();
+    let said = held()
+        .set(&RootQdisc, "a0", &pfifo)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("htb with filters, which could not be restored"),
+        "{said}"
+    );
+    outside(
+        "tc qdisc del dev a0 root; tc qdisc add dev a0 root handle 7: stab overhead 4 tbf rate 1gbit burst 64k limit 1m",
+    );
+    let said = held()
+        .set(&RootQdisc, "a0", &pfifo)
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("size table"), "{said}");
+    assert_ne!(RootQdisc.observe("a0").unwrap(), before);
+}

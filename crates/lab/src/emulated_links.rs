@@ -1,0 +1,243 @@
+//! Links that a link emulator forwards: two veth pairs end in a separate namespace, and a thread of
+//! the daemon connects them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use crate::emulator::{Device, Emulator, Handle, Limit, Report, Settings};
+use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
+use bitcost_model::topology::{End, Link};
+use bitcost_netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::namespace::{Kind, current, enter, unshare};
+
+use crate::LabError;
+
+/// Packets that may be queued for the receiving endpoint of a link.
+const QUEUE_PACKETS: u32 = 10_000;
+
+/// Seed of all random numbers: the n-th packet of a direction has the same fate in every run.
+const SEED: u64 = 1;
+
+/// The link emulators of a lab. Their threads end with the daemon.
+#[derive(Debug)]
+pub(crate) struct EmulatedLinks {
+    namespace: OwnedFd,
+    running: Vec<Running>,
+    sheet: Arc<Mutex<Sheet>>,
+}
+
+/// A running emulator.
+#[derive(Debug)]
+struct Running {
+    ends: [End; 2],
+    handle: Handle,
+}
+
+/// The file into which every emulator writes its counters.
+#[derive(Debug)]
+struct Sheet {
+    file: File,
+    rows: BTreeMap<String, String>,
+    writings: u64,
+}
+
+impl Sheet {
+    /// Writes both directions of an emulator, together with the latest counters of the others. The
+    /// first and the last line of a complete file are the same number.
+    fn write(&mut self, devices: &[String; 2], report: &Report) {
+        for (device, counters) in devices.iter().zip(&report.directions) {
+            self.rows
+                .insert(device.clone(), counters.words(report.cpu_ns));
+        }
+        self.writings += 1;
+        let rows: String = self
+            .rows
+            .iter()
+            .map(|(device, words)| format!("{device} {words}\n"))
+            .collect();
+        let text = format!("{number}\n{rows}{number}\n", number = self.writings);
+        // Memory suffices for so little; a reader ignores a file with an old end.
+        let _ = self
+            .file
+            .write_all_at(text.as_bytes(), 0)
+            .and_then(|()| self.file.set_len(text.len() as u64));
+    }
+}
+
+impl EmulatedLinks {
+    /// A namespace for emulators, still without any. The caller's network namespace changes.
+    pub(crate) fn new() -> Result<EmulatedLinks, LabError> {
+        let failed = |error: io::Error| {
+            LabError::build("make the network namespace of the link emulators", &error)
+        };
+        let namespace = unshare(&[Kind::Net])
+            .and_then(|()| current(Kind::Net))
+            .map_err(failed)?;
+        // Its devices must send nothing themselves. Without IPv6 in the kernel there is nothing to
+        // turn off.
+        let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+        let file = bitcost_sys::process::memory_file("bitcost-emulators").map_err(failed)?;
+        let sheet = Arc::new(Mutex::new(Sheet {
+            file,
+            rows: BTreeMap::new(),
+            writings: 0,
+        }));
+        Ok(EmulatedLinks {
+            namespace,
+            running: Vec::new(),
+            sheet,
+        })
+    }
+
+    /// The file descriptor number of the file with the counters.
+    pub(crate) fn file(&self) -> i32 {
+        self.sheet
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .file
+            .as_raw_fd()
+    }
+
+    /// Makes the devices of a link: each endpoint has its peer, of the same name, in the emulators'
+    /// namespace.
+    pub(crate) fn make_link<'a>(
+        &self,
+        link: &Link,
+        node: impl Fn(&str) -> Result<BorrowedFd<'a>, LabError>,
+    ) -> Result<(), LabError> {
+        self.enter()?;
+        let mut rtnl = Rtnl::open()?;
+        for end in &link.ends {
+            let peer = node(&end.node)?;
+            let (name, mtu_bytes) = (end.device.as_str(), link.mtu_bytes);
+            let pair = VethPair {
+                name,
+                peer_name: name,
+                peer_netns: Some(Netns::Fd(peer)),
+                mtu_bytes,
+            };
+            match rtnl.create_veth(&pair) {
+                Err(error) if error.is_unsupported() => return Err(LabError::NoVeth),
+                outcome => outcome?,
+            }
+            let index = rtnl.link(name)?.index;
+            rtnl.set_up(index, true)?;
+            // Without a queue, packets are lost when the peer's ring is full. A kernel without
+            // qdiscs leaves no choice.
+            let _ = rtnl.set_root_pfifo(index, QUEUE_PACKETS);
+        }
+        Ok(())
+    }
+
+    /// Starts the emulator of a link whose devices were made.
+    pub(crate) fn start(&mut self, link: &Link) -> Result<(), LabError> {
+        self.enter()?;
+        let mut rtnl = Rtnl::open()?;
+        let mut device = |end: &End| {
+            let index = rtnl.link(&end.device)?.index;
+            Ok::<_, LabError>(Device {
+                index,
+                mtu_bytes: link.mtu_bytes,
+            })
+        };
+        let devices = [device(&link.ends[0])?, device(&link.ends[1])?];
+        let settings = link.ends.each_ref().map(|end| settings(&end.egress));
+        let names = link.ends.each_ref().map(|end| end.device.clone());
+        let failed = |error: io::Error| {
+            LabError::build(
+                &format!("start the link emulator of {} and {}", names[0], names[1]),
+                &error,
+            )
+        };
+        let emulator = Emulator::open(devices, settings, SEED).map_err(failed)?;
+        let handle = emulator.handle();
+        let (sheet, devices) = (self.sheet.clone(), names.clone());
+        let work = move || {
+            let ended = emulator.run_watched(|report| {
+                sheet
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .write(&devices, report)
+            });
+            if let Err(error) = ended {
+                let what = format!(
+                    "the link emulator of {} and {} has ended: {error}\n",
+                    devices[0], devices[1]
+                );
+                // Standard error may be closed.
+                let _ = io::stderr().write_all(what.as_bytes());
+            }
+        };
+        thread::Builder::new()
+            .name("link-emulator".to_owned())
+            .spawn(work)
+            .map_err(failed)?;
+        self.running.push(Running {
+            ends: link.ends.clone(),
+            handle,
+        });
+        Ok(())
+    }
+
+    /// Sets this limit for every queue of an emulated direction, or its own limit again, and
+    /// restarts the random numbers.
+    pub(crate) fn limit(&self, limit: Option<QueueLimit>) {
+        for Running { ends, handle } in &self.running {
+            let settings = ends
+                .each_ref()
+                .map(|end| settings(&limited(&end.egress, limit)));
+            handle.set(settings, SEED);
+        }
+    }
+
+    fn enter(&self) -> Result<(), LabError> {
+        enter(self.namespace.as_fd(), Kind::Net).map_err(|error| {
+            LabError::build("enter the network namespace of the link emulators", &error)
+        })
+    }
+}
+
+/// Whether a link needs an emulator.
+pub(crate) fn carries(link: &Link) -> bool {
+    link.ends.iter().any(|end| end.egress.needs_emulator())
+}
+
+/// The shaping of a direction with another limit of its queue, if it is emulated.
+pub(crate) fn limited(shaping: &Shaping, limit: Option<QueueLimit>) -> Shaping {
+    let queue_limit = if shaping.needs_emulator() {
+        limit.or(shaping.queue_limit)
+    } else {
+        shaping.queue_limit
+    };
+    Shaping {
+        queue_limit,
+        ..shaping.clone()
+    }
+}
+
+/// The emulator's settings. The kernel handles a direction that only has a rate or a queue.
+fn settings(shaping: &Shaping) -> Settings {
+    if !shaping.needs_emulator() {
+        return Settings::default();
+    }
+    let share = |ppm: u32| f64::from(ppm) / f64::from(PPM);
+    let limit = shaping.room().map(|room| match room {
+        QueueLimit::Packets(most) => Limit::Packets(most.into()),
+        QueueLimit::Segments(most) => Limit::Segments(most.into()),
+        QueueLimit::Bytes(most) => Limit::Bytes(most),
+    });
+    Settings {
+        delay_ns: shaping.delay_us * 1000,
+        jitter_ns: shaping.jitter_us * 1000,
+        loss: share(shaping.loss_ppm),
+        duplicate: share(shaping.duplicate_ppm),
+        reorder: share(shaping.reorder_ppm),
+        rate_bps: shaping.rate_bps,
+        limit,
+    }
+}

@@ -1,0 +1,299 @@
+//! Forwards packets between two devices, each direction by its schedule.
+//!
+//! The emulator polls both devices, sends what is due, and sleeps. While it holds packets it does
+//! not wake for each arrival: the kernel timestamps arrivals, so they can be read later, but before
+//! the first of them is due. Packets that are due within [`TOGETHER_NS`] of a poll depart together.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bitcost_sys::clock;
+use bitcost_sys::packet::{BATCH, BatchSender};
+
+use crate::emulator::counters::Counters;
+use crate::emulator::inlet::{Inlet, Moment};
+use crate::emulator::pool::{Pool, Slot};
+use crate::emulator::schedule::{Departure, Schedule};
+use crate::emulator::settings::Settings;
+use crate::emulator::size::Size;
+
+/// Shortest time between two polls while packets are held, in ns: the lateness by design.
+pub const TOGETHER_NS: u64 = 50_000;
+
+/// Longest time between two polls while packets are held, in ns; the rings have room for more.
+const POLL_NS: u64 = 1_000_000;
+
+/// Time between two reports while packets are held, in ns.
+const REPORT_NS: u64 = 10_000_000;
+
+/// One of the two devices of an emulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// Its interface index in the calling thread's network namespace.
+    pub index: u32,
+    /// Its MTU in bytes.
+    pub mtu_bytes: u32,
+}
+
+/// Counters of an emulator, for other threads.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// From the first device to the second, and in the other direction.
+    pub directions: [Counters; 2],
+    /// CPU time of the emulator's thread, in ns, including the kernel's receive work during its
+    /// send calls.
+    pub cpu_ns: u64,
+}
+
+/// The data that an emulator shares with other threads.
+#[derive(Debug, Default)]
+struct Shared {
+    report: Report,
+    /// Settings to apply at the next poll.
+    request: Option<Request>,
+}
+
+#[derive(Debug)]
+struct Request {
+    settings: [Settings; 2],
+    seed: u64,
+}
+
+/// A handle of an emulator that runs in another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Handle(Arc<Mutex<Shared>>);
+
+impl Handle {
+    /// The counters; they are at most 10 ms old.
+    pub fn report(&self) -> Report {
+        self.lock().report.clone()
+    }
+
+    /// Applies other settings from the next poll on; packets that it holds keep their times. The
+    /// random numbers restart: the same seed gives the n-th packet from now on the same fate.
+    pub fn set(&self, settings: [Settings; 2], seed: u64) {
+        self.lock().request = Some(Request { settings, seed });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One direction.
+struct Direction {
+    inlet: Inlet,
+    schedule: Schedule<Slot>,
+    /// Packets that are due and about to be sent, in order.
+    leaving: VecDeque<Departure<Slot>>,
+    batch_sender: BatchSender,
+    /// Whether its arrivals may be due before the next poll.
+    is_prompt: bool,
+}
+
+/// A link emulator between two devices.
+pub struct Emulator {
+    directions: [Direction; 2],
+    pool: Pool,
+    handle: Handle,
+    /// When the last report was made, in ns.
+    reported_ns: u64,
+}
+
+impl Emulator {
+    /// Opens both devices. The first of `settings` is the direction from the first device to the
+    /// second.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open(devices: [Device; 2], settings: [Settings; 2], seed: u64) -> io::Result<Emulator> {
+        let [first, second] = devices;
+        let [there, back] = settings;
+        let directions = [
+            Direction::open(first, second, there, seed, 0)?,
+            Direction::open(second, first, back, seed, 1)?,
+        ];
+        Ok(Emulator {
+            directions,
+            pool: Pool::default(),
+            handle: Handle::default(),
+            reported_ns: 0,
+        })
+    }
+
+    /// A handle to observe or change the emulator while it runs.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Forwards packets, and returns only on an error.
+    ///
+    /// # Errors
+    /// The kernel's; `ENETDOWN` when a device is down or gone.
+    pub fn run(self) -> io::Result<()> {
+        self.run_watched(|_| {})
+    }
+
+    /// As [`Emulator::run`]. `watch` gets each report: every 10 ms while packets are
+    /// held, and when none are held any more.
+    ///
+    /// # Errors
+    /// The kernel's; `ENETDOWN` when a device is down or gone.
+    pub fn run_watched(mut self, mut watch: impl FnMut(&Report)) -> io::Result<()> {
+        loop {
+            let now = Moment::now();
+            self.apply_request();
+            for direction in &mut self.directions {
+                direction.poll(now, &mut self.pool);
+                direction.send_due(&mut self.pool);
+            }
+            self.publish(now.monotonic_ns, &mut watch)?;
+            self.wait(now.monotonic_ns)?;
+        }
+    }
+
+    fn apply_request(&mut self) {
+        let Some(Request { settings, seed }) = self.handle.lock().request.take() else {
+            return;
+        };
+        for (number, (direction, settings)) in (0..).zip(self.directions.iter_mut().zip(settings)) {
+            direction.is_prompt = is_prompt(&settings);
+            direction.schedule.set(settings, seed, number);
+        }
+    }
+
+    /// Reports periodically while packets are held, and when none are held any more.
+    fn publish(&mut self, now_ns: u64, watch: &mut impl FnMut(&Report)) -> io::Result<()> {
+        let is_busy = self
+            .directions
+            .iter()
+            .any(|direction| direction.schedule.next_ns().is_some());
+        if is_busy && now_ns < self.reported_ns + REPORT_NS {
+            return Ok(());
+        }
+        self.reported_ns = now_ns;
+        for direction in &mut self.directions {
+            direction.schedule.counters_mut().missed_packets = direction.inlet.missed()?;
+        }
+        let mut shared = self.handle.lock();
+        let report = &mut shared.report;
+        for (shown, direction) in report.directions.iter_mut().zip(&self.directions) {
+            shown.clone_from(direction.schedule.counters());
+        }
+        report.cpu_ns = clock::thread_cpu_ns();
+        watch(report);
+        Ok(())
+    }
+
+    /// Sleeps until the next poll. If nothing is held, the first arrival ends the sleep.
+    fn wait(&self, polled_ns: u64) -> io::Result<()> {
+        let Some(next_ns) = self
+            .directions
+            .iter()
+            .filter_map(|direction| direction.schedule.next_ns())
+            .min()
+        else {
+            let files: Vec<BorrowedFd<'_>> = self
+                .directions
+                .iter()
+                .flat_map(|direction| direction.inlet.files())
+                .collect();
+            return bitcost_sys::process::wait_any(&files, None);
+        };
+        let until_ns = next_ns.min(polled_ns + POLL_NS);
+        let least_ns = polled_ns + TOGETHER_NS;
+        let prompt = || {
+            self.directions
+                .iter()
+                .filter(|direction| direction.is_prompt)
+        };
+        if prompt().next().is_none() {
+            clock::sleep_until(until_ns.max(least_ns));
+            return Ok(());
+        }
+        clock::sleep_until(least_ns);
+        let left_ns = until_ns.saturating_sub(clock::monotonic_ns());
+        if left_ns == 0 {
+            return Ok(());
+        }
+        let files: Vec<BorrowedFd<'_>> = prompt()
+            .flat_map(|direction| direction.inlet.files())
+            .collect();
+        bitcost_sys::process::wait_any(&files, Some(Duration::from_nanos(left_ns)))
+    }
+}
+
+/// Whether packets may be due before the next poll.
+fn is_prompt(settings: &Settings) -> bool {
+    settings.least_delay_ns() < POLL_NS
+}
+
+impl Direction {
+    fn open(
+        from: Device,
+        to: Device,
+        settings: Settings,
+        seed: u64,
+        number: u64,
+    ) -> io::Result<Direction> {
+        Ok(Direction {
+            inlet: Inlet::open(from.index, from.mtu_bytes)?,
+            is_prompt: is_prompt(&settings),
+            schedule: Schedule::new(settings, seed, number),
+            leaving: VecDeque::new(),
+            batch_sender: BatchSender::open(to.index)?,
+        })
+    }
+
+    fn poll(&mut self, now: Moment, pool: &mut Pool) {
+        let schedule = &mut self.schedule;
+        self.inlet.drain(now, |at_ns, packet| {
+            schedule.arrive(at_ns, Size::of(packet), || pool.copy(packet))
+        });
+    }
+
+    /// Sends what is due, in as few calls as possible.
+    fn send_due(&mut self, pool: &mut Pool) {
+        loop {
+            let now_ns = clock::monotonic_ns();
+            let room = BATCH - self.leaving.len();
+            let schedule = &mut self.schedule;
+            self.leaving
+                .extend(std::iter::from_fn(|| schedule.depart(now_ns)).take(room));
+            if self.leaving.is_empty() {
+                return;
+            }
+            self.send(now_ns, pool);
+        }
+    }
+
+    fn send(&mut self, now_ns: u64, pool: &mut Pool) {
+        for departure in &self.leaving {
+            pool.fetch(&departure.packet);
+        }
+        let outcome = self.batch_sender.send(
+            self.leaving
+                .iter()
+                .map(|departure| pool.packet(&departure.packet)),
+        );
+        let (count, is_taken) = match outcome {
+            Ok(count) => (count, true),
+            Err(_) => (1, false),
+        };
+        let counters = self.schedule.counters_mut();
+        for departure in self.leaving.drain(..count) {
+            if is_taken {
+                counters.departed.count(departure.size);
+                counters
+                    .lateness
+                    .record(now_ns.saturating_sub(departure.due_ns), 1);
+            } else {
+                counters.refused.count(departure.size);
+            }
+            pool.give_back(departure.packet);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! When each packet of one direction departs, or why it does not: netem's rules. The caller
+//! supplies the time.
+//!
+//! Nothing here reads a clock or a socket. The order of the rules is that of `netem_enqueue` in
+//! net/sched/sch_netem.c: duplication, loss, the queue's limit, reordering, delay with jitter,
+//! rate.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::emulator::chance::Chance;
+use crate::emulator::counters::{Amount, Counters};
+use crate::emulator::settings::{Limit, Settings};
+use crate::emulator::size::Size;
+
+/// A packet that the emulator holds.
+struct Entry<T> {
+    due_ns: u64,
+    /// Packets that are due at the same time depart in the order of arrival.
+    number: u64,
+    size: Size,
+    packet: T,
+}
+
+impl<T> Entry<T> {
+    fn key(&self) -> (u64, u64) {
+        (self.due_ns, self.number)
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// A packet that is due.
+pub struct Departure<T> {
+    /// When it should depart, in ns.
+    pub due_ns: u64,
+    /// Its size.
+    pub size: Size,
+    /// The packet.
+    pub packet: T,
+}
+
+/// One direction of an emulator: the packets that it holds, and its counters. `T` is a packet's
+/// bytes, or a handle of them.
+pub struct Schedule<T> {
+    settings: Settings,
+    chance: Chance,
+    /// Packets that are delayed, or queued for the rate; each departs no earlier than the one
+    /// before it.
+    in_order: VecDeque<Entry<T>>,
+    /// Packets that are delayed, and due before a packet that arrived earlier: by jitter, by
+    /// reordering, or since the settings changed.
+    overtaking: BinaryHeap<Reverse<Entry<T>>>,
+    /// Packets that are due, and not yet taken by the caller: they are no longer in the queue.
+    due: VecDeque<Entry<T>>,
+    holds: Amount,
+    /// When the last packet so far departs.
+    last_ns: u64,
+    count: u64,
+    counters: Counters,
+}
+
+impl<T> Schedule<T> {
+    /// An empty schedule. The same `seed` and `direction` give the n-th packet the same fate.
+    pub fn new(settings: Settings, seed: u64, direction: u64) -> Schedule<T> {
+        Schedule {
+            settings,
+            chance: Chance::new(seed, direction),
+            in_order: VecDeque::new(),
+            overtaking: BinaryHeap::new(),
+            due: VecDeque::new(),
+            holds: Amount::default(),
+            last_ns: 0,
+            count: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Applies other settings from now on; packets that it holds keep their times. The random
+    /// numbers restart.
+    pub fn set(&mut self, settings: Settings, seed: u64, direction: u64) {
+        self.settings = settings;
+        self.chance = Chance::new(seed, direction);
+    }
+
+    /// Adds a packet of this size that arrived at `at_ns`, not before earlier ones. `packet` is
+    /// called once for each copy that the emulator holds, so not at all if the packet is dropped.
+    pub fn arrive(&mut self, at_ns: u64, size: Size, mut packet: impl FnMut() -> T) {
+        self.release(at_ns);
+        self.counters.arrived.count(size);
+        let twice = self.chance.duplicates(self.settings.duplicate);
+        let lost = self.chance.loses(self.settings.loss);
+        if lost {
+            self.counters.lost.count(size);
+        } else {
+            self.enter(at_ns, size, &mut packet);
+        }
+        // The copy is a separate packet, which may be lost too, but is not duplicated again.
+        if twice {
+            self.counters.duplicated.count(size);
+            if self.chance.loses(self.settings.loss) {
+                self.counters.lost.count(size);
+            } else {
+                self.enter(at_ns, size, &mut packet);
+            }
+        }
+    }
+
+    /// When the next packet departs, in ns; absent if there is none.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.due
+            .front()
+            .or_else(|| self.first())
+            .map(|entry| entry.due_ns)
+    }
+
+    /// The next packet that is due at `now_ns`.
+    pub fn depart(&mut self, now_ns: u64) -> Option<Departure<T>> {
+        if self.due.is_empty() {
+            self.release(now_ns);
+        }
+        let Entry {
+            due_ns,
+            size,
+            packet,
+            ..
+        } = self.due.pop_front()?;
+        Some(Departure {
+            due_ns,
+            size,
+            packet,
+        })
+    }
+
+    /// The counters so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The counters, for what the caller knows of its packets: departed, refused, missed, and
+    /// lateness.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// The contents of the queue.
+    pub fn holds(&self) -> Amount {
+        self.holds
+    }
+
+    /// Takes due packets out of the queue.
+    fn release(&mut self, now_ns: u64) {
+        while self.first().is_some_and(|entry| entry.due_ns <= now_ns) {
+            let Some(entry) = self.take_first() else {
+                return;
+            };
+            self.holds.remove(entry.size);
+            self.due.push_back(entry);
+        }
+    }
+
+    /// The held packet that departs first.
+    fn first(&self) -> Option<&Entry<T>> {
+        let overtaking = self.overtaking.peek().map(|Reverse(entry)| entry);
+        self.in_order.front().into_iter().chain(overtaking).min()
+    }
+
+    fn take_first(&mut self) -> Option<Entry<T>> {
+        match (self.in_order.front(), self.overtaking.peek()) {
+            (Some(entry), Some(Reverse(other))) if other < entry => {
+                self.overtaking.pop().map(|Reverse(entry)| entry)
+            }
+            (None, Some(_)) => self.overtaking.pop().map(|Reverse(entry)| entry),
+            _ => self.in_order.pop_front(),
+        }
+    }
+
+    fn enter(&mut self, at_ns: u64, size: Size, packet: &mut impl FnMut() -> T) {
+        if !self.has_room(size) {
+            self.counters.overflowed.count(size);
+            return;
+        }
+        let due_ns = self.due_ns(at_ns, size);
+        self.holds.count(size);
+        let entry = Entry {
+            due_ns,
+            number: self.count,
+            size,
+            packet: packet(),
+        };
+        if self.in_order.back().is_some_and(|last| last > &entry) {
+            self.overtaking.push(Reverse(entry));
+        } else {
+            self.in_order.push_back(entry);
+        }
+        self.count += 1;
+    }
+
+    fn has_room(&self, size: Size) -> bool {
+        match self.settings.limit {
+            None => true,
+            Some(Limit::Packets(most)) => self.holds.packets < most,
+            Some(Limit::Segments(most)) => self.holds.segments + u64::from(size.segments) <= most,
+            Some(Limit::Bytes(most)) => self.holds.bytes + size.bytes <= most,
+        }
+    }
+
+    /// When a packet that enters now departs. With a rate its transmission starts when its delay is
+    /// over and the previous packet has left, and it departs at the end of its transmission.
+    fn due_ns(&mut self, at_ns: u64, size: Size) -> u64 {
+        if self.chance.reorders(self.settings.reorder) {
+            return at_ns;
+        }
+        let Settings {
+            delay_ns,
+            jitter_ns,
+            rate_bps,
+            ..
+        } = self.settings;
+        let delayed_ns = at_ns + self.chance.delay_ns(delay_ns, jitter_ns);
+        let Some(rate_bps) = rate_bps else {
+            return delayed_ns;
+        };
+        self.last_ns = delayed_ns.max(self.last_ns) + sending_ns(size.bytes, rate_bps);
+        self.last_ns
+    }
+}
+
+fn sending_ns(bytes: u64, rate_bps: u64) -> u64 {
+    (u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64
+}

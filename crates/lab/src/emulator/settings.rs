@@ -1,0 +1,49 @@
+//! The settings of a link emulator for one direction, with the meaning that they have in netem.
+
+use serde::{Deserialize, Serialize};
+
+/// The settings of one direction of a link emulator. The default forwards everything at once.
+///
+/// Probabilities are from 0 to 1, per arriving packet: a super-packet is one, as in netem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// How long each packet is held, in ns.
+    pub delay_ns: u64,
+    /// The delay varies by up to this in both directions, uniformly, in ns. It reorders packets.
+    pub jitter_ns: u64,
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Probability that a packet is duplicated.
+    pub duplicate: f64,
+    /// Probability that a packet is forwarded at once instead of being delayed, and so reordered.
+    pub reorder: f64,
+    /// Bits per second of frames with their Ethernet headers; absent for no limit.
+    pub rate_bps: Option<u64>,
+    /// The most that the emulator can hold, delayed and queued packets together; absent for no
+    /// limit.
+    pub limit: Option<Limit>,
+}
+
+/// The queue limit of a direction of a link emulator; packets over the limit are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Arriving packets, as netem counts: a super-packet is one.
+    Packets(u64),
+    /// Segments, of which a super-packet has several.
+    Segments(u64),
+    /// Bytes of frames with their Ethernet headers.
+    Bytes(u64),
+}
+
+impl Settings {
+    /// The shortest time that a packet may be held, in ns.
+    pub fn least_delay_ns(&self) -> u64 {
+        if self.reorder > 0.0 {
+            0
+        } else {
+            self.delay_ns.saturating_sub(self.jitter_ns)
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A link emulator between two hosts: packets leave it complete and in time, and its counters are
+//! right.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Limit, Schedule, Settings, Size};
+use bitcost_testkit::gap::{DEVICE, Gap};
+
+const MTU_BYTES: u32 = 1500;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn main() {
+    bitcost_testkit::main(vec![
+        ("a_reply_takes_both_delays", a_reply_takes_both_delays),
+        ("super_packets_pass_whole", super_packets_pass_whole),
+        (
+            "without_offloads_segments_pass",
+            without_offloads_segments_pass,
+        ),
+        ("udp_super_packets_pass_whole", udp_super_packets_pass_whole),
+        ("losses_are_those_of_the_seed", losses_are_those_of_the_seed),
+        (
+            "a_short_queue_drops_and_says_so",
+            a_short_queue_drops_and_says_so,
+        ),
+        ("a_long_mtu_passes", || a_long_mtu_passes(9000)),
+        ("the_longest_mtu_passes", || a_long_mtu_passes(65_535)),
+    ]);
+}
+
+struct Path {
+    gap: Gap,
+    handle: Handle,
+}
+
+impl Path {
+    fn new(mtu_bytes: u32, settings: [Settings; 2]) -> Path {
+        let gap = Gap::new(mtu_bytes);
+        let devices = gap.devices.map(|index| Device { index, mtu_bytes });
+        let line = Emulator::open(devices, settings, 7).expect("opens");
+        let handle = line.handle();
+        thread::spawn(move || line.run().expect("runs"));
+        Path { gap, handle }
+    }
+
+    /// The counters of one direction, as soon as `settled` accepts them as final.
+    fn counters(&self, direction: usize, settled: impl Fn(&Counters) -> bool) -> Counters {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let counters = self.handle.report().directions[direction].clone();
+            if settled(&counters) {
+                return counters;
+            }
+            assert!(Instant::now() < deadline, "{counters:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn udp(&self) -> [UdpSocket; 2] {
+        self.gap.hosts.each_ref().map(|host| {
+            let socket = host.run(|| UdpSocket::bind((host.address, 5000)).expect("binds"));
+            socket.set_read_timeout(Some(PATIENCE)).expect("timeout");
+            socket
+        })
+    }
+
+    /// Sends this number of bytes from the first host to the second by TCP, and checks that they
+    /// arrive unchanged.
+    fn transfer(&self, bytes: usize) {
+        let [from, to] = &self.gap.hosts;
+        let listener = to.run(|| TcpListener::bind((to.address, 0)).expect("binds"));
+        let at = listener.local_addr().expect("address");
+        let data: Vec<u8> = (0..bytes).map(|at| (at * 31 + at / 251) as u8).collect();
+        let received = thread::scope(|scope| {
+            let receiver = scope.spawn(|| {
+                let (mut stream, _) = listener.accept().expect("accepts");
+                stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
+                let mut all = Vec::new();
+                stream.read_to_end(&mut all).expect("receives");
+                all
+            });
+            let mut stream = from.run(|| TcpStream::connect(at).expect("connects"));
+            stream.write_all(&data).expect("sends");
+            stream.shutdown(Shutdown::Write).expect("ends");
+            receiver.join().expect("joins")
+        });
+        assert!(
+            received == data,
+            "{} of {} bytes, or others",
+            received.len(),
+            data.len()
+        );
+    }
+}
+
+fn held(delay_ms: u64) -> Settings {
+    Settings {
+        delay_ns: delay_ms * 1_000_000,
+        ..Settings::default()
+    }
+}
+
+fn a_reply_takes_both_delays() {
+    let path = Path::new(MTU_BYTES, [held(20), held(5)]);
+    let [near, far] = path.udp();
+    let mut word = [0; 8];
+    for number in 0..3u8 {
+        let begin = Instant::now();
+        near.send_to(&[number; 4], far.local_addr().expect("address"))
+            .expect("sends");
+        let (length, back) = far.recv_from(&mut word).expect("receives");
+        assert!(
+            begin.elapsed() >= Duration::from_millis(20),
+            "{:?}",
+            begin.elapsed()
+        );
+        far.send_to(&word[..length], back).expect("sends");
+        assert_eq!(near.recv(&mut word).expect("receives"), 4);
+        assert_eq!(word[..4], [number; 4]);
+        assert!(
+            begin.elapsed() >= Duration::from_millis(25),
+            "{:?}",
+            begin.elapsed()
+        );
+    }
+    let counters = path.counters(0, |counters| counters.departed.packets >= 4);
+    assert_eq!(counters.lateness.total(), counters.departed.packets);
+    assert_eq!((counters.refused.packets, counters.missed_packets), (0, 0));
+}
+
+/// Whether all packets that arrived have departed, and among them a transfer of this number of
+/// bytes: a report may be older than the end of the transfer.
+fn all_of(bytes: u64) -> impl Fn(&Counters) -> bool {
+    move |counters| counters.arrived == counters.departed && counters.departed.bytes > bytes
+}
+
+fn super_packets_pass_whole() {
+    let path = Path::new(MTU_BYTES, [held(2), held(0)]);
+    path.transfer(8 << 20);
+    let counters = path.counters(0, all_of(8 << 20));
+    assert!(
+        counters.departed.segments > 4 * counters.departed.packets,
+        "{counters:?}"
+    );
+}
+
+fn without_offloads_segments_pass() {
+    let path = Path::new(MTU_BYTES, [held(2), held(0)]);
+    path.gap.hosts[0].run(|| {
+        let mut ethtool = bitcost_netlink::Ethtool::open().expect("opens");
+        let features = ethtool.features(DEVICE).expect("reads");
+        let cuts =
+            |name: &String| name.ends_with("-segmentation") || name == "tx-checksum-ip-generic";
+        let off: BTreeMap<String, bool> = features
+            .into_keys()
+            .filter(cuts)
+            .map(|name| (name, false))
+            .collect();
+        ethtool.set_features(DEVICE, &off).expect("sets");
+    });
+    path.transfer(1 << 20);
+    let counters = path.counters(0, all_of(1 << 20));
+    assert_eq!(counters.departed.segments, counters.departed.packets);
+    assert!(counters.departed.packets > (1 << 20) / 1500);
+}
+
+fn udp_super_packets_pass_whole() {
+    let path = Path::new(MTU_BYTES, [held(1), held(1)]);
+    let [near, far] = path.udp();
+    if bitcost_sys::socket::set_int(&near, bitcost_sys::socket::UDP_SEGMENT, 1000).is_err() {
+        bitcost_testkit::ignore("this kernel has no UDP_SEGMENT");
+    }
+    near.send_to(&[9; 4500], far.local_addr().expect("address"))
+        .expect("sends");
+    let mut word = [0; 2000];
+    let lengths: Vec<usize> = (0..5)
+        .map(|_| far.recv(&mut word).expect("receives"))
+        .collect();
+    assert_eq!(lengths, [1000, 1000, 1000, 1000, 500]);
+    let counters = path.counters(0, |counters| counters.departed.segments >= 6);
+    assert_eq!(counters.departed.segments, counters.departed.packets + 4);
+}
+
+fn losses_are_those_of_the_seed() {
+    let lossy = Settings {
+        loss: 0.05,
+        ..held(1)
+    };
+    let path = Path::new(MTU_BYTES, [lossy.clone(), held(0)]);
+    let [near, far] = path.udp();
+    let to: SocketAddr = far.local_addr().expect("address");
+    for _ in 0..100 {
+        (0..20).for_each(|_| drop(near.send_to(&[1; 100], to)));
+        thread::sleep(Duration::from_millis(1));
+    }
+    let counters = path.counters(0, |counters| {
+        counters.arrived.packets >= 2000
+            && counters.departed.packets + counters.lost.packets == counters.arrived.packets
+    });
+    let mut expected = Schedule::new(lossy, 7, 0);
+    (0..counters.arrived.packets).for_each(|at| {
+        expected.arrive(
+            at,
+            Size {
+                segments: 1,
+                bytes: 142,
+            },
+            || (),
+        )
+    });
+    assert!(counters.lost.packets > 0);
+    assert_eq!(counters.lost.packets, expected.counters().lost.packets);
+    assert_eq!(counters.overflowed.packets, 0);
+}
+
+fn a_short_queue_drops_and_says_so() {
+    let short = Settings {
+        limit: Some(Limit::Packets(10)),
+        ..held(200)
+    };
+    let path = Path::new(MTU_BYTES, [short, held(0)]);
+    let [near, far] = path.udp();
+    let to = far.local_addr().expect("address");
+    near.send_to(&[1], to).expect("sends");
+    far.recv(&mut [0; 8]).expect("receives");
+    (0..50).for_each(|_| drop(near.send_to(&[1; 100], to)));
+    let counters = path.counters(0, |counters| {
+        counters.arrived.packets >= 50
+            && counters.departed.packets + counters.overflowed.packets == counters.arrived.packets
+    });
+    assert!(counters.overflowed.packets > 0, "{counters:?}");
+    assert_eq!(counters.lost.packets, 0);
+}
+
+fn a_long_mtu_passes(mtu_bytes: u32) {
+    let path = Path::new(mtu_bytes, [held(1), held(1)]);
+    path.transfer(4 << 20);
+}

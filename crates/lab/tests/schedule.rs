@@ -1,0 +1,243 @@
+//! The schedule in virtual time: when packets depart, which are dropped, and the frequency of
+//! random losses.
+
+use bitcost_lab::emulator::{Limit, Schedule, Settings, Size};
+
+const MS: u64 = 1_000_000;
+const FRAME: Size = Size {
+    segments: 1,
+    bytes: 1514,
+};
+const SUPER: Size = Size {
+    segments: 40,
+    bytes: 40 * 1514,
+};
+
+/// Departures of packets that arrived at these times, as (due, number of the packet), in order.
+fn departures(
+    settings: Settings,
+    arrivals: &[(u64, Size)],
+) -> (Vec<(u64, usize)>, Schedule<usize>) {
+    let mut line = Schedule::new(settings, 1, 0);
+    for (number, (at_ns, size)) in arrivals.iter().enumerate() {
+        line.arrive(*at_ns, *size, || number);
+    }
+    let mut out = Vec::new();
+    while let Some(next) = line.next_ns() {
+        let left = line.depart(next).expect("is due");
+        out.push((left.due_ns, left.packet));
+    }
+    (out, line)
+}
+
+#[test]
+fn a_delay_holds_each_packet_for_its_time() {
+    let settings = Settings {
+        delay_ns: 20 * MS,
+        ..Settings::default()
+    };
+    let (out, _) = departures(settings, &[(0, FRAME), (5, FRAME), (7 * MS, SUPER)]);
+    assert_eq!(out, [(20 * MS, 0), (20 * MS + 5, 1), (27 * MS, 2)]);
+}
+
+#[test]
+fn nothing_departs_before_its_time() {
+    let mut line = Schedule::new(
+        Settings {
+            delay_ns: 10,
+            ..Settings::default()
+        },
+        1,
+        0,
+    );
+    line.arrive(100, FRAME, || ());
+    assert!(line.depart(109).is_none());
+    assert_eq!(line.depart(500).map(|left| left.due_ns), Some(110));
+    assert_eq!(line.next_ns(), None);
+}
+
+#[test]
+fn a_rate_sends_one_after_another_and_a_pause_is_not_saved_up() {
+    // 1514 bytes at 12.112 Mbit/s take 1 ms.
+    let settings = Settings {
+        rate_bps: Some(12_112_000),
+        ..Settings::default()
+    };
+    let (out, _) = departures(settings, &[(0, FRAME), (0, FRAME), (10 * MS, FRAME)]);
+    assert_eq!(out, [(MS, 0), (2 * MS, 1), (11 * MS, 2)]);
+}
+
+#[test]
+fn delay_and_rate_overlap_as_in_netem() {
+    let settings = Settings {
+        delay_ns: 20 * MS,
+        rate_bps: Some(12_112_000),
+        ..Settings::default()
+    };
+    let (out, _) = departures(
+        settings,
+        &[(0, FRAME), (0, FRAME), (15 * MS, FRAME), (15 * MS, FRAME)],
+    );
+    assert_eq!(
+        out,
+        [(21 * MS, 0), (22 * MS, 1), (36 * MS, 2), (37 * MS, 3)]
+    );
+}
+
+#[test]
+fn the_segments_of_a_super_packet_take_their_time_on_the_wire() {
+    let settings = Settings {
+        rate_bps: Some(12_112_000),
+        ..Settings::default()
+    };
+    let (out, _) = departures(settings, &[(0, SUPER), (0, FRAME)]);
+    assert_eq!(out, [(40 * MS, 0), (41 * MS, 1)]);
+}
+
+#[test]
+fn a_limit_counts_what_it_says() {
+    let dropped = |limit, arrivals: &[(u64, Size)]| {
+        let settings = Settings {
+            delay_ns: 20 * MS,
+            limit: Some(limit),
+            ..Settings::default()
+        };
+        let (_, line) = departures(settings, arrivals);
+        let counters = line.counters();
+        (
+            counters.overflowed.packets,
+            counters.overflowed.segments,
+            counters.lost.packets,
+        )
+    };
+    let five = [(0, SUPER); 5];
+    assert_eq!(dropped(Limit::Packets(5), &five), (0, 0, 0));
+    assert_eq!(dropped(Limit::Packets(3), &five), (2, 80, 0));
+    assert_eq!(dropped(Limit::Segments(3), &five), (5, 200, 0));
+    assert_eq!(dropped(Limit::Segments(80), &five), (3, 120, 0));
+    assert_eq!(dropped(Limit::Bytes(40 * 1514), &five), (4, 160, 0));
+    assert_eq!(
+        dropped(Limit::Packets(1), &[(0, FRAME), (20 * MS, FRAME)]),
+        (0, 0, 0)
+    );
+    assert_eq!(
+        dropped(Limit::Packets(1), &[(0, FRAME), (20 * MS - 1, FRAME)]),
+        (1, 1, 0)
+    );
+}
+
+/// A packet that is due has left the queue, even if the caller takes it later.
+#[test]
+fn a_caller_that_is_late_does_not_make_the_queue_longer() {
+    let settings = Settings {
+        delay_ns: 10,
+        limit: Some(Limit::Packets(1)),
+        ..Settings::default()
+    };
+    let mut line = Schedule::new(settings, 1, 0);
+    for number in 0..5 {
+        line.arrive(number * 10, FRAME, || number);
+    }
+    assert_eq!(line.counters().overflowed.packets, 0);
+    assert_eq!(line.holds().packets, 1);
+    assert_eq!(
+        std::iter::from_fn(|| line.depart(1000))
+            .map(|left| left.packet)
+            .collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4]
+    );
+}
+
+/// One per cent of a million lies within the 99.99 % interval of its binomial distribution: ±3.9 ×
+/// √(n·p·(1−p)).
+#[test]
+fn one_per_cent_is_lost_of_a_million() {
+    let settings = Settings {
+        loss: 0.01,
+        ..Settings::default()
+    };
+    let mut line = Schedule::new(settings, 42, 0);
+    for at in 0..1_000_000 {
+        line.arrive(at, FRAME, || ());
+        while line.depart(at).is_some() {}
+    }
+    let lost = line.counters().lost.packets;
+    assert!(lost.abs_diff(10_000) <= 388, "{lost}");
+    assert_eq!(line.counters().arrived.packets, 1_000_000);
+}
+
+#[test]
+fn the_same_seed_loses_the_same_packets_whatever_else_is_asked() {
+    let kept = |seed, direction, settings: Settings| {
+        let mut line = Schedule::new(settings, seed, direction);
+        let mut kept = Vec::new();
+        for number in 0..2000 {
+            line.arrive(number, FRAME, || kept.push(number));
+        }
+        kept
+    };
+    let lossy = Settings {
+        loss: 0.1,
+        ..Settings::default()
+    };
+    let jittery = Settings {
+        jitter_ns: MS,
+        delay_ns: 5 * MS,
+        reorder: 0.2,
+        ..lossy.clone()
+    };
+    assert_eq!(kept(3, 0, lossy.clone()), kept(3, 0, lossy.clone()));
+    assert_eq!(kept(3, 0, lossy.clone()), kept(3, 0, jittery));
+    assert_ne!(kept(3, 0, lossy.clone()), kept(3, 1, lossy.clone()));
+    assert_ne!(kept(3, 0, lossy.clone()), kept(4, 0, lossy));
+}
+
+#[test]
+fn duplicates_come_twice_and_reordered_ones_at_once() {
+    let always = Settings {
+        duplicate: 1.0,
+        delay_ns: 10,
+        ..Settings::default()
+    };
+    let (out, line) = departures(always, &[(0, FRAME), (1, FRAME)]);
+    assert_eq!(out, [(10, 0), (10, 0), (11, 1), (11, 1)]);
+    assert_eq!(
+        (
+            line.counters().arrived.packets,
+            line.counters().duplicated.packets
+        ),
+        (2, 2)
+    );
+    let half = Settings {
+        reorder: 0.5,
+        delay_ns: MS,
+        ..Settings::default()
+    };
+    let arrivals: Vec<_> = (0..1000).map(|at| (at, FRAME)).collect();
+    let (out, _) = departures(half, &arrivals);
+    let at_once = out
+        .iter()
+        .filter(|(due, number)| *due == *number as u64)
+        .count();
+    assert!((400..600).contains(&at_once), "{at_once}");
+    assert!(
+        out.iter()
+            .all(|(due, number)| [*number as u64, *number as u64 + MS].contains(due))
+    );
+}
+
+#[test]
+fn jitter_lets_packets_overtake_and_keeps_its_bounds() {
+    let settings = Settings {
+        delay_ns: 10 * MS,
+        jitter_ns: 2 * MS,
+        ..Settings::default()
+    };
+    let arrivals: Vec<_> = (0..2000).map(|number| (number * 1000, FRAME)).collect();
+    let (out, _) = departures(settings, &arrivals);
+    let bounds =
+        |(due, number): &(u64, usize)| (8 * MS..12 * MS).contains(&(due - *number as u64 * 1000));
+    assert!(out.iter().all(bounds));
+    assert!(out.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    assert!(out.windows(2).any(|pair| pair[0].1 > pair[1].1));
+}

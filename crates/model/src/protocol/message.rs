@@ -1,0 +1,176 @@
+//! The messages between controller and agent.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::conditions::Conditions;
+use crate::machine::HostDescription;
+use crate::record::{EndpointRecord, IdleBaseline, Role, Sample};
+use serde::{Deserialize, Serialize};
+
+/// Secret of one run, known to its two endpoints.
+pub type Token = [u8; 16];
+
+/// Everything that an agent needs to prepare its endpoint of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prepare {
+    /// Number of the run, for error messages.
+    pub run: u32,
+    /// The interface towards the peer, whose offloads are set.
+    pub device: String,
+    /// CPUs for the traffic's threads; empty: any.
+    pub cpus: Vec<u32>,
+    /// The secret by which the two endpoints recognise each other.
+    pub token: Token,
+    /// The concurrent parts of the run; the first part's conditions also apply to the host.
+    pub parts: Vec<Part>,
+}
+
+/// One workload of a run, as one endpoint plays it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The role of the endpoint.
+    pub role: Role,
+    /// The conditions of the part.
+    pub conditions: Conditions,
+    /// The address to listen on; absent where the endpoint sends.
+    pub listen_on: Option<IpAddr>,
+}
+
+/// The listening addresses: for each part, one for each flow that the endpoint receives; empty for
+/// parts that it sends.
+pub type Addresses = Vec<Vec<SocketAddr>>;
+
+/// For each part and each flow that the endpoint sends: the messages of the measured window, and of
+/// the whole run.
+pub type SentCounts = Vec<Vec<[u64; 2]>>;
+
+/// The times of the run, on the agent's own monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The time of the first message.
+    pub begin_ns: u64,
+    /// The start of the measured window.
+    pub window_start_ns: u64,
+    /// The end of the measured window.
+    pub window_end_ns: u64,
+    /// The time of the last message: late enough that the other endpoint's window has ended.
+    pub stop_ns: u64,
+}
+
+/// The route from a host to an address, as its kernel chooses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// The interface; loopback for an address of the host itself.
+    pub device: String,
+    /// The host's own address on that route.
+    pub source: IpAddr,
+    /// Whether the address is one of the host itself.
+    pub is_local: bool,
+}
+
+/// A message from the controller. Any message renews the agent's lease.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "to_agent", rename_all = "snake_case")]
+pub enum ToAgent {
+    /// The first message.
+    Hello {
+        /// [`crate::protocol::PROTOCOL`].
+        protocol: u32,
+        /// Version of the controller's program.
+        version: String,
+    },
+    /// Asks for [`FromAgent::Host`].
+    Describe {
+        /// The interface towards the peer.
+        device: String,
+    },
+    /// Asks for [`FromAgent::Route`].
+    Route {
+        /// An address, such as the other endpoint's.
+        to: IpAddr,
+    },
+    /// Asks for [`FromAgent::AddressesOf`].
+    AddressesOf {
+        /// One of the host's interfaces.
+        device: String,
+    },
+    /// Asks for [`FromAgent::Clock`].
+    Clock,
+    /// Asks the agent to measure the idle host for some time: [`FromAgent::Idle`].
+    Idle {
+        /// The length of the measurement.
+        length_ms: u32,
+    },
+    /// Asks the agent to prepare an endpoint: [`FromAgent::Listening`].
+    Prepare(Box<Prepare>),
+    /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].
+    Meet {
+        /// The other endpoint's addresses.
+        addresses: Addresses,
+    },
+    /// Starts the run that is prepared. [`FromAgent::Progress`] follows, then [`FromAgent::Sent`].
+    Start(Start),
+    /// Reports what the other endpoint sent, so that this one can finish with [`FromAgent::Done`].
+    Finish {
+        /// The other endpoint's counts.
+        sent: SentCounts,
+    },
+    /// Ends the present run at once; answered by [`FromAgent::Stopped`].
+    Stop,
+    /// A keep-alive message; answered by [`FromAgent::Alive`].
+    Renew,
+}
+
+/// A message from an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "from_agent", rename_all = "snake_case")]
+pub enum FromAgent {
+    /// The answer to the first message.
+    Hello {
+        /// [`crate::protocol::PROTOCOL`].
+        protocol: u32,
+        /// Version of the agent's program.
+        version: String,
+    },
+    /// The description of the host.
+    Host(Box<HostDescription>),
+    /// The route to an address.
+    Route(Route),
+    /// The addresses of an interface, without link-local ones.
+    AddressesOf {
+        /// In the kernel's order.
+        addresses: Vec<IpAddr>,
+    },
+    /// The answer to a keep-alive message.
+    Alive,
+    /// The host's monotonic clock.
+    Clock {
+        /// Now.
+        now_ns: u64,
+    },
+    /// The state of the host while bitcost made no traffic.
+    Idle(Box<IdleBaseline>),
+    /// The addresses on which the endpoint listens.
+    Listening {
+        /// Its addresses.
+        addresses: Addresses,
+    },
+    /// The endpoints are connected; this one can start.
+    Ready,
+    /// A reading during the run.
+    Progress(Box<Sample>),
+    /// This endpoint sends nothing more.
+    Sent {
+        /// The messages that it sent.
+        sent: SentCounts,
+    },
+    /// The run is over at this endpoint.
+    Done(Box<EndpointRecord>),
+    /// The run was ended by [`ToAgent::Stop`].
+    Stopped,
+    /// The request could not be carried out; the agent is ready for the next run.
+    Failed {
+        /// What was asked, what happened, what to do.
+        reason: String,
+    },
+}

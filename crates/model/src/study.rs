@@ -1,0 +1,158 @@
+//! The part of a study that a log keeps: its cells with their levels, its stop rule, and its lab.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::conditions::Conditions;
+use crate::near::did_you_mean;
+use crate::topology::{Napi, Path, Topology};
+
+/// A level as tables and JSON show it: a number or a word, which is displayed as
+/// [`crate::harmless()`] returns it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// A whole number, in the unit that the factor's name ends in.
+    Number(i64),
+    /// A word.
+    Text(String),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::Number(number) => f.pad(&number.to_string()),
+            Label::Text(text) => f.pad(&crate::harmless(text)),
+        }
+    }
+}
+
+/// Adds blocks until the 95 % interval of the median of a metric is narrow enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UntilInterval {
+    /// The metric.
+    pub metric: String,
+    /// The interval's width, upper minus lower bound, in per cent of the median.
+    pub width_pct: f64,
+    /// Most blocks.
+    pub max_blocks: u32,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Factor and level, in the study's order of factors.
+    pub levels: Vec<(String, Label)>,
+    /// The conditions of its runs.
+    pub conditions: Conditions,
+}
+
+impl Cell {
+    /// The level of a factor.
+    pub fn level(&self, factor: &str) -> Option<&Label> {
+        self.levels
+            .iter()
+            .find(|(name, _)| name == factor)
+            .map(|(_, label)| label)
+    }
+
+    /// The levels in one short phrase: `1024 · UDP`.
+    pub fn name(&self) -> String {
+        phrase(&self.levels)
+    }
+}
+
+/// Levels in one short phrase: `1024 · UDP`.
+pub fn phrase(levels: &[(String, Label)]) -> String {
+    levels
+        .iter()
+        .map(|(_, label)| label.to_string())
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+/// The lab of a study when no hosts are named.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabSpec {
+    /// The preset that it is made from, or `own`.
+    pub topology: String,
+    /// The smallest MTU on the path between the endpoints, in bytes.
+    pub mtu_bytes: u32,
+    /// The context in which packets are received.
+    pub napi: Napi,
+    /// The host that plays the sender.
+    #[serde(default = "first")]
+    pub sender: String,
+    /// The host that plays the receiver.
+    #[serde(default = "second")]
+    pub receiver: String,
+    /// The complete topology; absent in logs of versions that had only presets.
+    #[serde(default)]
+    pub network: Option<Topology>,
+}
+
+/// The name of a lab that is not a preset.
+pub const OWN: &str = "own";
+
+fn first() -> String {
+    "h1".to_owned()
+}
+
+fn second() -> String {
+    "h2".to_owned()
+}
+
+impl LabSpec {
+    /// A lab whose first two hosts, or the named ones, play the endpoints.
+    ///
+    /// # Errors
+    /// A sentence where it has no such two hosts, or no path between them.
+    pub fn new(
+        name: &str,
+        network: Topology,
+        sender: Option<String>,
+        receiver: Option<String>,
+    ) -> Result<LabSpec, String> {
+        let names: Vec<&str> = network.hosts().map(|host| host.name.as_str()).collect();
+        let host = |asked: &Option<String>, other: &Option<String>, role: &str| match asked {
+            Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
+            Some(name) => {
+                let hint = did_you_mean(name, names.iter().copied());
+                Err(format!(
+                    "the {role} `{name}` is no host of the lab{hint}; there are: {}",
+                    names.join(", ")
+                ))
+            }
+            None => {
+                let free = names.iter().find(|name| other.as_deref() != Some(**name));
+                free.map(|name| (*name).to_owned())
+                    .ok_or_else(|| format!("no host is left to be the {role}"))
+            }
+        };
+        let sender = host(&sender, &receiver, "sender")?;
+        let receiver = host(&receiver, &Some(sender.clone()), "receiver")?;
+        let mtu_bytes = match network.path(&sender, &receiver) {
+            Some(path) if sender != receiver => path.mtu_bytes,
+            _ => {
+                return Err(format!(
+                    "there is no way from {sender} to {receiver} in the lab"
+                ));
+            }
+        };
+        let (topology, napi) = (name.to_owned(), network.napi);
+        Ok(LabSpec {
+            topology,
+            mtu_bytes,
+            napi,
+            sender,
+            receiver,
+            network: Some(network),
+        })
+    }
+
+    /// The path between the endpoints; `None` where an old log does not describe it.
+    pub fn path(&self) -> Option<Path<'_>> {
+        self.network.as_ref()?.path(&self.sender, &self.receiver)
+    }
+}

@@ -1,0 +1,106 @@
+//! A table as comma-separated values (RFC 4180), safe to open in a spreadsheet.
+
+use bitcost_model::shown;
+
+use bitcost_analysis::frame::{RunRows, Table, Value};
+
+use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, Rows};
+
+/// `--format csv`.
+pub(crate) struct Csv;
+
+impl Exporter for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn help(&self) -> &'static str {
+        "Comma-separated values: one row per run, or per interval of a run with --rows intervals"
+    }
+
+    fn rows(&self) -> RowSupport {
+        RowSupport::Always
+    }
+
+    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
+        if input.rows == Some(Rows::Intervals) {
+            return Ok(csv(&Rows::Intervals.table(input.executions)).into());
+        }
+        let rows = RunRows::new(input.executions);
+        Ok(csv_of(&rows.columns, rows.iter()).into())
+    }
+}
+
+/// First characters of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// The table with its header. An absent value is an empty field. Words that a spreadsheet would
+/// take for a formula get an apostrophe in front, which spreadsheets do not show.
+pub fn csv(table: &Table) -> String {
+    csv_of(&table.columns, &table.rows)
+}
+
+/// Like [`csv`], for rows that are made one at a time.
+pub fn csv_of(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>) -> String {
+    let mut text = String::new();
+    line(&mut text, columns.iter().map(|name| field(name)));
+    for row in rows {
+        line(
+            &mut text,
+            row.as_ref().iter().map(|value| match value {
+                Value::Absent => String::new(),
+                Value::Whole(number) => number.to_string(),
+                // Numbers always have a decimal point, so that readers that guess a column's type
+                // from its first rows guess a floating-point type.
+                Value::Number(number) => format!("{number:?}"),
+                Value::Text(text) => field(text),
+            }),
+        );
+    }
+    text
+}
+
+fn line(text: &mut String, fields: impl Iterator<Item = String>) {
+    for (place, field) in fields.enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        text.push_str(&field);
+    }
+    text.push('\n');
+}
+
+/// Words keep their line ends; characters that would reorder or hide other fields are removed.
+fn field(words: &str) -> String {
+    let words: String = words
+        .chars()
+        .filter(|letter| shown(*letter).is_some())
+        .collect();
+    let guard = if words.starts_with(FORMULA) { "'" } else { "" };
+    if words.contains([',', '"', '\n', '\r', '\'']) || !guard.is_empty() || words.trim() != words {
+        return format!("\"{guard}{}\"", words.replace('"', "\"\""));
+    }
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_cannot_leave_their_field_or_become_a_formula() {
+        let mut table = Table::new(["label, \"quoted\"", "n"]);
+        table.rows.push(vec![
+            Value::from("=HYPERLINK(\"http://x\")"),
+            Value::Number(-1.5),
+        ]);
+        table
+            .rows
+            .push(vec![Value::from("two\nlines"), Value::Absent]);
+        table
+            .rows
+            .push(vec![Value::from("x"), Value::Number(100.0)]);
+        let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\nlines\",\nx,100.0\n";
+        assert_eq!(csv(&table), wanted);
+    }
+}

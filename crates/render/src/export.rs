@@ -1,0 +1,142 @@
+//! The interface of every form of output: its name, what it can hold, and how executions are
+//! written in it.
+
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::frame::{Table, intervals_table, runs_table};
+
+use crate::layout::TextOptions;
+use crate::plots::Plots;
+use crate::provenance::{Maker, Source};
+
+/// A form of output.
+pub trait Exporter: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Its description in the help.
+    fn help(&self) -> &'static str;
+
+    /// Whether it can hold a table of runs or of intervals.
+    fn rows(&self) -> RowSupport {
+        RowSupport::Never
+    }
+
+    /// Whether caveats of a log are written in it; if not, they go to standard error.
+    fn holds_caveats(&self) -> bool {
+        false
+    }
+
+    /// Why it cannot be written by this program, or to a terminal; absent if it can.
+    fn refusal(&self, is_terminal: bool) -> Option<String> {
+        let _ = is_terminal;
+        None
+    }
+
+    /// Whether it names the log of each execution, with its checksum.
+    fn names_sources(&self) -> bool {
+        false
+    }
+
+    /// Writes the executions.
+    ///
+    /// # Errors
+    /// If the form cannot hold the executions.
+    fn export(&self, input: &Input) -> Result<Exported, ExportError>;
+}
+
+/// Whether a form can hold a table of runs or of intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowSupport {
+    /// It never holds one.
+    Never,
+    /// It holds one if that is requested.
+    Optional,
+    /// It holds nothing else: runs, unless intervals are requested.
+    Always,
+}
+
+/// What a row of a table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// A run.
+    Runs,
+    /// The time between two samples of an endpoint of a run.
+    Intervals,
+}
+
+impl Rows {
+    /// The table of these rows.
+    pub fn table(self, executions: &[Execution]) -> Table {
+        match self {
+            Rows::Runs => runs_table(executions),
+            Rows::Intervals => intervals_table(executions),
+        }
+    }
+}
+
+/// The data that is written, and how it is written.
+pub struct Input<'a> {
+    /// The executions, in order.
+    pub executions: &'a [Execution<'a>],
+    /// The rows of the table that is written instead of summaries.
+    pub rows: Option<Rows>,
+    /// The change in per cent from which a metric is better or worse, where a study compares.
+    pub threshold_pct: f64,
+    /// The number of the run, from 1, for forms that hold a single run.
+    pub run: Option<u32>,
+    /// How text for people looks.
+    pub text: TextOptions,
+    /// Plots after the tables of text, and their options.
+    pub plots: Option<(Plots, TextOptions)>,
+    /// Width of the terminal in columns; absent where output is no terminal.
+    pub columns: Option<u16>,
+    /// The logs of the executions, in their order; empty where the form does not name them.
+    pub sources: &'a [Source],
+    /// The program that makes the output.
+    pub maker: &'a Maker,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// The bytes of the form.
+    pub bytes: Vec<u8>,
+    /// Remarks that have no place in the form, for standard error.
+    pub remarks: Vec<String>,
+}
+
+impl From<String> for Exported {
+    fn from(text: String) -> Exported {
+        Exported {
+            bytes: text.into_bytes(),
+            remarks: Vec::new(),
+        }
+    }
+}
+
+/// Why executions cannot be written in a form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportError {
+    /// The form does not fit the request.
+    #[error("{0}")]
+    Usage(String),
+    /// The request selects no figures that may be used.
+    #[error("{0}")]
+    Check(String),
+    /// Something outside the program failed.
+    #[error("{0}")]
+    Environment(String),
+}
+
+/// The text of each execution, under its name where there are several.
+pub(crate) fn each(executions: &[Execution], show: impl Fn(&Execution) -> String) -> String {
+    let texts = executions.iter().map(|execution| {
+        let head = if executions.len() > 1 {
+            format!("{}\n\n", execution.name)
+        } else {
+            String::new()
+        };
+        head + &show(execution)
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

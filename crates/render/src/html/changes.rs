@@ -1,0 +1,112 @@
+//! What changed from one execution to another, or between the two settings that a study compares.
+
+use crate::comparison::{
+    comparison_lines, comparison_method, comparison_remarks, comparison_tally, comparison_unmatched,
+};
+use crate::lines::Lines;
+use bitcost_analysis::compare::{Comparison, across, compared_metrics};
+use bitcost_analysis::execution::Execution;
+
+use crate::html::contents;
+use crate::html::pictures;
+use crate::html::pictures::Picture;
+use crate::html::section;
+use crate::html::table::table;
+use crate::html::writer::Html;
+
+/// The most rows with which the table is unfolded.
+const UNFOLDED: usize = 40;
+
+/// The first execution compared with each other one; those without a cell in common are left out.
+pub(crate) fn between(executions: &[&Execution], threshold_pct: f64) -> Vec<Comparison> {
+    let Some((old, others)) = executions.split_first() else {
+        return Vec::new();
+    };
+    let metrics = |new: &Execution| compared_metrics(&[&old.summary, &new.summary]);
+    let compared = others
+        .iter()
+        .map(|new| across(old, new, &metrics(new), threshold_pct));
+    compared
+        .filter(|comparison| !comparison.cells.is_empty())
+        .collect()
+}
+
+/// The chapter before those of the executions; `executions` is their number.
+pub(crate) fn chapter(
+    page: &mut Html,
+    comparisons: &[Comparison],
+    executions: usize,
+    drawn: &mut usize,
+) {
+    if comparisons.is_empty() {
+        return;
+    }
+    let mut body = Html::default();
+    body.raw("<article>\n<header>\n")
+        .element("h1", "", "What changed")
+        .raw("</header>\n");
+    for comparison in comparisons {
+        section(&mut body, comparison, drawn);
+    }
+    body.raw("</article>\n");
+    contents::chapter(page, body, executions, Some("What changed"));
+}
+
+/// One comparison: the number of changes with each verdict, other differences than the settings,
+/// every change, and a picture per metric.
+pub(crate) fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
+    let (old, new) = &comparison.names;
+    page.raw("<section>\n")
+        .element("h2", "", &format!("From {old} to {new}"));
+    page.element("p", "answer", &format!("{}.", comparison_tally(comparison)));
+    page.element("p", "fine", &comparison_method(comparison));
+    remarks(page, comparison);
+    let lines = for_a_page(comparison_lines(comparison));
+    let rows = lines.rows.len();
+    page.raw(if rows > UNFOLDED {
+        "<details><summary>"
+    } else {
+        "<details open><summary>"
+    });
+    page.text(&format!("{rows} changes")).raw("</summary>\n");
+    page.raw("<div class=\"changes\">\n");
+    table(page, "", &format!("Changes from {old} to {new}"), &lines);
+    page.raw("</div>\n</details>\n</section>\n");
+    let pictures: Vec<Picture> = pictures::of_changes(comparison, *drawn);
+    *drawn += pictures.len();
+    section::pictures(page, &pictures);
+}
+
+/// Moves the last two columns, the change and its verdict, next to the names, where they are
+/// visible on a narrow screen too.
+fn for_a_page(lines: Lines) -> Lines {
+    let order = |row: Vec<String>| -> Vec<String> {
+        let (names, last) = (2.min(row.len()), row.len().saturating_sub(2));
+        [&row[..names], &row[last..], &row[names..last]].concat()
+    };
+    let rows = lines
+        .rows
+        .into_iter()
+        .map(|(paper, row)| (paper, order(row)))
+        .collect();
+    Lines {
+        header: order(lines.header),
+        rows,
+    }
+}
+
+fn remarks(page: &mut Html, comparison: &Comparison) {
+    let remarks = [
+        comparison_remarks(comparison),
+        comparison_unmatched(comparison),
+    ]
+    .concat();
+    if remarks.is_empty() {
+        return;
+    }
+    page.raw("<ul>\n");
+    remarks.iter().for_each(|words| {
+        page.element("li", "", words);
+    });
+    page.raw("</ul>\n");
+}

@@ -1,0 +1,40 @@
+//! What limited each cell, what a message costs, and the warnings.
+
+use bitcost_analysis::explain::{Explanation, Warning};
+
+use super::writer::Html;
+
+/// A line per cell with its evidence, the cost models, and the warnings.
+pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
+    page.raw("<section>\n")
+        .element("h2", "", "What limited it")
+        .raw("<ul>\n");
+    for line in explanation.lines() {
+        page.element("li", "", &line);
+    }
+    page.raw("</ul>\n<details><summary>The evidence</summary>\n<pre tabindex=\"0\">");
+    page.text(&explanation.text(false))
+        .raw("</pre></details>\n");
+    if !explanation.costs.is_empty() {
+        page.element("h3", "", "What a message costs");
+        for (line, cost) in &explanation.costs {
+            let of = if line.is_empty() {
+                String::new()
+            } else {
+                format!("{line}: ")
+            };
+            page.raw("<pre tabindex=\"0\">")
+                .text(&format!("{of}{}", cost.text()))
+                .raw("</pre>\n");
+        }
+    }
+    for warning in explanation
+        .warnings
+        .iter()
+        .map(Warning::line)
+        .chain(explanation.remarks.iter().cloned())
+    {
+        page.element("p", "", &warning);
+    }
+    page.raw("</section>\n");
+}

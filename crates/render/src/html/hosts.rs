@@ -1,0 +1,137 @@
+//! The hosts with their settings, starting with those that differ between the endpoints.
+
+use crate::lines::Lines;
+use bitcost_analysis::execution::Execution;
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::harmless;
+use bitcost_model::machine::HostDescription;
+
+use crate::html::table::table;
+use crate::html::writer::Html;
+
+pub(crate) fn section(page: &mut Html, execution: &Execution) {
+    let ends = &execution.summary.ends;
+    if ends.is_empty() {
+        return;
+    }
+    page.raw("<section>\n").element("h2", "", "Hosts");
+    if let [sender, receiver] = &ends[..] {
+        differences(page, sender, receiver);
+    }
+    let mut header = vec!["host".to_owned()];
+    header.extend(
+        ends.iter()
+            .map(|end| format!("{} ({})", end.role.name(), end.place)),
+    );
+    let fact = |(name, of): &Fact| {
+        let row = std::iter::once((*name).to_owned())
+            .chain(ends.iter().map(|end| harmless(&of(&end.host))));
+        (false, row.collect())
+    };
+    let rows = FACTS.iter().map(fact).collect();
+    table(page, "", "Hosts", &Lines { header, rows });
+    page.raw("<details><summary>Settings of both ends</summary>\n");
+    table(page, "", "Settings of both ends", &settings(ends));
+    page.raw("</details>\n</section>\n");
+}
+
+fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &EndpointDescription) {
+    let found = receiver.host.differences(&sender.host);
+    if found.is_empty() {
+        page.element(
+            "p",
+            "",
+            "Both ends have the same kernel, processor, interface settings and sysctls.",
+        );
+        return;
+    }
+    page.element(
+        "p",
+        "",
+        "Between the ends differed (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
+    )
+    .raw("<ul>\n");
+    for sentence in found {
+        page.element("li", "", &sentence);
+    }
+    page.raw("</ul>\n");
+}
+
+/// A fact's name, and its words.
+type Fact = (&'static str, fn(&HostDescription) -> String);
+
+const FACTS: &[Fact] = &[
+    ("Host name", |host| host.host_name.clone()),
+    ("Kernel", |host| host.kernel.clone()),
+    ("Architecture", |host| host.architecture.clone()),
+    ("Processor", |host| known(host.cpu_model.as_deref())),
+    ("CPUs", |host| {
+        format!("{} ({:?})", host.cpus.len(), host.cpus)
+    }),
+    ("Frequency governor", |host| known(host.governor.as_deref())),
+    ("Memory", |host| {
+        host.memory_kib
+            .map_or("not known".into(), |kib| format!("{} MiB", kib / 1024))
+    }),
+    ("Interface", |host| host.device.name.clone()),
+    ("Driver", |host| known(host.device.driver.as_deref())),
+    ("MTU", |host| format!("{} bytes", host.device.mtu_bytes)),
+    ("Queueing", |host| host.device.qdiscs.join(" ")),
+    ("Threaded NAPI", |host| {
+        host.device.napi_threaded.map_or("not known".into(), |on| {
+            if on { "on" } else { "off" }.into()
+        })
+    }),
+    ("Root", |host| {
+        if host.is_root { "yes" } else { "no" }.into()
+    }),
+    ("bitcost", |host| host.bitcost_version.clone()),
+];
+
+fn known(word: Option<&str>) -> String {
+    word.unwrap_or("not known").to_owned()
+}
+
+/// Every feature bit and sysctl, by name.
+fn settings(ends: &[EndpointDescription]) -> Lines {
+    let mut names: Vec<String> = Vec::new();
+    for end in ends {
+        names.extend(
+            end.host
+                .device
+                .features
+                .keys()
+                .map(|name| format!("feature {name}")),
+        );
+        names.extend(end.host.sysctls.keys().map(|name| format!("sysctl {name}")));
+    }
+    names.sort();
+    names.dedup();
+    let value = |end: &EndpointDescription, name: &str| {
+        let (kind, name) = name.split_once(' ').unwrap_or(("", name));
+        match kind {
+            "feature" => end
+                .host
+                .device
+                .features
+                .get(name)
+                .map(|on| if *on { "on" } else { "off" }.to_owned()),
+            _ => end.host.sysctls.get(name).cloned(),
+        }
+    };
+    let row = |name: &String| {
+        let values = ends
+            .iter()
+            .map(|end| value(end, name).map_or("absent".to_owned(), |value| harmless(&value)));
+        (
+            false,
+            std::iter::once(harmless(name)).chain(values).collect(),
+        )
+    };
+    let header = std::iter::once("setting".to_owned())
+        .chain(ends.iter().map(|end| end.role.name().to_owned()));
+    Lines {
+        header: header.collect(),
+        rows: names.iter().map(row).collect(),
+    }
+}

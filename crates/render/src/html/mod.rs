@@ -1,0 +1,181 @@
+//! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was
+//! measured.
+
+mod answer;
+mod changes;
+mod contents;
+mod explained;
+mod hosts;
+mod pictures;
+mod runs;
+mod sampled;
+mod script;
+mod section;
+mod spreads;
+mod statements;
+mod table;
+mod time_series;
+mod writer;
+
+use std::borrow::Borrow;
+
+use bitcost_analysis::compare::of_study;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::explanation;
+
+use crate::export::{ExportError, Exported, Exporter, Input};
+use crate::provenance::{Maker, Source};
+use writer::Html;
+
+/// `--format html`.
+pub(crate) struct HtmlReport;
+
+impl Exporter for HtmlReport {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn help(&self) -> &'static str {
+        "One HTML file with tables and pictures, as of `bitcost report`"
+    }
+
+    fn holds_caveats(&self) -> bool {
+        true
+    }
+
+    fn names_sources(&self) -> bool {
+        true
+    }
+
+    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
+        let sources = input.sources.iter().cloned();
+        let chapters: Vec<_> = input.executions.iter().zip(sources).collect();
+        Ok(page(&chapters, input.threshold_pct, input.maker).into())
+    }
+}
+
+/// The style sheet of the page.
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Nothing may be loaded from any address, whatever the page holds.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// The page. Every execution has its own chapter, which says where its log came from; if there are
+/// several, the first is compared with each other one before. From `threshold_pct` per cent, a
+/// change is better or worse.
+pub fn page<'a, E: Borrow<Execution<'a>>>(
+    executions: &[(E, Source)],
+    threshold_pct: f64,
+    maker: &Maker,
+) -> String {
+    let mut page = Html::default();
+    let title = match executions {
+        [(one, _)] => one.borrow().summary.study.title.clone(),
+        several => format!("{} executions", several.len()),
+    };
+    head(&mut page, &title);
+    let mut drawn = 0;
+    let compared: Vec<&Execution> = executions
+        .iter()
+        .map(|(execution, _)| execution.borrow())
+        .collect();
+    changes::chapter(
+        &mut page,
+        &changes::between(&compared, threshold_pct),
+        executions.len(),
+        &mut drawn,
+    );
+    for (number, (execution, source)) in executions.iter().enumerate() {
+        let (mut body, execution) = (Html::default(), execution.borrow());
+        chapter(
+            &mut body,
+            execution,
+            source,
+            threshold_pct,
+            number,
+            &mut drawn,
+        );
+        let name = (executions.len() > 1).then_some(execution.name.as_str());
+        contents::chapter(&mut page, body, number, name);
+    }
+    foot(&mut page, maker);
+    page.raw("</main>\n");
+    if drawn > 0 {
+        page.raw("<script>")
+            .raw(&script::plotly())
+            .raw("</script>\n");
+    }
+    page.raw("<script>")
+        .raw(SCRIPT)
+        .raw("</script>\n</body>\n</html>\n");
+    page.finish()
+}
+
+fn head(page: &mut Html, title: &str) {
+    page.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"")
+        .raw(POLICY)
+        .raw("\">\n");
+    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    page.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n");
+    page.raw("<title>")
+        .text(title)
+        .raw("</title>\n<style>")
+        .raw(STYLE)
+        .raw("</style>\n</head>\n<body>\n");
+    page.raw("<main id=\"top\">\n");
+}
+
+/// The chapter of an execution, by its index; `drawn` counts the pictures of the page.
+fn chapter(
+    page: &mut Html,
+    execution: &Execution,
+    source: &Source,
+    threshold_pct: f64,
+    number: usize,
+    drawn: &mut usize,
+) {
+    let study = &execution.summary.study;
+    page.raw("<article>\n<header>\n")
+        .element("p", "kicker", &study.name)
+        .element("h1", "", &study.title);
+    page.element("p", "question", &study.question)
+        .raw("</header>\n");
+    section::answer(page, execution);
+    time_series::why(page, &execution.summary);
+    let used = execution.summary.cells.iter().any(|cell| cell.runs > 0);
+    if used {
+        section::tables(page, execution);
+    }
+    if let Some(comparison) = of_study(execution, threshold_pct) {
+        changes::section(page, &comparison, drawn);
+    }
+    time_series::seconds(page, &execution.summary);
+    statements::section(page, execution);
+    statements::figures(page, &execution.summary);
+    let explanation = explanation(execution);
+    let pictures = pictures::all(execution, &explanation, *drawn);
+    *drawn += pictures.len();
+    if used {
+        explained::section(page, &explanation);
+    }
+    section::pictures(page, &pictures);
+    section::remarks(page, execution);
+    hosts::section(page, execution);
+    runs::section(page, execution, number);
+    section::source(page, execution, source);
+    page.raw("</article>\n");
+}
+
+fn foot(page: &mut Html, maker: &Maker) {
+    let command = maker.command_line.join(" ");
+    page.raw("<footer>\n").element(
+        "p",
+        "",
+        &format!("Made by bitcost {} at {}.", maker.version, maker.at),
+    );
+    page.raw("<p>Command: <code>")
+        .text(&command)
+        .raw("</code></p>\n</footer>\n");
+}

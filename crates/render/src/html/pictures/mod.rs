@@ -1,0 +1,142 @@
+//! The pictures: one call per kind over the frame of an execution.
+
+mod boxes;
+mod changes;
+mod cost;
+mod cpus;
+mod curve;
+mod document;
+mod drawing;
+mod limits;
+mod medians;
+mod narrow;
+mod order;
+mod point;
+mod quantiles;
+mod series;
+
+use crate::csv::csv;
+use bitcost_analysis::compare::Comparison;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::Explanation;
+use bitcost_study::{Picture as Wanted, PictureKind as Kind};
+use serde_json::Value;
+
+use drawing::{Drawn, one_two_five};
+use narrow::narrowed;
+
+/// One picture with the numbers behind it.
+pub(crate) struct Picture {
+    /// Its name in the page.
+    pub id: String,
+    /// Its file's name without the ending.
+    pub file: String,
+    /// The heading above the pictures of its kind.
+    pub heading: &'static str,
+    pub title: String,
+    /// How to read it.
+    pub caption: String,
+    /// What plotly draws: `data` and `layout`.
+    pub plot: Value,
+    /// The numbers as a file.
+    pub csv: String,
+    /// A note, if not every point is drawn.
+    pub sampled: Option<String>,
+    /// Height in CSS pixels.
+    pub height: u32,
+}
+
+/// A kind's heading and how it is drawn.
+type Row = (
+    Kind,
+    &'static str,
+    fn(&Execution, &Wanted, &Explanation) -> Vec<Drawn>,
+);
+
+const KINDS: [Row; 8] = [
+    (Kind::Medians, "Compared with the paper", medians::draw),
+    (Kind::Quantiles, "Percentiles", quantiles::draw),
+    (Kind::Boxes, "Spread", boxes::draw),
+    (Kind::Curve, "Against size", curve::draw),
+    (Kind::Cost, "Cost of a message", cost::draw),
+    (Kind::Series, "Within a run", series::draw),
+    (Kind::Cpus, "CPUs within a run", cpus::draw),
+    (Kind::Order, "In order", order::draw),
+];
+
+/// The pictures that the study wants; if it names none, every kind that has something to show.
+/// Their numbers start at `first`.
+pub(crate) fn all(execution: &Execution, explanation: &Explanation, first: usize) -> Vec<Picture> {
+    let wanted = execution
+        .summary
+        .study
+        .pictures
+        .clone()
+        .unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
+    let mut pictures: Vec<Picture> = Vec::new();
+    for wanted in &wanted {
+        let Some((_, heading, draw)) = KINDS.iter().find(|(kind, ..)| *kind == wanted.kind) else {
+            continue;
+        };
+        for mut drawn in draw(&narrowed(execution, wanted), wanted, explanation) {
+            if let Some(title) = &wanted.title {
+                drawn.title = format!("{title}. {}", drawn.title);
+            }
+            let same = pictures
+                .iter()
+                .filter(|known| known.file.split(' ').next() == Some(&drawn.file))
+                .count();
+            if same > 0 {
+                drawn.file = format!("{} {}", drawn.file, same + 1);
+            }
+            pictures.push(finish(first + pictures.len(), heading, drawn));
+        }
+    }
+    pictures
+}
+
+/// A picture per metric of a comparison. Their numbers start at `first`.
+pub(crate) fn of_changes(comparison: &Comparison, first: usize) -> Vec<Picture> {
+    let drawn = changes::draw(comparison).into_iter().enumerate();
+    drawn
+        .map(|(place, drawn)| finish(first + place, "Changes", drawn))
+        .collect()
+}
+
+fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
+    let Drawn {
+        file,
+        title,
+        caption,
+        plot,
+        numbers,
+        sampled,
+        height,
+    } = drawn;
+    let mut whole: Value = serde_json::from_str(&plot.to_json()).unwrap_or_default();
+    one_two_five(&mut whole["layout"]);
+    let plot = serde_json::json!({ "data": whole["data"], "layout": whole["layout"] });
+    let (numbers, rows) = crate::html::sampled::sampled(numbers);
+    let cut = rows.map(|rows| {
+        format!(
+            "The file holds {} of {rows} rows, evenly chosen.",
+            crate::html::sampled::ROWS
+        )
+    });
+    let sampled = sampled
+        .into_iter()
+        .chain(cut)
+        .reduce(|a, b| format!("{a} {b}"));
+    let (id, csv) = (format!("p{number}"), csv(&numbers));
+    Picture {
+        id,
+        file,
+        heading,
+        title,
+        caption,
+        plot,
+        csv,
+        sampled,
+        height,
+    }
+}

@@ -1,0 +1,86 @@
+//! A cell as a point of a curve: its median, its interval, its runs' range, and the document's
+//! figure.
+
+use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::frame::Value;
+use bitcost_analysis::metrics::Metric;
+use bitcost_stats::Interval;
+use bitcost_study::Bars;
+
+use super::drawing::by_cell;
+
+/// One cell on a line.
+pub(crate) struct Point<'a> {
+    pub x: i64,
+    pub cell: &'a CellSummary,
+    pub figure: &'a Interval,
+    /// The least and the largest run.
+    range: (f64, f64),
+    /// The document's figure.
+    pub expected: Option<f64>,
+}
+
+impl<'a> Point<'a> {
+    pub fn of(
+        x: i64,
+        cell: &'a CellSummary,
+        metric: &Metric,
+        ranges: &Ranges,
+    ) -> Option<Point<'a>> {
+        let figure = cell.figure(metric.name)?;
+        let range = ranges
+            .iter()
+            .find(|(known, _)| std::ptr::eq(*known, cell))
+            .map(|(_, range)| *range)?;
+        Some(Point {
+            x,
+            cell,
+            figure,
+            range,
+            expected: cell.expected(metric.name),
+        })
+    }
+
+    /// The length of the bar below and above the median.
+    pub fn bar(&self, bars: Bars) -> (Option<f64>, Option<f64>) {
+        let Interval { value, low, high } = *self.figure;
+        match bars {
+            Bars::Interval => (low.map(|low| value - low), high.map(|high| high - value)),
+            Bars::Range => (Some(value - self.range.0), Some(self.range.1 - value)),
+        }
+    }
+
+    /// The row of the point in the file.
+    pub fn row(&self, line: &str) -> Vec<Value> {
+        let Interval { value, low, high } = *self.figure;
+        vec![
+            Value::from(line),
+            Value::Whole(self.x),
+            Value::Number(value),
+            Value::from(low),
+            Value::from(high),
+            Value::Whole(self.cell.runs as i64),
+            Value::Number(self.range.0),
+            Value::Number(self.range.1),
+            Value::from(self.expected),
+            Value::Absent,
+        ]
+    }
+}
+
+pub(crate) type Ranges<'a> = Vec<(&'a CellSummary, (f64, f64))>;
+
+/// The least and the largest run of each cell.
+pub(crate) fn ranges<'a>(execution: &'a Execution, metric: &Metric) -> Ranges<'a> {
+    let range = |values: Vec<(u32, f64)>| {
+        let wider = |(low, high): (f64, f64), (_, value)| (low.min(value), high.max(value));
+        values
+            .into_iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), wider)
+    };
+    by_cell(execution, metric)
+        .into_iter()
+        .map(|(cell, values)| (cell, range(values)))
+        .collect()
+}

@@ -1,0 +1,146 @@
+//! The sections of a chapter: answer, tables, pictures, remarks, and where the figures come from.
+
+use crate::notes::notes;
+use crate::tables::{COLUMNS, tables as all_tables};
+use crate::text::head;
+use bitcost_analysis::execution::Execution;
+
+use crate::html::answer::answer as sentences;
+use crate::html::pictures::Picture;
+use crate::html::spreads;
+use crate::html::table::table;
+use crate::html::writer::Html;
+use crate::provenance::Source;
+
+pub(crate) fn answer(page: &mut Html, execution: &Execution) {
+    page.raw("<section>\n").element("h2", "", "Answer");
+    page.raw("<p class=\"answer\">")
+        .text(&sentences(&execution.summary).join(" "))
+        .raw("</p>\n</section>\n");
+}
+
+/// The most rows with which a table is unfolded.
+const UNFOLDED: usize = 60;
+
+pub(crate) fn tables(page: &mut Html, execution: &Execution) {
+    page.raw("<section>\n").element("h2", "", "Table");
+    for line in head(&execution.summary).iter().skip(1) {
+        page.element("p", "fine", line);
+    }
+    for tables in all_tables(&execution.summary, COLUMNS) {
+        page.element("h3", "", &tables.title);
+        for (place, lines) in &tables.tables {
+            let caption = place.as_deref().unwrap_or("");
+            let rows = lines.rows.len();
+            if rows > UNFOLDED {
+                page.raw(&format!("<details><summary>{rows} rows</summary>\n"));
+            }
+            table(
+                page,
+                caption,
+                format!("{} {caption}", tables.title).trim(),
+                lines,
+            );
+            if rows > UNFOLDED {
+                page.raw("</details>\n");
+            }
+        }
+    }
+    spreads::section(page, &execution.summary);
+    page.raw("</section>\n");
+}
+
+pub(crate) fn pictures(page: &mut Html, pictures: &[Picture]) {
+    if pictures.is_empty() {
+        return;
+    }
+    page.raw("<section>\n").element("h2", "", "Pictures");
+    for (place, picture) in pictures.iter().enumerate() {
+        if place == 0 || pictures[place - 1].heading != picture.heading {
+            page.element("h3", "", picture.heading);
+        }
+        figure(page, picture);
+    }
+    page.raw("</section>\n");
+}
+
+fn figure(page: &mut Html, picture: &Picture) {
+    let id = &picture.id;
+    page.raw(&format!(
+        "<figure aria-labelledby=\"{id}-title\">\n<figcaption id=\"{id}-title\"><strong>"
+    ));
+    page.text(&picture.title)
+        .raw("</strong> ")
+        .text(&picture.caption);
+    if let Some(note) = &picture.sampled {
+        page.raw(" <em>").text(note).raw("</em>");
+    }
+    page.raw("</figcaption>\n");
+    page.raw(&format!(
+        "<div class=\"plot\" id=\"{id}\" data-plot=\"{id}-plot\" style=\"min-height:{}px\"></div>\n",
+        picture.height
+    ));
+    page.data(&format!("{id}-plot"), &picture.plot);
+    page.download(
+        &format!("{id}-csv"),
+        &format!("{}.csv", picture.file),
+        &picture.csv,
+    );
+    page.raw("</figure>\n");
+}
+
+pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
+    let notes = notes(&execution.summary);
+    page.raw("<section>\n").element("h2", "", "Caveats");
+    if notes.is_empty() {
+        let settings = if execution.summary.is_imported {
+            ""
+        } else {
+            ", with all settings in effect"
+        };
+        page.element(
+            "p",
+            "",
+            &format!("Every run has its place in the table{settings}."),
+        );
+    }
+    page.raw("<ul>\n");
+    for note in notes {
+        let mark = note.mark.trim_start_matches("- ");
+        page.raw("<li><b>")
+            .text(mark)
+            .raw("</b>")
+            .text(&note.words)
+            .raw("</li>\n");
+    }
+    page.raw("</ul>\n");
+    page.raw("</section>\n");
+}
+
+pub(crate) fn source(page: &mut Html, execution: &Execution, source: &Source) {
+    let summary = &execution.summary;
+    page.raw("<section>\n")
+        .element("h2", "", "Provenance")
+        .raw("<dl>\n");
+    let seed = summary.seed.to_string();
+    let log = format!("{} ({} bytes)", source.path, source.bytes);
+    let rows: [(&str, &str); 7] = [
+        ("Execution", &execution.name),
+        ("Begun", &summary.began_at),
+        ("Command", &summary.command_line.join(" ")),
+        ("Version", &summary.bitcost_version),
+        ("Seed of the order", &seed),
+        ("Log", &log),
+        ("SHA-256 of the log", &source.sha256),
+    ];
+    for (name, words) in rows {
+        page.raw("<dt>")
+            .text(name)
+            .raw("</dt><dd><code>")
+            .text(words)
+            .raw("</code></dd>\n");
+    }
+    page.raw("</dl>\n<details><summary>The study</summary>\n<pre tabindex=\"0\">")
+        .text(&summary.study.text);
+    page.raw("</pre></details>\n</section>\n");
+}

@@ -1,0 +1,31 @@
+//! The words of a table, without their layout.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::column_width::fit;
+
+/// The words of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// The headings of the columns; the first one names the factor that goes down.
+    pub header: Vec<String>,
+    /// Each row, and whether it is the author's.
+    pub rows: Vec<(bool, Vec<String>)>,
+}
+
+impl Lines {
+    /// The table for a terminal, at most this wide, in columns.
+    pub(crate) fn table(&self, width: u16) -> Table {
+        let mut table = Table::new();
+        table.load_preset(presets::ASCII_MARKDOWN);
+        table.set_header(&self.header);
+        for (_, line) in &self.rows {
+            table.add_row(line);
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        fit(&mut table, width);
+        table
+    }
+}

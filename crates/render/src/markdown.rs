@@ -1,0 +1,105 @@
+//! Summaries and tables in Markdown, for pull requests.
+
+use crate::comparison::comparison_markdown;
+use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, each};
+use crate::markdown_table::{escape, markdown_table};
+use bitcost_analysis::compare::of_study;
+use bitcost_analysis::execution::Execution;
+use std::fmt::Write;
+
+use crate::lines::Lines;
+use crate::notes::{notes, statements};
+use crate::tables::{COLUMNS, MetricTables, tables};
+use crate::text::head;
+
+use bitcost_analysis::summary::Summary;
+
+/// `--format md`.
+pub(crate) struct Markdown;
+
+impl Exporter for Markdown {
+    fn name(&self) -> &'static str {
+        "md"
+    }
+
+    fn help(&self) -> &'static str {
+        "Markdown, for pull requests"
+    }
+
+    fn rows(&self) -> RowSupport {
+        RowSupport::Optional
+    }
+
+    fn holds_caveats(&self) -> bool {
+        true
+    }
+
+    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
+        if let Some(rows) = input.rows {
+            return Ok(markdown_table(&rows.table(input.executions)).into());
+        }
+        let whole = |execution: &Execution| {
+            let mut all = markdown_summary(&execution.summary);
+            if let Some(comparison) = of_study(execution, input.threshold_pct) {
+                all += &format!("\n{}", comparison_markdown(&comparison));
+            }
+            all
+        };
+        Ok(each(input.executions, whole).into())
+    }
+}
+
+/// The tables of [`crate::text::text()`] as Markdown, with their caveats and notes. Words from a
+/// study or a host are escaped.
+pub fn markdown_summary(summary: &Summary) -> String {
+    let study = &summary.study;
+    let mut text = format!("## {}: {}\n", escape(&study.name), escape(&study.title));
+    for line in head(summary) {
+        let _ = write!(text, "\n{}\n", escape(&line));
+    }
+    for MetricTables { title, tables, .. } in tables(summary, COLUMNS) {
+        let _ = write!(text, "\n### {}\n", escape(&title));
+        for (place, lines) in tables {
+            if let Some(place) = place {
+                let _ = write!(text, "\n{}\n", escape(&place));
+            }
+            text.push('\n');
+            words_table(&mut text, &lines);
+        }
+    }
+    text.push('\n');
+    for note in notes(summary) {
+        let mark = note.mark.trim_start_matches("- ");
+        let _ = writeln!(text, "- {mark}{}", escape(&note.words));
+    }
+    let statements = statements(summary);
+    if !statements.is_empty() {
+        text.push_str("\n### Statements of the paper, tested on these runs\n\n");
+        statements
+            .iter()
+            .for_each(|line| text += &format!("- {}\n", escape(line.trim())));
+    }
+    text
+}
+
+fn words_table(text: &mut String, lines: &Lines) {
+    let mut line = |words: &[String]| {
+        let _ = writeln!(text, "| {} |", words.join(" | "));
+    };
+    line(
+        &lines
+            .header
+            .iter()
+            .map(|words| escape(words))
+            .collect::<Vec<_>>(),
+    );
+    let right = |column: usize| if column == 0 { "---" } else { "--:" }.to_owned();
+    line(&(0..lines.header.len()).map(right).collect::<Vec<_>>());
+    for (_, row) in &lines.rows {
+        line(
+            &row.iter()
+                .map(|words| escape(words.trim()))
+                .collect::<Vec<_>>(),
+        );
+    }
+}

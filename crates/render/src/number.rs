@@ -1,0 +1,154 @@
+//! Numbers in a format for people: at least three significant digits, whole numbers in full.
+
+use bitcost_analysis::metrics::Better;
+use bitcost_stats::Interval;
+
+/// Significant digits that are shown.
+const DIGITS: usize = 3;
+
+/// Significant digits of figures that are compared with other programs' figures.
+const FINE_DIGITS: usize = 6;
+
+/// The number of decimals that show this many significant digits of a number after rounding.
+fn decimals(value: f64, digits: usize) -> usize {
+    let scientific = format!("{value:.*e}", digits - 1);
+    let exponent = scientific
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or(2);
+    (digits as i32 - 1 - exponent).clamp(0, 6) as usize
+}
+
+/// `10638`, `1.69`, `0.0123`.
+pub fn plain(value: f64) -> String {
+    format!("{value:.*}", decimals(value, DIGITS))
+}
+
+/// `10638.4`, `1.69000`: six significant digits.
+pub fn fine(value: f64) -> String {
+    format!("{value:.*}", decimals(value, FINE_DIGITS))
+}
+
+/// `10638 [10500, 10800]`; without brackets where there are no bounds.
+pub fn interval(interval: &Interval) -> String {
+    let Interval { value, low, high } = *interval;
+    let (Some(low), Some(high)) = (low, high) else {
+        return plain(value);
+    };
+    let places = decimals(if value == 0.0 { high } else { value }, DIGITS);
+    format!("{value:.places$} [{low:.places$}, {high:.places$}]")
+}
+
+/// How much better a metric became: `×1.69 [1.50, 1.80]`; if it was or became 0 there is no ratio,
+/// and a sentence says so.
+pub fn improvement(metric: &str, ratio: &Interval) -> String {
+    match bitcost_analysis::metrics::metric(metric).map(|metric| metric.better) {
+        Some(Better::Lower) if ratio.value == 0.0 => "from 0".to_owned(),
+        _ if ratio.value == 0.0 => "to 0".to_owned(),
+        _ => format!("×{}", interval(ratio)),
+    }
+}
+
+/// A change with its sign, and its unit between it and the brackets: `+5.1 % [+3.0, +7.2]`.
+pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
+    let Interval { value, low, high } = *interval;
+    let unit = if unit.is_empty() {
+        String::new()
+    } else {
+        format!(" {unit}")
+    };
+    let value = with_sign(value, places);
+    let Some((low, high)) = low.zip(high) else {
+        return format!("{value}{unit}");
+    };
+    format!(
+        "{value}{unit} [{}, {}]",
+        with_sign(low, places),
+        with_sign(high, places)
+    )
+}
+
+/// A number with its sign; a number that rounds to 0 has none.
+fn with_sign(value: f64, places: usize) -> String {
+    let text = format!("{value:+.places$}");
+    if text.contains(|letter: char| matches!(letter, '1'..='9')) {
+        text
+    } else {
+        text[1..].to_owned()
+    }
+}
+
+/// Like [`signed`], with as many decimals as the largest of its numbers needs.
+pub fn signed_like_plain(interval: &Interval, unit: &str) -> String {
+    let all = [Some(interval.value), interval.low, interval.high];
+    let largest = all.into_iter().flatten().map(f64::abs).fold(0.0, f64::max);
+    signed(interval, unit, decimals(largest, DIGITS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_sensible() {
+        let shown: Vec<String> = [10_638.4, 999.6, 18.0, 1.69, 0.28, 0.0123, 0.0, 0.9999]
+            .map(plain)
+            .into();
+        assert_eq!(
+            shown,
+            [
+                "10638", "1000", "18.0", "1.69", "0.280", "0.0123", "0.00", "1.00"
+            ]
+        );
+        let both = Interval {
+            value: 1.694,
+            low: Some(1.5),
+            high: Some(12.0),
+        };
+        assert_eq!(interval(&both), "1.69 [1.50, 12.00]");
+        assert_eq!(
+            interval(&Interval {
+                value: 7.0,
+                low: None,
+                high: None
+            }),
+            "7.00"
+        );
+        assert_eq!(improvement("throughput_mbps", &both), "×1.69 [1.50, 12.00]");
+        let nothing = Interval {
+            value: 0.0,
+            low: Some(0.0),
+            high: Some(0.0),
+        };
+        let of_nothing =
+            ["retransmits", "throughput_mbps"].map(|metric| improvement(metric, &nothing));
+        assert_eq!(of_nothing, ["from 0", "to 0"]);
+        let change = Interval {
+            value: 67.84,
+            low: Some(-1.0),
+            high: Some(70.0),
+        };
+        assert_eq!(
+            signed_like_plain(&change, "points"),
+            "+67.8 points [-1.0, +70.0]"
+        );
+        let hardly = Interval {
+            value: -0.4,
+            low: Some(-1.2),
+            high: Some(0.0),
+        };
+        assert_eq!(signed(&hardly, "%", 0), "0 % [-1, 0]");
+        assert_eq!(
+            signed(
+                &Interval {
+                    value: 5.12,
+                    low: None,
+                    high: None
+                },
+                "",
+                1
+            ),
+            "+5.1"
+        );
+    }
+}

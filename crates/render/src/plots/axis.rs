@@ -1,0 +1,224 @@
+//! An axis: from values to places, and round numbers along it.
+
+use super::look::LOGARITHMIC;
+
+/// From a value to a place between 0 and 1.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    low: f64,
+    high: f64,
+    pub is_log: bool,
+    /// Values that are written at the axis, with their labels.
+    pub ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// An axis with about `ticks` round numbers, one at each end; logarithmic if the values span a
+    /// wide range.
+    pub fn round(values: &[f64], ticks: usize) -> Axis {
+        let (low, high) = range(values);
+        if is_log(low, high) {
+            Axis::logarithmic(low, high)
+        } else {
+            Axis::linear(low, high, ticks)
+        }
+    }
+
+    /// An axis from the least to the greatest of the values, with each of them named.
+    pub fn named(values: &[f64]) -> Axis {
+        let (low, high) = range(values);
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let ticks = values
+            .into_iter()
+            .map(|value| (value, value.to_string()))
+            .collect();
+        Axis {
+            low,
+            high,
+            is_log: is_log(low, high),
+            ticks,
+        }
+    }
+
+    fn linear(low: f64, high: f64, ticks: usize) -> Axis {
+        // A single value is in the middle.
+        let (low, high) = if low < high {
+            (low, high)
+        } else {
+            (
+                low - low.abs().max(1.0) / 10.0,
+                low + low.abs().max(1.0) / 10.0,
+            )
+        };
+        let step = step((high - low) / ticks.max(1) as f64);
+        let (first, last) = ((low / step).floor() as i64, (high / step).ceil() as i64);
+        let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+        let tick = |place: i64| {
+            (
+                place as f64 * step,
+                format!("{:.decimals$}", place as f64 * step),
+            )
+        };
+        Axis {
+            low: first as f64 * step,
+            high: last as f64 * step,
+            is_log: false,
+            ticks: (first..=last).map(tick).collect(),
+        }
+    }
+
+    /// Ticks at 1, 2 and 5 of each decade; only at each decade if there are many.
+    fn logarithmic(low: f64, high: f64) -> Axis {
+        let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        let is_wide = decades.clone().count() > 4;
+        let factors: &[f64] = if is_wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let all: Vec<(f64, String)> = decades
+            .flat_map(|decade| {
+                factors.iter().map(move |factor| {
+                    let decimals = usize::try_from(-decade).unwrap_or(0);
+                    let value = factor * 10_f64.powi(decade);
+                    (value, format!("{value:.decimals$}"))
+                })
+            })
+            .collect();
+        let first = all
+            .iter()
+            .rposition(|(value, _)| *value <= low)
+            .unwrap_or(0);
+        let last = all
+            .iter()
+            .position(|(value, _)| *value >= high)
+            .unwrap_or(all.len() - 1);
+        let ticks = all[first..=last].to_vec();
+        let [low, high] = [ticks[0].0, ticks[ticks.len() - 1].0];
+        Axis {
+            low,
+            high,
+            is_log: true,
+            ticks,
+        }
+    }
+
+    /// The position of a value: 0 is the axis' start, 1 its end.
+    pub fn place(&self, value: f64) -> f64 {
+        let of = |value: f64| if self.is_log { value.ln() } else { value };
+        let place = (of(value) - of(self.low)) / (of(self.high) - of(self.low));
+        if place.is_nan() {
+            0.5
+        } else {
+            place.clamp(0.0, 1.0)
+        }
+    }
+
+    /// The column of a value, out of `columns`.
+    pub fn column(&self, value: f64, columns: usize) -> usize {
+        (self.place(value) * columns.saturating_sub(1) as f64).round() as usize
+    }
+
+    /// The axis as two lines under a plot with `columns` columns: a rule with marks, and the labels
+    /// for which there is room.
+    pub fn lines(&self, columns: usize) -> [String; 2] {
+        let mut rule = vec!['─'; columns];
+        let mut words = vec![' '; columns + WORD];
+        let mut free = 0;
+        for (value, word) in &self.ticks {
+            let column = self.column(*value, columns);
+            let length = word.chars().count();
+            let begin = column.saturating_sub(length / 2);
+            rule[column] = '┬';
+            if (free == 0 || begin > free) && begin + length <= words.len() {
+                words[begin..begin + length]
+                    .iter_mut()
+                    .zip(word.chars())
+                    .for_each(|(place, letter)| *place = letter);
+                free = begin + length;
+            }
+        }
+        let text = |letters: Vec<char>| {
+            letters
+                .into_iter()
+                .collect::<String>()
+                .trim_end()
+                .to_owned()
+        };
+        [rule.into_iter().collect(), text(words)]
+    }
+}
+
+/// Columns by which the last label of an axis may reach beyond it.
+pub(super) const WORD: usize = 4;
+
+fn is_log(low: f64, high: f64) -> bool {
+    low > 0.0 && high / low >= LOGARITHMIC
+}
+
+fn range(values: &[f64]) -> (f64, f64) {
+    values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(*value), high.max(*value))
+        })
+}
+
+/// The smallest round number that is not below `least`: 1, 2 or 5 times a power of ten.
+fn step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|factor| factor * power >= least * 0.999)
+        .unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, words)| words.as_str()).collect()
+    }
+
+    #[test]
+    fn an_axis_ends_with_round_numbers() {
+        assert_eq!(
+            words(&Axis::round(&[3120.0, 9800.0], 4)),
+            ["2000", "4000", "6000", "8000", "10000"]
+        );
+        assert_eq!(
+            words(&Axis::round(&[0.31, 0.42], 4)),
+            ["0.30", "0.35", "0.40", "0.45"]
+        );
+        assert_eq!(
+            words(&Axis::round(&[0.31, 4.2], 4)),
+            ["0.2", "0.5", "1", "2", "5"]
+        );
+        assert_eq!(words(&Axis::round(&[1.0, 1_000_000.0], 4)).len(), 7);
+        assert_eq!(
+            words(&Axis::named(&[8192.0, 1024.0, 1024.0])),
+            ["1024", "8192"]
+        );
+    }
+
+    #[test]
+    fn every_value_has_a_place() {
+        let axis = Axis::round(&[7.0], 4);
+        assert!(axis.place(7.0) > 0.0 && axis.place(7.0) < 1.0, "{axis:?}");
+        assert_eq!(Axis::round(&[0.0], 4).place(0.0), 0.5);
+        let log = Axis::round(&[1.0, 100.0], 4);
+        assert_eq!(
+            (log.place(1.0), log.place(10.0), log.place(100.0)),
+            (0.0, 0.5, 1.0)
+        );
+        assert_eq!(log.place(0.0), 0.0);
+    }
+
+    #[test]
+    fn words_under_an_axis_leave_room_between_them() {
+        let axis = Axis::named(&[1.0, 2.0, 1024.0, 1025.0]);
+        let [rule, words] = axis.lines(41);
+        assert_eq!(rule.chars().count(), 41);
+        assert_eq!(words, "1   2                                 1024");
+    }
+}

@@ -1,0 +1,196 @@
+//! A line each second during one run: the data that each endpoint carried.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::event::Event;
+use bitcost_model::record::{Role, Sample};
+
+use crate::progress::show_rate;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The samples that one endpoint has reported so far.
+#[derive(Default)]
+struct End {
+    samples: Vec<Sample>,
+}
+
+impl End {
+    /// The count per second between the first and the last sample of the second with the number
+    /// `second`.
+    fn rate(&self, second: u64, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let first_ns = self.samples.first()?.at_ns;
+        let at = |seconds: u64| {
+            self.samples
+                .iter()
+                .find(|sample| sample.at_ns + SECOND_NS / 20 >= first_ns + seconds * SECOND_NS)
+        };
+        let (begin, end) = (at(second)?, at(second + 1)?);
+        Some((count(end)? - count(begin)?) as f64 * 1e9 / (end.at_ns - begin.at_ns) as f64)
+    }
+}
+
+/// The view of one run.
+pub struct Seconds {
+    parts: Vec<Conditions>,
+    sender: End,
+    receiver: End,
+    told: u64,
+}
+
+impl Seconds {
+    /// The view of a run with these conditions.
+    pub fn of(conditions: &Conditions) -> Seconds {
+        Seconds {
+            parts: conditions.parts(),
+            sender: End::default(),
+            receiver: End::default(),
+            told: 0,
+        }
+    }
+
+    /// Takes an event; returns a line for each part once both endpoints have reported one more
+    /// second.
+    pub fn line(&mut self, event: &Event) -> Option<String> {
+        let Event::Progress { role, sample, .. } = event else {
+            return None;
+        };
+        match role {
+            Role::Sender => self.sender.samples.push(Sample::clone(sample)),
+            Role::Receiver => self.receiver.samples.push(Sample::clone(sample)),
+        }
+        let lines = (0..self.parts.len())
+            .map(|part| self.part(part))
+            .collect::<Option<Vec<_>>>()?;
+        self.told += 1;
+        Some(lines.join("\n"))
+    }
+
+    /// What the endpoints of one part did in the next second.
+    fn part(&self, index: usize) -> Option<String> {
+        let (first, part) = (self.parts.first()?, self.parts.get(index)?);
+        let transactions = part.workload.is_transactional();
+        let count = |sample: &Sample| {
+            let counts = match index.checked_sub(1) {
+                None => &sample.counts,
+                Some(beside) => &sample.background.get(beside)?.counts,
+            };
+            Some(if transactions {
+                counts.messages
+            } else {
+                8 * counts.bytes
+            })
+        };
+        let show = |rate| {
+            if transactions {
+                format!("{rate:.0} tr/s")
+            } else {
+                show_rate(rate)
+            }
+        };
+        let ends = [&self.sender, &self.receiver];
+        // An endpoint is named by its role in the part.
+        let [from, to] = if part.direction == first.direction {
+            ends
+        } else {
+            [ends[1], ends[0]]
+        };
+        let (sent, received) = (
+            show(from.rate(self.told, count)?),
+            show(to.rate(self.told, count)?),
+        );
+        let name = if self.parts.len() == 1 {
+            String::new()
+        } else {
+            format!("{:<13}", part.phrase())
+        };
+        Some(format!(
+            "{:5} s  {name}sender {sent:>13}  receiver {received:>13}",
+            self.told + 1
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::conditions::{Direction, Workload};
+    use bitcost_model::record::PartSample;
+
+    use super::*;
+
+    #[test]
+    fn each_part_has_its_line_and_names_its_ends_by_what_they_play() {
+        let rr = Conditions::of(Workload::TcpRr);
+        let run = Conditions {
+            direction: Direction::Both,
+            background: vec![rr],
+            ..Conditions::default()
+        };
+        let mut view = Seconds::of(&run);
+        let told = |role, at_ms, bytes: [u64; 2], messages| {
+            let Event::Progress { mut sample, .. } = told(role, at_ms, bytes[0]) else {
+                unreachable!()
+            };
+            sample.background = vec![PartSample::default(); 2];
+            (
+                sample.background[0].counts.bytes,
+                sample.background[1].counts.messages,
+            ) = (bytes[1], messages);
+            Event::Progress {
+                run: 0,
+                role,
+                sample,
+            }
+        };
+        for role in [Role::Sender, Role::Receiver] {
+            assert_eq!(view.line(&told(role, 0, [0, 0], 0)), None);
+        }
+        assert_eq!(
+            view.line(&told(Role::Sender, 1000, [125_000_000, 25_000_000], 7)),
+            None
+        );
+        let lines = view
+            .line(&told(Role::Receiver, 1000, [62_500_000, 37_500_000], 7))
+            .expect("three lines");
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(
+            lines[0],
+            "    1 s  → tcp_stream sender   1.00 Gbit/s  receiver    500 Mbit/s"
+        );
+        assert_eq!(
+            lines[1],
+            "    1 s  ← tcp_stream sender    300 Mbit/s  receiver    200 Mbit/s"
+        );
+        assert_eq!(
+            lines[2],
+            "    1 s  → tcp_rr     sender        7 tr/s  receiver        7 tr/s"
+        );
+    }
+
+    fn told(role: Role, at_ms: u64, bytes: u64) -> Event {
+        let mut sample = Sample {
+            at_ns: at_ms * 1_000_000,
+            ..Sample::default()
+        };
+        sample.counts.bytes = bytes;
+        Event::Progress {
+            run: 0,
+            role,
+            sample: Box::new(sample),
+        }
+    }
+
+    #[test]
+    fn a_second_is_told_when_both_ends_have_told_it() {
+        let mut view = Seconds::of(&Conditions::default());
+        assert_eq!(view.line(&told(Role::Sender, 0, 0)), None);
+        assert_eq!(view.line(&told(Role::Sender, 1000, 125_000_000)), None);
+        assert_eq!(view.line(&told(Role::Receiver, 7000, 0)), None);
+        let line = view
+            .line(&told(Role::Receiver, 8000, 62_500_000))
+            .expect("a line");
+        assert!(
+            line.contains("1.00 Gbit/s") && line.contains("500 Mbit/s"),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs of one kind: medians with their intervals, as text, as a table and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use bitcost_analysis::frame::{Table, Value};
+use bitcost_analysis::metrics::{DISTURBED_PCT, METRICS, Metric, RunView, disturbance_pct};
+use bitcost_analysis::summary::width_pct;
+use bitcost_model::study::UntilInterval;
+use bitcost_stats::Interval;
+use serde_json::{Map, json};
+
+use crate::{number, single};
+
+/// Runs of one kind, added one at a time.
+#[derive(Default)]
+pub struct Repeats {
+    shown: Vec<&'static Metric>,
+    values: BTreeMap<&'static str, Vec<f64>>,
+    documents: Vec<serde_json::Value>,
+    disturbed: usize,
+}
+
+impl Repeats {
+    /// Adds a run.
+    pub fn add(&mut self, run: &RunView) {
+        if self.documents.is_empty() {
+            self.shown = single::shown(run).collect();
+        }
+        for metric in METRICS {
+            if let Some(value) = (metric.compute)(run) {
+                self.values.entry(metric.name).or_default().push(value);
+            }
+        }
+        self.disturbed += usize::from(disturbance_pct(run).is_some());
+        self.documents.push(single::single_json(run));
+    }
+
+    /// Medians with their 95 % intervals in brackets, and whether the requested interval was
+    /// reached.
+    pub fn text(&self, rule: &UntilInterval) -> String {
+        let mut text = format!(
+            "{} runs; medians, in brackets their 95 % bootstrap intervals\n",
+            self.documents.len()
+        );
+        for metric in &self.shown {
+            if let Some(interval) = self.median(metric) {
+                let interval = number::interval(&interval);
+                let _ = writeln!(text, "{:<42} {interval:>24} {}", metric.title, metric.unit);
+            }
+        }
+        if self.disturbed > 0 {
+            let _ = writeln!(
+                text,
+                "disturbed: in {} runs something else, or soft interrupts in no thread of the run, took over {DISTURBED_PCT} % of the CPUs' time",
+                self.disturbed
+            );
+        }
+        let width = match self.width_pct(rule) {
+            Some(width) if width < rule.width_pct => {
+                format!("reached, it is {} %", number::plain(width))
+            }
+            Some(width) => format!("not reached, it is {} %", number::plain(width)),
+            None => "not measured".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "interval of the median of {} narrower than {} %: {width}",
+            rule.metric, rule.width_pct
+        );
+        text
+    }
+
+    /// The figures that a text shows: the value of one run, or medians with their intervals.
+    pub fn table(&self) -> Table {
+        let is_one = self.documents.len() == 1;
+        let names: &[&str] = if is_one {
+            &["metric", "value", "unit"]
+        } else {
+            &["metric", "median", "low", "high", "unit"]
+        };
+        let mut table = Table::new(names.iter().copied());
+        for metric in &self.shown {
+            let Some(Interval { value, low, high }) = self.median(metric) else {
+                continue;
+            };
+            let mut row = vec![Value::from(metric.title), Value::Number(value)];
+            if !is_one {
+                row.extend([Value::from(low), Value::from(high)]);
+            }
+            row.push(Value::from(metric.unit));
+            table.rows.push(row);
+        }
+        table
+    }
+
+    /// A JSON document: `runs`, per metric `{median, low, high}`, `until_interval`, and each run.
+    pub fn json(&self, rule: &UntilInterval) -> serde_json::Value {
+        let mut metrics = Map::new();
+        for metric in METRICS {
+            if let Some(Interval { value, low, high }) = self.median(metric) {
+                let interval = json!({ "median": value, "low": low, "high": high });
+                metrics.insert(metric.name.to_owned(), interval);
+            }
+        }
+        let width = self.width_pct(rule);
+        json!({
+            "runs": self.documents.len(),
+            "metrics": metrics,
+            "until_interval": {
+                "metric": rule.metric,
+                "asked_pct": rule.width_pct,
+                "width_pct": width,
+                "reached": width.is_some_and(|width| width < rule.width_pct),
+            },
+            "repeats": self.documents,
+        })
+    }
+
+    fn median(&self, metric: &Metric) -> Option<Interval> {
+        bitcost_stats::median_interval(self.values.get(metric.name)?, 0)
+    }
+
+    fn width_pct(&self, rule: &UntilInterval) -> Option<f64> {
+        width_pct(self.values.get(rule.metric.as_str())?, 0)
+    }
+}

@@ -1,0 +1,283 @@
+//! One run alone: its cost, and requests that are not in effect; as text and as JSON.
+
+use std::fmt::Write;
+
+use bitcost_analysis::metrics::{
+    METRICS, Mark, Metric, PartRun, RunView, Shown, attribute, marks, parts,
+};
+use bitcost_model::conditions::{Conditions, Direction, Workload};
+use bitcost_model::modes;
+use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
+use serde_json::{Map, Value, json};
+
+use crate::number;
+use bitcost_analysis::log::{
+    cached_metrics, foreign_datagrams, not_in_effect, settings_not_in_effect,
+};
+
+/// The engine's own cost is shown for messages smaller than this.
+const SMALL_BYTES: u32 = 4096;
+
+/// The metrics that the text of such a run shows.
+pub(crate) fn shown(run: &RunView) -> impl Iterator<Item = &'static Metric> {
+    let is_transactional = run.conditions.workload.is_transactional();
+    shown_in(
+        run,
+        if is_transactional {
+            Shown::Transactions
+        } else {
+            Shown::Streams
+        },
+    )
+}
+
+/// The metrics of a place; the engine's own cost is left out where messages are large.
+fn shown_in(run: &RunView, place: Shown) -> impl Iterator<Item = &'static Metric> + use<> {
+    let is_small = is_small(run);
+    let metrics = METRICS
+        .iter()
+        .filter(move |metric| metric.shown_in.contains(&place));
+    metrics.filter(move |metric| is_small || !metric.name.contains("self_cost"))
+}
+
+/// The result of one run as lines of text.
+pub fn single_text(run: &RunView) -> String {
+    let mut text = String::new();
+    if run.is_alone() {
+        let _ = writeln!(text, "{}", heading(run.conditions));
+        part(&mut text, run);
+    } else {
+        for of in parts(run) {
+            let _ = writeln!(text, "{}", heading(&of.conditions));
+            part(&mut text, &of.view());
+        }
+        let _ = writeln!(text, "all flows");
+        figures(&mut text, run, shown_in(run, Shown::Totals));
+    }
+    match attribute(run) {
+        Ok(attribution) => {
+            let _ = writeln!(text, "CPU time: {}", attribution.method.doc());
+        }
+        Err(reason) => {
+            let _ = writeln!(text, "no CPU time of each end: {reason}");
+        }
+    }
+    if let Some(trouble) = bitcost_analysis::metrics::line_trouble(run) {
+        let _ = writeln!(text, "late: {trouble}");
+    }
+    if let Some(other) = bitcost_analysis::metrics::disturbance_pct(run) {
+        let other = number::plain(other);
+        let _ = writeln!(
+            text,
+            "disturbed: something else, or soft interrupts in no thread of the run, took {other} % of the CPUs' time; measure on an idle machine"
+        );
+    }
+    for Mark { weak, end, pct, .. } in marks(run).iter().filter(|mark| mark.attributed) {
+        if let Some(end) = end {
+            let _ = writeln!(
+                text,
+                "weak: {}: {} ({} %)",
+                end.name(),
+                weak.reason(),
+                number::plain(*pct)
+            );
+        }
+    }
+    for setting in not_in_effect(run) {
+        let _ = writeln!(text, "not in effect: {setting}");
+    }
+    for caveat in cached_metrics(run)
+        .into_iter()
+        .chain(foreign_datagrams(run))
+    {
+        let _ = writeln!(text, "note: {caveat}");
+    }
+    text
+}
+
+/// `← tcp_rr: to the host called sender, requests of 1 byte, responses of 1 byte`
+fn heading(conditions: &Conditions) -> String {
+    let to = match conditions.direction {
+        Direction::Reverse => "to the host called sender",
+        Direction::Forward | Direction::Both => "from the host called sender",
+    };
+    format!("{}: {to}{}", conditions.phrase(), sizes(conditions))
+}
+
+/// The sizes of a message or of a transaction.
+fn sizes(conditions: &Conditions) -> String {
+    let bytes = |count: u32| format!("{count} {}", if count == 1 { "byte" } else { "bytes" });
+    if !conditions.workload.is_transactional() {
+        return match conditions.message_sizes {
+            None => format!(", messages of {}", bytes(conditions.message_size_bytes)),
+            Some(_) => ", messages of several sizes".to_owned(),
+        };
+    }
+    if conditions.workload == Workload::TcpConnect {
+        return String::new();
+    }
+    let [request, response] = [
+        conditions.request_size_bytes,
+        conditions.response_size_bytes,
+    ]
+    .map(bytes);
+    format!(", requests of {request}, responses of {response}")
+}
+
+/// The figures of one workload, its threads and its modes.
+fn part(text: &mut String, run: &RunView) {
+    figures(text, run, shown(run));
+    text.push_str(&threads(run));
+    for end in [run.sender, run.receiver] {
+        if let Some(line) = mode(run, end) {
+            let _ = writeln!(text, "{line}");
+        }
+        if let Some(line) = socket_sizes(end) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+}
+
+fn figures(text: &mut String, run: &RunView, shown: impl Iterator<Item = &'static Metric>) {
+    for metric in shown {
+        let is_news = |value: &f64| *value != 0.0 || !metric.is_hidden_at_zero;
+        if let Some(value) = (metric.compute)(run).filter(is_news) {
+            let _ = writeln!(
+                text,
+                "{:<42} {:>10} {}",
+                metric.title,
+                number::plain(value),
+                metric.unit
+            );
+        }
+    }
+}
+
+/// True if messages are so small that the engine's own cost matters.
+fn is_small(run: &RunView) -> bool {
+    let conditions = run.conditions;
+    let size = if conditions.workload.is_transactional() {
+        conditions
+            .request_size_bytes
+            .max(conditions.response_size_bytes)
+    } else {
+        conditions.message_size_bytes
+    };
+    size < SMALL_BYTES
+}
+
+/// The result of one run as a JSON document: every metric by its name, the reasons that make its
+/// CPU figures `weak` and their scope (`concerns`), settings, and both raw records; for a run with
+/// several parts also `parts`, with the metrics of each.
+pub fn single_json(run: &RunView) -> Value {
+    let mut document = json!({
+        "conditions": run.conditions,
+        "metrics": by_name(run),
+        "attribution": attribute(run).ok().map(|attribution| attribution.method.name()),
+        "weak": marks(run).iter().map(mark).collect::<Vec<_>>(),
+        "not_in_effect": { "sender": settings_not_in_effect(run.sender), "receiver": settings_not_in_effect(run.receiver) },
+        "sender": run.sender,
+        "receiver": run.receiver,
+    });
+    if !run.is_alone() {
+        let part = |part: &PartRun| {
+            json!({
+                "conditions": part.conditions,
+                "metrics": by_name(&part.view()),
+                "not_in_effect": { "sender": settings_not_in_effect(&part.sender), "receiver": settings_not_in_effect(&part.receiver) },
+            })
+        };
+        document["parts"] = parts(run).iter().map(part).collect();
+    }
+    document
+}
+
+fn mark(mark: &Mark) -> Value {
+    json!({
+        "mark": mark.weak.name(),
+        "end": mark.end.map(Role::name),
+        "pct": mark.pct,
+        "concerns": if mark.attributed { "end" } else { "host" },
+        "reason": mark.weak.reason(),
+    })
+}
+
+fn by_name(run: &RunView) -> Map<String, Value> {
+    let value = |metric: &Metric| Some((metric.name.to_owned(), json!((metric.compute)(run)?)));
+    METRICS.iter().filter_map(value).collect()
+}
+
+/// `8 flows over 2 threads at each end`, and what such a run left unfinished.
+fn threads(run: &RunView) -> String {
+    let (flows, threads) = (run.conditions.flows, run.conditions.thread_count());
+    if flows == 1 {
+        return String::new();
+    }
+    let plural = if threads == 1 { "" } else { "s" };
+    let mut text = format!("{flows} flows over {threads} thread{plural} at each end\n");
+    let bytes = |flow: &FlowRecord| flow.counts.total().bytes;
+    let missing = run
+        .sender
+        .flows
+        .iter()
+        .zip(&run.receiver.flows)
+        .map(|(sent, came)| bytes(sent).abs_diff(bytes(came)));
+    let missing: Vec<u64> = missing
+        .filter(|bytes| *bytes > 0 && !run.conditions.workload.is_datagram())
+        .collect();
+    if !missing.is_empty() {
+        let _ = writeln!(
+            text,
+            "cut off: {} bytes of {} flows were still on their way when the receiver's time to take them was over",
+            missing.iter().sum::<u64>(),
+            missing.len()
+        );
+    }
+    text
+}
+
+/// `send_mode: splice (tee_calls 812)`, for streams.
+fn mode(run: &RunView, end: &EndpointRecord) -> Option<String> {
+    let mode = match end.role {
+        Role::Sender => run.conditions.send_mode,
+        Role::Receiver => run.conditions.receive_mode,
+    };
+    let counters = FlowRecord::sum(&end.flows).mode_counters;
+    let counters: Vec<String> = counters
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    let counters = if counters.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", counters.join(", "))
+    };
+    (!run.conditions.workload.is_transactional())
+        .then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
+}
+
+/// `sender socket: send buffer 8192 → 1313280 bytes, …`: before the first message and after the
+/// last, for the first flow.
+fn socket_sizes(end: &EndpointRecord) -> Option<String> {
+    let flow = end.flows.first()?;
+    let (begin, end_sizes) = (flow.at_start, flow.at_end);
+    let change = |what: &str, begin: Option<u32>, end: Option<u32>| match (begin?, end?) {
+        (begin, end) if begin == end => Some(format!("{what} {end}")),
+        (begin, end) => Some(format!("{what} {begin} → {end}")),
+    };
+    let parts = [
+        change(
+            "send buffer",
+            begin.send_buffer_bytes,
+            end_sizes.send_buffer_bytes,
+        ),
+        change(
+            "receive buffer",
+            begin.receive_buffer_bytes,
+            end_sizes.receive_buffer_bytes,
+        ),
+        change("MSS", begin.mss_bytes, end_sizes.mss_bytes),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{} socket: {} bytes", end.role.name(), parts.join(", ")))
+}

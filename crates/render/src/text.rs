@@ -1,0 +1,191 @@
+//! A summary as plain text: the paper's table, one block per metric, and its caveats and notes.
+
+use crate::comparison::comparison_text;
+use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, each};
+use crate::markdown_table::markdown_table;
+use crate::plots::plots;
+use bitcost_analysis::compare::of_study;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::queue_limits;
+use bitcost_model::harmless_page;
+use bitcost_model::units::counted;
+
+use crate::layout::{TextOptions, heading, paragraph};
+use crate::lines::Lines;
+use crate::notes::notes;
+use crate::queue_limits::queue_limits_text;
+use crate::statements::statement_lines;
+use crate::tables::{MetricTables, tables};
+use crate::time_series::time_series_text;
+use bitcost_analysis::summary::Summary;
+
+/// The least width of a column of figures, in characters.
+const COLUMN: u16 = 9;
+
+/// `--format text`.
+pub(crate) struct Text;
+
+impl Exporter for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn help(&self) -> &'static str {
+        "Tables for people"
+    }
+
+    fn rows(&self) -> RowSupport {
+        RowSupport::Optional
+    }
+
+    fn holds_caveats(&self) -> bool {
+        true
+    }
+
+    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
+        if let Some(rows) = input.rows {
+            return Ok(markdown_table(&rows.table(input.executions)).into());
+        }
+        Ok(each(input.executions, |execution| whole(execution, input)).into())
+    }
+}
+
+/// Tables, the study's comparison, and plots.
+fn whole(execution: &Execution, input: &Input) -> String {
+    let mut all = text(&execution.summary, input.text);
+    if let Some(comparison) = of_study(execution, input.threshold_pct) {
+        all += &format!("\n{}", comparison_text(&comparison, input.columns));
+    }
+    if let Some((which, options)) = input.plots {
+        all += &plots(&execution.summary, which, options);
+    }
+    all
+}
+
+/// The tables with their footnotes, ending in a line break.
+pub fn text(summary: &Summary, options: TextOptions) -> String {
+    let mut page = Page {
+        options,
+        text: String::new(),
+    };
+    page.heading(&format!("{}: {}", summary.study.name, summary.study.title));
+    head(summary)
+        .iter()
+        .for_each(|line| page.paragraph("", line));
+    for MetricTables { title, tables, .. } in tables(summary, usize::from(options.width / COLUMN)) {
+        page.blank();
+        page.heading(&title);
+        tables
+            .iter()
+            .for_each(|(place, lines)| page.table(place.as_deref(), lines));
+    }
+    for series in &summary.time_series {
+        page.blank();
+        page.text
+            .push_str(&harmless_page(&time_series_text(series)));
+    }
+    let causes = queue_limits_text(&queue_limits(summary));
+    if !causes.is_empty() {
+        page.blank();
+        page.heading("Why");
+        causes
+            .iter()
+            .for_each(|paragraph| page.paragraph("- ", paragraph));
+    }
+    page.blank();
+    for note in notes(summary) {
+        page.paragraph(note.mark, &note.words);
+    }
+    statements(&mut page, summary);
+    page.text
+}
+
+/// The sentences under the heading.
+pub fn head(summary: &Summary) -> Vec<String> {
+    let study = &summary.study;
+    let spread = if summary.cells.iter().any(|cell| cell.runs > 1) {
+        "Medians over runs, in brackets their 95 % bootstrap intervals."
+    } else if summary.cells.iter().all(|cell| cell.runs == 0) {
+        "No run has a result, so there are no figures."
+    } else {
+        "One run says nothing about the spread, so there are no intervals."
+    };
+    let order = format!("{}; seed {}.", runs_per_cell(summary), summary.seed);
+    let paper = study
+        .expect
+        .as_ref()
+        .map(|expect| format!("paper: {}", expect.source));
+    [study.question.clone(), order, spread.to_owned()]
+        .into_iter()
+        .chain(paper)
+        .collect()
+}
+
+/// The most cells with fewer runs than others that are named.
+const NAMED: usize = 6;
+
+/// `5 runs per cell`, with the cells that have fewer; the range, if these are many.
+fn runs_per_cell(summary: &Summary) -> String {
+    let counts = || summary.cells.iter().map(|cell| cell.runs);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let less: Vec<String> = summary
+        .cells
+        .iter()
+        .filter(|cell| cell.runs < most)
+        .map(|cell| format!("{}: {}", cell.name(), cell.runs))
+        .collect();
+    match less.len() {
+        0 => format!("{} per cell", counted(most, "run")),
+        count if count <= NAMED => {
+            format!("{} per cell, but {}", counted(most, "run"), less.join("; "))
+        }
+        _ => format!("{least} to {} per cell", counted(most, "run")),
+    }
+}
+
+/// Statements of the paper, and what these runs say about them.
+fn statements(page: &mut Page, summary: &Summary) {
+    if summary.checks.is_empty() {
+        return;
+    }
+    page.blank();
+    page.heading("Statements of the paper, tested on these runs");
+    for line in statement_lines(&summary.checks) {
+        page.paragraph(&line.mark, &line.words);
+    }
+}
+
+/// The text, to which lines are appended.
+struct Page {
+    options: TextOptions,
+    text: String,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(&harmless_page(line.trim_end()));
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        if !self.text.ends_with("\n\n") {
+            self.line("");
+        }
+    }
+
+    fn heading(&mut self, line: &str) {
+        self.text.push_str(&heading(line, self.options));
+    }
+
+    fn table(&mut self, place: Option<&str>, lines: &Lines) {
+        place.into_iter().for_each(|place| self.line(place));
+        for line in lines.table(self.options.width).lines() {
+            self.line(&line);
+        }
+    }
+
+    fn paragraph(&mut self, mark: &str, words: &str) {
+        self.text
+            .push_str(&paragraph(mark, words, usize::from(self.options.width)));
+    }
+}

@@ -1,0 +1,196 @@
+//! The answer: its subject, its words for more and less, and the claims that it avoids.
+
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::summary::Summary;
+use bitcost_import::{Found, Head};
+use bitcost_model::event::Event;
+use bitcost_model::study::Label;
+use bitcost_render::html::page;
+use bitcost_render::provenance::{Maker, Source};
+
+fn text(name: &str) -> Label {
+    Label::Text(name.into())
+}
+
+/// Six runs of each level of `offloading`, with throughput, retransmitted segments and CPU cost;
+/// all with the same queue.
+fn log(levels: &[(&str, [f64; 3])], runs: u32) -> Vec<Event> {
+    let mut found = Vec::new();
+    for (place, (level, [mbps, again, cost])) in levels.iter().enumerate() {
+        for run in 0..runs {
+            // The runs of the two levels do not vary together.
+            let spread = 1.0 + f64::from(if place == 0 { run } else { run * 5 % 7 }) / 100.0;
+            let mut one = Found::default();
+            one.run.tool = "iperf3".into();
+            one.levels.insert("offloading".into(), text(level));
+            one.levels.insert("queue".into(), text("not said"));
+            let figures = [
+                ("throughput_mbps", mbps * spread),
+                ("send_throughput_mbps", mbps * spread),
+                ("retransmits", again * spread),
+                ("send_service_demand_us_per_kib", cost * spread),
+            ];
+            one.run.figures = figures.map(|(name, value)| (name.to_owned(), value)).into();
+            found.push(one);
+        }
+    }
+    let head = Head {
+        name: "runs",
+        version: "0.1.0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: Vec::new(),
+    };
+    bitcost_import::execution(found, head)
+}
+
+fn improve(events: &mut [Event], answer: &str) {
+    for event in events {
+        if let Event::ExecutionBegan { study_text, .. } = event {
+            *study_text +=
+                "[table.improvement]\nfactor = \"offloading\"\nfrom = \"on\"\nto = \"off\"\n";
+            *study_text += answer;
+        }
+    }
+}
+
+/// The answer of the page.
+fn answer(events: &[Event]) -> String {
+    let summary = Summary::from_events(events).expect("a whole log");
+    let source = Source {
+        path: "x".into(),
+        bytes: 7,
+        sha256: "00ff".into(),
+    };
+    let maker = Maker {
+        version: "0.1.0".into(),
+        command_line: Vec::new(),
+        at: "now".into(),
+    };
+    let html = page(
+        &[(
+            Execution {
+                name: "x".into(),
+                events: events.into(),
+                summary,
+            },
+            source,
+        )],
+        3.0,
+        &maker,
+    );
+    let answer = html
+        .split("<p class=\"answer\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</p>").next());
+    answer.expect("an answer").to_owned()
+}
+
+#[test]
+fn a_change_falls_or_rises_and_is_better_or_worse_by_its_metric() {
+    let mut events = log(
+        &[("on", [1000.0, 300.0, 2.0]), ("off", [500.0, 1800.0, 1.0])],
+        6,
+    );
+    improve(
+        &mut events,
+        "[report]\nanswer = [\"throughput_mbps\", \"retransmits\", \"send_service_demand_us_per_kib\"]\n",
+    );
+    let answer = answer(&events);
+    assert!(
+        answer.starts_with("From offloading = on to off, throughput falls to ×0.505 ("),
+        "{answer}"
+    );
+    assert!(
+        answer.contains(") (worse). Retransmitted segments rise to ×6.06 ("),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("send service demand falls to ×0.505 (") && answer.contains(") (better)."),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("(offloading = on)") || answer.contains("(offloading = off)"),
+        "the widest: {answer}"
+    );
+    assert!(!answer.contains("not said"), "{answer}");
+}
+
+#[test]
+fn what_began_at_zero_has_no_ratio() {
+    let mut events = log(
+        &[("on", [1000.0, 0.0, 2.0]), ("off", [1000.0, 2000.0, 2.0])],
+        5,
+    );
+    improve(&mut events, "[report]\nanswer = [\"retransmits\"]\n");
+    let answer = answer(&events);
+    assert!(
+        answer.starts_with(
+            "From offloading = on to off, retransmitted segments rise from 0.00 to 2060 (worse)."
+        ),
+        "{answer}"
+    );
+}
+
+#[test]
+fn where_intervals_overlap_no_difference_is_told() {
+    let mut events = log(
+        &[("on", [1000.0, 300.0, 2.0]), ("off", [1004.0, 300.0, 2.0])],
+        6,
+    );
+    let cells = answer(&events);
+    assert!(
+        cells.starts_with("Throughput is 1039 [1009, 1059] Mbit/s with offloading = off and 10"),
+        "{cells}"
+    );
+    assert!(
+        cells.contains("with offloading = on: no difference is measurable."),
+        "{cells}"
+    );
+    improve(&mut events, "");
+    let compared = answer(&events);
+    assert!(
+        compared
+            .starts_with("From offloading = on to off, of throughput no difference is measurable."),
+        "{compared}"
+    );
+}
+
+#[test]
+fn what_a_file_does_not_say_is_no_level() {
+    let events = log(
+        &[
+            ("on", [1000.0, 300.0, 2.0]),
+            ("not said", [500.0, 1800.0, 1.0]),
+        ],
+        6,
+    );
+    let words = answer(&events);
+    assert!(
+        words.starts_with("Throughput is highest with offloading = on (1025 "),
+        "{words}"
+    );
+    assert!(
+        words.contains(" and lowest with no offloading ("),
+        "{words}"
+    );
+    assert!(!words.contains("not said"), "{words}");
+}
+
+#[test]
+fn without_a_word_of_the_study_it_is_about_two_kinds_of_figures() {
+    let events = log(
+        &[("on", [1000.0, 300.0, 2.0]), ("off", [500.0, 1800.0, 1.0])],
+        1,
+    );
+    let answer = answer(&events);
+    assert_eq!(
+        answer.matches("hroughput").count(),
+        1,
+        "offered and delivered are one kind: {answer}"
+    );
+    assert!(answer.contains("×2.00 between them. Re"), "{answer}");
+    assert!(
+        answer.ends_with("; one run each says nothing about the spread."),
+        "{answer}"
+    );
+}

@@ -1,0 +1,252 @@
+//! Made-up executions whose figures are known: a study, and one outcome per run.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use bitcost_analysis::summary::Summary;
+use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
+use bitcost_model::machine::HostDescription;
+use bitcost_model::plan::{Lengths, PlannedRun};
+use bitcost_model::record::{
+    Counts, CpuTicks, EndpointRecord, OffloadsInEffect, PhaseCounts, Role, Sample, Sequence,
+    TcpInfo, ThreadKind, ThreadTime,
+};
+use bitcost_model::study::Cell;
+use bitcost_study::Study;
+
+pub const STUDY: &str = r#"
+title = "Two sizes, two transports"
+question = "How much does packaging cost?"
+[lab]
+topology = "pair"
+mtu_bytes = 8896
+[workload]
+duration_s = 2
+receive_size_bytes = 131072
+[[factor]]
+name = "message_size_bytes"
+levels = [1024, 8192]
+[[factor]]
+name = "transport"
+levels = [
+  { label = "UDP", workload = "udp_stream", receive_buffer_bytes = 4194304 },
+  { label = "TCP", workload = "tcp_stream", mss = "message", offloads = "on" },
+]
+[run]
+blocks = 3
+[table]
+rows = "message_size_bytes"
+columns = "transport"
+metrics = ["throughput_mbps", "send_service_demand_us_per_kib", "receive_service_demand_us_per_kib"]
+improvement = { factor = "message_size_bytes", from = 1024, to = 8192 }
+[expect]
+source = "A paper"
+[[expect.cell]]
+message_size_bytes = 1024
+transport = "UDP"
+throughput_mbps = 4805
+send_service_demand_us_per_kib = 1.69
+[[expect.cell]]
+message_size_bytes = 8192
+transport = "UDP"
+throughput_mbps = 18314
+send_service_demand_us_per_kib = 0.43
+"#;
+
+/// What one run did. The window is 2 s, so that 250 000 bytes are 1 Mbit/s.
+#[derive(Clone, Debug)]
+pub struct Did {
+    pub sent_mbps: f64,
+    pub received_mbps: f64,
+    pub sender_cpu_ms: u64,
+    pub receiver_cpu_ms: u64,
+}
+
+pub enum Made {
+    Ended(Box<EndpointRecord>, Box<EndpointRecord>),
+    Failed(FailureKind, &'static str),
+    Missing,
+}
+
+/// A record of an endpoint whose traffic thread used half of its CPU time and whose NAPI thread
+/// used the other half.
+pub fn record(role: Role, cell: &Cell, bytes: u64, cpu_ms: u64) -> EndpointRecord {
+    let thread = |kind, ms: u64| ThreadTime {
+        kind,
+        part: 0,
+        run_ns: 1_000_000 + ms * 1_000_000,
+        wait_ns: 0,
+        slices: 1,
+        switches: None,
+    };
+    let sample = |at_ns, ms: u64, idle_ms: u64| Sample {
+        at_ns,
+        cpus: vec![CpuTicks {
+            cpu: 0,
+            user: 10 + ms / 10,
+            idle: 10 + idle_ms / 10,
+            ..CpuTicks::default()
+        }],
+        threads: vec![
+            thread(ThreadKind::Traffic, ms / 2),
+            thread(ThreadKind::Napi, ms / 2),
+        ],
+        ..Sample::default()
+    };
+    let messages = bytes / u64::from(cell.conditions.message_size_bytes);
+    let measured = Counts {
+        calls: messages,
+        messages,
+        bytes,
+        ..Counts::default()
+    };
+    EndpointRecord {
+        role,
+        offloads: OffloadsInEffect {
+            device: "veth".into(),
+            ..OffloadsInEffect::default()
+        },
+        window_start_ns: 1_000_000_000,
+        window_end_ns: 3_000_000_000,
+        counts: PhaseCounts {
+            outside: Counts::default(),
+            measured,
+        },
+        tcp_info: cell.conditions.segment_bytes().map(|size| TcpInfo {
+            snd_mss_bytes: Some(size),
+            ..TcpInfo::default()
+        }),
+        ticks_per_second: 100,
+        samples: vec![
+            sample(1_000_000_000, 0, 0),
+            sample(3_000_000_000, cpu_ms, 2000 - cpu_ms),
+        ],
+        ..EndpointRecord::default()
+    }
+}
+
+pub fn ended(cell: &Cell, did: &Did) -> Made {
+    let bytes = |mbps: f64| (mbps * 250_000.0) as u64;
+    let sender = record(Role::Sender, cell, bytes(did.sent_mbps), did.sender_cpu_ms);
+    let mut receiver = record(
+        Role::Receiver,
+        cell,
+        bytes(did.received_mbps),
+        did.receiver_cpu_ms,
+    );
+    if cell.conditions.workload.is_datagram() {
+        let (sent, received) = (
+            sender.counts.measured.messages,
+            receiver.counts.measured.messages,
+        );
+        receiver.sequence = Some(Sequence {
+            measured_sent: sent,
+            measured_lost: sent - received,
+            ..Sequence::default()
+        });
+    }
+    Made::Ended(Box::new(sender), Box::new(receiver))
+}
+
+/// The log of an execution, each run made by `make`.
+pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) -> Vec<Event> {
+    let at = "2026-11-21T10:00:00+01:00".to_owned();
+    let read = Study::parse("test.toml", study).expect("the test's study");
+    let plan = read.plan(
+        7,
+        Lengths {
+            blocks: Some(blocks),
+            ..Lengths::default()
+        },
+    );
+    let end = |role, place: &str| EndpointDescription {
+        role,
+        place: place.into(),
+        host: HostDescription::default(),
+    };
+    let mut events = vec![
+        Event::ExecutionBegan {
+            format: FORMAT,
+            bitcost_version: "0.1.0".into(),
+            at: at.clone(),
+            command_line: vec!["bitcost".into(), "run".into(), "test".into()],
+            study: "test".into(),
+            study_text: study.into(),
+        },
+        Event::Planned { plan: plan.clone() },
+        Event::Prepared {
+            lab: Some(Box::new(read.lab)),
+            endpoints: vec![
+                end(Role::Sender, "netns:h1"),
+                end(Role::Receiver, "netns:h2"),
+            ],
+            shared_cpus: true,
+            notes: Vec::new(),
+            hosts: None,
+            rtt: None,
+            programs: Vec::new(),
+        },
+    ];
+    for planned in &plan.runs {
+        let run = planned.index;
+        match make(&plan.cells[planned.cell], planned) {
+            Made::Missing => continue,
+            made => {
+                events.push(Event::RunBegan {
+                    run,
+                    at: at.clone(),
+                });
+                events.push(match made {
+                    Made::Ended(sender, receiver) => Event::RunEnded {
+                        run,
+                        start_uncertainty_us: 10.0,
+                        sender,
+                        receiver,
+                    },
+                    Made::Failed(kind, reason) => Event::RunFailed {
+                        run,
+                        kind,
+                        reason: reason.into(),
+                    },
+                    Made::Missing => unreachable!(),
+                });
+            }
+        }
+    }
+    events
+}
+
+pub fn is(cell: &Cell, factor: &str, label: &str) -> bool {
+    cell.level(factor)
+        .is_some_and(|level| level.to_string() == label)
+}
+
+/// 1024 bytes: 1000 Mbit/s at 1 s of CPU per endpoint; 8192 bytes: twice as fast at the same CPU
+/// time. Blocks differ by 1 %.
+pub fn plain(cell: &Cell, planned: &PlannedRun) -> Did {
+    let mbps = if is(cell, "message_size_bytes", "1024") {
+        1024.0
+    } else {
+        2048.0
+    };
+    let mbps = mbps * (1.0 + f64::from(planned.block) / 100.0);
+    Did {
+        sent_mbps: mbps,
+        received_mbps: mbps,
+        sender_cpu_ms: 1000,
+        receiver_cpu_ms: 500,
+    }
+}
+
+pub fn summary(events: &[Event]) -> Summary {
+    Summary::from_events(events).expect("a whole log")
+}
+
+pub fn text(events: &[Event]) -> String {
+    bitcost_render::text::text(
+        &summary(events),
+        bitcost_render::layout::TextOptions::default(),
+    )
+}
+
+pub fn json(events: &[Event]) -> serde_json::Value {
+    serde_json::from_str(&bitcost_render::json::json_text(&summary(events))).expect("JSON")
+}

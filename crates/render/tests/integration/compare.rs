@@ -1,0 +1,488 @@
+//! Verdicts over recorded noise: how often one setting is called the same, and how often a planted
+//! change is found.
+
+// The test harness reads what a test prints.
+#![allow(clippy::disallowed_macros)]
+
+use crate::common::{Did, Made, STUDY, ended, is, log, plain, summary};
+use bitcost_analysis::compare::{Shift, Side, Verdict, across, within};
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::metrics::{Better, metric};
+use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::study::Label;
+use bitcost_render::comparison::{comparison_json, comparison_markdown, comparison_text};
+use bitcost_stats::{Interval, Scale};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use serde_json::json;
+
+/// Runs of one setting, twice in each of 11 blocks, windows of 1 s, in the lab on the machine of
+/// the README (Linux 6.18, 2 CPUs): UDP and TCP with offloads on and off, of which TCP has two
+/// modes.
+const NOISE: &str = include_str!("../fixtures/noise.csv");
+
+/// Receive service demand in µs/KiB of 20 consecutive runs of one setting: UDP, 1024 B, windows of
+/// 2 s, in the same lab, interleaved with another cell; run 1 was disturbed.
+const STEADY: [f64; 20] = [
+    1.6344, 1.7621, 1.7200, 1.7427, 1.7572, 1.7691, 1.7583, 1.7104, 1.7722, 1.7531, 1.7477, 1.7124,
+    1.7527, 1.7526, 1.7219, 1.7285, 1.6994, 1.7001, 1.7695, 1.7675,
+];
+
+/// The number of comparisons that are simulated for each figure.
+const DRAWN: usize = 1000;
+
+struct Draw(ChaCha8Rng);
+
+impl Draw {
+    fn runs(&mut self, noise: &[f64], count: usize) -> Vec<f64> {
+        (0..count)
+            .map(|_| noise[self.0.next_u32() as usize % noise.len()])
+            .collect()
+    }
+}
+
+/// Name and values of each recorded series.
+fn recorded() -> Vec<(String, Vec<f64>)> {
+    let mut lines = NOISE
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let columns = lines.next().expect("names");
+    let mut series = vec![("UDP 1024, 2 s".to_owned(), STEADY.to_vec())];
+    for row in lines {
+        for (name, value) in columns
+            .iter()
+            .zip(&row)
+            .skip(3)
+            .filter(|(_, value)| !value.is_empty())
+        {
+            let name = format!("{} {name}", row[0]);
+            let value = value.parse().expect("a number");
+            match series.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => values.push(value),
+                None => series.push((name, vec![value])),
+            }
+        }
+    }
+    series
+}
+
+/// How often, in per cent, a setting compared with itself is called the same, how often it is
+/// called better or worse, and how often a change of 5 % is found.
+struct Rates {
+    same: f64,
+    wrong: f64,
+    found: f64,
+}
+
+/// The change in per cent from an old to a new side.
+type How = fn(&[f64], &[f64]) -> Interval;
+
+fn rates(noise: &[f64], blocks: usize, how: How) -> Rates {
+    let mut draw = Draw(ChaCha8Rng::seed_from_u64(blocks as u64));
+    let [mut same, mut wrong, mut found] = [0; 3];
+    for _ in 0..DRAWN {
+        let (old, new) = (draw.runs(noise, blocks), draw.runs(noise, blocks));
+        let planted: Vec<f64> = new.iter().map(|value| value * 1.05).collect();
+        let verdict = |new: &[f64]| Verdict::of(&how(&old, new), Better::Lower, 3.0);
+        match verdict(&new) {
+            Verdict::Same => same += 1,
+            Verdict::Better | Verdict::Worse => wrong += 1,
+            _ => {}
+        }
+        found += usize::from(verdict(&planted) == Verdict::Worse);
+    }
+    let [same, wrong, found] =
+        [same, wrong, found].map(|count| 100.0 * count as f64 / DRAWN as f64);
+    Rates { same, wrong, found }
+}
+
+/// The spread of the logarithms, in per cent.
+fn spread(noise: &[f64]) -> f64 {
+    let mean = noise.iter().map(|value| value.ln()).sum::<f64>() / noise.len() as f64;
+    let squares: f64 = noise.iter().map(|value| (value.ln() - mean).powi(2)).sum();
+    100.0 * (squares / (noise.len() - 1) as f64).sqrt()
+}
+
+fn in_blocks(old: &[f64], new: &[f64]) -> Interval {
+    let pairs: Vec<(f64, f64)> = old.iter().copied().zip(new.iter().copied()).collect();
+    bitcost_stats::paired_change(&pairs, Scale::Ratio)
+        .map_or_else(|| apart(old, new), |ratio| Shift::Ratio(ratio).change())
+}
+
+fn apart(old: &[f64], new: &[f64]) -> Interval {
+    Shift::Ratio(bitcost_stats::change(old, new, Scale::Ratio).expect("values")).change()
+}
+
+/// Prints METHOD.md's figures:
+/// `cargo test -p bitcost-render --test integration recorded -- --nocapture`.
+#[test]
+fn verdicts_over_recorded_noise_are_seldom_wrong() {
+    let mut wrong_of_five = Vec::new();
+    println!(
+        "| noise | spread | blocks | same setting: same | better or worse | 5 % planted: found |"
+    );
+    for (name, noise) in recorded() {
+        let spread = spread(&noise);
+        for blocks in [5, 10] {
+            let Rates { same, wrong, found } = rates(&noise, blocks, in_blocks);
+            println!(
+                "| {name} | {spread:.1} % | {blocks} | {same:.0} % | {wrong:.1} % | {found:.0} % |"
+            );
+            let most = if blocks == 5 { 8.0 } else { 5.0 };
+            wrong_of_five.extend((blocks == 5).then_some(wrong));
+            assert!(
+                wrong <= most,
+                "{name}, {blocks} blocks: {wrong} % are wrong"
+            );
+            let (least_same, least_found) = match spread {
+                ..2.05 => (95.0, 90.0),
+                ..2.5 if blocks == 10 => (95.0, 95.0),
+                ..2.5 => (85.0, 80.0),
+                _ => (0.0, 0.0),
+            };
+            assert!(
+                same >= least_same && found >= least_found,
+                "{name}, {blocks} blocks: same {same} %, found {found} %"
+            );
+            let apart = rates(&noise, blocks, apart);
+            assert!(
+                apart.wrong <= most,
+                "{name}, executions of {blocks} runs: {} % are wrong",
+                apart.wrong
+            );
+        }
+    }
+    let mean = wrong_of_five.iter().sum::<f64>() / wrong_of_five.len() as f64;
+    println!(
+        "five blocks, {} series: {mean:.1} % are wrong",
+        wrong_of_five.len()
+    );
+}
+
+fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
+    Execution {
+        name: name.into(),
+        events: events.into(),
+        summary: summary(events),
+    }
+}
+
+fn made(factor: f64) -> Vec<Event> {
+    log(STUDY, 5, |cell, planned| {
+        let did = plain(cell, planned);
+        ended(
+            cell,
+            &Did {
+                received_mbps: did.received_mbps * factor,
+                sent_mbps: did.sent_mbps * factor,
+                ..did
+            },
+        )
+    })
+}
+
+#[test]
+fn cells_match_by_levels_and_hosts_differences_come_first() {
+    let (old, mut new) = (made(1.0), made(0.8));
+    for event in &mut new {
+        if let Event::Prepared {
+            endpoints: ends, ..
+        } = event
+        {
+            ends[0].host.kernel = "7.0".into();
+        }
+    }
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &metrics,
+        3.0,
+    );
+    assert_eq!(
+        (found.cells.len(), found.count(Verdict::Worse)),
+        (4, 4),
+        "{found:?}"
+    );
+    let text = comparison_text(&found, None);
+    let (hosts, first) = (
+        text.find("hosts differ: sender: kernel"),
+        text.find("1024 · UDP"),
+    );
+    assert!(hosts.is_some() && hosts < first, "{text}");
+    assert!(
+        text.contains("-20.0") && text.ends_with("4 worse; 4 changes, each judged separately\n"),
+        "{text}"
+    );
+    let json = comparison_json(&found);
+    assert_eq!(json["cells"][0]["changes"][0]["verdict"], "worse");
+    let same = across(
+        &execution("old", &old),
+        &execution("new", &old),
+        &metrics,
+        3.0,
+    );
+    assert_eq!(
+        same.count(Verdict::Same),
+        4,
+        "{}",
+        comparison_text(&same, None)
+    );
+}
+
+#[test]
+fn within_an_execution_blocks_are_paired() {
+    let events = made(1.0);
+    let side = |bytes| {
+        Side(vec![(
+            "message_size_bytes".to_owned(),
+            Label::Number(bytes),
+        )])
+    };
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    let found = within(
+        &execution("x", &events),
+        &side(1024),
+        &side(8192),
+        &metrics,
+        3.0,
+    );
+    assert_eq!(
+        (found.cells.len(), found.count(Verdict::Better)),
+        (2, 2),
+        "{}",
+        comparison_text(&found, None)
+    );
+    let first = &found.cells[0].changes[0];
+    let ratio = first.shift.expect("a ratio").change();
+    assert!(
+        first.is_paired && (ratio.low.expect("bounds") - 100.0).abs() < 1e-4,
+        "what blocks share cancels: {ratio:?}"
+    );
+}
+
+#[test]
+fn nothing_can_be_told_of_single_runs_and_of_zero() {
+    let one = log(STUDY, 1, |cell, planned| ended(cell, &plain(cell, planned)));
+    let metrics = [
+        metric("throughput_mbps").expect("a metric"),
+        metric("loss_pct").expect("a metric"),
+    ];
+    let found = across(
+        &execution("a", &one),
+        &execution("b", &made(0.5)),
+        &metrics,
+        3.0,
+    );
+    assert_eq!(
+        found.count(Verdict::Worse),
+        0,
+        "{}",
+        comparison_text(&found, None)
+    );
+    assert!(found.count(Verdict::CannotTell) >= 4);
+    let itself = across(&execution("a", &one), &execution("b", &one), &metrics, 3.0);
+    assert_eq!(
+        itself.count(Verdict::CannotTell),
+        itself.changes().count(),
+        "{}",
+        comparison_text(&itself, None)
+    );
+    let none = log(STUDY, 1, |_, _| Made::Missing);
+    let empty = across(
+        &execution("a", &none),
+        &execution("b", &none),
+        &metrics,
+        3.0,
+    );
+    assert!(comparison_text(&empty, None).ends_with("nothing to compare\n"));
+}
+
+#[test]
+fn what_the_new_side_lacks_is_missing() {
+    let metrics = [
+        metric("throughput_mbps").expect("a metric"),
+        metric("loss_pct").expect("a metric"),
+    ];
+    let whole = made(1.0);
+    let without_udp = log(STUDY, 5, |cell, planned| {
+        match is(cell, "transport", "UDP") {
+            true => Made::Failed(FailureKind::Failed, "the end died"),
+            false => ended(cell, &plain(cell, planned)),
+        }
+    });
+    let (whole, without_udp) = (
+        execution("whole", &whole),
+        execution("without", &without_udp),
+    );
+    let lost = across(&whole, &without_udp, &metrics, 3.0);
+    // The changes are throughput and loss at each of two sizes; the others are the same.
+    assert_eq!(
+        (lost.count(Verdict::Missing), lost.count(Verdict::Same)),
+        (4, 2),
+        "{}",
+        comparison_text(&lost, None)
+    );
+    let json = comparison_json(&lost);
+    let first = &json["cells"][0]["changes"][0];
+    assert_eq!(
+        (
+            first["verdict"].as_str(),
+            &first["old_runs"],
+            &first["new_runs"]
+        ),
+        (Some("missing"), &json!(5), &json!(0))
+    );
+    assert!(
+        first.get("new_median").is_none() && first["old_median"].is_number(),
+        "{first}"
+    );
+    let text = comparison_text(&lost, None);
+    assert!(
+        text.contains("| 5, 0 |") && text.contains("4 missing"),
+        "{text}"
+    );
+    let found = across(&without_udp, &whole, &metrics, 3.0);
+    assert_eq!(
+        (
+            found.count(Verdict::Missing),
+            found.count(Verdict::CannotTell)
+        ),
+        (0, 4),
+        "{}",
+        comparison_text(&found, None)
+    );
+}
+
+/// Every UDP run loses the share that `lost_pct` gives for its block.
+fn losing(lost_pct: impl Fn(u32) -> f64) -> Vec<Event> {
+    log(STUDY, 5, |cell, planned| {
+        let did = plain(cell, planned);
+        ended(
+            cell,
+            &Did {
+                received_mbps: did.sent_mbps * (1.0 - lost_pct(planned.block) / 100.0),
+                ..did
+            },
+        )
+    })
+}
+
+#[test]
+fn what_has_no_ratio_is_told_in_its_unit() {
+    let metrics = [metric("loss_pct").expect("a metric")];
+    let judged = |old: &[Event], new: &[Event]| {
+        across(
+            &execution("old", old),
+            &execution("new", new),
+            &metrics,
+            3.0,
+        )
+    };
+    let none = made(1.0);
+    let worse = judged(&none, &losing(|block| 60.0 + f64::from(block)));
+    assert_eq!(
+        worse.count(Verdict::Worse),
+        2,
+        "{}",
+        comparison_text(&worse, None)
+    );
+    let text = comparison_text(&worse, None);
+    assert!(text.contains("+62.0 points [+60."), "{text}");
+    let json = comparison_json(&worse);
+    let first = &json["cells"][0]["changes"][0];
+    assert!(
+        first["difference"]
+            .as_f64()
+            .is_some_and(|points| (points - 62.0).abs() < 0.1),
+        "{first}"
+    );
+    assert!(
+        first.get("change_pct").is_none() && first["low"].is_number() && first["high"].is_number(),
+        "{first}"
+    );
+    assert_eq!(
+        judged(&losing(|block| 60.0 + f64::from(block)), &none).count(Verdict::Better),
+        2
+    );
+    assert_eq!(judged(&none, &none).count(Verdict::Same), 2);
+    // Ten times a loss that is close to 0.
+    let little = judged(
+        &losing(|_| 0.004),
+        &losing(|block| 0.04 + f64::from(block) / 1000.0),
+    );
+    assert_eq!(
+        little.count(Verdict::Same),
+        2,
+        "{}",
+        comparison_text(&little, None)
+    );
+}
+
+#[test]
+fn words_of_a_log_stay_in_their_line() {
+    let (old, mut new) = (made(1.0), made(1.0));
+    for event in &mut new {
+        if let Event::Prepared {
+            endpoints: ends, ..
+        } = event
+        {
+            ends[0].host.kernel = "9\u{1b}[31m\n# head|<b>".into();
+        }
+    }
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    let found = across(
+        &execution("old\n", &old),
+        &execution("new", &new),
+        &metrics,
+        3.0,
+    );
+    let text = comparison_text(&found, None);
+    assert!(
+        !text.contains('\u{1b}')
+            && !text.contains("\n# head")
+            && text.starts_with("old\u{fffd} → new\n"),
+        "{text}"
+    );
+    let markdown = comparison_markdown(&found);
+    assert!(
+        !markdown.contains("\n# head") && !markdown.contains("<b>"),
+        "{markdown}"
+    );
+    // A list ends at a blank line.
+    assert!(
+        markdown.contains("\n\n- hosts differ") && markdown.contains("\n\nChange: "),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn a_comparison_fits_the_terminal() {
+    let (old, new) = (made(1.0), made(0.8));
+    let names = ["throughput_mbps", "receive_service_demand_per_kib_sent_us"];
+    let metrics = names.map(|name| metric(name).expect("a metric"));
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &metrics,
+        3.0,
+    );
+    for width in [60, 80, 120] {
+        let text = comparison_text(&found, Some(width));
+        assert!(
+            text.lines()
+                .all(|line| line.chars().count() <= usize::from(width)),
+            "{width}: {text}"
+        );
+        assert!(
+            text.contains("| Throughput") && text.contains("| worse"),
+            "{text}"
+        );
+        assert_eq!(width >= 80, text.contains("| runs |"), "{width}: {text}");
+    }
+    assert!(
+        comparison_text(&found, None)
+            .lines()
+            .any(|line| line.chars().count() > 120)
+    );
+}

@@ -1,0 +1,351 @@
+//! Which cells are compared with which, and the sentences on differences other than their levels.
+
+use std::collections::BTreeMap;
+
+use crate::common::{STUDY, ended, log, plain, summary};
+use bitcost_analysis::compare::{Pairing, Side, across, within};
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_model::event::Event;
+use bitcost_model::imported::ImportedRun;
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::study::{Cell, Label};
+use bitcost_render::comparison::comparison_text;
+
+fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
+    Execution {
+        name: name.into(),
+        events: events.into(),
+        summary: summary(events),
+    }
+}
+
+fn throughput() -> [&'static Metric; 1] {
+    [metric("throughput_mbps").expect("a metric")]
+}
+
+fn word(factor: &str, level: &str) -> (String, Label) {
+    (factor.to_owned(), Label::Text(level.to_owned()))
+}
+
+fn size(bytes: i64) -> (String, Label) {
+    ("message_size_bytes".to_owned(), Label::Number(bytes))
+}
+
+fn whole(study: &str) -> Vec<Event> {
+    log(study, 3, |cell, planned| ended(cell, &plain(cell, planned)))
+}
+
+#[test]
+fn a_side_has_the_others_levels_of_what_it_does_not_name() {
+    let events = whole(STUDY);
+    let execution = execution("x", &events);
+    let (old, new) = (
+        Side(vec![word("transport", "UDP"), size(8192)]),
+        Side(vec![word("transport", "TCP")]),
+    );
+    let found = within(&execution, &old, &new, &throughput(), 3.0);
+    assert_eq!(found.names.1, "transport=TCP message_size_bytes=8192");
+    assert_eq!(
+        (found.cells.len(), found.unmatched.len()),
+        (1, 0),
+        "{}",
+        comparison_text(&found, None)
+    );
+    let medians = found.cells[0].changes[0].medians;
+    assert_eq!(medians.0, medians.1, "both have 8192 bytes: {medians:?}");
+    assert!(!old.is_same_as(&new) && Side(vec![size(8192)]).is_same_as(&old));
+}
+
+#[test]
+fn every_pair_of_cells_is_compared_once() {
+    let events = whole(STUDY);
+    let execution = execution("x", &events);
+    for (old, new) in [
+        (word("transport", "UDP"), word("transport", "TCP")),
+        (size(1024), size(8192)),
+    ] {
+        let found = within(
+            &execution,
+            &Side(vec![old]),
+            &Side(vec![new]),
+            &throughput(),
+            3.0,
+        );
+        let mut names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
+        names.dedup();
+        assert_eq!(
+            (names.len(), found.unmatched.len()),
+            (2, 0),
+            "{}",
+            comparison_text(&found, None)
+        );
+    }
+}
+
+#[test]
+fn cells_of_the_new_side_alone_are_told() {
+    let study =
+        format!("{STUDY}\n[[leave_out]]\ntransport = [\"UDP\"]\nmessage_size_bytes = [8192]\n");
+    let events = whole(&study);
+    let (old, new) = (
+        Side(vec![word("transport", "UDP")]),
+        Side(vec![word("transport", "TCP")]),
+    );
+    let found = within(&execution("x", &events), &old, &new, &throughput(), 3.0);
+    let text = comparison_text(&found, None);
+    assert!(
+        text.contains("- only in transport=TCP: 8192 · TCP\n"),
+        "{text}"
+    );
+    assert_eq!(
+        (found.cells.len(), found.lost_cells()),
+        (1, 0),
+        "a study says which cells there are"
+    );
+    let (whole, part) = (whole(STUDY), events);
+    let lost = across(
+        &execution("whole", &whole),
+        &execution("part", &part),
+        &throughput(),
+        3.0,
+    );
+    assert_eq!((lost.cells.len(), lost.lost_cells()), (3, 1));
+}
+
+#[test]
+fn settings_that_differ_are_told_once() {
+    let (old, new) = (
+        whole(STUDY),
+        whole(&STUDY.replace("duration_s = 2", "duration_s = 1")),
+    );
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &throughput(),
+        3.0,
+    );
+    assert_eq!(found.setting_differences, ["duration: was 2 s, is 1 s"]);
+    let text = comparison_text(&found, None);
+    assert!(
+        text.contains("- settings differ: duration: was 2 s, is 1 s\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("- old: it did not come to its end\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_factor_of_one_side_alone_is_no_hindrance() {
+    let further = "[[factor]]\nname = \"nodelay\"\nlevels = [{ label = \"on\", nodelay = true }]\n";
+    let (old, new) = (whole(STUDY), whole(&format!("{STUDY}\n{further}")));
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &throughput(),
+        3.0,
+    );
+    assert_eq!(
+        (found.cells.len(), found.unmatched.len()),
+        (4, 0),
+        "{}",
+        comparison_text(&found, None)
+    );
+    assert_eq!(found.known_to_one, ["only new knows: nodelay on"]);
+    // With two levels, a cell could match either.
+    let both = further.replace(
+        "levels = [",
+        "levels = [{ label = \"off\", nodelay = false }, ",
+    );
+    let new = whole(&format!("{STUDY}\n{both}"));
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &throughput(),
+        3.0,
+    );
+    assert_eq!((found.cells.len(), found.lost_cells()), (0, 4));
+    let text = comparison_text(&found, None);
+    assert!(
+        text.contains("could be 1024 · UDP · off or 1024 · UDP · on"),
+        "{text}"
+    );
+}
+
+/// An execution imported from files: `varied` has its factors, `constant` the levels that all its
+/// runs have.
+fn imported(varied: &[Vec<(String, Label)>], constant: &[(String, Label)]) -> Vec<Event> {
+    let mut factors = String::new();
+    for (name, _) in &varied[0] {
+        let levels = varied.iter().flatten().filter(|(factor, _)| factor == name);
+        let mut levels: Vec<String> = levels
+            .map(|(_, label)| serde_json::json!(label).to_string())
+            .collect();
+        levels.sort();
+        levels.dedup();
+        let levels: Vec<String> = levels
+            .iter()
+            .map(|label| format!("{{ label = {label} }}"))
+            .collect();
+        factors += &format!(
+            "[[factor]]\nname = \"{name}\"\nlevels = [{}]\n",
+            levels.join(", ")
+        );
+    }
+    let mut events = whole(&format!(
+        "title = \"x\"\nquestion = \"x?\"\n{factors}[table]\nrows = \"{}\"\n",
+        varied[0][0].0
+    ));
+    let cell = |levels: &Vec<(String, Label)>| Cell {
+        levels: levels.clone(),
+        conditions: Default::default(),
+    };
+    let cells: Vec<Cell> = varied.iter().map(cell).collect();
+    let runs = (0..2 * cells.len()).map(|run| (run as u32, run % cells.len()));
+    let runs: Vec<PlannedRun> = runs
+        .map(|(index, cell)| PlannedRun {
+            index,
+            block: index,
+            cell,
+        })
+        .collect();
+    events.retain(|event| matches!(event, Event::ExecutionBegan { .. }));
+    for planned in &runs {
+        let levels = varied[planned.cell]
+            .iter()
+            .filter(|(_, level)| level.to_string() != "not said");
+        let run = ImportedRun {
+            tool: "iperf3".into(),
+            levels: levels.chain(constant).cloned().collect(),
+            figures: BTreeMap::from([(
+                "throughput_mbps".to_owned(),
+                100.0 + f64::from(planned.index),
+            )]),
+            ..ImportedRun::default()
+        };
+        events.push(Event::RunImported {
+            run: planned.index,
+            imported: Box::new(run),
+        });
+    }
+    events.insert(
+        1,
+        Event::Planned {
+            plan: Plan {
+                seed: 0,
+                blocks: 2,
+                lengths: None,
+                cells,
+                runs,
+            },
+        },
+    );
+    events
+}
+
+#[test]
+fn files_match_by_what_they_say_whatever_varies() {
+    let protocols = |name: &str| vec![word("protocol", name)];
+    let both = imported(&[protocols("tcp"), protocols("udp")], &[size(1024)]);
+    let alone = imported(
+        &[vec![word("tool", "iperf3")]],
+        &[word("protocol", "tcp"), word("direction", "forward")],
+    );
+    let found = across(
+        &execution("both", &both),
+        &execution("alone", &alone),
+        &throughput(),
+        3.0,
+    );
+    let text = comparison_text(&found, None);
+    assert_eq!(
+        (found.cells.len(), found.cells[0].name().starts_with("tcp")),
+        (1, true),
+        "{text}"
+    );
+    assert!(
+        text.contains("- only both knows: message_size_bytes 1024\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("- only in both: udp (protocol is udp here and tcp there)\n"),
+        "{text}"
+    );
+    // A cell whose files do not give the level may have any level.
+    let unsaid = imported(&[protocols("tcp"), protocols("not said")], &[]);
+    let found = across(
+        &execution("both", &both),
+        &execution("unsaid", &unsaid),
+        &throughput(),
+        3.0,
+    );
+    assert!(
+        found.cells.is_empty() && found.unmatched.iter().all(|only| only.why.is_some()),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn files_match_our_own_cells_by_their_settings() {
+    let own = whole(STUDY);
+    let files = imported(
+        &[vec![size(1024)], vec![size(8192)]],
+        &[word("protocol", "udp"), word("test", "udp_stream")],
+    );
+    let found = across(
+        &execution("own", &own),
+        &execution("files", &files),
+        &throughput(),
+        3.0,
+    );
+    let text = comparison_text(&found, None);
+    let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
+    assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
+    assert!(
+        text.contains("- only files knows: tool iperf3\n") && found.lost_cells() == 2,
+        "{text}"
+    );
+    let apart = within(
+        &execution("files", &files),
+        &Side(vec![size(1024)]),
+        &Side(vec![size(8192)]),
+        &throughput(),
+        3.0,
+    );
+    assert_eq!(
+        (apart.pairing, apart.cells[0].changes[0].is_paired),
+        (Pairing::Apart, false)
+    );
+}
+
+#[test]
+fn of_many_cells_of_one_side_the_rest_is_counted() {
+    let sizes = |from: i64| {
+        (from..from + 40)
+            .map(|bytes| vec![size(bytes)])
+            .collect::<Vec<_>>()
+    };
+    let (old, new) = (imported(&sizes(1), &[]), imported(&sizes(20), &[]));
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &throughput(),
+        3.0,
+    );
+    assert_eq!((found.cells.len(), found.lost_cells()), (21, 19));
+    let far = imported(&sizes(100), &[]);
+    let found = across(
+        &execution("old", &old),
+        &execution("far", &far),
+        &throughput(),
+        3.0,
+    );
+    let text = comparison_text(&found, None);
+    assert!(
+        found.lost_cells() == 40 && text.contains("- only in old: 10 more cells\n"),
+        "{text}"
+    );
+    assert!(text.contains("- only in far: 10 more cells\n"), "{text}");
+}

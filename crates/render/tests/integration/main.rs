@@ -1,0 +1,15 @@
+//! Every form of output, from logs and imports that are known.
+
+mod answer;
+mod checks;
+mod common;
+mod compare;
+mod compare_cells;
+mod frame;
+mod json;
+mod page;
+mod peers;
+mod pictures;
+mod plots;
+mod screens;
+mod text;

@@ -1,0 +1,843 @@
+//! The content of a page, and what it must never do: load something, or take words for markup.
+
+use bitcost_analysis::checks::{CheckSummary, ClaimSummary, Verdict};
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::summary::Summary;
+use bitcost_import::{Found, Head};
+use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_model::imported::ImportedInterval;
+use bitcost_model::machine::HostDescription;
+use bitcost_model::record::Role;
+use bitcost_model::study::Label;
+use bitcost_render::html::page;
+use bitcost_render::provenance::{Maker, Source};
+use bitcost_stats::Interval;
+use bitcost_study::check::{Claim, Figure, Levels};
+use bitcost_study::{Bars, Compared, Expect, Picture, PictureKind, Scale};
+
+const HOSTILE: &str =
+    "</script><script>alert(1)</script>\"><img src=http://evil.example/x onerror=alert(1)>";
+
+fn run(size: i64, mbps: f64) -> Found {
+    let mut found = Found::default();
+    found
+        .levels
+        .insert("message_size_bytes".into(), Label::Number(size));
+    found.run.tool = "iperf3".into();
+    found.run.file = "x.json".into();
+    found.run.figures.insert("throughput_mbps".into(), mbps);
+    found.run.figures.insert(
+        "send_service_demand_us_per_kib".into(),
+        1.0 + 1000.0 / size as f64,
+    );
+    let figures = [
+        ("throughput_mbps", mbps),
+        ("rtt_us", 100.0),
+        ("retransmits", 1.0),
+    ];
+    let figures: std::collections::BTreeMap<String, f64> = figures
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
+    found.run.intervals = (0..5)
+        .map(|step| ImportedInterval {
+            end: Role::Sender,
+            begin_s: f64::from(step),
+            end_s: f64::from(step + 1),
+            figures: figures.clone(),
+        })
+        .collect();
+    found
+}
+
+fn log(found: Vec<Found>, name: &str) -> Vec<Event> {
+    let command_line = vec!["bitcost".into(), HOSTILE.into()];
+    bitcost_import::execution(
+        found,
+        Head {
+            name,
+            version: "0.1.0",
+            at: "2026-11-21T10:00:00Z",
+            command_line,
+        },
+    )
+}
+
+fn render(events: &[Event]) -> String {
+    rendered(events, |_| ())
+}
+
+/// The page of a log whose summary was changed before.
+fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
+    let mut summary = Summary::from_events(events).expect("a whole log");
+    change(&mut summary);
+    of(vec![Execution {
+        name: HOSTILE.into(),
+        events: events.into(),
+        summary,
+    }])
+}
+
+/// The page of these executions.
+fn of(executions: Vec<Execution>) -> String {
+    let source = Source {
+        path: HOSTILE.into(),
+        bytes: 7,
+        sha256: "00ff".into(),
+    };
+    let maker = Maker {
+        version: "0.1.0".into(),
+        command_line: vec![HOSTILE.into()],
+        at: "now".into(),
+    };
+    let chapters: Vec<_> = executions
+        .into_iter()
+        .map(|execution| (execution, source.clone()))
+        .collect();
+    page(&chapters, 3.0, &maker)
+}
+
+/// The page without the text of its scripts.
+fn without_plotly(html: &str) -> String {
+    let begin = html.find("plotly.js v").expect("the script");
+    let end = begin + html[begin..].find("</script>").expect("its end");
+    format!("{}{}", &html[..begin], &html[end..])
+}
+
+#[test]
+fn nothing_is_loaded_and_words_are_no_markup() {
+    let mut runs = vec![run(1024, 900.0), run(8192, 4000.0), run(1024, 950.0)];
+    runs[0]
+        .levels
+        .insert("brand".into(), Label::Text(HOSTILE.into()));
+    runs.push(Found {
+        error: Some(HOSTILE.into()),
+        ..run(1024, 0.0)
+    });
+    let mut events = log(runs, HOSTILE);
+    let host = HostDescription {
+        host_name: HOSTILE.into(),
+        ..HostDescription::default()
+    };
+    let end = |role| EndpointDescription {
+        role,
+        place: HOSTILE.into(),
+        host: host.clone(),
+    };
+    let prepared = Event::Prepared {
+        lab: None,
+        endpoints: vec![end(Role::Sender), end(Role::Receiver)],
+        shared_cpus: false,
+        notes: vec![HOSTILE.into()],
+        hosts: Default::default(),
+        rtt: None,
+        programs: Vec::new(),
+    };
+    events.insert(2, prepared);
+    let html = without_plotly(&render(&events));
+    assert!(
+        !html.contains("<img") && !html.contains("<script>alert"),
+        "words became markup"
+    );
+    assert!(html.contains("&lt;img src=http://evil.example"));
+    for loads in [
+        "src=\"",
+        "href=\"http",
+        "@import",
+        "url(http",
+        "<iframe",
+        "<link rel=\"stylesheet",
+    ] {
+        assert!(!html.contains(loads), "{loads}");
+    }
+    assert!(html.contains("default-src 'none'"));
+    let closing = html.matches("</script>").count();
+    let opening = html.matches("<script").count();
+    assert_eq!(opening, closing, "a script was ended by its data");
+}
+
+#[test]
+fn the_answer_and_every_section_are_there() {
+    let html = render(&log(
+        vec![
+            run(1024, 900.0),
+            run(8192, 4000.0),
+            run(1024, 950.0),
+            run(8192, 4100.0),
+        ],
+        "four",
+    ));
+    assert!(html.contains("Throughput is highest with message_size_bytes = 8192 (4050 [4000, 4100] Mbit/s) and lowest with message_size_bytes = 1024"), "answer");
+    for wanted in [
+        "Percentiles",
+        "Spread",
+        "Against size",
+        "Within a run",
+        "In order",
+        "Caveats",
+        "SHA-256 of the log",
+    ] {
+        assert!(html.contains(wanted), "{wanted}");
+    }
+    assert!(html.contains("throughput_mbps.csv") && html.contains("Save runs.csv"));
+}
+
+#[test]
+fn a_single_run_and_failures_alone_have_a_page() {
+    let one = render(&log(vec![run(1024, 900.0)], "one"));
+    assert!(
+        one.contains("Throughput is 900 Mbit/s")
+            && one.contains("One run says nothing about the spread")
+    );
+    let failed = Found {
+        error: Some("no route".into()),
+        ..run(1024, 0.0)
+    };
+    let none = render(&log(vec![failed.clone(), failed], "none"));
+    assert!(none.contains("No run has a result that can be used.") && none.contains("no route"));
+    assert!(!none.contains("plotly.js v"), "nothing is drawn");
+    assert_eq!(none.matches("No run has a result").count(), 1, "said once");
+    assert!(
+        !none.contains(">Table</h2>")
+            && !none.contains(">What limited it<")
+            && none.contains("planned in 1 cell;")
+    );
+}
+
+#[test]
+fn of_many_runs_a_sample_is_drawn_and_said() {
+    let many: Vec<Found> = (0..12_000)
+        .map(|n| run(1024 << (n % 4), 1000.0 + f64::from(n * 37 % 101)))
+        .collect();
+    let html = render(&log(many, "many"));
+    assert!(
+        html.contains("Sampled: 4000 of 12000 runs are drawn, evenly chosen."),
+        "said"
+    );
+    assert!(html.contains("500 of 12000 runs are listed"));
+    assert!(html.len() < 8 << 20, "{} bytes", html.len());
+}
+
+#[test]
+fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
+    for cells in [1, 100, 500] {
+        let many = (0..3000).map(|n| run(64 + n % cells * 16, 1000.0 + (n * 37 % 101) as f64));
+        let html = render(&log(many.collect(), "many"));
+        assert!(
+            html.len() < 10 << 20,
+            "{} bytes of {cells} cells",
+            html.len()
+        );
+        let legend = plot(&html, 0)["layout"]["showlegend"].as_bool();
+        assert_eq!(
+            (legend, html.contains("rows</summary>")),
+            if cells > 60 {
+                (Some(false), true)
+            } else {
+                (None, false)
+            }
+        );
+        for file in files(&html) {
+            let rows = file["text"].as_str().expect("rows").lines().count();
+            assert!(rows <= 2001, "{rows} rows in {}", file["file"]);
+        }
+        assert!(
+            html.contains("The file holds 2000 of 3000 rows, evenly chosen."),
+            "said of {cells} cells"
+        );
+    }
+}
+
+/// What the buttons save.
+fn files(html: &str) -> Vec<serde_json::Value> {
+    let ids = html
+        .split("data-from=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
+    ids.map(|id| json_of(html, id)).collect()
+}
+
+#[test]
+fn a_metric_without_a_unit_is_headed_by_its_name_alone() {
+    let again = |count: f64| {
+        let mut run = run(1024, 900.0);
+        run.run.figures.insert("retransmits".into(), count);
+        run
+    };
+    let html = rendered(&log(vec![again(1.0), again(2.0)], "again"), |summary| {
+        summary.study.table.metrics = ["throughput_mbps", "retransmits"]
+            .map(String::from)
+            .to_vec();
+    });
+    for heading in ["Throughput (Mbit/s)", "Retransmitted segments"] {
+        assert!(
+            html.contains(&format!("<th scope=\"col\">{heading}</th>")),
+            "{heading}"
+        );
+    }
+}
+
+#[test]
+fn a_button_saves_the_runs_of_its_own_chapter() {
+    let failed = Found {
+        error: Some("no route".into()),
+        ..run(1024, 0.0)
+    };
+    let logs = [
+        log(vec![run(1024, 900.0)], "good"),
+        log(vec![failed.clone()], "bad"),
+        log(vec![failed], "worse"),
+    ];
+    let executions = logs.iter().map(|events| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution {
+            name: summary.study.name.clone(),
+            events: events.into(),
+            summary,
+        }
+    });
+    let html = of(executions.collect());
+    let runs: Vec<String> = files(&html)
+        .iter()
+        .filter(|file| file["file"] == "runs.csv")
+        .filter_map(|file| {
+            Some(
+                file["text"]
+                    .as_str()?
+                    .lines()
+                    .nth(1)?
+                    .split(',')
+                    .next()?
+                    .to_owned(),
+            )
+        })
+        .collect();
+    assert_eq!(runs, ["good", "bad", "worse"]);
+}
+
+#[test]
+fn messages_and_segments_have_pictures_of_their_own() {
+    let runs = [512, 1024, 2048, 8192].into_iter().flat_map(|size| {
+        [0.0, 10.0].map(|spread| {
+            let mut run = run(size, 900.0 + spread);
+            run.run
+                .figures
+                .insert("segment_size_bytes".into(), size as f64);
+            run
+        })
+    });
+    let html = rendered(&log(runs.collect(), "mss"), |summary| {
+        summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cost)]);
+    });
+    let of = |unit: &str| format!("CPU time of a {unit} to send.");
+    assert_eq!(titles(&html), [of("message"), of("segment")]);
+    for (number, unit) in ["message", "segment"].into_iter().enumerate() {
+        let plot = plot(&html, number);
+        assert_eq!(
+            plot["layout"]["xaxis"]["title"]["text"],
+            format!("{unit} size (bytes)")
+        );
+        let names: Vec<&serde_json::Value> = plot["data"]
+            .as_array()
+            .expect("traces")
+            .iter()
+            .map(|trace| &trace["name"])
+            .collect();
+        assert_eq!(names.len(), 2, "points and line: {names:?}");
+    }
+}
+
+/// A run of each cell whose endpoints were equally busy, sampled three times.
+fn equally_busy(shared: bool) -> Vec<Event> {
+    let mut events = crate::common::log(crate::common::STUDY, 1, |cell, planned| {
+        let crate::common::Made::Ended(mut sender, mut receiver) =
+            crate::common::ended(cell, &crate::common::plain(cell, planned))
+        else {
+            unreachable!()
+        };
+        for end in [&mut sender, &mut receiver] {
+            let mut third = end.samples[1].clone();
+            third.at_ns += 1_000_000_000;
+            end.samples.push(third);
+        }
+        crate::common::Made::Ended(sender, receiver)
+    });
+    for event in &mut events {
+        if let Event::Prepared { shared_cpus, .. } = event {
+            *shared_cpus = shared;
+        }
+    }
+    events
+}
+
+#[test]
+fn two_hosts_are_never_drawn_as_one() {
+    for (shared, wanted) in [
+        (true, &["CPU 0"][..]),
+        (false, &["sender CPU 0", "receiver CPU 0"]),
+    ] {
+        let html = rendered(&equally_busy(shared), |summary| {
+            summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cpus)]);
+        });
+        assert_eq!(plot(&html, 0)["data"][0]["y"], serde_json::json!(wanted));
+    }
+}
+
+#[test]
+fn a_paper_s_averages_stand_beside_the_medians() {
+    let csv = include_str!("../../../import/tests/fixtures/tcp-mss-offloads-on.csv");
+    let found = bitcost_import::read("tcp-mss-offloads-on.csv", csv.as_bytes()).expect("a table");
+    let html = render(&log(found, "paper"));
+    let spread = html
+        .split("<summary>Spread of the runs</summary>")
+        .nth(1)
+        .expect("a folded table");
+    let spread = spread.split("</details>").next().expect("its end");
+    for (size, runs, mean) in [("1024", 13, "11495.8"), ("8192", 7, "30024.4")] {
+        assert!(
+            spread.contains(&format!(
+                "<th scope=\"row\">{size}</th><td>{runs}</td><td>{mean}</td>"
+            )),
+            "{spread}"
+        );
+    }
+    for name in ["mean", "standard deviation", "least", "median", "largest"] {
+        assert!(
+            spread.contains(&format!("<th scope=\"col\">{name}</th>")),
+            "{name}"
+        );
+    }
+}
+
+/// Four sizes of two brands, three runs each.
+fn brands() -> Vec<Event> {
+    let mut runs = Vec::new();
+    for (brand, base) in [("a", 900.0), ("b", 500.0)] {
+        for (place, size) in [512, 1024, 2048, 8192].into_iter().enumerate() {
+            for spread in [0.0, 10.0, 30.0] {
+                let mut run = run(size, base * (place + 1) as f64 + spread);
+                run.levels.insert("brand".into(), Label::Text(brand.into()));
+                runs.push(run);
+            }
+        }
+    }
+    log(runs, "brands")
+}
+
+/// The pictures' titles in their order.
+fn titles(html: &str) -> Vec<&str> {
+    let begin = |part: &'_ str| part.find("<strong>").map(|at| at + "<strong>".len());
+    html.split("<figcaption")
+        .skip(1)
+        .filter_map(|part| part[begin(part)?..].split("</strong>").next())
+        .collect()
+}
+
+#[test]
+fn a_study_has_the_pictures_that_it_asks_for() {
+    let curve = Picture {
+        title: Some("Figure 1".into()),
+        metrics: vec!["throughput_mbps".into()],
+        of: vec![("brand".into(), vec![Label::Text("b".into())])],
+        bars: Bars::Range,
+        x: Some(Scale::Linear),
+        ..Picture::plain(PictureKind::Curve)
+    };
+    let wanted = vec![
+        curve.clone(),
+        Picture {
+            title: None,
+            x: Some(Scale::Log),
+            ..curve
+        },
+    ];
+    let html = rendered(&brands(), |summary| summary.study.pictures = Some(wanted));
+    let titles = titles(&html);
+    assert_eq!(
+        titles,
+        [
+            "Figure 1. Throughput against message_size_bytes.",
+            "Throughput against message_size_bytes."
+        ]
+    );
+    assert!(html.contains("the bars are the least and the largest run"));
+    let plots: Vec<serde_json::Value> = [0, 1].map(|number| plot(&html, number)).to_vec();
+    assert_eq!(
+        plots[0]["data"].as_array().map(Vec::len),
+        Some(1),
+        "one brand is drawn: {}",
+        plots[0]
+    );
+    assert_eq!(plots[0]["data"][0]["y"][0], 510.0);
+    assert_eq!(
+        (
+            &plots[0]["data"][0]["error_y"]["array"][0],
+            &plots[0]["data"][0]["error_y"]["arrayminus"][0]
+        ),
+        (&20.0.into(), &10.0.into())
+    );
+    let types: Vec<&serde_json::Value> = plots
+        .iter()
+        .map(|plot| &plot["layout"]["xaxis"]["type"])
+        .collect();
+    assert_eq!(types, [&serde_json::Value::Null, &"log".into()]);
+    assert!(
+        html.contains("Save curve-throughput_mbps 2.csv"),
+        "files have names of their own"
+    );
+}
+
+/// What plotly is given for a picture.
+fn plot(html: &str, number: usize) -> serde_json::Value {
+    json_of(html, &format!("p{number}-plot"))
+}
+
+fn json_of(html: &str, id: &str) -> serde_json::Value {
+    let mark = format!("id=\"{id}\">");
+    let begin = html.find(&mark).expect("a script with data") + mark.len();
+    serde_json::from_str(html[begin..].split("</script>").next().expect("an end")).expect("JSON")
+}
+
+#[test]
+fn the_document_stands_beside_our_figures() {
+    let wanted = [PictureKind::Medians, PictureKind::Curve]
+        .map(Picture::plain)
+        .to_vec();
+    let html = rendered(&brands(), |summary| {
+        summary.study.pictures = Some(wanted);
+        summary.study.expect = Some(Expect {
+            source: HOSTILE.into(),
+            ..Expect::default()
+        });
+        summary.cells[0].expected = vec![("throughput_mbps".into(), 1820.0)];
+    });
+    assert!(
+        html.contains("Compared with the paper") && html.contains("ours ÷ paper"),
+        "a table"
+    );
+    assert!(
+        html.contains("<td>910 [900, 930]</td><td>1820</td><td>×0.500</td>"),
+        "ours, theirs, and how they differ"
+    );
+    let bars = plot(&html, 0);
+    let heights: Vec<&serde_json::Value> = bars["data"]
+        .as_array()
+        .expect("bars")
+        .iter()
+        .map(|bar| &bar["y"])
+        .collect();
+    assert_eq!(
+        heights,
+        [&serde_json::json!([910.0]), &serde_json::json!([1820.0])],
+        "of the cell that it has alone"
+    );
+    let curve = plot(&html, 1);
+    let signs = curve["data"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter(|line| line["mode"] == "markers");
+    assert_eq!(
+        signs.map(|line| &line["y"]).collect::<Vec<_>>(),
+        [&serde_json::json!([1820.0])]
+    );
+}
+
+/// Ten runs of each of two sizes, the larger one `factor` times as fast as 1000 Mbit/s.
+fn sizes(factor: f64) -> Vec<Event> {
+    let speed = |size: i64| {
+        if size == 2048 {
+            1000.0 * factor
+        } else {
+            1000.0
+        }
+    };
+    let runs = (0..20_i64).map(|number| {
+        let size = 1024 << (number % 2);
+        run(size, speed(size) + number as f64 / 10.0)
+    });
+    log(runs.collect(), "sizes")
+}
+
+#[test]
+fn of_two_executions_the_changes_stand_first() {
+    let logs = [sizes(1.0), sizes(1.5)];
+    let executions = logs.iter().zip(["before", HOSTILE]).map(|(events, name)| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution {
+            name: name.into(),
+            events: events.into(),
+            summary,
+        }
+    });
+    let html = of(executions.collect());
+    assert!(
+        !without_plotly(&html).contains("<img"),
+        "words became markup"
+    );
+    let changes = html.find("What changed").expect("a chapter");
+    assert!(
+        changes
+            < html
+                .find(">Answer</h2>")
+                .expect("the first execution's own"),
+        "before the others"
+    );
+    let tally = html
+        .split("<p class=\"answer\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</p>").next());
+    assert_eq!(
+        tally,
+        Some("1 better, 1 same; 2 changes, each judged separately.")
+    );
+    assert!(html.contains("runs not paired"), "how it was compared");
+    assert_eq!(titles(&html)[0], "Throughput, change.");
+    let points = plot(&html, 0)["data"].as_array().expect("points").clone();
+    let of_verdict = |name: &str| {
+        points
+            .iter()
+            .find(|points| points["name"] == name)
+            .expect("a verdict")
+            .clone()
+    };
+    assert_eq!(of_verdict("same")["y"], serde_json::json!(["1024"]));
+    let better = of_verdict("better");
+    assert_eq!(better["y"], serde_json::json!(["2048"]));
+    let change = better["x"][0].as_f64().expect("a number");
+    assert!((change - 50.0).abs() < 0.1, "{change}");
+}
+
+#[test]
+fn executions_without_a_common_cell_are_chapters_alone() {
+    let logs = [sizes(1.0), brands()];
+    let executions = logs.iter().map(|events| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution {
+            name: "one".into(),
+            events: events.into(),
+            summary,
+        }
+    });
+    assert!(!of(executions.collect()).contains("What changed"));
+}
+
+/// With one size, retransmissions appear where there were none, and throughput is no longer
+/// measured.
+#[test]
+fn what_has_no_ratio_is_drawn_in_its_unit_and_what_is_missing_is_a_row() {
+    let with = |retransmits: f64, is_measured: bool| {
+        let runs = (0..20_i64).map(|number| {
+            let mut run = run(1024 << (number % 2), 1000.0 + number as f64 / 10.0);
+            if number % 2 == 1 {
+                run.run.figures.insert(
+                    "retransmits".into(),
+                    retransmits * (10.0 + number as f64 / 100.0),
+                );
+                run.run
+                    .figures
+                    .retain(|name, _| is_measured || name != "throughput_mbps");
+            }
+            run
+        });
+        log(runs.collect(), "sizes")
+    };
+    let logs = [with(0.0, true), with(1.0, false)];
+    let executions = logs.iter().zip(["before", "after"]).map(|(events, name)| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution {
+            name: name.into(),
+            events: events.into(),
+            summary,
+        }
+    });
+    let html = of(executions.collect());
+    assert!(
+        html.contains("<td>-</td><td>missing</td>"),
+        "the change, and its verdict"
+    );
+    assert!(
+        html.contains("difference-retransmits"),
+        "a picture in its own unit"
+    );
+    let points = plot(&html, 1)["data"].as_array().expect("points").clone();
+    let [retransmits] = &points[..] else {
+        panic!("one verdict: {points:?}")
+    };
+    assert_eq!(
+        (&retransmits["name"], &retransmits["y"]),
+        (&"worse".into(), &serde_json::json!(["2048"]))
+    );
+    let change = retransmits["x"][0].as_f64().expect("a number");
+    assert!((change - 10.1).abs() < 0.1, "{change}");
+}
+
+#[test]
+fn what_a_study_compares_itself_stands_in_its_chapter() {
+    let html = rendered(&brands(), |summary| {
+        let level = |name: &str| Label::Text(name.into());
+        summary.study.compare = Some(Compared {
+            factor: "brand".into(),
+            old: level("b"),
+            new: level("a"),
+        });
+    });
+    assert!(html.contains(">From brand=b to brand=a</h2>"));
+    assert!(
+        html.contains("which were not interleaved: not paired")
+            && !html.contains("<h1>What changed</h1>")
+    );
+}
+
+#[test]
+fn the_rate_of_the_link_stands_over_the_curve_of_throughput_alone() {
+    let wanted = vec![Picture::plain(PictureKind::Curve)];
+    let html = rendered(&brands(), |summary| {
+        summary.study.pictures = Some(wanted.clone());
+        summary.study.table.metrics = ["throughput_mbps", "send_service_demand_us_per_kib"]
+            .map(String::from)
+            .to_vec();
+        summary.link_rate_bps = Some(10_000_000_000);
+    });
+    let of = |number| {
+        plot(&html, number)["data"]
+            .as_array()
+            .expect("lines")
+            .clone()
+    };
+    let links = |lines: &[serde_json::Value]| {
+        lines
+            .iter()
+            .filter(|line| line["meta"] == "limit")
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let link = links(&of(0));
+    assert_eq!(
+        link.len(),
+        1,
+        "the packets of another program are not known: {link:?}"
+    );
+    assert_eq!(
+        (&link[0]["x"], &link[0]["y"]),
+        (
+            &serde_json::json!([512.0, 8192.0]),
+            &serde_json::json!([1e4, 1e4])
+        )
+    );
+    assert_eq!(link[0]["name"], "link: 10000 Mbit/s");
+    assert!(
+        html.contains("Grey lines are theory")
+            && html.contains("link: 10000 Mbit/s,512,,,,,,,,10000.0"),
+        "caption and file"
+    );
+    assert!(links(&of(1)).is_empty(), "no limit of a cost");
+    let without = rendered(&brands(), |summary| summary.study.pictures = Some(wanted));
+    assert!(!without.contains("Grey lines are theory"));
+}
+
+#[test]
+fn statements_have_their_verdict_interval_and_bounds() {
+    let claim = |interval, runs, verdict| ClaimSummary {
+        claim: Claim {
+            metric: "throughput_mbps".into(),
+            figure: Figure::Value(Levels::new()),
+            at_least: Some(1.0),
+            at_most: None,
+        },
+        levels: Levels::new(),
+        interval: Some(interval),
+        runs,
+        verdict,
+    };
+    let wide = Interval {
+        value: 1.5,
+        low: Some(0.5),
+        high: Some(2.5),
+    };
+    let narrow = Interval {
+        value: 2.5,
+        low: Some(2.25),
+        high: Some(2.75),
+    };
+    let checks = vec![
+        CheckSummary {
+            statement: HOSTILE.into(),
+            verdict: Verdict::CannotTell,
+            claims: vec![
+                claim(narrow, 5, Verdict::Pass),
+                claim(wide, 2, Verdict::CannotTell),
+            ],
+        },
+        CheckSummary {
+            statement: "It is fast".into(),
+            verdict: Verdict::Pass,
+            claims: vec![claim(narrow, 5, Verdict::Pass)],
+        },
+    ];
+    let html = rendered(&brands(), |summary| summary.checks = checks);
+    assert!(
+        html.contains("2 statements computed from these runs: 1 pass, 1 cannot tell."),
+        "counted"
+    );
+    assert!(html.contains("<b class=\"verdict pass\">pass</b> It is fast"));
+    assert!(html.contains("<b class=\"verdict cannot_tell\">cannot tell</b> Throughput: 1.50 [0.50, 2.50] (too few: 2 runs); expected at least 1"));
+    assert!(
+        !without_plotly(&html).contains("<img"),
+        "words became markup"
+    );
+}
+
+#[test]
+fn every_chapter_has_links_to_its_sections_and_no_two_regions_one_name() {
+    let logs = [sizes(1.0), sizes(1.5)];
+    let executions = logs.iter().map(|events| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution {
+            name: "same".into(),
+            events: events.into(),
+            summary,
+        }
+    });
+    let html = without_plotly(&of(executions.collect()));
+    assert_eq!(
+        html.matches("<nav class=\"contents\"").count(),
+        3,
+        "what changed, and both"
+    );
+    let links: Vec<&str> = html
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(links.len() > 15, "{links:?}");
+    for link in &links {
+        assert_eq!(
+            html.matches(&format!("<h2 id=\"{link}\">")).count(),
+            1,
+            "{link}"
+        );
+    }
+    let mut labels: Vec<&str> = html
+        .split("aria-label=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    let all = labels.len();
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(labels.len(), all, "{labels:?}");
+    assert!(
+        labels.contains(&"2. same: Hosts") || labels.contains(&"2. same: Runs in their order"),
+        "{labels:?}"
+    );
+}
+
+#[test]
+fn of_files_of_other_programs_no_settings_are_claimed() {
+    let html = render(&log(vec![run(1024, 900.0), run(1024, 910.0)], "two"));
+    assert!(
+        html.contains("Every run has its place in the table.")
+            && !html.contains("all settings in effect")
+    );
+}

@@ -1,0 +1,254 @@
+//! What the pictures show: the order of cells, bars where there are intervals, ticks, and nothing
+//! where there is no data.
+
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::summary::Summary;
+use bitcost_import::{Found, Head};
+use bitcost_model::event::Event;
+use bitcost_model::imported::ImportedInterval;
+use bitcost_model::record::Role;
+use bitcost_model::study::Label;
+use bitcost_render::html::page;
+use bitcost_render::provenance::{Maker, Source};
+use bitcost_study::{Picture, PictureKind};
+use serde_json::{Value, json};
+
+fn run(size: i64, figures: &[(&str, f64)]) -> Found {
+    let mut found = Found::default();
+    found
+        .levels
+        .insert("message_size_bytes".into(), Label::Number(size));
+    found.run.tool = "iperf3".into();
+    found.run.figures = figures
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
+    found
+}
+
+/// This number of runs of each size, in this order, each size twice as fast as the one before.
+fn sizes(sizes: &[i64], runs: u32) -> Vec<Found> {
+    let of = |(place, size): (usize, &i64)| {
+        let speed = 100.0 * 2_f64.powi(place as i32);
+        (0..runs)
+            .map(move |n| run(*size, &[("throughput_mbps", speed + f64::from(n))]))
+            .collect::<Vec<_>>()
+    };
+    sizes.iter().enumerate().flat_map(of).collect()
+}
+
+fn log(found: Vec<Found>) -> Vec<Event> {
+    let head = Head {
+        name: "x",
+        version: "0.1.0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: Vec::new(),
+    };
+    bitcost_import::execution(found, head)
+}
+
+fn html(events: &[Event], kinds: Option<&[PictureKind]>) -> String {
+    let mut summary = Summary::from_events(events).expect("a whole log");
+    summary.study.pictures = kinds.map(|kinds| kinds.iter().copied().map(Picture::plain).collect());
+    let source = Source {
+        path: "x".into(),
+        bytes: 7,
+        sha256: "00ff".into(),
+    };
+    let maker = Maker {
+        version: "0.1.0".into(),
+        command_line: Vec::new(),
+        at: "now".into(),
+    };
+    page(
+        &[(
+            Execution {
+                name: "x".into(),
+                events: events.into(),
+                summary,
+            },
+            source,
+        )],
+        3.0,
+        &maker,
+    )
+}
+
+/// What plotly is given for a picture.
+fn plot(html: &str, number: usize) -> Value {
+    let mark = format!("id=\"p{number}-plot\">");
+    let begin = html.find(&mark).expect("a picture") + mark.len();
+    serde_json::from_str(html[begin..].split("</script>").next().expect("an end")).expect("JSON")
+}
+
+/// The pictures' titles with their captions, in their order.
+fn captions(html: &str) -> Vec<&str> {
+    html.split("<figcaption")
+        .skip(1)
+        .filter_map(|part| part.split("</figcaption>").next())
+        .collect()
+}
+
+fn of_each<'a>(plot: &'a Value, key: &str) -> Vec<&'a Value> {
+    plot["data"]
+        .as_array()
+        .expect("traces")
+        .iter()
+        .map(|trace| &trace[key])
+        .collect()
+}
+
+#[test]
+fn cells_named_by_numbers_stand_at_places_of_their_own_in_the_order_of_their_levels() {
+    let events = log(sizes(&[8192, 64, 1024], 4));
+    let boxes = plot(&html(&events, Some(&[PictureKind::Boxes])), 0);
+    assert_eq!(boxes["layout"]["xaxis"]["type"], "category");
+    assert_eq!(
+        of_each(&boxes, "x"),
+        [&json!(["64"]), &json!(["1024"]), &json!(["8192"])]
+    );
+    // Quartiles of type 7 of 100, 101, 102, 103, which are the runs of 8192.
+    let quartiles = ["q1", "median", "q3"].map(|key| of_each(&boxes, key)[2].clone());
+    assert_eq!(
+        quartiles,
+        [json!([100.75]), json!([101.5]), json!([102.25])]
+    );
+    let lines = plot(&html(&events, Some(&[PictureKind::Quantiles])), 0);
+    assert_eq!(of_each(&lines, "name"), ["64", "1024", "8192"]);
+}
+
+#[test]
+fn where_there_is_no_interval_there_is_no_bar() {
+    let mut runs = sizes(&[64, 1024], 4);
+    runs.extend(sizes(&[8192], 1));
+    let some = html(&log(runs), Some(&[PictureKind::Curve]));
+    let bars = plot(&some, 0)["data"][0]["error_y"].clone();
+    assert_eq!(
+        (&bars["array"][2], &bars["arrayminus"][2]),
+        (&Value::Null, &Value::Null),
+        "{bars}"
+    );
+    assert!(bars["array"][0].is_number());
+    assert!(
+        captions(&some)[0]
+            .contains("Medians with their 95 % intervals; cells of one run have none.")
+    );
+    let none = html(&log(sizes(&[64, 1024], 1)), Some(&[PictureKind::Curve]));
+    assert!(captions(&none)[0].contains("One run each, so there are no intervals."));
+    assert!(
+        none.contains("length ?? NaN"),
+        "the script knows what null is"
+    );
+}
+
+#[test]
+fn single_runs_have_neither_boxes_nor_percentiles() {
+    let kinds = [
+        PictureKind::Boxes,
+        PictureKind::Quantiles,
+        PictureKind::Curve,
+    ];
+    let single = html(&log(sizes(&[64, 1024], 1)), Some(&kinds));
+    assert_eq!(captions(&single).len(), 1, "the curve alone");
+    assert_eq!(
+        captions(&html(&log(sizes(&[64, 1024], 2)), Some(&kinds))).len(),
+        3
+    );
+}
+
+#[test]
+fn a_logarithmic_axis_names_one_two_and_five_and_a_lone_line_its_metric() {
+    let drawn = html(
+        &log(sizes(&[64, 512, 1024, 4096, 8192], 2)),
+        Some(&[PictureKind::Curve]),
+    );
+    let plot = plot(&drawn, 0);
+    let y = &plot["layout"]["yaxis"];
+    assert_eq!((&y["type"], &y["dtick"]), (&json!("log"), &json!("D2")));
+    assert!(
+        plot["layout"]["xaxis"].get("dtick").is_none(),
+        "sizes have ticks of their own"
+    );
+    assert_eq!(of_each(&plot, "name"), ["Throughput"]);
+}
+
+#[test]
+fn the_line_of_costs_is_smooth_between_sizes_far_apart() {
+    let costs = |size: i64| {
+        let us_per_kib = (1000.0 + 0.25 * size as f64) / size as f64 * 1.024;
+        [0.999, 1.001].map(|off| {
+            run(
+                size,
+                &[("send_service_demand_us_per_kib", us_per_kib * off)],
+            )
+        })
+    };
+    let runs: Vec<Found> = [1, 16, 512, 8192].into_iter().flat_map(costs).collect();
+    let drawn = html(&log(runs), Some(&[PictureKind::Cost]));
+    let plot = plot(&drawn, 0);
+    assert_eq!(plot["layout"]["xaxis"]["type"], "log");
+    assert_eq!(of_each(&plot, "name"), ["means", "line"]);
+    assert_eq!(plot["data"][1]["x"].as_array().map(Vec::len), Some(61));
+    assert!(
+        captions(&drawn)[0].contains("relative error. 1000 ns per message + 0.25 ns per byte."),
+        "{:?}",
+        captions(&drawn)
+    );
+    assert!(!drawn.contains("all: "));
+}
+
+#[test]
+fn of_two_sizes_the_page_says_why_there_is_no_cost_model() {
+    let two = html(&log(sizes(&[64, 1024], 2)), Some(&[PictureKind::Cost]));
+    assert!(captions(&two).is_empty());
+    assert!(two.contains(
+        "no cost model: it needs 3 sizes or more of which time or CPU is known; here: 2"
+    ));
+    let lossy = |size: i64| (0..2).map(move |_| run(size, &[("loss_pct", 1.0)]));
+    let unknown = html(
+        &log([64, 128, 512, 1024].into_iter().flat_map(lossy).collect()),
+        None,
+    );
+    assert!(unknown.contains("and that differ in nothing else; of these 4 there are not as many"));
+    assert!(
+        !html(&log(sizes(&[64], 2)), None).contains("no cost model"),
+        "nobody looks for one"
+    );
+}
+
+#[test]
+fn a_run_over_time_says_its_units_and_calls_its_lines_by_words() {
+    let figures = [
+        ("throughput_mbps", 900.0),
+        ("retransmits", 3.0),
+        ("congestion_window_bytes", 14480.0),
+    ];
+    let mut found = run(64, &[("throughput_mbps", 900.0)]);
+    found.run.intervals = (0..4)
+        .map(|step| ImportedInterval {
+            end: Role::Sender,
+            begin_s: f64::from(step) * 0.1,
+            end_s: f64::from(step + 1) * 0.1,
+            figures: figures.map(|(name, value)| (name.to_owned(), value)).into(),
+        })
+        .collect();
+    let plot = plot(&html(&log(vec![found]), Some(&[PictureKind::Series])), 0);
+    assert_eq!(
+        of_each(&plot, "name"),
+        [
+            "throughput, sent",
+            "retransmitted segments",
+            "congestion window"
+        ]
+    );
+    let title = |axis: &str| {
+        plot["layout"][axis]["title"]["text"]
+            .as_str()
+            .expect("a title")
+            .to_owned()
+    };
+    assert_eq!(
+        ["yaxis2", "yaxis3"].map(title),
+        ["sent again<br>per 100 ms", "window<br>(bytes)"]
+    );
+}

@@ -1,0 +1,58 @@
+//! Whole outputs for people, of executions whose figures are known: a study's tables, the same in
+//! Markdown, and the summary of one test. After a change on purpose
+//! `INSTA_UPDATE=always cargo test -p bitcost-render --test integration screens` writes the new
+//! text; read its diff.
+
+use bitcost_analysis::metrics::RunView;
+use bitcost_model::event::Event;
+use insta::assert_snapshot;
+
+use crate::common::{STUDY, ended, log, plain, summary, text};
+
+fn events() -> Vec<Event> {
+    log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)))
+}
+
+/// With the document's figures and the improvement under each.
+#[test]
+fn tables_of_a_study() {
+    let text = text(&events());
+    let is_wide = |line: &str| line.chars().count() > 100;
+    assert!(!text.lines().any(is_wide), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn tables_of_a_study_in_markdown() {
+    let summary = summary(&events());
+    assert_snapshot!(bitcost_render::markdown::markdown_summary(&summary));
+}
+
+#[test]
+fn summary_of_a_test() {
+    let events = events();
+    let plan = events.iter().find_map(|event| match event {
+        Event::Planned { plan } => Some(plan),
+        _ => None,
+    });
+    let ended = events.iter().find_map(|event| match event {
+        Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } => Some((*run, sender, receiver)),
+        _ => None,
+    });
+    let (plan, (index, sender, receiver)) = plan.zip(ended).expect("a run has ended");
+    let cell = &plan.cells[plan.runs[index as usize].cell];
+    let run = RunView {
+        sender,
+        receiver,
+        conditions: &cell.conditions,
+        shared_cpus: true,
+        napi_threaded: true,
+        ceiling_mbps: None,
+    };
+    assert_snapshot!(bitcost_render::single::single_text(&run));
+}

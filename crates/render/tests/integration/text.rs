@@ -1,0 +1,477 @@
+//! The text that people read, line by line, for made-up executions.
+
+use crate::common::{Did, Made, STUDY, ended, is, log, plain, summary, text};
+use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::study::Label;
+
+fn assert_lines(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(
+            text.lines().any(|found| found == *line),
+            "no line\n{line}\nin\n{text}"
+        );
+    }
+}
+
+#[test]
+fn lost_datagrams_bring_netperfs_definition_beside_ours() {
+    let events = log(STUDY, 3, |cell, run| {
+        let mut did = plain(cell, run);
+        if is(cell, "transport", "UDP") {
+            did.received_mbps *= 0.75;
+        }
+        ended(cell, &did)
+    });
+    assert_lines(
+        &text(&events),
+        &[
+            "Receive service demand (µs/KiB, lower is better)",
+            "| 1024                     |  2.64 [2.61, 2.67] |    1.98 [1.96, 2.00] |",
+            "Receive service demand by netperf's definition (µs per KiB sent, lower is better)",
+            "| 1024                     |    1.98 [1.96, 2.00] |    1.98 [1.96, 2.00] |",
+            "Datagrams lost (%, lower is better)",
+            "- no value (1024 · TCP; 8192 · TCP): Datagrams lost: not measured in these runs",
+        ],
+    );
+    let summary = summary(&events);
+    let udp = &summary.cells[0];
+    let received = udp
+        .figure(bitcost_analysis::cells::RECEIVE_DEMAND)
+        .unwrap()
+        .value;
+    let by_sent = udp
+        .figure(bitcost_analysis::cells::RECEIVE_DEMAND_BY_SENT)
+        .unwrap()
+        .value;
+    let loss = udp.figure("loss_pct").unwrap().value / 100.0;
+    assert!((by_sent - received * (1.0 - loss)).abs() < 1e-9 && loss > 0.2);
+}
+
+#[test]
+fn what_was_left_out_is_said_with_its_reason() {
+    let events = log(STUDY, 3, |cell, run| {
+        match (run.block, cell.name().as_str()) {
+            (0, "1024 · UDP") => Made::Failed(
+                FailureKind::Failed,
+                "the receiver did not answer within 5 s",
+            ),
+            (2, "8192 · TCP") => Made::Failed(FailureKind::Interrupted, "stopped by Ctrl-C"),
+            (1, "8192 · UDP") => Made::Missing,
+            _ => ended(cell, &plain(cell, run)),
+        }
+    });
+    let summary = summary(&events);
+    let number = |block, cell: &str| {
+        let found =
+            |run: &&bitcost_analysis::cells::ExcludedRun| run.block == block && name(run) == cell;
+        // Runs are numbered from 1 for people.
+        summary.excluded.iter().find(found).unwrap().run + 1
+    };
+    let failed = number(0, "1024 · UDP");
+    let stopped = number(2, "8192 · TCP");
+    assert_lines(
+        &text(&events),
+        &[
+            "3 runs per cell, but 1024 · UDP: 2; 8192 · UDP: 2; 8192 · TCP: 2; seed 7.",
+            &format!(
+                "left out: run {failed} (1024 · UDP): failed: the receiver did not answer within 5 s"
+            ),
+            &format!("left out: run {stopped} (8192 · TCP): interrupted: stopped by Ctrl-C"),
+            "missing: 2 runs of 12 planned",
+        ],
+    );
+}
+
+fn name(run: &bitcost_analysis::cells::ExcludedRun) -> String {
+    run.levels
+        .iter()
+        .map(|(_, label)| label.to_string())
+        .collect::<Vec<_>>()
+        .join(" · ")
+}
+
+#[test]
+fn a_reason_of_megabytes_is_cut_and_does_not_colour_what_follows() {
+    let long: &str = format!("\u{1b}[31m\u{202e}no{}", " reason".repeat(1 << 20)).leak();
+    let events = log(STUDY, 1, |cell, planned| match planned.index {
+        0 => Made::Failed(FailureKind::Failed, long),
+        _ => ended(cell, &plain(cell, planned)),
+    });
+    let options = bitcost_render::layout::TextOptions {
+        colour: true,
+        ..bitcost_render::layout::TextOptions::default()
+    };
+    let text = bitcost_render::text::text(&summary(&events), options);
+    assert!(
+        text.contains('…') && text.len() < 16 << 10,
+        "{}",
+        text.len()
+    );
+    assert!(
+        !text.contains("\u{1b}[31m") && !text.contains('\u{202e}'),
+        "{text}"
+    );
+    assert!(text.contains("\u{1b}[1m"), "our own headings are bold");
+}
+
+#[test]
+fn one_block_has_no_intervals() {
+    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    let text = text(&events);
+    assert_lines(
+        &text,
+        &[
+            "1 run per cell; seed 7.",
+            "One run says nothing about the spread, so there are no intervals.",
+            "| 1024                     |  1024 |  1024 |",
+            "| improvement, 1024 → 8192 | ×2.00 | ×2.00 |",
+        ],
+    );
+}
+
+#[test]
+fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
+    let nothing = text(&log(STUDY, 2, |_, _| Made::Missing));
+    assert_lines(
+        &nothing,
+        &[
+            "missing: 8 runs of 8 planned",
+            "| 1024                     |     - |   - |",
+        ],
+    );
+    let failed = text(&log(STUDY, 2, |_, _| {
+        Made::Failed(FailureKind::Failed, "no route")
+    }));
+    assert!(
+        failed.contains("No run has a result, so there are no figures.")
+            && !failed.contains("no value"),
+        "{failed}"
+    );
+    assert_lines(
+        &failed,
+        &["left out: runs 1, 2, 3, 4, 5, 6, 7, 8 (all 4 cells): failed: no route"],
+    );
+}
+
+#[test]
+fn ends_that_cannot_be_told_apart_leave_a_dash_and_a_reason() {
+    let events = log(STUDY, 2, |cell, run| {
+        let Made::Ended(mut sender, receiver) = ended(cell, &plain(cell, run)) else {
+            unreachable!()
+        };
+        sender
+            .samples
+            .iter_mut()
+            .for_each(|sample| sample.threads.clear());
+        Made::Ended(sender, receiver)
+    });
+    let text = text(&events);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains(
+            "- no value (all 4 cells): CPU time cannot be attributed to an endpoint: both ends share"
+        ),
+        "{text}"
+    );
+    assert_lines(&text, &["| 1024                     |     - |   - |"]);
+}
+
+#[test]
+fn what_was_asked_but_not_in_force_is_a_note() {
+    let events = log(STUDY, 2, |cell, run| {
+        let Made::Ended(sender, mut receiver) = ended(cell, &plain(cell, run)) else {
+            unreachable!()
+        };
+        if is(cell, "transport", "UDP") {
+            receiver.in_effect.push(bitcost_model::record::InEffect {
+                name: "receive_buffer_bytes".into(),
+                asked: Some("4194304".into()),
+                actual: Some("425984".into()),
+            });
+        }
+        Made::Ended(sender, receiver)
+    });
+    let text = text(&events);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = "note: receiver: receive_buffer_bytes asked 4194304, in effect 425984 (limit: net.core.rmem_max) (4 runs)";
+    assert!(words.contains(note), "{text}");
+}
+
+#[test]
+fn what_is_true_of_many_cells_is_said_once() {
+    let mut of_all = summary(&log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run))));
+    let note =
+        |cell: &bitcost_analysis::cells::CellSummary, text: &str| bitcost_analysis::summary::Note {
+            cell: Some(cell.name()),
+            text: text.into(),
+            runs: 2,
+        };
+    let cells = of_all.cells.clone();
+    of_all.notes = cells.iter().map(|cell| note(cell, "disturbed")).collect();
+    of_all
+        .notes
+        .extend(cells.iter().take(2).map(|cell| note(cell, "late")));
+    let words: Vec<String> = bitcost_render::notes::notes(&of_all)
+        .into_iter()
+        .map(|remark| remark.words)
+        .collect();
+    assert!(
+        words.contains(&"all 4 cells: disturbed (8 runs)".to_owned()),
+        "{words:?}"
+    );
+    assert!(
+        words.contains(&"1024 · UDP; 1024 · TCP: late (4 runs)".to_owned()),
+        "{words:?}"
+    );
+    of_all.cells.push(cells[0].clone());
+    let of_some: Vec<String> = bitcost_render::notes::notes(&of_all)
+        .into_iter()
+        .map(|remark| remark.words)
+        .collect();
+    assert!(
+        of_some.contains(&"4 of 5 cells: disturbed (8 runs)".to_owned()),
+        "{of_some:?}"
+    );
+    let json = bitcost_render::json::json(&of_all);
+    assert_eq!(
+        json["notes"].as_array().map(Vec::len),
+        Some(6),
+        "each by itself"
+    );
+    assert_eq!(
+        json["notes"][0],
+        serde_json::json!({ "cell": cells[0].name(), "note": "disturbed", "runs": 2 })
+    );
+}
+
+#[test]
+fn a_study_of_one_factor_has_one_column() {
+    let study = r#"
+title = "Sizes"
+question = "?"
+[workload]
+workload = "tcp_stream"
+[[factor]]
+name = "message_size_bytes"
+levels = [1024, 8192]
+"#;
+    let text = text(&log(study, 2, |cell, run| ended(cell, &plain(cell, run))));
+    assert_lines(
+        &text,
+        &[
+            "| message_size_bytes |            Mbit/s |",
+            "| 1024               | 1029 [1024, 1034] |",
+        ],
+    );
+}
+
+#[test]
+fn a_third_factor_has_a_table_per_level_and_its_improvement_one_more() {
+    let third = "[[factor]]\nname = \"receiver_delay_us\"\nlevels = [0, 5]\n[run]";
+    let study = STUDY.replace("[run]", third).replace(
+        "improvement = { factor = \"message_size_bytes\", from = 1024, to = 8192 }",
+        "improvement = { factor = \"receiver_delay_us\", from = 5, to = 0 }",
+    );
+    let events = log(&study, 2, |cell, run| {
+        let mut did = plain(cell, run);
+        if is(cell, "receiver_delay_us", "5") {
+            (did.sent_mbps, did.received_mbps) = (did.sent_mbps / 4.0, did.received_mbps / 4.0);
+        }
+        ended(cell, &did)
+    });
+    let text = text(&events);
+    assert_lines(
+        &text,
+        &[
+            "receiver_delay_us = 0:",
+            "receiver_delay_us = 5:",
+            "improvement, 5 → 0:",
+        ],
+    );
+    assert_lines(
+        &text,
+        &["| 1024               | ×4.00 [4.00, 4.00] | ×4.00 [4.00, 4.00] |"],
+    );
+}
+
+#[test]
+fn an_improvement_across_is_a_column() {
+    let study = STUDY.replace(
+        "improvement = { factor = \"message_size_bytes\", from = 1024, to = 8192 }",
+        "improvement = { factor = \"transport\", from = \"UDP\", to = \"TCP\" }",
+    );
+    let text = text(&log(&study, 1, |cell, run| ended(cell, &plain(cell, run))));
+    assert_lines(
+        &text,
+        &[
+            "| message_size_bytes |   UDP |  TCP | improvement, UDP → TCP |",
+            "| 1024               |  1024 | 1024 |                  ×1.00 |",
+        ],
+    );
+}
+
+#[test]
+fn headings_are_bold_when_asked() {
+    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    let options = bitcost_render::layout::TextOptions {
+        colour: true,
+        ..bitcost_render::layout::TextOptions::default()
+    };
+    let coloured = bitcost_render::text::text(&summary(&events), options);
+    assert!(coloured.contains("\u{1b}[1mThroughput (Mbit/s, higher is better)\u{1b}[0m\n"));
+    assert_eq!(
+        coloured.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""),
+        text(&events)
+    );
+}
+
+#[test]
+fn a_sender_that_never_ran_is_left_out_with_the_reason() {
+    let events = log(STUDY, 1, |cell, run| {
+        let nothing = Did {
+            sent_mbps: 0.0,
+            received_mbps: 0.0,
+            sender_cpu_ms: 0,
+            receiver_cpu_ms: 0,
+        };
+        let is_udp = is(cell, "transport", "UDP") && is(cell, "message_size_bytes", "1024");
+        ended(cell, &if is_udp { nothing } else { plain(cell, run) })
+    });
+    let text = text(&events);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = "(0 bytes sent): other programs kept the sender's thread off its CPU";
+    assert!(
+        words.contains(&format!("nothing received in the measured window {reason}")),
+        "{text}"
+    );
+}
+
+#[test]
+fn tables_fold_where_the_page_is_narrow() {
+    let events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+    let narrow = bitcost_render::layout::TextOptions {
+        width: 50,
+        ..bitcost_render::layout::TextOptions::default()
+    };
+    let text = bitcost_render::text::text(&summary(&events), narrow);
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(
+        rows.len() > 10 && rows.iter().all(|row| row.chars().count() <= 50),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_execution_without_a_result_says_so() {
+    for made in [
+        || Made::Missing,
+        || Made::Failed(FailureKind::Failed, "an end hung"),
+    ] {
+        let text = text(&log(STUDY, 2, |_, _| made()));
+        assert!(
+            text.contains("No run has a result, so there are no figures."),
+            "{text}"
+        );
+        assert!(!text.contains("One run says nothing"), "{text}");
+    }
+}
+
+/// A version of bitcost whose plans may differ from those of this one: only then can there be a
+/// cell that the study does not give.
+const ANOTHER_VERSION: &str = "0.0.1";
+
+#[test]
+fn a_table_that_would_be_mostly_empty_has_a_row_per_cell() {
+    let mut events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+    for event in &mut events {
+        match event {
+            Event::ExecutionBegan {
+                study_text,
+                bitcost_version,
+                ..
+            } => {
+                *bitcost_version = ANOTHER_VERSION.to_owned();
+                *study_text = study_text
+                    .replace("levels = [1024, 8192]", "levels = [1024, 2048, 4096, 8192]");
+                *study_text += "\n[[factor]]\nname = \"tool\"\nlevels = [{ label = \"a\" }, { label = \"b\" }]\n";
+            }
+            Event::Planned { plan } => {
+                let tool = |label: &str| ("tool".to_owned(), Label::Text(label.to_owned()));
+                plan.cells
+                    .iter_mut()
+                    .for_each(|cell| cell.levels.push(tool("a")));
+            }
+            _ => {}
+        }
+    }
+    let shown = text(&events);
+    let row = |name: &str| {
+        shown
+            .lines()
+            .filter(|line| line.starts_with(&format!("| {name}")))
+            .count()
+    };
+    assert_eq!(
+        row("message_size_bytes 1024, transport UDP, tool a"),
+        3,
+        "once a metric:\n{shown}"
+    );
+    assert_eq!(
+        (
+            row("1024 · "),
+            row("2048"),
+            row("4096"),
+            row("message_size_bytes 4096")
+        ),
+        (0, 0, 0, 0),
+        "{shown}"
+    );
+    assert!(shown.contains("improvement, 1024 → 8192:"), "{shown}");
+    assert!(
+        shown
+            .lines()
+            .any(|line| line.starts_with("| UDP · a ") && line.contains("×2.00")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn levels_without_a_cell_have_no_row_and_many_have_no_columns() {
+    let with = |levels: &str| {
+        let mut events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
+        if let Event::ExecutionBegan {
+            study_text,
+            bitcost_version,
+            ..
+        } = &mut events[0]
+        {
+            *bitcost_version = ANOTHER_VERSION.to_owned();
+            *study_text = study_text.replace("levels = [1024, 8192]", levels).replace(
+                "rows = \"message_size_bytes\"\ncolumns = \"transport\"",
+                "rows = \"transport\"\ncolumns = \"message_size_bytes\"",
+            );
+        }
+        text(&events)
+    };
+    let three = with("levels = [1024, 4096, 8192]");
+    assert!(
+        three
+            .lines()
+            .any(|line| line.starts_with("| transport") && line.contains("8192")),
+        "{three}"
+    );
+    assert!(!three.contains("4096"), "{three}");
+    let many: Vec<String> = (0..200)
+        .map(|place| (1024 + place * 32).to_string())
+        .chain(["8192".into()])
+        .collect();
+    let many = with(&format!("levels = [{}]", many.join(", ")));
+    assert!(
+        many.lines().all(|line| line.chars().count() <= 110),
+        "{many}"
+    );
+    assert!(
+        many.lines().any(|line| line.starts_with("| 8192 · TCP")),
+        "{many}"
+    );
+}

@@ -1,0 +1,221 @@
+//! A study compared with a variant of itself: every cell runs once unchanged, and once with another
+//! setting or program.
+//!
+//! The variant is a factor of two levels that is appended to the study's text, so that a log
+//! contains all of it.
+
+use toml_edit::Value;
+
+use crate::definition::Study;
+use crate::error::StudyError;
+use crate::settings::{self, Kind, SETTINGS};
+use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::host_settings;
+use bitcost_model::near::did_you_mean;
+
+/// The level of the unchanged study.
+const BASE: &str = "base";
+
+/// The level of the program that runs the study.
+const THIS: &str = "this";
+
+/// Groups of offloads that are named like a setting.
+const OFFLOAD_GROUPS: [&str; 4] = ["tso", "gso", "gro", "lro"];
+
+/// The variant that a study is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// A setting with another value; the comparison reports the effect of that value.
+    Setting {
+        /// Its name, or a group of offloads.
+        key: String,
+        /// Its value as typed.
+        value: String,
+    },
+    /// Another bitcost; the comparison reports the effect of replacing it by this one.
+    Program {
+        /// Its path as typed, which names the level.
+        shown: String,
+        /// Its absolute path.
+        path: String,
+    },
+}
+
+/// The factor of the variant, as its lines are written.
+struct Variant {
+    factor: String,
+    /// The label of the unchanged study, and that of the other level.
+    labels: [String; 2],
+    setting: &'static str,
+    value: Value,
+    /// Whether the unchanged study is the level that is compared with.
+    is_base_old: bool,
+}
+
+impl Study {
+    /// The study with the variant as a factor, and with the comparison of both levels.
+    ///
+    /// # Errors
+    /// A sentence that says what was found and what is allowed, with near matches.
+    pub fn against(&self, against: &Against) -> Result<Study, String> {
+        if let Some(compared) = &self.compare {
+            return Err(format!(
+                "the study {} compares levels of `{}` already ([compare]); leave out --against, or that section",
+                self.name, compared.factor
+            ));
+        }
+        let variant = match against {
+            Against::Setting { key, value } => self.with_setting(key, value)?,
+            Against::Program { shown, path } => program(shown, path),
+        };
+        self.varies_already(&variant)?;
+        let text = format!("{}\n{}", self.text.trim_end(), variant.text());
+        Study::parse(&format!("{}.toml", self.name), &text)
+            .map_err(|StudyError { message, .. }| message)
+    }
+
+    fn with_setting(&self, key: &str, value: &str) -> Result<Variant, String> {
+        let (setting, typed) = if OFFLOAD_GROUPS.contains(&key) {
+            ("offloads", Value::from(offloads(&self.base, key, value)?))
+        } else {
+            let known = || settings::names().chain(OFFLOAD_GROUPS);
+            let row = SETTINGS.iter().find(|row| row.name == key).ok_or_else(|| {
+                let all: Vec<&str> = known().collect();
+                let hint = did_you_mean(key, known());
+                format!(
+                    "unknown setting `{key}`{hint}; allowed: {}, or the path of another bitcost",
+                    all.join(", ")
+                )
+            })?;
+            (row.name, typed(row.kind, value))
+        };
+        settings::set(&mut self.base.clone(), setting, &typed)?;
+        let labels = [BASE.to_owned(), value.to_owned()];
+        Ok(Variant {
+            factor: key.to_owned(),
+            labels,
+            setting,
+            value: typed,
+            is_base_old: true,
+        })
+    }
+
+    /// Refuses a study with a factor that sets the same setting: one of the two factors would have
+    /// no effect.
+    fn varies_already(&self, variant: &Variant) -> Result<(), String> {
+        let sets = |setting: &str| setting == variant.setting;
+        let of = |name: &str| name == variant.factor;
+        let found = self.factors.iter().find(|factor| {
+            of(&factor.name)
+                || factor
+                    .levels
+                    .iter()
+                    .any(|level| level.settings.iter().any(|(setting, _)| sets(setting)))
+        });
+        let Some(factor) = found else { return Ok(()) };
+        let (name, levels) = (&factor.name, &factor.levels);
+        let setting_it: Vec<_> = levels
+            .iter()
+            .filter(|level| level.settings.iter().any(|(setting, _)| sets(setting)))
+            .collect();
+        let told = if setting_it.len() > 1 {
+            setting_it
+        } else {
+            levels.iter().collect()
+        };
+        let example = match &told[..] {
+            [first, second, ..] => format!(
+                ", such as `bitcost compare FOLDER '{}' '{}'`",
+                first.label, second.label
+            ),
+            _ => String::new(),
+        };
+        Err(format!(
+            "the study {} varies `{}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
+            self.name, variant.setting
+        ))
+    }
+}
+
+fn program(shown: &str, path: &str) -> Variant {
+    let labels = [THIS.to_owned(), shown.to_owned()];
+    let (factor, value) = ("program".to_owned(), Value::from(path));
+    Variant {
+        factor,
+        labels,
+        setting: "program",
+        value,
+        is_base_old: false,
+    }
+}
+
+/// The offloads with one group changed, and the others as the study has them.
+fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, String> {
+    if !["on", "off"].contains(&value) {
+        return Err(format!("`{group}` is `{value}`; allowed: on, off"));
+    }
+    if base
+        .host_settings
+        .iter()
+        .any(|request| request.setting == host_settings::OFFLOADS)
+    {
+        return Err(format!(
+            "the study sets `offloads` by features; say all of them: --against offloads='… {group} {value}'"
+        ));
+    }
+    let others = match base.offloads {
+        Offloads::On => Some("on"),
+        Offloads::Off => Some("off"),
+        Offloads::AsFound => None,
+    };
+    let groups = ["tso", "gso", "gro"]
+        .into_iter()
+        .filter(|other| *other != group);
+    let others = groups.filter_map(|other| Some(format!("{other} {}", others?)));
+    Ok(others
+        .chain([format!("{group} {value}")])
+        .collect::<Vec<_>>()
+        .join(", "))
+}
+
+/// A value as a study writes it: a number, true or false where the setting takes one, otherwise
+/// text.
+fn typed(kind: Kind, text: &str) -> Value {
+    match (kind, text) {
+        (Kind::Switch(_), "on") => return true.into(),
+        (Kind::Switch(_), "off") => return false.into(),
+        _ => {}
+    }
+    let read = text.parse::<Value>().ok().filter(|value| {
+        value.is_integer()
+            || value.is_float()
+            || value.is_bool()
+            || value.is_array()
+            || value.is_inline_table()
+    });
+    read.unwrap_or_else(|| text.into())
+}
+
+impl Variant {
+    /// The lines that are appended to a study.
+    fn text(&self) -> String {
+        let Variant {
+            factor,
+            labels: [base, other],
+            setting,
+            value,
+            is_base_old,
+        } = self;
+        let (old, new) = if *is_base_old {
+            (base, other)
+        } else {
+            (other, base)
+        };
+        let quoted = |text: &str| Value::from(text).to_string();
+        let (base, other, old, new) = (quoted(base), quoted(other), quoted(old), quoted(new));
+        let (name, value) = (quoted(factor), value.clone().decorated("", ""));
+        format!(
+            "\n[[factor]]\nname = {name}\nlevels = [{{ label = {base} }}, {{ label = {other}, {setting} = {value} }}]\n\n[compare]\nfactor = {name}\nold = {old}\nnew = {new}\n"
+        )
+    }
+}

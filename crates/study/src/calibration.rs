@@ -1,0 +1,392 @@
+//! The traffic that finds the capacity of a path: a saturation run in the packets of the cells that
+//! share its setting.
+//!
+//! Where packets are held back on the path, a TCP saturation run would measure TCP's slow start and
+//! its response to loss instead of the path. There the saturation run consists of datagrams in
+//! packets of the size and in the super-packets that TCP would make.
+
+use bitcost_model::calibration::{Calibration, Capacity, Saturation};
+use bitcost_model::conditions::{Conditions, Direction, Mss, Offloads, TCP_TIMESTAMPS, Workload};
+use bitcost_model::host_settings::{OFFLOADS, QDISC, STRESS, SYSCTL, SettingRequest};
+use bitcost_model::modes::Mode;
+use bitcost_model::place::{EndpointPlace, Places};
+use bitcost_model::plan::Plan;
+use bitcost_model::probes::Probes;
+use bitcost_model::record::Role;
+use bitcost_model::study::LabSpec;
+use bitcost_model::topology::{NodeKind, Path};
+
+/// Most settings of a path that are measured, and the most time that they may take together, in
+/// milliseconds.
+const SETTINGS_MOST: usize = 16;
+const TIME_MOST_MS: u32 = 12_000;
+/// Most flows of a saturation run.
+const FLOWS_MOST: u32 = 8;
+/// The rate that is offered to a path with a rate limit, as a multiple of that limit in quarters.
+const OFFERED_QUARTERS: u64 = 5;
+/// The longest warm-up, in milliseconds.
+const WARMUP_MOST_MS: u64 = 2000;
+/// A super-packet has the user data of this much time at the offered rate, in microseconds, as TCP
+/// sizes its bursts by default.
+const AT_ONCE_US: u64 = 1000;
+const SUPER_PACKET_BYTES: u64 = 65_507;
+/// Receive buffer of the run's sockets, in bytes; the kernel may grant less.
+const ROOM_BYTES: u32 = 4 << 20;
+/// For TCP: the size of a message, and a congestion control that every kernel has.
+const MESSAGE_BYTES: u32 = 131_072;
+const CONGESTION_CONTROL: &str = "reno";
+/// Headers of Ethernet, as queues count, and of UDP, in bytes.
+const ETHERNET_BYTES: u32 = 14;
+const UDP_BYTES: u32 = 8;
+
+/// The lengths of the measurement of each capacity, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// The time before the window.
+    pub warmup_ms: u32,
+    /// The measured window.
+    pub window_ms: u32,
+}
+
+/// The default lengths, and the short ones.
+pub const LENGTHS: [Lengths; 2] = [
+    Lengths {
+        warmup_ms: 100,
+        window_ms: 300,
+    },
+    Lengths {
+        warmup_ms: 50,
+        window_ms: 150,
+    },
+];
+
+/// The facts about the place of the runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// The lab.
+    pub lab: &'a LabSpec,
+    /// Whether the interfaces of the hosts called sender and receiver segment TCP's super-packets,
+    /// as found.
+    pub segment: [bool; 2],
+}
+
+/// One entry for each setting of the path that the cells have, with its saturation run, or the
+/// reason why there is none.
+pub fn saturation_runs(plan: &Plan, ground: Ground<'_>, lengths: Lengths) -> Calibration {
+    let mut found: Vec<Capacity> = Vec::new();
+    let mut left_ms = TIME_MOST_MS;
+    for (cell, planned) in plan.cells.iter().enumerate() {
+        let (saturation, absent) = match saturation_of(&planned.conditions, ground, lengths) {
+            Ok(saturation) => (Some(Box::new(saturation)), None),
+            Err(why) => (None, Some(why)),
+        };
+        if let Some(known) = found.iter_mut().find(|known| {
+            known.saturation == saturation && (saturation.is_some() || known.absent == absent)
+        }) {
+            known.cells.push(cell);
+            continue;
+        }
+        found.push(Capacity {
+            cells: vec![cell],
+            saturation,
+            received: None,
+            absent,
+            caveat: None,
+        });
+    }
+    for (index, capacity) in found
+        .iter_mut()
+        .filter(|capacity| capacity.saturation.is_some())
+        .enumerate()
+    {
+        let takes_ms = capacity
+            .saturation
+            .as_ref()
+            .map_or(0, |saturation| saturation.takes_ms());
+        if index >= SETTINGS_MOST || takes_ms > left_ms {
+            let seconds = TIME_MOST_MS / 1000;
+            capacity.absent = Some(format!(
+                "calibration measures {SETTINGS_MOST} settings of a path at most, within {seconds} s"
+            ));
+            left_ms = 0;
+            continue;
+        }
+        left_ms -= takes_ms;
+    }
+    Calibration {
+        capacities: found,
+        ..Calibration::default()
+    }
+}
+
+/// The saturation run of a cell.
+///
+/// # Errors
+/// A sentence where the cell's transport has no capacity, or the lab has no path.
+fn saturation_of(
+    cell: &Conditions,
+    ground: Ground<'_>,
+    lengths: Lengths,
+) -> Result<Saturation, String> {
+    if cell.workload.is_transactional() {
+        return Err(format!(
+            "{} waits for each answer: its bound is the round trip",
+            cell.workload.name()
+        ));
+    }
+    let path = PathTraits::of(cell, ground).ok_or("the log does not say what the lab is")?;
+    let base = base(cell, lengths);
+    let stands_in = cell.workload == Workload::TcpStream && path.holds_back;
+    let mut saturation = match cell.workload {
+        Workload::TcpStream if !stands_in => tcp(cell, base, &path),
+        Workload::TcpStream => in_place_of_tcp(cell, base, &path),
+        _ => udp(cell, base),
+    };
+    let conditions = &mut saturation.conditions;
+    if conditions.workload == Workload::UdpStream {
+        path.pace(conditions, stands_in);
+    }
+    let wait_ms = path.settles_us().div_ceil(1000).min(WARMUP_MOST_MS) as u32;
+    conditions.warmup_ms += wait_ms;
+    Ok(saturation)
+}
+
+/// The conditions that every saturation run takes from its cell: offloads, queues, MTU and
+/// direction; nothing of the cell's own program.
+fn base(cell: &Conditions, lengths: Lengths) -> Conditions {
+    let is_of_path = |request: &&SettingRequest| {
+        let is_tcp = request
+            .subject
+            .as_deref()
+            .is_some_and(|name| name.starts_with("net.ipv4.tcp_"));
+        request.setting != STRESS && !(request.setting == SYSCTL && is_tcp)
+    };
+    let end = |end: &EndpointPlace| EndpointPlace {
+        address: end.address,
+        device: end.device.clone(),
+        ..EndpointPlace::default()
+    };
+    let places = Places {
+        ip_version: cell.places.ip_version,
+        sender: end(&cell.places.sender),
+        receiver: end(&cell.places.receiver),
+        ..Places::default()
+    };
+    Conditions {
+        direction: if cell.direction == Direction::Reverse {
+            Direction::Reverse
+        } else {
+            Direction::Forward
+        },
+        offloads: cell.offloads,
+        host_settings: cell
+            .host_settings
+            .iter()
+            .filter(is_of_path)
+            .cloned()
+            .collect(),
+        emulator_queue_limit: cell.emulator_queue_limit,
+        flows: cell.flows.min(FLOWS_MOST),
+        places,
+        probes: Probes::Edges,
+        idle_baseline_ms: Some(0),
+        warmup_ms: lengths.warmup_ms,
+        duration_ms: lengths.window_ms,
+        ..Conditions::default()
+    }
+}
+
+/// Large messages that the receiver's kernel discards. They come from a file in memory where
+/// super-packets are made of them; where every segment is a separate packet, copying them is
+/// faster.
+fn tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Saturation {
+    let conditions = Conditions {
+        workload: Workload::TcpStream,
+        message_size_bytes: MESSAGE_BYTES,
+        mss: cell.segment_bytes().map(Mss::Bytes),
+        congestion_control: Some(CONGESTION_CONTROL.to_owned()),
+        send_mode: if path.segments {
+            Mode::Sendfile
+        } else {
+            Mode::Plain
+        },
+        receive_mode: Mode::Truncate,
+        ..base
+    };
+    Saturation {
+        conditions,
+        counts_as: None,
+    }
+}
+
+/// The cell's datagrams, many in a call; joined into super-packets where the cell's are.
+fn udp(cell: &Conditions, base: Conditions) -> Saturation {
+    let (send_mode, receive_mode) = match () {
+        () if cell.message_sizes.is_some() => (Mode::Plain, Mode::Plain),
+        () if cell.send_mode == Mode::Gso => (Mode::Gso, Mode::Gro),
+        () => (Mode::Sendmmsg, Mode::Recvmmsg),
+    };
+    let conditions = Conditions {
+        workload: Workload::UdpStream,
+        message_size_bytes: cell.message_size_bytes,
+        message_sizes: cell.message_sizes.clone(),
+        receive_buffer_bytes: Some(ROOM_BYTES),
+        send_mode,
+        receive_mode,
+        ..base
+    };
+    Saturation {
+        conditions,
+        counts_as: None,
+    }
+}
+
+/// Datagrams in packets of the size of TCP's, joined into super-packets where TCP's are.
+fn in_place_of_tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Saturation {
+    let ip = cell.ip_version().header_bytes();
+    let headers = cell.header_bytes() + TCP_TIMESTAMPS;
+    let mtu = cell
+        .asked_mtu_bytes()
+        .map_or(path.mtu_bytes, |asked| asked.min(path.mtu_bytes));
+    let segment = cell
+        .segment_bytes()
+        .unwrap_or(mtu.saturating_sub(headers))
+        .max(1);
+    let datagram = segment + headers - ip - UDP_BYTES;
+    let like = Conditions {
+        message_size_bytes: datagram,
+        send_mode: if path.joins {
+            Mode::Gso
+        } else {
+            Mode::Sendmmsg
+        },
+        message_sizes: None,
+        ..cell.clone()
+    };
+    Saturation {
+        counts_as: Some([segment, datagram]),
+        ..udp(&like, base)
+    }
+}
+
+/// The properties of the path from the sending host.
+struct PathTraits {
+    mtu_bytes: u32,
+    rate_bps: Option<u64>,
+    delay_us: u64,
+    burst_bytes: u64,
+    /// Something delays packets, or drops them by chance.
+    holds_back: bool,
+    /// The sending host's interface takes super-packets.
+    segments: bool,
+    /// Packets travel as super-packets.
+    joins: bool,
+}
+
+impl PathTraits {
+    fn of(cell: &Conditions, Ground { lab, segment }: Ground<'_>) -> Option<PathTraits> {
+        let from = cell.direction.role_of(Role::Sender);
+        let (here, there) = if from == Role::Sender {
+            (&lab.sender, &lab.receiver)
+        } else {
+            (&lab.receiver, &lab.sender)
+        };
+        let network = lab.network.as_ref()?;
+        let path: Path<'_> = network.path(here, there)?;
+        let is_wire = |name: &str| {
+            network
+                .node(name)
+                .is_some_and(|node| node.kind == NodeKind::Wire)
+        };
+        let qdiscs: Vec<&SettingRequest> = cell
+            .host_settings
+            .iter()
+            .filter(|request| request.setting == QDISC && request.is_of(from))
+            .collect();
+        let asked = |name: &'static str| {
+            qdiscs
+                .iter()
+                .filter_map(move |request| request.values.get(name)?.parse::<u64>().ok())
+        };
+        let is_netem = |request: &&SettingRequest| {
+            request
+                .values
+                .get("kind")
+                .is_some_and(|kind| kind == "netem")
+        };
+        let egress = || path.there.iter().map(|end| &end.egress);
+        let segments = segments(cell, from, segment[usize::from(from == Role::Receiver)]);
+        Some(PathTraits {
+            mtu_bytes: path.mtu_bytes,
+            rate_bps: path.rate_bps().into_iter().chain(asked("rate_bps")).min(),
+            delay_us: path.delay_us() + path.jitter_us() + asked("delay_us").sum::<u64>(),
+            burst_bytes: egress()
+                .filter_map(|shaping| shaping.burst_bytes)
+                .map(u64::from)
+                .chain(asked("burst_bytes"))
+                .sum(),
+            holds_back: path
+                .there
+                .iter()
+                .chain(&path.back)
+                .any(|end| end.egress.needs_emulator())
+                || qdiscs.iter().copied().any(|request| is_netem(&request)),
+            segments,
+            joins: segments && !path.there.iter().any(|end| is_wire(&end.node)),
+        })
+    }
+
+    /// The time until the path's rate is steady, in microseconds: its delay, and the time until
+    /// bursts are used up.
+    fn settles_us(&self) -> u64 {
+        let over = self
+            .rate_bps
+            .map(|rate| (rate * (OFFERED_QUARTERS - 4) / 4).max(1));
+        self.delay_us + over.map_or(0, |over| self.burst_bytes.saturating_mul(8_000_000) / over)
+    }
+
+    /// Offers a path with a rate limit a quarter more than that limit, so that the CPUs have time
+    /// to carry the packets. Datagrams in place of TCP are sent in bursts, as TCP's segments are.
+    fn pace(&self, conditions: &mut Conditions, stands_in: bool) {
+        let Some(rate) = self.rate_bps else { return };
+        let size = conditions.message_size_bytes + UDP_BYTES;
+        let ip = conditions.ip_version().header_bytes();
+        let fragments = size.div_ceil(self.mtu_bytes.saturating_sub(ip).max(1));
+        let frame_bits = u64::from(size + fragments * (ip + ETHERNET_BYTES)) * 8;
+        let offered = rate.saturating_mul(OFFERED_QUARTERS) / 4;
+        conditions.message_rate = Some((offered / frame_bits / u64::from(conditions.flows)).max(1));
+        if stands_in && self.joins {
+            let at_once = (offered / 8).saturating_mul(AT_ONCE_US) / 1_000_000;
+            let bytes = at_once.min(SUPER_PACKET_BYTES);
+            let messages = (bytes / u64::from(conditions.message_size_bytes)).max(2);
+            conditions.burst_messages = Some(messages as u32);
+        }
+    }
+}
+
+/// Whether the sending host's interface takes TCP's super-packets: as requested, otherwise as
+/// found.
+fn segments(cell: &Conditions, from: Role, as_found: bool) -> bool {
+    let start = match cell.offloads {
+        Offloads::On => true,
+        Offloads::Off => false,
+        Offloads::AsFound => as_found,
+    };
+    let requests = cell
+        .host_settings
+        .iter()
+        .filter(|request| request.setting == OFFLOADS && request.is_of(from));
+    requests
+        .flat_map(|request| &request.values)
+        .fold(start, |before, (name, value)| {
+            match (name.as_str(), value.as_str()) {
+                ("set", "as-found") => before,
+                ("set", set) => set != "off",
+                ("tso" | "tcp-segmentation-offload" | "tx-tcp-segmentation", value) => {
+                    value == "on"
+                }
+                ("sg" | "scatter-gather" | "tx" | "tx-checksumming", "off") => false,
+                _ => before,
+            }
+        })
+}

@@ -1,0 +1,93 @@
+//! The statements of a document, as figures of bitcost's runs with the bounds between which they
+//! must lie.
+
+use bitcost_model::study::Label;
+
+/// Factor and level, for as many factors as are named.
+pub type Levels = Vec<(String, Label)>;
+
+/// A statement and the claims that must hold for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// The statement in words, with its place in the document.
+    pub statement: String,
+    /// All of these must hold.
+    pub claims: Vec<Claim>,
+}
+
+/// One figure and its bounds. A factor that the claim does not name is matched: the figure is
+/// computed, and must hold, at each combination of such factors' levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The metric, by name.
+    pub metric: String,
+    /// The figure that is computed from its medians.
+    pub figure: Figure,
+    /// Lower bound.
+    pub at_least: Option<f64>,
+    /// Upper bound.
+    pub at_most: Option<f64>,
+}
+
+/// A figure that is computed from a metric's medians.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// The median itself.
+    Value(Levels),
+    /// One median ÷ another. Both sides name the same factors.
+    Ratio(Levels, Levels),
+    /// One median − another. Both sides name the same factors.
+    Difference(Levels, Levels),
+    /// The median ÷ the goodput in Mbit/s of a link at this rate in bit/s if each message were a
+    /// separate segment.
+    OverSingle(Levels, u64),
+    /// The largest ÷ the smallest median along a factor.
+    Spread(Along),
+    /// The smallest ratio of a median to the one before it along a factor.
+    Step(Along),
+    /// The size, a factor's level, from which the median of the first side is at least 95 % of its
+    /// largest value, ÷ that of the second side, interpolated linearly between levels. Both sides
+    /// name the same factors.
+    Saturation(Along, Levels, Levels),
+}
+
+/// A sequence of levels of one factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Along {
+    /// The factor.
+    pub factor: String,
+    /// Its levels, in this order.
+    pub levels: Vec<Label>,
+    /// The fixed levels of other factors.
+    pub at: Levels,
+}
+
+/// The share of the largest median from which a curve counts as saturated.
+pub const SATURATED: f64 = 0.95;
+
+impl Figure {
+    /// The key that studies use.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Figure::Value(_) => "value",
+            Figure::Ratio(..) => "ratio",
+            Figure::Difference(..) => "difference",
+            Figure::OverSingle(..) => "over_single",
+            Figure::Spread(_) => "spread_over",
+            Figure::Step(_) => "step_over",
+            Figure::Saturation(..) => "saturation_over",
+        }
+    }
+}
+
+impl Claim {
+    /// The bounds in words: `2 to 6`, `at least 1`, `at most 1.25`.
+    pub fn bounds(&self) -> String {
+        match (self.at_least, self.at_most) {
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            (Some(low), None) => format!("at least {low}"),
+            (None, Some(high)) => format!("at most {high}"),
+            (None, None) => String::new(),
+        }
+    }
+}

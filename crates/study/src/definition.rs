@@ -1,0 +1,248 @@
+//! A study: a question, the place, the factors with their levels, and the results that its author
+//! expects.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
+use serde::{Deserialize, Serialize};
+
+use crate::check::Check;
+use crate::error::StudyError;
+use crate::picture::Picture;
+use crate::settings;
+use crate::tcp_buffers::size_tcp_buffers;
+
+/// Two levels of a factor whose runs are interleaved within blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// The factor.
+    pub factor: String,
+    /// The level that is the reference.
+    pub old: Label,
+    /// The level whose change from the reference is reported.
+    pub new: Label,
+}
+
+/// Alternative lengths of a study.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Length {
+    /// Blocks.
+    pub blocks: u32,
+    /// Measured window of each run, in milliseconds; absent: the study's own.
+    pub duration_ms: Option<u32>,
+    /// Counts after which bounded runs end, in per cent of the study's counts; absent: the study's
+    /// counts.
+    pub counts_pct: Option<u32>,
+}
+
+/// One value of a factor: its label and the settings that it sets.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Its name in tables.
+    pub label: Label,
+    pub(crate) settings: Vec<(String, toml_edit::Value)>,
+    pub(crate) line: usize,
+}
+
+/// A factor: a property that is varied.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// Its levels, in the order of the study.
+    pub levels: Vec<Level>,
+}
+
+/// The cell of a table that compares two levels of a factor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Improvement {
+    /// The factor.
+    pub factor: String,
+    /// The level that is improved upon.
+    pub from: Label,
+    /// The level that improves.
+    pub to: Label,
+}
+
+/// The layout of the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// The factor whose levels are the rows.
+    pub rows: String,
+    /// The factor whose levels are the columns.
+    pub columns: Option<String>,
+    /// The metrics, one table each, by name.
+    pub metrics: Vec<String>,
+    /// The improvement row.
+    pub improvement: Option<Improvement>,
+    /// Whether each cell's middle run is shown second by second.
+    pub each_second: bool,
+}
+
+/// One cell's figures as the question's author printed them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedCell {
+    /// Factor and level.
+    pub levels: Vec<(String, Label)>,
+    /// Metric name and value.
+    pub figures: Vec<(String, f64)>,
+}
+
+/// The results that the question's author saw.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expect {
+    /// The source of the figures.
+    pub source: String,
+    /// Cell by cell.
+    pub cells: Vec<ExpectedCell>,
+    /// The improvement row as the author printed it: the levels of the other factors, and the
+    /// ratios.
+    pub improvements: Vec<ExpectedCell>,
+}
+
+/// Combinations that a study does not run: each factor with the levels that are left out together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaveOut(pub(crate) Vec<(String, Vec<Label>)>);
+
+impl LeaveOut {
+    fn has(&self, cell: &Cell) -> bool {
+        self.0.iter().all(|(factor, labels)| {
+            cell.level(factor)
+                .is_some_and(|label| labels.contains(label))
+        })
+    }
+}
+
+/// A metric that a study names, and its line. This crate does not know which metrics exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMetric {
+    /// The name.
+    pub name: String,
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
+/// A study as its file describes it.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Its name: the file's name without folder and ending.
+    pub name: String,
+    /// The file's text.
+    pub text: String,
+    /// One line for lists.
+    pub title: String,
+    /// The question that it answers.
+    pub question: String,
+    /// The default place.
+    pub lab: LabSpec,
+    /// Settings that all cells share.
+    pub base: Conditions,
+    /// The factors.
+    pub factors: Vec<Factor>,
+    /// Randomised complete blocks to run.
+    pub blocks: u32,
+    /// The rule until which blocks are added to these; absent: the number of blocks is fixed.
+    pub until: Option<UntilInterval>,
+    /// The document's own lengths.
+    pub like_the_document: Option<Length>,
+    /// The shortest lengths that give a result, for a check on every change.
+    pub ci: Option<Length>,
+    /// Combinations that are not run.
+    pub leave_out: Vec<LeaveOut>,
+    /// The layout of the result.
+    pub table: TableSpec,
+    /// The levels of the comparison: the report describes the change from one to the other.
+    pub compare: Option<Compared>,
+    /// The metrics that the answer of its report is about, the most important first; empty: the
+    /// first that the table shows.
+    pub answer: Vec<String>,
+    /// The pictures of its report, in order; absent: those that fit the measured data.
+    pub pictures: Option<Vec<Picture>>,
+    /// The results that the question's author saw.
+    pub expect: Option<Expect>,
+    /// The statements of the question's author.
+    pub checks: Vec<Check>,
+    /// Every metric that the table, the answer, the pictures, the author's figures and the
+    /// statements name.
+    pub named_metrics: Vec<NamedMetric>,
+}
+
+impl Study {
+    /// Checks that every metric that the study names is one of `known`. `file` is the name that
+    /// errors use.
+    ///
+    /// # Errors
+    /// The first metric that is not, with its line and its near matches.
+    pub fn check_metrics(&self, file: &str, known: &[&str]) -> Result<(), StudyError> {
+        let Some(NamedMetric { name, line }) = self
+            .named_metrics
+            .iter()
+            .find(|metric| !known.contains(&metric.name.as_str()))
+        else {
+            return Ok(());
+        };
+        let hint = did_you_mean(name, known.iter().copied());
+        let message = format!(
+            "unknown metric `{name}`{hint}; allowed: {}",
+            known.join(", ")
+        );
+        Err(StudyError {
+            file: file.to_owned(),
+            line: *line,
+            message,
+        })
+    }
+
+    /// Every combination of levels that is run; the first factor varies slowest.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = combine(&self.base, &self.factors, &self.leave_out);
+        // Reading the study has already checked that they can be sized.
+        cells
+            .iter_mut()
+            .for_each(|cell| drop(size_buffers(cell, &self.lab)));
+        cells
+    }
+
+    /// The factor of this name.
+    pub fn factor(&self, name: &str) -> Option<&Factor> {
+        self.factors.iter().find(|factor| factor.name == name)
+    }
+}
+
+/// Sets the TCP buffers that a cell asks for on the path of the lab.
+pub(crate) fn size_buffers(cell: &mut Cell, lab: &LabSpec) -> Result<(), String> {
+    let bdp_bytes = lab.path().and_then(|path| path.bdp_bytes());
+    size_tcp_buffers(&mut cell.conditions, bdp_bytes)
+}
+
+pub(crate) fn combine(base: &Conditions, factors: &[Factor], leave_out: &[LeaveOut]) -> Vec<Cell> {
+    let start = Cell {
+        levels: Vec::new(),
+        conditions: base.clone(),
+    };
+    let mut cells = factors.iter().fold(vec![start], |cells, factor| {
+        cells
+            .iter()
+            .flat_map(|cell| {
+                factor
+                    .levels
+                    .iter()
+                    .map(|level| level.extend(&factor.name, cell))
+            })
+            .collect()
+    });
+    cells.retain(|cell| !leave_out.iter().any(|combination| combination.has(cell)));
+    cells
+}
+
+impl Level {
+    fn extend(&self, factor: &str, cell: &Cell) -> Cell {
+        let mut cell = cell.clone();
+        cell.levels.push((factor.to_owned(), self.label.clone()));
+        for (name, value) in &self.settings {
+            // Reading the study has already checked each setting.
+            let _ = settings::set(&mut cell.conditions, name, value);
+        }
+        cell
+    }
+}

@@ -1,0 +1,583 @@
+//! Settings of the hosts, as studies and command lines write them: of devices, the kernel and CPUs.
+//!
+//! All have one form: `VALUE` for both endpoints, or `sender: VALUE; receiver: VALUE`. `as-found`
+//! requests nothing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::Offloads;
+use bitcost_model::cpu_list::parse_cpu_list;
+use bitcost_model::host_settings::{self, SettingRequest, WORKERS_MAX};
+use bitcost_model::near::did_you_mean;
+use bitcost_model::record::Role;
+use bitcost_model::shared_sysctls;
+use bitcost_model::units;
+
+/// The word that requests nothing.
+pub const AS_FOUND: &str = "as-found";
+
+/// The text form of the values of a setting.
+pub struct Grammar {
+    /// The setting.
+    pub setting: &'static str,
+    /// The placeholder of a value in the help.
+    pub value_name: &'static str,
+    /// The allowed values, in words, with an example.
+    pub allowed: &'static str,
+    parse: fn(&str) -> Result<Vec<Parsed>, String>,
+}
+
+impl fmt::Debug for Grammar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.setting)
+    }
+}
+
+/// A subject and the values requested of it.
+type Parsed = (Option<String>, BTreeMap<String, String>);
+
+impl Grammar {
+    /// Reads what a study or a command line requests.
+    ///
+    /// # Errors
+    /// A sentence that says what was found and what is allowed.
+    pub fn read(&self, text: &str) -> Result<Vec<SettingRequest>, String> {
+        let mut requests = Vec::new();
+        for part in text.split(';').map(str::trim) {
+            let (endpoint, value) = self.endpoint(part)?;
+            if value == AS_FOUND {
+                continue;
+            }
+            let parsed =
+                (self.parse)(value).map_err(|why| format!("{why}; allowed: {}", self.allowed))?;
+            for (subject, values) in parsed {
+                requests.push(SettingRequest {
+                    endpoint,
+                    setting: self.setting.to_owned(),
+                    subject,
+                    values,
+                });
+            }
+        }
+        Ok(requests)
+    }
+
+    /// Requests this of a run's hosts, in place of earlier requests.
+    ///
+    /// # Errors
+    /// As [`Grammar::read`].
+    pub fn ask(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+        let requests = self.read(text)?;
+        let is_replaced = |old: &SettingRequest| {
+            old.setting == self.setting
+                && (old.subject.is_none() || requests.iter().any(|new| new.subject == old.subject))
+        };
+        conditions.host_settings.retain(|old| !is_replaced(old));
+        conditions.host_settings.extend(requests);
+        Ok(())
+    }
+
+    /// Sets this as a setting of a study: as [`Grammar::ask`], except that offloads that are all on
+    /// or all off have a separate field of the conditions.
+    ///
+    /// # Errors
+    /// As [`Grammar::read`].
+    pub(crate) fn set(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+        if self.setting != host_settings::OFFLOADS {
+            return self.ask(conditions, text);
+        }
+        conditions.offloads = match text {
+            "on" => Offloads::On,
+            "off" => Offloads::Off,
+            _ => Offloads::AsFound,
+        };
+        if conditions.offloads == Offloads::AsFound {
+            return self.ask(conditions, text);
+        }
+        conditions
+            .host_settings
+            .retain(|request| request.setting != self.setting);
+        Ok(())
+    }
+
+    fn endpoint<'a>(&self, part: &'a str) -> Result<(Option<Role>, &'a str), String> {
+        let Some((endpoint, value)) = part.split_once(':') else {
+            return Ok((None, part));
+        };
+        let value = value.trim();
+        match endpoint.trim() {
+            "sender" => Ok((Some(Role::Sender), value)),
+            "receiver" => Ok((Some(Role::Receiver), value)),
+            "both" => Ok((None, value)),
+            other => Err(format!(
+                "`{other}` is no endpoint{}; allowed: sender, receiver, both",
+                did_you_mean(other, ["sender", "receiver", "both"])
+            )),
+        }
+    }
+}
+
+/// Sets of offloads.
+const OFFLOAD_SETS: [&str; 4] = ["on", "off", "tso-only", AS_FOUND];
+
+/// Offloads: a set, or features by name.
+pub const OFFLOADS: Grammar = Grammar {
+    setting: host_settings::OFFLOADS,
+    value_name: "SET|FEATURE on|off,…",
+    allowed: "\"on\", \"off\", \"tso-only\", \"as-found\", or features such as \"tso off, rx-gro on\"; also \"sender: …; receiver: …\"",
+    parse: parse_offloads,
+};
+
+/// MTU.
+pub const MTU: Grammar = Grammar {
+    setting: host_settings::MTU,
+    value_name: "BYTES",
+    allowed: "bytes from 68 to 65535, such as 9000; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let mtu = units::parse_bytes(text)
+            .ok()
+            .filter(|mtu| (68..=65_535).contains(mtu));
+        Ok(vec![(
+            None,
+            single(
+                mtu.ok_or_else(|| format!("`{text}` is no MTU"))?
+                    .to_string(),
+            ),
+        )])
+    },
+};
+
+/// Root qdisc.
+pub const QDISC: Grammar = Grammar {
+    setting: host_settings::QDISC,
+    value_name: "KIND [PARAMETER VALUE]…",
+    allowed: "\"default\", or a kind with parameters such as \"tbf rate 1G burst 64KiB\", \"netem delay 20ms loss 0.1%\", \"fq limit 10000\"; also \"sender: …; receiver: …\"",
+    parse: parse_qdisc,
+};
+
+/// Kernel parameters.
+pub const SYSCTL: Grammar = Grammar {
+    setting: host_settings::SYSCTL,
+    value_name: "NAME=VALUE,…",
+    allowed: "names under net. with values, such as \"net.ipv4.tcp_rmem=4096 131072 33554432, net.ipv4.tcp_sack=0\"; also \"sender: …; receiver: …\"",
+    parse: parse_sysctl,
+};
+
+/// The congestion control of sockets that choose none.
+pub const CONGESTION: Grammar = Grammar {
+    setting: host_settings::SYSCTL,
+    value_name: "NAME",
+    allowed: "the name of a congestion control such as \"cubic\"; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let is_name = !text.is_empty()
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        let name = is_name.then(|| "net.ipv4.tcp_congestion_control".to_owned());
+        Ok(vec![(
+            Some(name.ok_or_else(|| format!("`{text}` is no name"))?),
+            single(text),
+        )])
+    },
+};
+
+/// Queues of the interface.
+pub const CHANNELS: Grammar = Grammar {
+    setting: host_settings::CHANNELS,
+    value_name: "NAME N,…",
+    allowed: "counts such as \"combined 4\" or \"rx 2, tx 2\"; also \"sender: …; receiver: …\"",
+    parse: parse_numbers,
+};
+
+/// Interrupt coalescing of the interface.
+pub const COALESCE: Grammar = Grammar {
+    setting: host_settings::COALESCE,
+    value_name: "NAME N,…",
+    allowed: "numbers such as \"rx_usecs 10, rx_frames 64, adaptive_rx off\"; also \"sender: …; receiver: …\"",
+    parse: parse_numbers,
+};
+
+/// Frequency governor of every CPU.
+pub const GOVERNOR: Grammar = Grammar {
+    setting: host_settings::GOVERNOR,
+    value_name: "NAME",
+    allowed: "the name of a governor such as \"performance\"; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let is_name = !text.is_empty()
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+        if is_name {
+            Ok(vec![(None, single(text))])
+        } else {
+            Err(format!("`{text}` is no name"))
+        }
+    },
+};
+
+/// Threads that keep CPUs busy during a run.
+pub const STRESS: Grammar = Grammar {
+    setting: host_settings::STRESS,
+    value_name: "[N] FLAVOUR [P%] [on CPUS]",
+    allowed: "workers, cpu or memory or syscall, per cent of a CPU, and CPUs, such as \"2 cpu 50% on 0-1\"; also \"sender: …; receiver: …\"",
+    parse: parse_stress,
+};
+
+/// Kinds of load that keep a CPU busy.
+pub const STRESS_FLAVOURS: [&str; 3] = ["cpu", "memory", "syscall"];
+
+fn single(value: impl Into<String>) -> BTreeMap<String, String> {
+    BTreeMap::from([("value".to_owned(), value.into())])
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| c.is_whitespace() || c == ',' || c == '=')
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn parse_offloads(text: &str) -> Result<Vec<Parsed>, String> {
+    if OFFLOAD_SETS.contains(&text) {
+        return Ok(vec![(
+            None,
+            BTreeMap::from([("set".to_owned(), text.to_owned())]),
+        )]);
+    }
+    let words = words(text);
+    let pairs: Vec<&[&str]> = words.chunks(2).collect();
+    let is_pair = |pair: &&[&str]| pair.len() == 2 && ["on", "off"].contains(&pair[1]);
+    if pairs.is_empty() || !pairs.iter().all(is_pair) {
+        return Err(format!(
+            "`{text}` is no set of offloads{}",
+            did_you_mean(text, OFFLOAD_SETS)
+        ));
+    }
+    Ok(vec![(
+        None,
+        pairs
+            .into_iter()
+            .map(|pair| (pair[0].to_owned(), pair[1].to_owned()))
+            .collect(),
+    )])
+}
+
+fn parse_numbers(text: &str) -> Result<Vec<Parsed>, String> {
+    let words = words(text);
+    let mut values = BTreeMap::new();
+    for pair in words.chunks(2) {
+        let number = match pair {
+            [_, "on"] => Some("1".to_owned()),
+            [_, "off"] => Some("0".to_owned()),
+            [_, number] => number.parse::<u32>().ok().map(|number| number.to_string()),
+            _ => None,
+        };
+        values.insert(
+            pair[0].replace('-', "_"),
+            number.ok_or_else(|| format!("`{text}` has {} without a number", pair[0]))?,
+        );
+    }
+    if values.is_empty() {
+        return Err("nothing is asked".to_owned());
+    }
+    Ok(vec![(None, values)])
+}
+
+fn parse_sysctl(text: &str) -> Result<Vec<Parsed>, String> {
+    let mut found: Vec<Parsed> = Vec::new();
+    for pair in text.split(',') {
+        let (name, value) = pair
+            .split_once('=')
+            .ok_or_else(|| format!("`{}` has no `=`", pair.trim()))?;
+        let name = name.trim().replace('/', ".");
+        let value: Vec<&str> = value.split_ascii_whitespace().collect();
+        if !name.starts_with("net.") || value.is_empty() {
+            return Err(format!(
+                "`{}` is no name under net. with a value",
+                pair.trim()
+            ));
+        }
+        shared_sysctls::refusal(&name).map_or(Ok(()), Err)?;
+        found.push((Some(name), single(value.join(" "))));
+    }
+    Ok(found)
+}
+
+/// The text form of a parameter's value.
+#[derive(Clone, Copy)]
+enum Unit {
+    Count,
+    Bytes,
+    Rate,
+    Microseconds,
+    Millionths,
+    Switch,
+}
+
+/// A parameter: the word for it, its name, its unit.
+type Parameter = (&'static str, &'static str, Unit);
+
+/// The parameters of each kind of qdisc.
+const QDISCS: &[(&str, &[Parameter])] = &[
+    ("default", &[]),
+    ("pfifo", &[("limit", "limit_packets", Unit::Count)]),
+    ("bfifo", &[("limit", "limit_bytes", Unit::Bytes)]),
+    ("pfifo_fast", &[]),
+    (
+        "tbf",
+        &[
+            ("rate", "rate_bps", Unit::Rate),
+            ("burst", "burst_bytes", Unit::Bytes),
+            ("limit", "limit_bytes", Unit::Bytes),
+        ],
+    ),
+    (
+        "htb",
+        &[
+            ("rate", "rate_bps", Unit::Rate),
+            ("burst", "burst_bytes", Unit::Bytes),
+        ],
+    ),
+    (
+        "netem",
+        &[
+            ("delay", "delay_us", Unit::Microseconds),
+            ("jitter", "jitter_us", Unit::Microseconds),
+            ("loss", "loss_ppm", Unit::Millionths),
+            ("reorder", "reorder_ppm", Unit::Millionths),
+            ("duplicate", "duplicate_ppm", Unit::Millionths),
+            ("limit", "limit_packets", Unit::Count),
+            ("rate", "rate_bps", Unit::Rate),
+        ],
+    ),
+    (
+        "fq",
+        &[
+            ("limit", "limit_packets", Unit::Count),
+            ("flow_limit", "flow_limit_packets", Unit::Count),
+            ("quantum", "quantum_bytes", Unit::Bytes),
+            ("initial_quantum", "initial_quantum_bytes", Unit::Bytes),
+            ("maxrate", "flow_max_rate_bps", Unit::Rate),
+            ("refill_delay", "refill_delay_us", Unit::Microseconds),
+            ("low_rate_threshold", "low_rate_threshold_bps", Unit::Rate),
+            ("horizon", "horizon_us", Unit::Microseconds),
+            ("pacing", "pacing", Unit::Switch),
+        ],
+    ),
+    (
+        "fq_codel",
+        &[
+            ("limit", "limit_packets", Unit::Count),
+            ("flows", "flows", Unit::Count),
+            ("quantum", "quantum_bytes", Unit::Bytes),
+            ("target", "target_us", Unit::Microseconds),
+            ("interval", "interval_us", Unit::Microseconds),
+            ("memory_limit", "memory_limit_bytes", Unit::Bytes),
+            ("ecn", "ecn", Unit::Switch),
+        ],
+    ),
+];
+
+fn parse_qdisc(text: &str) -> Result<Vec<Parsed>, String> {
+    let words = words(text);
+    let (kind, rest) = words.split_first().ok_or("nothing is asked")?;
+    let kinds = QDISCS.iter().map(|(kind, _)| *kind);
+    let Some((_, known)) = QDISCS.iter().find(|(known, _)| known == kind) else {
+        let all: Vec<&str> = kinds.clone().collect();
+        return Err(format!(
+            "unknown qdisc `{kind}`{}; known: {}",
+            did_you_mean(kind, kinds),
+            all.join(", ")
+        ));
+    };
+    let mut values = BTreeMap::from([("kind".to_owned(), (*kind).to_owned())]);
+    for pair in rest.chunks(2) {
+        let Some((_, name, unit)) = known
+            .iter()
+            .find(|(word, name, _)| *word == pair[0] || *name == pair[0])
+        else {
+            let words: Vec<&str> = known.iter().map(|(word, _, _)| *word).collect();
+            let hint = did_you_mean(pair[0], words.iter().copied());
+            return Err(format!(
+                "{kind} has no parameter `{}`{hint}; it has: {}",
+                pair[0],
+                words.join(", ")
+            ));
+        };
+        let value = pair.get(1).copied().unwrap_or_default();
+        let number = unit
+            .read(value)
+            .ok_or_else(|| format!("`{value}` is no value of {}", pair[0]))?;
+        values.insert((*name).to_owned(), number.to_string());
+    }
+    Ok(vec![(None, values)])
+}
+
+impl Unit {
+    fn read(self, text: &str) -> Option<u64> {
+        match self {
+            Unit::Count => text.parse().ok(),
+            Unit::Bytes => units::parse_bytes(text).ok(),
+            Unit::Rate => units::parse_rate(text).ok(),
+            Unit::Microseconds if text == "0" => Some(0),
+            Unit::Microseconds => u64::try_from(units::parse_duration(text).ok()?.as_micros()).ok(),
+            Unit::Millionths => {
+                let per_cent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+                (0.0..=100.0)
+                    .contains(&per_cent)
+                    .then(|| (per_cent * 10_000.0).round() as u64)
+            }
+            Unit::Switch => ["off", "on"]
+                .iter()
+                .position(|word| *word == text)
+                .map(|on| on as u64),
+        }
+    }
+}
+
+fn parse_stress(text: &str) -> Result<Vec<Parsed>, String> {
+    let (work, cpus) = match text.split_once(" on ") {
+        Some((work, cpus)) => (work, Some(cpus)),
+        None => (text, None),
+    };
+    let mut values = BTreeMap::from([
+        ("workers".to_owned(), "1".to_owned()),
+        ("load_percent".to_owned(), "100".to_owned()),
+    ]);
+    for word in work.split_ascii_whitespace() {
+        let in_range =
+            |number: Option<u32>, most: u32| number.filter(|number| (1..=most).contains(number));
+        if STRESS_FLAVOURS.contains(&word) {
+            values.insert("flavour".to_owned(), word.to_owned());
+        } else if let Some(load) = word.strip_suffix('%') {
+            let load = in_range(load.parse().ok(), 100)
+                .ok_or_else(|| format!("`{word}` is no load; 1% to 100%"))?;
+            values.insert("load_percent".to_owned(), load.to_string());
+        } else {
+            let hint = did_you_mean(word, STRESS_FLAVOURS);
+            let workers = in_range(word.parse().ok(), WORKERS_MAX);
+            let workers = workers
+                .ok_or_else(|| format!("`{word}` is no number of workers and no flavour{hint}"))?;
+            values.insert("workers".to_owned(), workers.to_string());
+        }
+    }
+    if !values.contains_key("flavour") {
+        return Err(format!("`{text}` names no flavour"));
+    }
+    if let Some(cpus) = cpus {
+        let list = parse_cpu_list(cpus)
+            .ok_or_else(|| format!("`{cpus}` is no list of CPUs such as 0,2-3"))?;
+        let list: Vec<String> = list.iter().map(u32::to_string).collect();
+        values.insert("cpus".to_owned(), list.join(","));
+    }
+    Ok(vec![(None, values)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(grammar: &Grammar, text: &str) -> String {
+        let requests = grammar
+            .read(text)
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        let shown = |request: &SettingRequest| {
+            let endpoint = request.endpoint.map_or("both", Role::name);
+            let values: Vec<String> = request
+                .values
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            format!(
+                "{endpoint} {} {}",
+                request.subject.as_deref().unwrap_or("-"),
+                values.join(" ")
+            )
+        };
+        requests.iter().map(shown).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn each_host_setting_is_read_as_people_write_it() {
+        for (grammar, text, wanted) in [
+            (&OFFLOADS, "tso-only", "both - set=tso-only"),
+            (
+                &OFFLOADS,
+                "sender: off; receiver: tso off, rx-gro on",
+                "sender - set=off; receiver - rx-gro=on tso=off",
+            ),
+            (&OFFLOADS, "as-found", ""),
+            (&MTU, "9000", "both - value=9000"),
+            (
+                &QDISC,
+                "tbf rate 1G burst 64KiB",
+                "both - burst_bytes=65536 kind=tbf rate_bps=1000000000",
+            ),
+            (
+                &QDISC,
+                "receiver: netem delay 20ms loss 0.1%",
+                "receiver - delay_us=20000 kind=netem loss_ppm=1000",
+            ),
+            (&QDISC, "default", "both - kind=default"),
+            (
+                &SYSCTL,
+                "net.ipv4.tcp_rmem=4096  1 2, net.ipv4.tcp_sack = 0",
+                "both net.ipv4.tcp_rmem value=4096 1 2; both net.ipv4.tcp_sack value=0",
+            ),
+            (
+                &CONGESTION,
+                "reno",
+                "both net.ipv4.tcp_congestion_control value=reno",
+            ),
+            (
+                &COALESCE,
+                "rx-usecs 10, adaptive_rx off",
+                "both - adaptive_rx=0 rx_usecs=10",
+            ),
+            (&CHANNELS, "rx 2 tx 2", "both - rx=2 tx=2"),
+            (&GOVERNOR, "performance", "both - value=performance"),
+            (
+                &STRESS,
+                "cpu",
+                "both - flavour=cpu load_percent=100 workers=1",
+            ),
+            (
+                &STRESS,
+                "sender: 2 memory 50% on 0-1,3",
+                "sender - cpus=0,1,3 flavour=memory load_percent=50 workers=2",
+            ),
+        ] {
+            assert_eq!(values(grammar, text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_allowed() {
+        for (grammar, text, wanted) in [
+            (&OFFLOADS, "onn", "did you mean `on`"),
+            (&OFFLOADS, "tso maybe", "allowed"),
+            (&OFFLOADS, "sendr: on", "did you mean `sender`"),
+            (&MTU, "67", "68 to 65535"),
+            (&QDISC, "netemm delay 1ms", "did you mean `netem`"),
+            (&QDISC, "tbf rat 1G", "did you mean `rate`"),
+            (&QDISC, "tbf rate fast", "`fast` is no value of rate"),
+            (&QDISC, "tbf rate", "no value of rate"),
+            (&QDISC, "", "nothing is asked"),
+            (&SYSCTL, "kernel.panic=1", "under net."),
+            (&SYSCTL, "net.ipv4.tcp_sack", "no `=`"),
+            (
+                &SYSCTL,
+                "sender: net/ipv4/ip_forward=1",
+                "set it yourself before the run",
+            ),
+            (&STRESS, "2 50%", "names no flavour"),
+            (&STRESS, "cpu 0%", "1% to 100%"),
+            (&STRESS, "cpu on 3-1", "no list of CPUs"),
+            (&CHANNELS, "rx", "without a number"),
+        ] {
+            let error = grammar.read(text).expect_err(text);
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! From the text that people write to what bitcost executes: studies, settings, lab files, and the
+//! plan of runs.
+//!
+//! Pure: no clock, no files, no sockets. A text comes in as a string, and a plan is a function of a
+//! study and a seed.
+
+mod against;
+pub mod calibration;
+pub mod check;
+mod definition;
+mod error;
+pub mod host_settings;
+pub mod mode_search;
+mod picture;
+mod plan;
+mod read;
+mod section;
+pub mod settings;
+mod single;
+mod tcp_buffers;
+pub mod topology;
+
+pub use against::Against;
+pub use check::Check;
+pub use definition::{
+    Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level, NamedMetric,
+    Study, TableSpec,
+};
+pub use error::StudyError;
+pub use picture::{Bars, Picture, PictureKind, Scale};
+pub use single::Single;
+pub use tcp_buffers::size_tcp_buffers;

@@ -1,0 +1,150 @@
+//! The pictures that a report can have, and the options that a study can give one.
+
+use bitcost_model::study::Label;
+
+/// One kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureKind {
+    /// A metric's median in each cell, next to the figure of the document.
+    Medians,
+    /// A metric at every percentile of the runs, a line per cell.
+    Quantiles,
+    /// A box per cell with every run as a dot.
+    Boxes,
+    /// A metric against a factor that is a number, with intervals.
+    Curve,
+    /// One run of each cell over time: throughput, segments retransmitted, window, round-trip time.
+    Series,
+    /// The load of each CPU over time, in one run of each cell.
+    Cpus,
+    /// CPU time per message against message size, and the line through it.
+    Cost,
+    /// Every run in the order in which they were made.
+    Order,
+}
+
+impl PictureKind {
+    /// Every kind, in the order of a report.
+    pub const ALL: [PictureKind; 8] = [
+        PictureKind::Medians,
+        PictureKind::Quantiles,
+        PictureKind::Boxes,
+        PictureKind::Curve,
+        PictureKind::Cost,
+        PictureKind::Series,
+        PictureKind::Cpus,
+        PictureKind::Order,
+    ];
+
+    /// The name that studies use.
+    pub fn name(self) -> &'static str {
+        match self {
+            PictureKind::Medians => "medians",
+            PictureKind::Quantiles => "quantiles",
+            PictureKind::Boxes => "boxes",
+            PictureKind::Curve => "curve",
+            PictureKind::Series => "series",
+            PictureKind::Cpus => "cpus",
+            PictureKind::Cost => "cost",
+            PictureKind::Order => "order",
+        }
+    }
+
+    /// The keys that a study can give for a picture of this kind, in addition to `kind`.
+    pub(crate) fn keys(self) -> &'static [&'static str] {
+        match self {
+            PictureKind::Cost => &["title"],
+            PictureKind::Series | PictureKind::Cpus => &["title", "of"],
+            PictureKind::Curve => &["title", "of", "metrics", "bars", "x", "y"],
+            _ => &["title", "of", "metrics"],
+        }
+    }
+}
+
+/// A picture as a study requests it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Its kind.
+    pub kind: PictureKind,
+    /// The text before its own title, such as the number of the document's figure.
+    pub title: Option<String>,
+    /// The metrics by name, a picture each; empty: those of the study's table.
+    pub metrics: Vec<String>,
+    /// Factors with the levels that are shown; all levels of the other factors are shown.
+    pub of: Vec<(String, Vec<Label>)>,
+    /// The meaning of the bars of a curve.
+    pub bars: Bars,
+    /// The scale of the horizontal axis of a curve; absent: it fits the levels.
+    pub x: Option<Scale>,
+    /// The scale of its vertical axis; absent: it fits the values.
+    pub y: Option<Scale>,
+}
+
+impl Picture {
+    /// A picture of this kind with defaults for everything else.
+    pub fn plain(kind: PictureKind) -> Picture {
+        Picture {
+            kind,
+            title: None,
+            metrics: Vec::new(),
+            of: Vec::new(),
+            bars: Bars::Interval,
+            x: None,
+            y: None,
+        }
+    }
+
+    /// Whether it shows a cell of these levels.
+    pub fn shows(&self, levels: &[(String, Label)]) -> bool {
+        let wanted = |(factor, labels): &(String, Vec<Label>)| {
+            levels
+                .iter()
+                .any(|(name, label)| name == factor && labels.contains(label))
+        };
+        self.of.iter().all(wanted)
+    }
+}
+
+/// The meaning of the bars of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bars {
+    /// The median's 95 % interval.
+    Interval,
+    /// The least and the largest run.
+    Range,
+}
+
+impl Bars {
+    /// Every kind.
+    pub const ALL: [Bars; 2] = [Bars::Interval, Bars::Range];
+
+    /// The name that studies use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Bars::Interval => "interval",
+            Bars::Range => "range",
+        }
+    }
+}
+
+/// The scale of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps are equal differences.
+    Linear,
+    /// Equal steps are equal ratios.
+    Log,
+}
+
+impl Scale {
+    /// Every scale.
+    pub const ALL: [Scale; 2] = [Scale::Linear, Scale::Log];
+
+    /// The name that studies use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scale::Linear => "linear",
+            Scale::Log => "log",
+        }
+    }
+}

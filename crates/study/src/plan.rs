@@ -1,0 +1,231 @@
+//! From a study and a seed to every run in its order: randomised complete blocks, pure and
+//! repeatable.
+
+use std::time::Duration;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::plan::{Lengths, Plan, PlannedRun};
+use bitcost_model::study::Cell;
+use bitcost_model::units::show_duration;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+use crate::definition::{Length, Study};
+
+impl From<Length> for Lengths {
+    fn from(length: Length) -> Lengths {
+        let Length {
+            blocks,
+            duration_ms,
+            counts_pct,
+        } = length;
+        Lengths {
+            blocks: Some(blocks),
+            duration_ms,
+            counts_pct,
+        }
+    }
+}
+
+/// Most runs of a plan: with this number the list of runs alone takes some hundred MB in the log.
+const RUNS_MOST: u64 = 10_000_000;
+
+impl Study {
+    /// The plan of a study: each block holds every cell once, in an order drawn from the seed.
+    ///
+    /// The order of a block depends on the seed and the block's number only, so a longer plan
+    /// begins with the shorter one. The generator is ChaCha8 with the block as its stream.
+    pub fn plan(&self, seed: u64, lengths: Lengths) -> Plan {
+        let blocks = lengths.blocks.unwrap_or(self.blocks);
+        let mut cells = self.cells();
+        cells
+            .iter_mut()
+            .for_each(|cell| apply(lengths, &mut cell.conditions));
+        let order = (0..blocks).flat_map(|block| {
+            shuffled(cells.len(), seed, block)
+                .into_iter()
+                .map(move |cell| (block, cell))
+        });
+        let runs = order
+            .zip(0..)
+            .map(|((block, cell), index)| PlannedRun { index, block, cell })
+            .collect();
+        Plan {
+            seed,
+            blocks,
+            lengths: Some(lengths),
+            cells,
+            runs,
+        }
+    }
+
+    /// Checks that a plan of this length is small enough to be made.
+    ///
+    /// # Errors
+    /// A sentence with the number of runs and the limit.
+    pub fn check_lengths(&self, lengths: Lengths) -> Result<(), String> {
+        let cells = self.cells().len() as u64;
+        let blocks = lengths.blocks.unwrap_or(self.blocks);
+        let runs = cells.saturating_mul(blocks.into());
+        if runs <= RUNS_MOST {
+            return Ok(());
+        }
+        Err(format!(
+            "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS_MOST}; ask for fewer blocks with --blocks"
+        ))
+    }
+
+    /// The most blocks that fit a budget, at least one.
+    ///
+    /// # Errors
+    /// A sentence when not even one block fits.
+    pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, String> {
+        let one = self
+            .plan(
+                0,
+                Lengths {
+                    blocks: Some(1),
+                    ..lengths
+                },
+            )
+            .total_time();
+        let blocks = budget.as_nanos() / one.as_nanos().max(1);
+        if blocks == 0 {
+            return Err(format!(
+                "a budget of {} is too short: one block takes {}; allow more, or shorten the runs with --duration",
+                show_duration(budget),
+                show_duration(one)
+            ));
+        }
+        Ok(blocks.min(100_000) as u32)
+    }
+
+    /// The first run in which `plan` differs from the plan that this study gives with its seed and
+    /// lengths, in words.
+    ///
+    /// A plan without lengths may have any lengths: neither they nor the counts of bounded runs are
+    /// compared.
+    pub fn plan_difference(&self, plan: &Plan) -> Option<String> {
+        let is_known = plan.lengths.is_some();
+        let lengths = plan.lengths.unwrap_or(Lengths {
+            blocks: Some(plan.blocks),
+            ..Lengths::default()
+        });
+        let mut given = self.plan(plan.seed, lengths);
+        for (cell, own) in given
+            .cells
+            .iter_mut()
+            .zip(&plan.cells)
+            .filter(|_| !is_known)
+        {
+            let Conditions {
+                duration_ms,
+                stop_bytes,
+                stop_messages,
+                stop_transactions,
+                ..
+            } = own.conditions;
+            cell.conditions = Conditions {
+                duration_ms,
+                stop_bytes,
+                stop_messages,
+                stop_transactions,
+                ..cell.conditions.clone()
+            };
+        }
+        let count = plan.runs.len().max(given.runs.len());
+        let different =
+            (0..count).find_map(|place| Some((place, run_difference(plan, &given, place)?)));
+        let of_no_run = || {
+            (plan.blocks != given.blocks || plan.cells != given.cells)
+                .then_some("its cells or blocks differ")
+        };
+        match different {
+            Some((place, words)) => Some(format!("run {} {words}", place + 1)),
+            None => of_no_run().map(str::to_owned),
+        }
+    }
+}
+
+fn apply(lengths: Lengths, conditions: &mut Conditions) {
+    conditions.duration_ms = lengths.duration_ms.unwrap_or(conditions.duration_ms);
+    let Some(percent) = lengths.counts_pct else {
+        return;
+    };
+    let counts = [
+        &mut conditions.stop_bytes,
+        &mut conditions.stop_messages,
+        &mut conditions.stop_transactions,
+    ];
+    for count in counts.into_iter().flatten() {
+        *count = (*count * u64::from(percent) / 100).max(1);
+    }
+    // No bounded run ends by its duration, which only serves the plan's estimate of time.
+    if conditions.is_bounded() && lengths.duration_ms.is_none() {
+        let length = u64::from(conditions.duration_ms) * u64::from(percent) / 100;
+        conditions.duration_ms = u32::try_from(length).unwrap_or(u32::MAX).max(1);
+    }
+}
+
+/// The difference between the run at a place of this plan and of the given one.
+fn run_difference(plan: &Plan, given: &Plan, place: usize) -> Option<String> {
+    let of = |plan: &Plan| {
+        plan.runs
+            .get(place)
+            .and_then(|run| Some((*run, plan.cells.get(run.cell)?.clone())))
+    };
+    let (own, other) = match (of(plan), of(given)) {
+        (Some(own), Some(other)) if own == other => return None,
+        (None, None) if plan.runs.get(place) == given.runs.get(place) => return None,
+        (None, _) => return Some("is not there".to_owned()),
+        (Some(_), None) => return Some("is not among them".to_owned()),
+        (Some(own), Some(other)) => (own, other),
+    };
+    let (name, instead) = (own.1.name(), other.1.name());
+    if own.0 != other.0 || own.1.levels != other.1.levels {
+        return Some(format!("is `{name}` and would be `{instead}`"));
+    }
+    let fields = |cell: &Cell| serde_json::to_value(&cell.conditions).unwrap_or_default();
+    let (own, other) = (fields(&own.1), fields(&other.1));
+    let field = own
+        .as_object()?
+        .keys()
+        .find(|key| own.get(key) != other.get(key));
+    let field = field.or_else(|| {
+        other
+            .as_object()?
+            .keys()
+            .find(|key| own.get(key) != other.get(key))
+    })?;
+    let value = |of: &serde_json::Value| {
+        of.get(field)
+            .map_or("absent".to_owned(), ToString::to_string)
+    };
+    Some(format!(
+        "(`{name}`) has {field} {} and would have {}",
+        value(&own),
+        value(&other)
+    ))
+}
+
+/// The numbers below `count` in an order drawn from the seed and the block.
+pub(crate) fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(u64::from(block));
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, below(&mut generator, last as u32 + 1) as usize);
+    }
+    order
+}
+
+/// A number in `0..bound`, each equally likely (rejection of the incomplete last stretch).
+fn below(generator: &mut ChaCha8Rng, bound: u32) -> u32 {
+    let limit = u32::MAX - u32::MAX % bound;
+    loop {
+        let draw = generator.next_u32();
+        if draw < limit {
+            return draw % bound;
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The place of a study that names no hosts: the embedded lab, and the hosts of it that play the
+//! endpoints.
+
+use bitcost_model::study::{LabSpec, OWN};
+
+use crate::error::StudyError;
+use crate::section::Section;
+use crate::topology;
+
+/// The preset of studies that name none.
+const USUAL: &str = "wire";
+
+/// Reads a study's `[lab]`; a study without one has the default lab.
+pub fn read(top: &Section) -> Result<LabSpec, StudyError> {
+    let empty = toml_edit::Table::new();
+    let none = Section {
+        source: top.source,
+        name: "lab".to_owned(),
+        table: &empty,
+        span: None,
+    };
+    let section = top.section("lab")?.unwrap_or(none);
+    let allowed: Vec<&str> = topology::KEYS
+        .into_iter()
+        .chain(["sender", "receiver"])
+        .collect();
+    section.only(&allowed)?;
+    let is_own = section.table.contains_key("hosts");
+    let name = section.text("topology")?;
+    let usual = (!is_own).then_some(USUAL);
+    let network = topology::read(&section, usual)?;
+    let name = name.unwrap_or_else(|| usual.unwrap_or(OWN).to_owned());
+    let (sender, receiver) = (section.text("sender")?, section.text("receiver")?);
+    LabSpec::new(&name, network, sender, receiver).map_err(|message| section.error(message))
+}

@@ -1,0 +1,489 @@
+//! From a study file's text to a [`Study`], with the line of each error.
+
+mod answer;
+mod check;
+mod compared;
+mod lab;
+mod lengths;
+mod names;
+mod picture;
+mod possible;
+mod workload;
+
+use std::collections::HashSet;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::harmless;
+use bitcost_model::study::{Label, UntilInterval};
+use toml_edit::{Document, Value};
+
+use crate::definition::{
+    Expect, ExpectedCell, Factor, Improvement, Level, NamedMetric, Study, TableSpec,
+};
+use crate::error::StudyError;
+use crate::section::{Section, Source, shown};
+use crate::settings;
+use answer::answer;
+use check::{checks, leave_out, named};
+use compared::compared;
+use lengths::lengths;
+use names::{known_factor, known_level, label};
+use picture::pictures;
+use workload::workload;
+
+const TOP: [&str; 12] = [
+    "title",
+    "question",
+    "lab",
+    "workload",
+    "factor",
+    "leave_out",
+    "run",
+    "table",
+    "compare",
+    "report",
+    "expect",
+    "check",
+];
+
+impl Study {
+    /// Reads a study. `file` is the name that errors use.
+    ///
+    /// # Errors
+    /// The first error, with its line.
+    pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
+        study(file, text)
+    }
+}
+
+fn study(file: &str, text: &str) -> Result<Study, StudyError> {
+    let source = Source { file, text };
+    let document = Document::parse(text)
+        .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
+    let top = Section {
+        source,
+        name: String::new(),
+        table: document.as_table(),
+        span: None,
+    };
+    top.only(&TOP)?;
+    let base = workload(&top, None)?;
+    let factors = factors(&top, &base)?;
+    let leave_out = leave_out(&top, &factors)?;
+    let lengths = lengths(&top)?;
+    let until = until(&top, lengths.blocks)?;
+    let lab = lab::read(&top)?;
+    possible::check(&top, &lab, &base, &factors, &leave_out)?;
+    Ok(Study {
+        name: stem(file).to_owned(),
+        text: text.to_owned(),
+        title: harmless(&top.required_text("title")?),
+        question: harmless(&top.required_text("question")?),
+        lab,
+        base,
+        leave_out,
+        blocks: lengths.blocks,
+        until,
+        like_the_document: lengths.document,
+        ci: lengths.short,
+        named_metrics: named_metrics(&top, &factors)?,
+        table: table(&top, &factors)?,
+        compare: compared(&top, &factors)?,
+        answer: answer(&top)?
+            .into_iter()
+            .map(|metric| metric.name)
+            .collect(),
+        pictures: pictures(&top, &factors)?,
+        expect: expect(&top, &factors)?,
+        checks: checks(&top, &factors)?,
+        factors,
+    })
+}
+
+fn stem(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.strip_suffix(".toml").unwrap_or(name)
+}
+
+/// The factor of a study that varies nothing; its only level makes one cell, which can be compared
+/// with another setting or program.
+const SETTINGS_FACTOR: &str = "settings";
+const AS_GIVEN: &str = "as given";
+
+/// Most combinations of levels: an import of this number of runs, each from a separate file, can
+/// still be read.
+const CELLS_MOST: u64 = 200_000;
+
+/// Refuses too many combinations of levels before any of them is made.
+fn check_count(top: &Section) -> Result<(), StudyError> {
+    let mut cells: u64 = 1;
+    for section in top.sections("factor")? {
+        let levels = section
+            .value("levels")?
+            .and_then(Value::as_array)
+            .map_or(1, |array| array.len().max(1));
+        cells = cells.saturating_mul(levels as u64);
+    }
+    if cells <= CELLS_MOST {
+        return Ok(());
+    }
+    let at_least = if cells == u64::MAX { "at least " } else { "" };
+    let message = format!(
+        "the factors have {at_least}{cells} combinations of levels; allowed: at most {CELLS_MOST}; vary less in one study"
+    );
+    Err(top.error_at("factor", message))
+}
+
+fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> {
+    check_count(top)?;
+    let mut factors: Vec<Factor> = Vec::new();
+    for section in top.sections("factor")? {
+        section.only(&["name", "levels"])?;
+        let name = section.required_text("name")?;
+        if factors.iter().any(|factor| factor.name == name) {
+            return Err(section.error_at(
+                "name",
+                format!("factor `{name}` appears twice; allowed: each name once"),
+            ));
+        }
+        let levels = levels(&section, &name, base)?;
+        set_once(section.source, &factors, &name, &levels)?;
+        factors.push(Factor { name, levels });
+    }
+    if factors.is_empty() {
+        let level = Level {
+            label: Label::Text(AS_GIVEN.to_owned()),
+            settings: Vec::new(),
+            line: 1,
+        };
+        factors.push(Factor {
+            name: SETTINGS_FACTOR.to_owned(),
+            levels: vec![level],
+        });
+    }
+    Ok(factors)
+}
+
+/// Two factors must not set the same setting, because one of them would have no effect.
+fn set_once(
+    source: Source,
+    before: &[Factor],
+    name: &str,
+    levels: &[Level],
+) -> Result<(), StudyError> {
+    for level in levels {
+        for (setting, _) in &level.settings {
+            let sets = |factor: &&Factor| {
+                factor
+                    .levels
+                    .iter()
+                    .flat_map(|l| &l.settings)
+                    .any(|(known, _)| known == setting)
+            };
+            if let Some(other) = before.iter().find(sets) {
+                let message = format!(
+                    "level `{}` of factor `{name}` sets `{setting}`, which factor `{}` sets too; allowed: each setting in one factor",
+                    level.label, other.name
+                );
+                return Err(StudyError {
+                    file: source.file.to_owned(),
+                    line: level.line,
+                    message,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Level>, StudyError> {
+    let allowed = "levels = [ … ] with at least one value";
+    let array = match section.value("levels")? {
+        Some(Value::Array(array)) if !array.is_empty() => array,
+        Some(_) => {
+            return Err(section.error_at(
+                "levels",
+                format!("factor `{factor}` has no levels; allowed: {allowed}"),
+            ));
+        }
+        None => {
+            return Err(section.error(format!(
+                "factor `{factor}` has no levels; allowed: {allowed}"
+            )));
+        }
+    };
+    let mut levels: Vec<Level> = Vec::new();
+    let mut names = HashSet::new();
+    let (mut passed, mut line) = (0, 1);
+    for value in array.iter() {
+        // Lines are counted from the previous level on: imported studies have tens of thousands.
+        let begin = value.span().map_or(passed, |span| {
+            span.start.clamp(passed, section.source.text.len())
+        });
+        line += section.source.text.as_bytes()[passed..begin]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        passed = begin;
+        let level = level(section.source, factor, value, base, line)?;
+        if !names.insert(level.label.to_string()) {
+            let message = format!(
+                "level `{}` of factor `{factor}` appears twice; allowed: each level once",
+                level.label
+            );
+            return Err(section.source.error(value.span(), message));
+        }
+        levels.push(level);
+    }
+    Ok(levels)
+}
+
+/// A level is a value of the setting that names the factor, or a table with a label.
+fn level(
+    source: Source,
+    factor: &str,
+    value: &Value,
+    base: &Conditions,
+    line: usize,
+) -> Result<Level, StudyError> {
+    let fail = |message: String| source.error(value.span(), message);
+    let (label, settings) = match value {
+        Value::InlineTable(table) => {
+            let label = table.get("label").and_then(label).ok_or_else(|| {
+                fail(format!(
+                    "a level of factor `{factor}` has no label; allowed: {{ label = \"…\", setting = value, … }}"
+                ))
+            })?;
+            let rest = table.iter().filter(|(key, _)| *key != "label");
+            (
+                label,
+                rest.map(|(key, value)| (key.to_owned(), value.clone()))
+                    .collect(),
+            )
+        }
+        value => {
+            let label = label(value).ok_or_else(|| {
+                fail(format!(
+                    "a level of factor `{factor}` is {}; allowed: a number, a string or a table",
+                    shown(value)
+                ))
+            })?;
+            (label, vec![(factor.to_owned(), value.clone())])
+        }
+    };
+    let mut trial = base.clone();
+    for (name, value) in &settings {
+        settings::set(&mut trial, name, value).map_err(&fail)?;
+    }
+    Ok(Level {
+        label,
+        settings,
+        line,
+    })
+}
+
+/// Default limit of blocks of a study that continues until an interval is narrow enough.
+const MAX_BLOCKS: u32 = 30;
+
+fn until(top: &Section, blocks: u32) -> Result<Option<UntilInterval>, StudyError> {
+    let Some(section) = top.section("run")? else {
+        return Ok(None);
+    };
+    let percent = |value: &Value| {
+        let number = value
+            .as_float()
+            .or_else(|| value.as_integer().map(|number| number as f64))?;
+        (number > 0.0 && number <= 100.0).then_some(number)
+    };
+    let Some(width_pct) =
+        section.typed("until_interval_pct", "a number over 0, up to 100", percent)?
+    else {
+        for key in ["until_metric", "max_blocks"] {
+            if section.value(key)?.is_some() {
+                return Err(section.error_at(
+                    key,
+                    format!("`{key}` goes with `until_interval_pct`, which is missing"),
+                ));
+            }
+        }
+        return Ok(None);
+    };
+    let metric = section
+        .text("until_metric")?
+        .unwrap_or_else(|| "throughput_mbps".to_owned());
+    let max_blocks = section
+        .whole("max_blocks", 1..100_001)?
+        .unwrap_or(MAX_BLOCKS.max(blocks));
+    if max_blocks < blocks {
+        let message =
+            format!("`max_blocks` is {max_blocks}; allowed: {blocks} (`blocks`) and more");
+        return Err(section.error_at("max_blocks", message));
+    }
+    Ok(Some(UntilInterval {
+        metric,
+        width_pct,
+        max_blocks,
+    }))
+}
+
+fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
+    let Some(section) = top.section("table")? else {
+        return Ok(TableSpec {
+            rows: factors[0].name.clone(),
+            columns: factors.get(1).map(|factor| factor.name.clone()),
+            metrics: Vec::new(),
+            improvement: None,
+            each_second: false,
+        });
+    };
+    section.only(&["rows", "columns", "metrics", "improvement", "each_second"])?;
+    let rows = section
+        .text("rows")?
+        .unwrap_or_else(|| factors[0].name.clone());
+    known_factor(&section, "rows", &rows, factors)?;
+    let columns = section.text("columns")?;
+    if let Some(columns) = &columns {
+        known_factor(&section, "columns", columns, factors)?;
+        if *columns == rows {
+            let message = format!(
+                "factor `{columns}` is in the rows already; allowed: another factor, or no columns"
+            );
+            return Err(section.error_at("columns", message));
+        }
+    }
+    let words = |value: &Value| {
+        value
+            .as_array()?
+            .iter()
+            .map(|v| v.as_str().map(str::to_owned))
+            .collect::<Option<Vec<String>>>()
+    };
+    let metrics = section
+        .typed("metrics", "a list of metric names", words)?
+        .unwrap_or_default();
+    let improvement = improvement(&section, factors)?;
+    let each_second = section
+        .typed("each_second", "true or false", Value::as_bool)?
+        .unwrap_or_default();
+    Ok(TableSpec {
+        rows,
+        columns,
+        metrics,
+        improvement,
+        each_second,
+    })
+}
+
+/// Every metric that the table, the answer and the pictures list, and every key of the author's
+/// figures that is not a factor.
+fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, StudyError> {
+    let mut found = named(top)?;
+    found.extend(picture::named(top)?);
+    found.extend(answer(top)?);
+    let mut add = |name: &str, span| {
+        found.push(NamedMetric {
+            name: name.to_owned(),
+            line: top.source.line(span),
+        })
+    };
+    if let Some(table) = top.section("table")? {
+        let list = table.value("metrics")?.and_then(Value::as_array);
+        list.into_iter()
+            .flatten()
+            .for_each(|value| add(value.as_str().unwrap_or_default(), value.span()));
+    }
+    if let Some(value) = top
+        .section("run")?
+        .map(|run| run.value("until_metric"))
+        .transpose()?
+        .flatten()
+    {
+        add(value.as_str().unwrap_or_default(), value.span());
+    }
+    let Some(expect) = top.section("expect")? else {
+        return Ok(found);
+    };
+    for section in expect
+        .sections("cell")?
+        .iter()
+        .chain(&expect.sections("improvement")?)
+    {
+        for (name, item) in section.table.iter() {
+            if !factors.iter().any(|factor| factor.name == name) {
+                let key = section
+                    .table
+                    .get_key_value(name)
+                    .and_then(|(key, _)| key.span());
+                add(name, key.or(item.span()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improvement>, StudyError> {
+    let Some(section) = section.section("improvement")? else {
+        return Ok(None);
+    };
+    section.only(&["factor", "from", "to"])?;
+    let factor = section.required_text("factor")?;
+    let factor = known_factor(&section, "factor", &factor, factors)?;
+    let level = |key: &str| -> Result<Label, StudyError> {
+        let value = section.value(key)?.and_then(label);
+        let label = value
+            .ok_or_else(|| section.error(format!("`{key}` is missing in [{}]", section.name)))?;
+        known_level(&section, key, factor, &label)?;
+        Ok(label)
+    };
+    Ok(Some(Improvement {
+        factor: factor.name.clone(),
+        from: level("from")?,
+        to: level("to")?,
+    }))
+}
+
+fn expect(top: &Section, factors: &[Factor]) -> Result<Option<Expect>, StudyError> {
+    let Some(section) = top.section("expect")? else {
+        return Ok(None);
+    };
+    section.only(&["source", "cell", "improvement"])?;
+    let figures = |key: &str| -> Result<Vec<ExpectedCell>, StudyError> {
+        section
+            .sections(key)?
+            .iter()
+            .map(|cell| expected_cell(cell, factors))
+            .collect()
+    };
+    let source = section.required_text("source")?;
+    Ok(Some(Expect {
+        source,
+        cells: figures("cell")?,
+        improvements: figures("improvement")?,
+    }))
+}
+
+/// Keys that name a factor give its level; every other key is a metric.
+fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, StudyError> {
+    let mut cell = ExpectedCell {
+        levels: Vec::new(),
+        figures: Vec::new(),
+    };
+    for (key, _) in section.table.iter() {
+        let Some(value) = section.value(key)? else {
+            continue;
+        };
+        if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
+            let label = label(value).unwrap_or(Label::Text(String::new()));
+            known_level(section, key, factor, &label)?;
+            cell.levels.push((key.to_owned(), label));
+        } else {
+            let figure = value
+                .as_float()
+                .or_else(|| value.as_integer().map(|n| n as f64));
+            let figure =
+                figure.ok_or_else(|| section.error_at(key, format!("`{key}` is not a number")))?;
+            cell.figures.push((key.to_owned(), figure));
+        }
+    }
+    Ok(cell)
+}

@@ -1,0 +1,61 @@
+//! Names of factors and levels as a study's other parts use them.
+
+use bitcost_model::near::did_you_mean;
+use bitcost_model::study::Label;
+use toml_edit::Value;
+
+use crate::definition::Factor;
+use crate::error::StudyError;
+use crate::section::Section;
+
+pub fn label(value: &Value) -> Option<Label> {
+    value
+        .as_integer()
+        .map(Label::Number)
+        .or_else(|| value.as_str().map(|text| Label::Text(text.to_owned())))
+}
+
+pub fn known_factor<'a>(
+    section: &Section,
+    key: &str,
+    name: &str,
+    factors: &'a [Factor],
+) -> Result<&'a Factor, StudyError> {
+    factors
+        .iter()
+        .find(|factor| factor.name == name)
+        .ok_or_else(|| {
+            let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+            let hint = did_you_mean(name, names.iter().copied());
+            section.error_at(
+                key,
+                format!(
+                    "unknown factor `{name}`{hint}; allowed: {}",
+                    names.join(", ")
+                ),
+            )
+        })
+}
+
+pub fn known_level(
+    section: &Section,
+    key: &str,
+    factor: &Factor,
+    label: &Label,
+) -> Result<(), StudyError> {
+    if factor.levels.iter().any(|level| level.label == *label) {
+        return Ok(());
+    }
+    let labels: Vec<String> = factor
+        .levels
+        .iter()
+        .map(|level| level.label.to_string())
+        .collect();
+    let hint = did_you_mean(&label.to_string(), labels.iter().map(String::as_str));
+    let message = format!(
+        "unknown level `{label}` of factor `{}`{hint}; allowed: {}",
+        factor.name,
+        labels.join(", ")
+    );
+    Err(section.error_at(key, message))
+}

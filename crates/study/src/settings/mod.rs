@@ -1,0 +1,140 @@
+//! The settings that a study may vary or fix, and that `bitcost test` has as options.
+
+mod background;
+mod setting;
+mod table;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::near::did_you_mean;
+use toml_edit::Value;
+
+pub(crate) use background::to_toml as background_to_toml;
+pub use setting::{Choice, Flag, Form, Kind, Setting, number};
+pub use table::SETTINGS;
+
+/// Earlier names of settings, as the study texts in old logs have them.
+const OLD_NAMES: [(&str, &str); 1] = [("beside", "background")];
+
+/// The names of all settings.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SETTINGS.iter().map(|setting| setting.name)
+}
+
+/// Sets one setting by name to a value of a study file.
+///
+/// # Errors
+/// A sentence that says what was found and what is allowed, with near matches.
+pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), String> {
+    let old = OLD_NAMES.iter().find(|(old, _)| *old == name);
+    let name = old.map_or(name, |(_, new)| new);
+    let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
+        let all: Vec<&str> = names().collect();
+        return Err(format!(
+            "unknown setting `{name}`{}; allowed: {}",
+            did_you_mean(name, names()),
+            all.join(", ")
+        ));
+    };
+    match setting.kind {
+        Kind::Background => {
+            let read = background::from_value(value, &setting.kind.allowed());
+            conditions.background = read.map_err(|reason| format!("`{name}`: {reason}"))?;
+            Ok(())
+        }
+        _ => setting.set_value(conditions, value),
+    }
+}
+
+/// Sets a setting to the text of a command line. Each further background workload is added to those
+/// before.
+///
+/// # Errors
+/// A sentence that says what was found and what is allowed, with near matches.
+pub fn set_text(setting: &Setting, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+    match setting.kind {
+        Kind::Background => {
+            conditions.background.push(background::from_text(text)?);
+            Ok(())
+        }
+        _ => setting.set_text(conditions, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::conditions::Mss;
+    use bitcost_model::modes::Mode;
+
+    use super::*;
+
+    #[test]
+    fn names_and_letters_are_there_once() {
+        let mut seen: Vec<String> = names().map(str::to_owned).collect();
+        for flag in SETTINGS.iter().filter_map(|setting| setting.flag) {
+            seen.push(format!("--{}", flag.long));
+            seen.extend(flag.letter.map(|letter| format!("-{letter}")));
+        }
+        let count = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), count);
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_setting_with_their_name() {
+        for setting in SETTINGS {
+            if let Kind::Number(bounds, ..) = setting.kind {
+                assert_eq!(bounds.name, setting.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_read_with_its_unit_and_range() {
+        let typed = |name: &str, text: &str| {
+            let mut conditions = Conditions::default();
+            let setting = SETTINGS
+                .iter()
+                .find(|setting| setting.name == name)
+                .expect("a setting");
+            set_text(setting, &mut conditions, text).map(|()| conditions)
+        };
+        assert_eq!(
+            typed("message_size_bytes", "64KiB").map(|c| c.message_size_bytes),
+            Ok(65_536)
+        );
+        assert_eq!(typed("duration_s", "250ms").map(|c| c.duration_ms), Ok(250));
+        assert_eq!(typed("warmup_s", "0").map(|c| c.warmup_ms), Ok(0));
+        assert_eq!(
+            typed("mss", "message").map(|c| c.mss),
+            Ok(Some(Mss::Message))
+        );
+        for (name, text) in [
+            ("message_size_bytes", "0"),
+            ("message_size_bytes", "-1"),
+            ("dscp", "64"),
+            ("duration_s", "0"),
+            ("offloads", "onn"),
+        ] {
+            assert!(typed(name, text).is_err(), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_mode_in_a_study_is_named_with_what_resembles_it() {
+        let mut conditions = Conditions::default();
+        let unknown = set(&mut conditions, "send_mode", &"gzo".into()).expect_err("no such mode");
+        assert!(unknown.contains("did you mean `gso`?"), "{unknown}");
+        assert!(set(&mut conditions, "receive_mode", &"gso".into()).is_err());
+        assert_eq!(set(&mut conditions, "receive_mode", &"gro".into()), Ok(()));
+        assert_eq!(conditions.receive_mode, Mode::Gro);
+    }
+
+    #[test]
+    fn the_old_name_of_a_setting_in_a_log_is_read() {
+        let mut conditions = Conditions::default();
+        let value: Value = "[{ workload = \"tcp_rr\" }]".parse().expect("TOML");
+        assert_eq!(set(&mut conditions, "beside", &value), Ok(()));
+        assert_eq!(conditions.background.len(), 1);
+    }
+}

@@ -1,0 +1,15 @@
+//! Lab files: the text that describes an emulated network, and its conversion to a topology and
+//! back.
+
+mod fill;
+mod presets;
+mod quantity;
+mod read;
+mod warnings;
+mod write;
+
+pub use presets::{PRESETS, Preset, Size};
+pub use quantity::limit as parse_limit;
+pub use read::{KEYS, parse, preset, read, wire};
+pub use warnings::{Ground, Warning, warnings};
+pub use write::to_toml;

@@ -1,0 +1,490 @@
+//! From a lab file's text, or a study's `[lab]`, to a [`Topology`], with the line of each error.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use toml_edit::{Document, Item, Value};
+
+use super::fill::{Addressing, everything, fill};
+use super::presets::{PRESETS, Preset};
+use super::quantity;
+use crate::error::StudyError;
+use crate::section::{Section, Source, shown};
+use bitcost_model::near::did_you_mean;
+use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
+use bitcost_model::topology::{
+    Address, At, End, Link, Napi, Node, NodeKind, Problem, Route, Topology, check_count,
+};
+
+/// The keys of a lab file and of a study's `[lab]`.
+pub const KEYS: [&str; 16] = [
+    "topology",
+    "size",
+    "hosts",
+    "switches",
+    "routers",
+    "wires",
+    "link",
+    "egress",
+    "addresses",
+    "routes",
+    "gro_off",
+    "subnet",
+    "ipv6",
+    "mtu_bytes",
+    "napi",
+    "delay_backend",
+];
+
+/// The keys of a link and of a direction that shape it.
+const SHAPING_KEYS: [&str; 9] = [
+    "rate",
+    "burst",
+    "shaper",
+    "delay",
+    "jitter",
+    "loss",
+    "reorder",
+    "duplicate",
+    "queue_limit",
+];
+
+/// The MTU of links that give none, in bytes.
+const MTU_BYTES: u32 = 1500;
+
+/// A description that is being read.
+#[derive(Default)]
+struct Draft {
+    topology: Topology,
+    addressing: Addressing,
+    /// The MTU of links that give none.
+    mtu_bytes: Option<u32>,
+    /// Links that give their MTU.
+    sized: BTreeSet<usize>,
+    /// The line of each part.
+    lines: BTreeMap<At, usize>,
+}
+
+/// Reads a lab file. `file` is the name that errors use.
+///
+/// # Errors
+/// The first error, with its line.
+pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
+    let source = Source { file, text };
+    let document = Document::parse(text)
+        .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
+    let section = Section {
+        source,
+        name: String::new(),
+        table: document.as_table(),
+        span: None,
+    };
+    section.only(&KEYS)?;
+    read(&section, None)
+}
+
+/// Reads a table with the keys of a lab file. Where it names a preset as `topology`, its other keys
+/// change or complete that preset; `preset_name` is used where it names none.
+///
+/// # Errors
+/// The first error, with its line.
+pub fn read(section: &Section, preset_name: Option<&str>) -> Result<Topology, StudyError> {
+    let named = section
+        .text("topology")?
+        .or_else(|| preset_name.map(str::to_owned));
+    let mut draft = match named {
+        Some(name) => from_preset(section, &name)?,
+        None => Draft::default(),
+    };
+    draft.read(section)?;
+    draft.finish(section)
+}
+
+/// The preset of this name with links of this MTU.
+///
+/// # Errors
+/// A sentence where there is no such preset, or the MTU is not possible.
+pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, String> {
+    let napi = if napi == Napi::Inline {
+        "inline"
+    } else {
+        "threaded"
+    };
+    let text = format!("topology = \"{name}\"\nmtu_bytes = {mtu_bytes}\nnapi = \"{napi}\"\n");
+    parse(name, &text).map_err(|error| error.message)
+}
+
+/// The preset "wire" with links of this MTU; without a node where the MTU is not possible.
+pub fn wire(mtu_bytes: u32, napi: Napi) -> Topology {
+    preset("wire", mtu_bytes, napi).unwrap_or_default()
+}
+
+fn from_preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
+    let Some(preset) = Preset::find(name) else {
+        let names = PRESETS.iter().map(|preset| preset.name);
+        let all: Vec<&str> = names.clone().collect();
+        let message = format!(
+            "unknown topology `{name}`{}; allowed: {}",
+            did_you_mean(name, names),
+            all.join(", ")
+        );
+        return Err(section.error_at("topology", message));
+    };
+    let size = section.whole("size", 1..1_000_000)?;
+    let text = preset
+        .text(size)
+        .map_err(|message| section.error_at("size", message))?;
+    let file = format!("labs/{name}.toml");
+    let source = Source {
+        file: &file,
+        text: &text,
+    };
+    let document = Document::parse(text.as_str())
+        .map_err(|e| source.error(e.span(), e.message().to_owned()))?;
+    let mut draft = Draft::default();
+    draft.read(&Section {
+        source,
+        name: String::new(),
+        table: document.as_table(),
+        span: None,
+    })?;
+    // Lines refer to the file that names the preset.
+    draft.lines.clear();
+    Ok(draft)
+}
+
+impl Draft {
+    fn read(&mut self, section: &Section) -> Result<(), StudyError> {
+        check_size(section)?;
+        let kinds = [
+            ("hosts", NodeKind::Host),
+            ("switches", NodeKind::Switch),
+            ("routers", NodeKind::Router),
+            ("wires", NodeKind::Wire),
+        ];
+        for (key, kind) in kinds {
+            for (name, line) in names(section, key)? {
+                self.lines.insert(At::Node(name.clone()), line);
+                self.topology.nodes.push(Node {
+                    name,
+                    kind,
+                    routes: Vec::new(),
+                });
+            }
+        }
+        self.options(section)?;
+        for link in section.sections("link")? {
+            self.link(&link)?;
+        }
+        if let Some(egress) = section.section("egress")? {
+            for (device, _) in egress.table.iter() {
+                let Some(own) = egress.section(device)? else {
+                    continue;
+                };
+                own.only(&SHAPING_KEYS)?;
+                let end = self.end(&egress, device)?;
+                shape(&own, &mut end.egress)?;
+            }
+        }
+        self.addresses(section)?;
+        self.routes(section)?;
+        for (device, _) in names(section, "gro_off")? {
+            self.end(section, &device)?.gro_off = true;
+        }
+        Ok(())
+    }
+
+    fn options(&mut self, section: &Section) -> Result<(), StudyError> {
+        if let Some(mtu) = section.whole("mtu_bytes", 576..65_536)? {
+            self.mtu_bytes = Some(mtu);
+        }
+        let napi = |value: &Value| match value.as_str()? {
+            "threaded" => Some(Napi::Threaded),
+            "inline" => Some(Napi::Inline),
+            _ => None,
+        };
+        if let Some(napi) = section.typed("napi", "\"threaded\" or \"inline\"", napi)? {
+            self.topology.napi = napi;
+        }
+        let backend = |value: &Value| DelayBackend::named(value.as_str()?);
+        if let Some(backend) = section.typed(
+            "delay_backend",
+            "\"auto\", \"netem\" or \"builtin\"",
+            backend,
+        )? {
+            self.topology.delay_backend = backend;
+        }
+        if let Some(ipv6) = section.typed("ipv6", "true or false", Value::as_bool)? {
+            self.addressing.ipv6 = ipv6;
+        }
+        let subnet = |value: &Value| address(value.as_str()?).filter(|subnet| subnet.ip.is_ipv4());
+        if let Some(subnet) =
+            section.typed("subnet", "a network of IPv4 such as \"10.0.0.0/8\"", subnet)?
+        {
+            self.addressing.subnet = subnet;
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, section: &Section) -> Result<(), StudyError> {
+        let allowed: Vec<&str> = ["ends", "devices", "mtu_bytes"]
+            .into_iter()
+            .chain(SHAPING_KEYS)
+            .collect();
+        section.only(&allowed)?;
+        let pair = |key: &str, what: &str| {
+            let two = |value: &Value| {
+                let words = value
+                    .as_array()?
+                    .iter()
+                    .map(|v| v.as_str().map(str::to_owned));
+                <[String; 2]>::try_from(words.collect::<Option<Vec<String>>>()?).ok()
+            };
+            section.typed(key, what, two)
+        };
+        let ends = pair("ends", "two nodes, such as [\"h1\", \"s1\"]")?
+            .ok_or_else(|| section.error("`ends` is missing in [[link]]"))?;
+        let devices = pair("devices", "two names of devices")?;
+        let mut shaping = Shaping::default();
+        shape(section, &mut shaping)?;
+        let index = self.topology.links.len();
+        let mtu = section.whole("mtu_bytes", 68..65_536)?;
+        if mtu.is_some() {
+            self.sized.insert(index);
+        }
+        let named = |side: usize| match &devices {
+            Some(devices) => devices[side].clone(),
+            None => self.next_device(&ends[side]),
+        };
+        let end = |side: usize| End {
+            node: ends[side].clone(),
+            device: named(side),
+            addresses: Vec::new(),
+            egress: shaping.clone(),
+            gro_off: false,
+        };
+        let link = Link {
+            ends: [end(0), end(1)],
+            mtu_bytes: mtu.unwrap_or(MTU_BYTES),
+        };
+        if let Some(taken) = link
+            .ends
+            .iter()
+            .find(|end| self.topology.end(&end.device).is_some())
+        {
+            return Err(section.error_at(
+                "devices",
+                format!(
+                    "the device name `{}` is used twice",
+                    taken.device.escape_debug()
+                ),
+            ));
+        }
+        self.lines
+            .insert(At::Link(index), section.source.line(section.span.clone()));
+        self.topology.links.push(link);
+        Ok(())
+    }
+
+    fn next_device(&self, node: &str) -> String {
+        self.topology
+            .node(node)
+            .map(|node| self.topology.next_device(node))
+            .unwrap_or_default()
+    }
+
+    /// The end with this device, named as a key or in a list.
+    fn end(&mut self, section: &Section, device: &str) -> Result<&mut End, StudyError> {
+        let names: Vec<String> = self.topology.ends().map(|end| end.device.clone()).collect();
+        let mut ends = self
+            .topology
+            .links
+            .iter_mut()
+            .flat_map(|link| &mut link.ends);
+        ends.find(|end| end.device == device).ok_or_else(|| {
+            let hint = did_you_mean(device, names.iter().map(String::as_str));
+            section.error_at(
+                device,
+                format!(
+                    "unknown device `{}`{hint}; there are: {}",
+                    device.escape_debug(),
+                    names.join(", ")
+                ),
+            )
+        })
+    }
+
+    fn addresses(&mut self, section: &Section) -> Result<(), StudyError> {
+        let Some(section) = section.section("addresses")? else {
+            return Ok(());
+        };
+        for (device, _) in section.table.iter() {
+            let list = |value: &Value| {
+                let words = value.as_array()?.iter();
+                words
+                    .map(|word| word.as_str().and_then(address))
+                    .collect::<Option<Vec<Address>>>()
+            };
+            let allowed =
+                "a list of addresses with their prefix, such as [\"10.0.0.1/24\", \"fd00::1/64\"]";
+            let addresses = section.typed(device, allowed, list)?.unwrap_or_default();
+            let key = section
+                .table
+                .get_key_value(device)
+                .and_then(|(key, item)| key.span().or(item.span()));
+            self.lines
+                .insert(At::Device(device.to_owned()), section.source.line(key));
+            self.end(&section, device)?.addresses = addresses;
+            self.addressing.listed.insert(device.to_owned());
+        }
+        Ok(())
+    }
+
+    fn routes(&mut self, section: &Section) -> Result<(), StudyError> {
+        let Some(section) = section.section("routes")? else {
+            return Ok(());
+        };
+        for (name, _) in section.table.iter() {
+            let Some(own) = section.section(name)? else {
+                continue;
+            };
+            let mut routes = Vec::new();
+            for (to, _) in own.table.iter() {
+                let via = |value: &Value| value.as_str()?.parse::<IpAddr>().ok();
+                let Some(via) = own.typed(to, "the address of a router", via)? else {
+                    continue;
+                };
+                let network = if to == "default" {
+                    Some(everything(via.is_ipv4()))
+                } else {
+                    address(to)
+                };
+                let network = network.filter(|network| network.ip.is_ipv4() == via.is_ipv4());
+                let allowed =
+                    "`default`, or a network of the router's IP version such as \"10.1.0.0/16\"";
+                let to = network.ok_or_else(|| {
+                    own.error_at(to, format!("`{to}` is no network; allowed: {allowed}"))
+                })?;
+                routes.push(Route {
+                    to: to.network(),
+                    via,
+                });
+            }
+            let names: Vec<String> = self
+                .topology
+                .nodes
+                .iter()
+                .map(|node| node.name.clone())
+                .collect();
+            let Some(node) = self
+                .topology
+                .nodes
+                .iter_mut()
+                .find(|node| node.name == name)
+            else {
+                let hint = did_you_mean(name, names.iter().map(String::as_str));
+                return Err(section.error_at(
+                    name,
+                    format!("unknown node `{}`{hint}", name.escape_debug()),
+                ));
+            };
+            node.routes = routes;
+            self.addressing.routed.insert(name.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Completes and checks what was read.
+    fn finish(mut self, section: &Section) -> Result<Topology, StudyError> {
+        for (index, link) in self.topology.links.iter_mut().enumerate() {
+            if !self.sized.contains(&index) {
+                link.mtu_bytes = self.mtu_bytes.unwrap_or(MTU_BYTES);
+            }
+        }
+        fill(&mut self.topology, &self.addressing);
+        let Problem { at, message } = match self.topology.check() {
+            Ok(()) => return Ok(self.topology),
+            Err(problem) => problem,
+        };
+        match self.lines.get(&at) {
+            Some(line) => Err(StudyError {
+                file: section.source.file.to_owned(),
+                line: *line,
+                message,
+            }),
+            None => Err(section.error(message)),
+        }
+    }
+}
+
+/// Refuses a description of too many nodes or links before any of them is read.
+fn check_size(section: &Section) -> Result<(), StudyError> {
+    let length = |key: &str| match section.table.get(key) {
+        Some(Item::Value(Value::Array(list))) => list.len(),
+        Some(Item::ArrayOfTables(tables)) => tables.len(),
+        _ => 0,
+    };
+    let nodes = ["hosts", "switches", "routers", "wires"]
+        .map(length)
+        .into_iter()
+        .fold(0, usize::saturating_add);
+    check_count(nodes, length("link")).map_err(|message| section.error(message))
+}
+
+/// The names of a list, each with its line.
+fn names(section: &Section, key: &str) -> Result<Vec<(String, usize)>, StudyError> {
+    let list = |value: &Value| {
+        let words = value.as_array()?.iter();
+        let named =
+            words.map(|word| Some((word.as_str()?.to_owned(), section.source.line(word.span()))));
+        named.collect::<Option<Vec<(String, usize)>>>()
+    };
+    Ok(section
+        .typed(key, "a list of names", list)?
+        .unwrap_or_default())
+}
+
+/// An address with its prefix.
+pub(super) fn address(text: &str) -> Option<Address> {
+    let (ip, length) = text.split_once('/')?;
+    let (ip, prefix_length): (IpAddr, u8) = (ip.trim().parse().ok()?, length.trim().parse().ok()?);
+    (prefix_length <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Address { ip, prefix_length })
+}
+
+/// Changes a shaping by the keys of a table.
+fn shape(section: &Section, shaping: &mut Shaping) -> Result<(), StudyError> {
+    for (key, _) in section
+        .table
+        .iter()
+        .filter(|(key, _)| SHAPING_KEYS.contains(key))
+    {
+        let Some(value) = section.value(key)? else {
+            continue;
+        };
+        set(shaping, key, value).map_err(|why| section.error_at(key, format!("`{key}` {why}")))?;
+    }
+    Ok(())
+}
+
+fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(), String> {
+    match key {
+        "rate" => shaping.rate_bps = Some(quantity::rate(value)?),
+        "burst" => shaping.burst_bytes = Some(quantity::bytes(value)?),
+        "delay" => shaping.delay_us = quantity::time(value)?,
+        "jitter" => shaping.jitter_us = quantity::time(value)?,
+        "loss" => shaping.loss_ppm = quantity::share(value)?,
+        "reorder" => shaping.reorder_ppm = quantity::share(value)?,
+        "duplicate" => shaping.duplicate_ppm = quantity::share(value)?,
+        "queue_limit" => shaping.queue_limit = Some(quantity::limit(value)?),
+        _ => {
+            shaping.shaper = match value.as_str() {
+                Some("tbf") => Shaper::Tbf,
+                Some("htb") => Shaper::Htb,
+                _ => {
+                    return Err(format!("is {}; allowed: \"tbf\", \"htb\"", shown(value)));
+                }
+            };
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! A study compared with a variant of itself is a study: its text is complete, and no setting is
+//! varied twice.
+
+use bitcost_model::conditions::Offloads;
+use bitcost_model::study::Label;
+use bitcost_study::{Against, Study};
+
+const TEXT: &str = include_str!("../../../studies/not-all-mbits.toml");
+
+fn study(text: &str) -> Study {
+    Study::parse("mine.toml", text).expect("it reads")
+}
+
+fn setting(key: &str, value: &str) -> Against {
+    Against::Setting {
+        key: key.into(),
+        value: value.into(),
+    }
+}
+
+#[test]
+fn every_cell_is_there_twice_and_the_text_alone_says_so() {
+    let program = Against::Program {
+        shown: "./old \"x\"".into(),
+        path: "/tmp/a b/old".into(),
+    };
+    for (against, old, new) in [
+        (setting("congestion_control", "bbr"), "base", "bbr"),
+        (program, "./old \"x\"", "this"),
+    ] {
+        let varied = study(TEXT).against(&against).expect("it varies");
+        let again = study(&varied.text);
+        assert_eq!((again.cells(), again.cells().len()), (varied.cells(), 12));
+        let compared = again.compare.expect("a comparison");
+        assert_eq!(
+            (compared.old, compared.new),
+            (Label::Text(old.into()), Label::Text(new.into()))
+        );
+        let [base, other] = [0, 1].map(|cell| varied.cells()[cell].conditions.clone());
+        assert_eq!(base, study(TEXT).cells()[0].conditions);
+        assert_ne!(base, other);
+    }
+}
+
+#[test]
+fn one_offload_of_a_set_leaves_the_others_as_they_were() {
+    let on = TEXT.replacen(
+        "congestion_control",
+        "offloads = \"on\"\ncongestion_control",
+        1,
+    );
+    let only = on
+        .replace(", offloads = \"on\" }", " }")
+        .replace(", offloads = \"off\" }", " }");
+    let varied = study(&only)
+        .against(&setting("tso", "off"))
+        .expect("it varies");
+    let [base, other] = [0, 1].map(|cell| varied.cells()[cell].conditions.clone());
+    assert_eq!(
+        (base.offloads, other.offloads),
+        (Offloads::On, Offloads::AsFound)
+    );
+    let asked: Vec<(&str, &str)> = other
+        .host_settings
+        .iter()
+        .flat_map(|request| &request.values)
+        .map(|(k, v)| (&**k, &**v))
+        .collect();
+    assert_eq!(asked, [("gro", "on"), ("gso", "on"), ("tso", "off")]);
+}
+
+#[test]
+fn what_cannot_be_is_named_with_what_is_allowed() {
+    let of = |key: &str, value: &str| {
+        study(TEXT)
+            .against(&setting(key, value))
+            .expect_err("an error")
+    };
+    for (key, value, says) in [
+        (
+            "tso",
+            "off",
+            "varies `offloads` itself, by its factor `transport`",
+        ),
+        (
+            "tso",
+            "off",
+            "such as `bitcost compare FOLDER 'TCP on' 'TCP off'`",
+        ),
+        ("tso", "of", "allowed: on, off"),
+        (
+            "congestion_contrl",
+            "bbr",
+            "did you mean `congestion_control`",
+        ),
+        ("dscp", "64", "allowed: a whole number from 0 to 63"),
+        (
+            "message_size_bytes",
+            "64",
+            "compare levels of that, such as `bitcost compare FOLDER '1024' '8192'`",
+        ),
+    ] {
+        let found = of(key, value);
+        assert!(found.contains(says), "{found}");
+    }
+    let varied = study(TEXT)
+        .against(&setting("dscp", "8"))
+        .expect("it varies");
+    assert!(
+        varied
+            .against(&setting("priority", "3"))
+            .is_err_and(|why| why.contains("compares levels of `dscp` already"))
+    );
+}
+
+#[test]
+fn a_comparison_names_two_levels_of_a_factor() {
+    let error = |lines: &str| {
+        Study::parse("mine.toml", &format!("{TEXT}\n[compare]\n{lines}\n")).expect_err("an error")
+    };
+    for (lines, says) in [
+        (
+            "factor = \"transprt\"\nold = \"UDP\"\nnew = \"TCP on\"",
+            "did you mean `transport`",
+        ),
+        (
+            "factor = \"transport\"\nold = \"UDP\"\nnew = \"TCP onn\"",
+            "did you mean `TCP on`",
+        ),
+        (
+            "factor = \"transport\"\nold = \"UDP\"\nnew = \"UDP\"",
+            "two levels that differ",
+        ),
+        (
+            "factor = \"transport\"\nold = \"UDP\"",
+            "`new` is missing in [compare]",
+        ),
+        (
+            "factor = \"transport\"\nodl = \"UDP\"",
+            "unknown key `odl` in [compare]",
+        ),
+    ] {
+        let found = error(lines).to_string();
+        assert!(found.contains(says), "{found}");
+    }
+}
+
+#[test]
+fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
+    let one =
+        study("title = \"One\"\nquestion = \"Any?\"\n[table]\nmetrics = [\"throughput_mbps\"]\n");
+    assert_eq!(
+        (one.cells().len(), one.table.rows.as_str()),
+        (1, "settings")
+    );
+    let varied = one.against(&setting("nodelay", "true")).expect("it varies");
+    let nodelay: Vec<bool> = varied
+        .cells()
+        .iter()
+        .map(|cell| cell.conditions.nodelay)
+        .collect();
+    assert_eq!(
+        (nodelay, varied.table.rows.as_str()),
+        (vec![false, true], "nodelay")
+    );
+    assert_eq!(study(&varied.text).cells(), varied.cells());
+}

@@ -1,0 +1,252 @@
+//! Statements, combinations that are left out, and lengths of a study, as people write them.
+
+use bitcost_model::plan::{Lengths, Plan};
+use bitcost_model::study::Label;
+use bitcost_study::Study;
+use bitcost_study::check::{Claim, Figure};
+
+const TEXT: &str = r#"title = "Two factors"
+question = "Does it read?"
+[workload]
+duration_s = 2
+[[factor]]
+name = "message_size_bytes"
+levels = [100, 200, 400]
+[[factor]]
+name = "kind"
+levels = [{ label = "a", nodelay = true }, { label = "b", stop_messages = 50 }]
+[[leave_out]]
+kind = ["b"]
+message_size_bytes = [200, 400]
+[run]
+blocks = 2
+like_the_document = { blocks = 3, counts_pct = 1000 }
+ci = { blocks = 1, duration_s = 0.25 }
+[[check]]
+statement = "Larger is faster"
+[[check.claim]]
+metric = "throughput_mbps"
+ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]
+between = [1, 4]
+"#;
+
+fn read(text: &str) -> Study {
+    Study::parse("mine.toml", text).expect("it reads")
+}
+
+fn error_of(text: &str) -> String {
+    Study::parse("mine.toml", text)
+        .expect_err("an error")
+        .to_string()
+}
+
+#[test]
+fn what_is_left_out_is_in_no_plan() {
+    let study = read(TEXT);
+    let names: Vec<String> = study.cells().iter().map(|cell| cell.name()).collect();
+    assert_eq!(names, ["100 · a", "100 · b", "200 · a", "400 · a"]);
+    assert_eq!(study.plan(1, Lengths::default()).runs.len(), 8);
+}
+
+#[test]
+fn named_lengths_change_blocks_windows_and_counts() {
+    let study = read(TEXT);
+    let plan = |length: Option<bitcost_study::Length>| study.plan(1, length.expect("named").into());
+    let count = |plan: &Plan| {
+        plan.cells
+            .iter()
+            .find_map(|cell| cell.conditions.stop_messages)
+    };
+    let document = plan(study.like_the_document);
+    assert_eq!(
+        (
+            document.blocks,
+            count(&document),
+            document.cells[0].conditions.duration_ms
+        ),
+        (3, Some(500), 2000)
+    );
+    let bounded = document
+        .cells
+        .iter()
+        .find(|cell| cell.conditions.is_bounded())
+        .expect("a cell with a count");
+    assert_eq!(
+        bounded.conditions.duration_ms, 20_000,
+        "ten times the count takes ten times as long"
+    );
+    let short = plan(study.ci);
+    assert_eq!(
+        (
+            short.blocks,
+            count(&short),
+            short.cells[0].conditions.duration_ms
+        ),
+        (1, Some(50), 250)
+    );
+}
+
+#[test]
+fn a_claim_has_a_figure_and_bounds() {
+    let study = read(TEXT);
+    let level = |size| vec![("message_size_bytes".to_owned(), Label::Number(size))];
+    let claim = Claim {
+        metric: "throughput_mbps".into(),
+        figure: Figure::Ratio(level(400), level(100)),
+        at_least: Some(1.0),
+        at_most: Some(4.0),
+    };
+    assert_eq!(study.checks[0].claims, [claim]);
+    assert_eq!(study.named_metrics.len(), 1);
+}
+
+#[test]
+fn mistakes_are_named_with_their_line() {
+    let line = |text: &str| {
+        1 + TEXT
+            .lines()
+            .position(|line| line.starts_with(text))
+            .expect("there")
+    };
+    for (from, to, at, says) in [
+        (
+            "between = [1, 4]",
+            "between = [4, 1]",
+            "between",
+            "allowed: two numbers, the smaller first",
+        ),
+        (
+            "between = [1, 4]",
+            "",
+            "[[check.claim]]",
+            "one of `between`, `at_least` and `at_most`",
+        ),
+        ("ratio = ", "rato = ", "ratio", "did you mean `ratio` or"),
+        (
+            "ratio = ",
+            "value = {}\nratio = ",
+            "[[check.claim]]",
+            "a claim has one of value, ratio",
+        ),
+        (
+            "[{ message_size_bytes = 400 }, {",
+            "[{ kind = \"a\" }, {",
+            "ratio",
+            "tables that name the same factors",
+        ),
+        (
+            "[{ message_size_bytes = 400",
+            "[{ message_size_bytes = 401",
+            "ratio",
+            "unknown level `401`",
+        ),
+        (
+            "kind = [\"b\"]",
+            "knid = [\"b\"]",
+            "kind",
+            "did you mean `kind`?",
+        ),
+        (
+            "kind = [\"b\"]\n",
+            "",
+            "[[leave_out]]",
+            "names levels of two factors or more",
+        ),
+        (
+            "duration_s = 0.25",
+            "duration_s = 0.05",
+            "ci",
+            "allowed: seconds from 0.1",
+        ),
+        (
+            "counts_pct = 1000",
+            "counts = 10",
+            "like_the_document",
+            "did you mean `counts_pct`?",
+        ),
+    ] {
+        let found = error_of(&TEXT.replacen(from, to, 1));
+        assert!(found.contains(says), "{to}: {found}");
+        assert!(
+            found.starts_with(&format!("mine.toml:{}: ", line(at))),
+            "{to}: {found}"
+        );
+    }
+}
+
+#[test]
+fn figures_along_a_factor_take_all_of_its_levels_unless_some_are_named() {
+    let with = |lines: &str| {
+        TEXT.replacen(
+            "ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]",
+            lines,
+            1,
+        )
+    };
+    let figure = |lines: &str| read(&with(lines)).checks[0].claims[0].figure.clone();
+    let Figure::Spread(along) =
+        figure("spread_over = \"message_size_bytes\"\nat = { kind = \"a\" }")
+    else {
+        panic!()
+    };
+    assert_eq!((along.levels.len(), along.at.len()), (3, 1));
+    let Figure::Step(along) = figure("step_over = \"message_size_bytes\"\nlevels = [100, 200]")
+    else {
+        panic!()
+    };
+    assert_eq!(along.levels, [Label::Number(100), Label::Number(200)]);
+    let found = figure(
+        "saturation_over = \"message_size_bytes\"\nsides = [{ kind = \"a\" }, { kind = \"b\" }]",
+    );
+    assert_eq!(found.key(), "saturation_over");
+    assert!(matches!(
+        figure("over_single = {}\nrate = \"2.5G\""),
+        Figure::OverSingle(_, 2_500_000_000)
+    ));
+    assert!(error_of(&with("over_single = {}")).contains("`rate` is missing"));
+    assert!(
+        error_of(&with("step_over = \"message_size_bytes\"\nlevels = [100]"))
+            .contains("two levels or more")
+    );
+}
+
+#[test]
+fn an_answer_is_about_one_to_three_metrics_each_once() {
+    let with = |list: &str| format!("{TEXT}\n[report]\nanswer = {list}\n");
+    let study = read(&with("[\"retransmits\", \"rtt_us\"]"));
+    assert_eq!(study.answer, ["retransmits", "rtt_us"]);
+    let error = study
+        .check_metrics(
+            "mine.toml",
+            &["retransmits", "min_rtt_us", "throughput_mbps"],
+        )
+        .unwrap_err();
+    let line = with("").lines().count();
+    assert_eq!(error.line, line, "{error}");
+    assert!(
+        error
+            .message
+            .contains("unknown metric `rtt_us`; did you mean `min_rtt_us`?"),
+        "{error}"
+    );
+    for list in [
+        "[]",
+        "\"rtt_us\"",
+        "[1]",
+        "[\"a\", \"b\", \"c\", \"d\"]",
+        "[\"a\", \"a\"]",
+    ] {
+        let found = error_of(&with(list));
+        assert!(
+            found.starts_with(&format!("mine.toml:{line}: `answer` is ")),
+            "{found}"
+        );
+        assert!(
+            found.contains("allowed: a list of one to three metric names, each once"),
+            "{found}"
+        );
+    }
+    assert!(
+        error_of(&with("[\"a\"]").replace("answer", "anwser")).contains("did you mean `answer`?")
+    );
+}

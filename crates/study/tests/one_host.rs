@@ -1,0 +1,41 @@
+//! The settings that a run may request of a host that both of its endpoints are on.
+
+use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::one_host::check;
+use bitcost_study::host_settings::{Grammar, MTU, OFFLOADS, STRESS, SYSCTL};
+
+#[test]
+fn one_end_may_set_the_host_and_stress_may_be_of_both() {
+    let asked = |texts: &[(&Grammar, &str)]| {
+        let mut conditions = Conditions {
+            offloads: Offloads::AsFound,
+            ..Conditions::default()
+        };
+        texts
+            .iter()
+            .for_each(|(grammar, text)| grammar.ask(&mut conditions, text).expect("read"));
+        check(&conditions)
+    };
+    assert_eq!(asked(&[]), Ok(()));
+    assert_eq!(
+        asked(&[
+            (&MTU, "sender: 1400"),
+            (&OFFLOADS, "sender: tso off"),
+            (&STRESS, "cpu")
+        ]),
+        Ok(())
+    );
+    assert!(asked(&[(&MTU, "1400")]).is_err_and(|why| why.contains("mtu_bytes")));
+    assert!(
+        asked(&[
+            (&MTU, "sender: 1400"),
+            (&SYSCTL, "receiver: net.ipv4.tcp_sack=0")
+        ])
+        .is_err()
+    );
+    let off = Conditions {
+        offloads: Offloads::Off,
+        ..Conditions::default()
+    };
+    assert!(check(&off).is_err_and(|why| why.contains("offloads")));
+}

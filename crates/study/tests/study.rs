@@ -1,0 +1,239 @@
+//! Studies as people write them: the embedded one can be read, and each error is reported with its
+//! line.
+
+use bitcost_model::plan::Lengths;
+use bitcost_model::study::Label;
+use bitcost_study::Study;
+
+const TEXT: &str = include_str!("../../../studies/not-all-mbits.toml");
+
+fn study() -> Study {
+    Study::parse("studies/not-all-mbits.toml", TEXT).expect("the embedded study reads")
+}
+
+fn error_of(text: &str) -> String {
+    Study::parse("mine.toml", text)
+        .expect_err("an error")
+        .to_string()
+}
+
+#[test]
+fn the_embedded_study_has_the_paper_s_six_cells() {
+    let study = study();
+    let names: Vec<String> = study.cells().iter().map(|cell| cell.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "1024 · UDP",
+            "1024 · TCP on",
+            "1024 · TCP off",
+            "8192 · UDP",
+            "8192 · TCP on",
+            "8192 · TCP off"
+        ]
+    );
+    assert_eq!(study.name, "not-all-mbits");
+    assert_eq!(
+        study.expect.as_ref().map(|expect| expect.cells.len()),
+        Some(6)
+    );
+    assert_eq!(study.cells()[4].conditions.segment_bytes(), Some(8192));
+    assert_eq!(study.cells()[0].conditions.segment_bytes(), None);
+    assert_eq!(
+        study.cells()[0].level("message_size_bytes"),
+        Some(&Label::Number(1024))
+    );
+}
+
+#[test]
+fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
+    assert_eq!(study().until, None);
+    let with = |lines: &str| TEXT.replacen("blocks = 5\n", &format!("blocks = 5\n{lines}\n"), 1);
+    let read = |lines: &str| {
+        Study::parse("mine.toml", &with(lines))
+            .expect("it reads")
+            .until
+            .expect("a rule")
+    };
+    let rule = read("until_interval_pct = 2.5");
+    assert_eq!(
+        (rule.metric.as_str(), rule.width_pct, rule.max_blocks),
+        ("throughput_mbps", 2.5, 30)
+    );
+    let rule = read("until_interval_pct = 5\nuntil_metric = \"rtt_us\"\nmax_blocks = 7");
+    assert_eq!(
+        (rule.metric.as_str(), rule.width_pct, rule.max_blocks),
+        ("rtt_us", 5.0, 7)
+    );
+    for (lines, says) in [
+        (
+            "until_interval_pct = 0",
+            "allowed: a number over 0, up to 100",
+        ),
+        (
+            "max_blocks = 7",
+            "`max_blocks` goes with `until_interval_pct`",
+        ),
+        (
+            "until_interval_pct = 5\nmax_blocks = 4",
+            "allowed: 5 (`blocks`) and more",
+        ),
+    ] {
+        let found = error_of(&with(lines));
+        assert!(found.contains(says), "{found}");
+    }
+}
+
+#[test]
+fn mistakes_are_named_with_their_line_and_near_matches() {
+    let cases = [
+        (
+            "duration_s = 2\n",
+            "duraton_s = 2\n",
+            "did you mean `duration_s`?",
+        ),
+        (
+            "duration_s = 2\n",
+            "threads = 3\nduration_s = 2\n",
+            "threads is 3 with flows 1; allowed: 1 to 1",
+        ),
+        ("[workload]", "[wrkload]", "did you mean `workload`?"),
+        (
+            "levels = [1024, 8192]",
+            "levels = []",
+            "factor `message_size_bytes` has no levels",
+        ),
+        (
+            "levels = [1024, 8192]",
+            "levels = [1024, 1024]",
+            "level `1024` of factor `message_size_bytes` appears twice",
+        ),
+        (
+            "levels = [1024, 8192]",
+            "levels = [1024, 65508]",
+            "over the UDP limit; allowed: 1 to 65507",
+        ),
+        (
+            "levels = [1024, 8192]",
+            "levels = [1024, 8900]",
+            "does not fit the MTU of 8896; allowed: 88 to 8844",
+        ),
+        (
+            "offloads = \"on\"",
+            "offloads = \"onn\"",
+            "did you mean `on`?",
+        ),
+        (
+            "columns = \"transport\"",
+            "columns = \"transprt\"",
+            "did you mean `transport`?",
+        ),
+        ("from = 1024, to", "from = 1025, to", "allowed: 1024, 8192"),
+        (
+            "blocks = 5",
+            "blocks = 0",
+            "allowed: a whole number from 1 to 100000",
+        ),
+        (
+            "name = \"transport\"",
+            "name = \"message_size_bytes\"",
+            "appears twice",
+        ),
+    ];
+    for (line, replacement, says) in cases {
+        let before = TEXT.find(line).expect("the line is there");
+        let number = 1 + TEXT[..before].matches('\n').count();
+        let error = error_of(&TEXT.replacen(line, replacement, 1));
+        assert!(error.contains(says), "{replacement}: {error}");
+        assert!(
+            error.starts_with(&format!("mine.toml:{number}: ")),
+            "{replacement}: {error}"
+        );
+    }
+}
+
+#[test]
+fn text_that_is_not_toml_is_named_with_its_line() {
+    let error = error_of("title = \"x\"\nquestion = \n");
+    assert!(error.starts_with("mine.toml:2: not TOML"), "{error}");
+}
+
+#[test]
+fn a_budget_chooses_blocks() {
+    let study = study();
+    let one = study
+        .plan(
+            1,
+            Lengths {
+                blocks: Some(1),
+                ..Lengths::default()
+            },
+        )
+        .total_time();
+    assert_eq!(study.blocks_within(Lengths::default(), one * 3), Ok(3));
+    assert!(
+        study
+            .blocks_within(Lengths::default(), one / 2)
+            .is_err_and(|e| e.contains("too short"))
+    );
+}
+
+mod order {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn same_seed_same_order_and_every_prefix_of_blocks_is_balanced(seed: u64, blocks in 1u32..12) {
+            let study = study();
+            let lengths = Lengths { blocks: Some(blocks), ..Lengths::default() };
+            let plan = study.plan(seed, lengths);
+            prop_assert_eq!(&plan, &study.plan(seed, lengths));
+            for block in 0..blocks {
+                let runs = &plan.runs[..(block as usize + 1) * plan.cells.len()];
+                for cell in 0..plan.cells.len() {
+                    let count = runs.iter().filter(|run| run.cell == cell).count();
+                    prop_assert_eq!(count, block as usize + 1);
+                }
+            }
+        }
+
+        #[test]
+        fn a_longer_plan_begins_with_the_shorter(seed: u64, blocks in 1u32..8) {
+            let study = study();
+            let plan = |blocks| study.plan(seed, Lengths { blocks: Some(blocks), ..Lengths::default() });
+            let (short, long) = (plan(blocks), plan(blocks + 3));
+            prop_assert_eq!(&short.runs[..], &long.runs[..short.runs.len()]);
+        }
+    }
+
+    #[test]
+    fn another_seed_is_another_order() {
+        let study = study();
+        let orders: Vec<Vec<usize>> = (0..5)
+            .map(|seed| {
+                study
+                    .plan(seed, Lengths::default())
+                    .runs
+                    .iter()
+                    .map(|run| run.cell)
+                    .collect()
+            })
+            .collect();
+        assert!(orders.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn the_order_of_a_seed_is_fixed_for_good() {
+        let plan = study().plan(
+            7,
+            Lengths {
+                blocks: Some(1),
+                ..Lengths::default()
+            },
+        );
+        let order: Vec<usize> = plan.runs.iter().map(|run| run.cell).collect();
+        assert_eq!(order, [0, 4, 5, 2, 1, 3]);
+    }
+}

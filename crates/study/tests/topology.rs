@@ -1,0 +1,328 @@
+//! Labs as people write them: presets can be read and read back, and each error is reported with
+//! its line.
+
+use bitcost_model::shaping::QueueLimit;
+use bitcost_model::topology::{NodeKind, Topology};
+use bitcost_study::Study;
+use bitcost_study::topology::{PRESETS, parse, to_toml};
+
+const ROUTED: &str = r#"
+hosts = ["h1", "h2", "h3"]
+switches = ["s1"]
+routers = ["r1", "r2"]
+gro_off = ["h3-eth0"]
+
+[[link]]
+ends = ["h1", "s1"]
+
+[[link]]
+ends = ["h2", "s1"]
+
+[[link]]
+ends = ["s1", "r1"]
+
+[[link]]
+ends = ["r1", "r2"]
+mtu_bytes = 9000
+rate = "2.5G"
+delay = "5ms"
+jitter = "100us"
+loss = "0.01%"
+
+[[link]]
+ends = ["r2", "h3"]
+
+[egress.r1-eth1]
+delay = "7ms"
+reorder = "25%"
+duplicate = "1%"
+shaper = "htb"
+burst = "64KiB"
+queue_limit = "5000 segments"
+"#;
+
+fn read(text: &str) -> Topology {
+    parse("mine.toml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn what_is_written_reads_back_as_the_same() {
+    let presets = PRESETS.iter().map(|preset| preset.text(None).unwrap());
+    for text in presets.chain([
+        ROUTED.to_owned(),
+        "topology = \"star\"\nsize = 9\nnapi = \"inline\"".to_owned(),
+    ]) {
+        let topology = read(&text);
+        assert_eq!(
+            read(&to_toml(&topology)),
+            topology,
+            "{}",
+            to_toml(&topology)
+        );
+    }
+}
+
+#[test]
+fn a_routed_lab_is_completed() {
+    let lab = read(ROUTED);
+    let addresses: Vec<String> = lab
+        .ends()
+        .filter(|end| {
+            lab.node(&end.node)
+                .is_some_and(|node| node.kind != NodeKind::Switch)
+        })
+        .map(|end| format!("{} {}", end.device, end.addresses[0]))
+        .collect();
+    assert_eq!(
+        addresses,
+        [
+            "h1-eth0 10.0.0.1/24",
+            "h2-eth0 10.0.0.2/24",
+            "r1-eth0 10.0.0.254/24",
+            "r1-eth1 10.0.1.254/24",
+            "r2-eth0 10.0.1.253/24",
+            "r2-eth1 10.0.2.254/24",
+            "h3-eth0 10.0.2.1/24"
+        ]
+    );
+    let routes = |name: &str| -> Vec<String> {
+        let routes = lab
+            .node(name)
+            .unwrap()
+            .routes
+            .iter()
+            .filter(|route| route.via.is_ipv4());
+        routes
+            .map(|route| format!("{} by {}", route.to, route.via))
+            .collect()
+    };
+    assert_eq!(routes("h1"), ["0.0.0.0/0 by 10.0.0.254"]);
+    assert_eq!(routes("r1"), ["10.0.2.0/24 by 10.0.1.253"]);
+    assert_eq!(routes("r2"), ["10.0.0.0/24 by 10.0.1.254"]);
+    let path = lab.path("h1", "h3").unwrap();
+    assert_eq!(
+        (path.mtu_bytes, path.rate_bps()),
+        (1500, Some(2_500_000_000))
+    );
+    assert_eq!(
+        (path.delay_us(), path.rtt_us(), path.jitter_us()),
+        (7000, 12_000, 200)
+    );
+    assert_eq!(path.bdp_bytes(), Some(3_750_000));
+    let [there, back] = &lab.links[3].ends;
+    assert_eq!(there.egress.queue_limit, Some(QueueLimit::Segments(5000)));
+    assert_eq!((there.egress.loss_ppm, back.egress.reorder_ppm), (100, 0));
+    assert!(lab.path("h1", "h9").is_none());
+}
+
+#[test]
+fn mistakes_are_named_with_their_line() {
+    let base = "hosts = [\"h1\", \"h2\"]\nswitches = [\"s1\", \"s2\", \"s3\"]\n";
+    let link = |near: &str, far: &str| format!("[[link]]\nends = [\"{near}\", \"{far}\"]\n");
+    let lab = format!("{base}{}{}", link("h1", "s1"), link("s1", "h2"));
+    let ring = [link("s1", "s2"), link("s2", "s3"), link("s3", "s1")].concat();
+    for (text, line, says) in [
+        (format!("{lab}{}", link("s1", "s9")), 7, "unknown node `s9`"),
+        (
+            format!("{lab}{}", link("s1", "s1")),
+            7,
+            "joins `s1` with itself",
+        ),
+        (
+            format!("{lab}{ring}"),
+            11,
+            "closes a loop of switches, and spanning tree is off",
+        ),
+        (String::new(), 1, "the lab has no nodes"),
+        (
+            lab.replacen("\"h2\"]\nswi", "\"h1\"]\nswi", 1),
+            1,
+            "the name `h1` is used twice",
+        ),
+        (
+            lab.replacen("\"h1\"", "\"h 1\"", 1),
+            1,
+            "is no name of a node",
+        ),
+        (
+            lab.replacen("h2", "a-long-hostname", 2),
+            5,
+            "is no name of a device",
+        ),
+        (
+            format!("{lab}[addresses]\nh1-eth0 = [\"10.0.0.9/24\"]\nh2-eth0 = [\"10.0.0.9/24\"]\n"),
+            9,
+            "has too",
+        ),
+        (
+            format!("{lab}[addresses]\nh1-eth0 = [\"10.0.0.9\"]\n"),
+            8,
+            "addresses with their prefix",
+        ),
+        (
+            format!("{lab}[addresses]\nh1-eth0 = []\n"),
+            1,
+            "h1 has no device with an address",
+        ),
+        (
+            format!("{lab}[addresses]\nh1-eth9 = []\n"),
+            8,
+            "did you mean `h1-eth0`",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\nrate = 1000\n"),
+            8,
+            "has no unit",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\nrate = \"1000\"\n"),
+            8,
+            "has no unit",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\ndelay = \"20\"\n"),
+            8,
+            "has no unit",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\ndelay = \"-5ms\"\n"),
+            8,
+            "a time with its unit",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\nloss = -0.1\n"),
+            8,
+            "a share from \"0%\" to \"100%\"",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\nloss = \"-1%\"\n"),
+            8,
+            "a share from \"0%\" to \"100%\"",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\nqueue_limit = 1000\n"),
+            8,
+            "has no unit",
+        ),
+        (
+            format!("{lab}[egress.s1-eth2]\nlatency = \"20ms\"\n"),
+            8,
+            "unknown key `latency`",
+        ),
+        (
+            format!("{lab}[egress.s1-eth8]\ndelay = \"20ms\"\n"),
+            7,
+            "unknown device `s1-eth8`",
+        ),
+        (
+            format!("{lab}[routes.h1]\ndefault = \"10.9.9.9\"\n"),
+            1,
+            "h1 cannot reach 10.9.9.9",
+        ),
+        (
+            format!("{lab}[routes.h9]\ndefault = \"10.0.0.254\"\n"),
+            7,
+            "unknown node `h9`",
+        ),
+        (lab.replacen("ends", "end", 1), 4, "did you mean `ends`"),
+        (
+            "topology = \"lab51\"\n".to_owned(),
+            1,
+            "did you mean `lab15`",
+        ),
+        (
+            "topology = \"star\"\nsize = 1\n".to_owned(),
+            2,
+            "allowed: 2 to 100",
+        ),
+        ("hosts = [\"h1\"".to_owned(), 1, "not TOML"),
+    ] {
+        let error = parse("mine.toml", &text).expect_err(&text);
+        assert!(
+            error.message.contains(says) && error.line == line,
+            "{text}\n{error}"
+        );
+    }
+}
+
+fn study(lab: &str) -> Result<Study, String> {
+    let text = format!(
+        "title = \"t\"\nquestion = \"q\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [1024]\n[lab]\n{lab}\n"
+    );
+    Study::parse("mine.toml", &text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_study_changes_a_preset_or_has_a_lab_of_its_own() {
+    let usual = study("mtu_bytes = 9000").unwrap().lab;
+    assert_eq!((usual.topology.as_str(), usual.mtu_bytes), ("wire", 9000));
+    let changed = "topology = \"lab15\"\n[lab.egress.s1-eth2]\nqueue_limit = \"20000 packets\"";
+    let lab = study(changed).unwrap().lab;
+    let delay = &lab.network.as_ref().unwrap().end("s1-eth2").unwrap().egress;
+    assert_eq!(
+        (delay.delay_us, delay.queue_limit),
+        (20_000, Some(QueueLimit::Packets(20_000)))
+    );
+    assert_eq!((lab.sender.as_str(), lab.receiver.as_str()), ("h1", "h2"));
+    let own = "hosts = [\"a\", \"b\", \"c\"]\nreceiver = \"c\"\n[[lab.link]]\nends = [\"a\", \"b\"]\n[[lab.link]]\nends = [\"a\", \"c\"]\nmtu_bytes = 1400";
+    let lab = study(own).unwrap().lab;
+    assert_eq!(
+        (lab.topology.as_str(), lab.receiver.as_str(), lab.mtu_bytes),
+        ("own", "c", 1400)
+    );
+    for (lab, says) in [
+        (
+            "topology = \"pair\"\nsender = \"h3\"",
+            "the sender `h3` is no host of the lab",
+        ),
+        (
+            "topology = \"lab15\"\n[lab.egress.s1-eth2]\ndelay = \"x\"",
+            "mine.toml:9: `delay` is \"x\"",
+        ),
+        ("topolgy = \"pair\"", "did you mean `topology`"),
+        (
+            "hosts = [\"a\", \"b\", \"c\", \"d\"]\n[[lab.link]]\nends = [\"a\", \"b\"]\n[[lab.link]]\nends = [\"c\", \"d\"]\n",
+            "",
+        ),
+    ] {
+        match study(lab) {
+            Err(error) => assert!(error.contains(says) && !says.is_empty(), "{lab}: {error}"),
+            Ok(_) => assert!(says.is_empty(), "{lab}"),
+        }
+    }
+}
+
+#[test]
+fn a_log_of_an_older_version_names_its_lab() {
+    let lab: bitcost_model::study::LabSpec =
+        serde_json::from_str(r#"{"topology":"wire","mtu_bytes":8896,"napi":"threaded"}"#).unwrap();
+    assert_eq!(
+        (lab.sender.as_str(), lab.receiver.as_str(), lab.network),
+        ("h1", "h2", None)
+    );
+}
+
+/// Texts on which a TOML reader has failed.
+#[test]
+fn what_is_hardly_toml_is_refused_with_its_line() {
+    for text in [
+        "==\n[.",
+        "={=<=u==",
+        "==\n[._[._",
+        "hosts=[.[.",
+        "[[lin\\j\\\0\0\\]\n\n[.....]1",
+    ] {
+        let lab = parse("mine.toml", text).expect_err("no lab").to_string();
+        assert!(
+            lab.starts_with("mine.toml:") && lab.contains("not TOML"),
+            "{lab}"
+        );
+        let study = Study::parse("mine.toml", text)
+            .expect_err("no study")
+            .to_string();
+        assert!(
+            study.starts_with("mine.toml:") && study.contains("not TOML"),
+            "{study}"
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Judges whether everything is as before, and which process restored it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::chaos::step::Who;
+use crate::chaos::world::{Side, World};
+
+/// The result of a death.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Everything is as before, this long after the death, without `bitcost host restore`.
+    Unaided(Duration),
+    /// No process was left that could restore; runs were refused until `bitcost host restore`, and
+    /// then everything was as before.
+    ByRestore,
+    /// A fault, with its description.
+    Wrong(String),
+    /// The step was not reached.
+    NotReached,
+}
+
+/// A death and its result.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Who was killed.
+    pub killed: Vec<Who>,
+    /// The result.
+    pub verdict: Verdict,
+}
+
+impl Outcome {
+    /// The outcome for a step that was not reached.
+    pub fn not_reached() -> Outcome {
+        Outcome {
+            killed: Vec::new(),
+            verdict: Verdict::NotReached,
+        }
+    }
+}
+
+const HOSTS: [Side; 2] = [Side::Near, Side::Far];
+/// How long a process that was not reached may take to exit.
+const GONE: Duration = Duration::from_secs(30);
+
+/// Judges a death at the time `since`. `but_for` is a process that exists on purpose.
+pub fn judge(
+    world: &World,
+    since: Instant,
+    nobody_is_left: bool,
+    but_for: Option<u32>,
+) -> Result<Verdict, String> {
+    let left = members_after(world, since + world.limit, but_for);
+    if !left.is_empty() {
+        return Ok(Verdict::Wrong(format!(
+            "after {:?} these are left: {}",
+            world.limit,
+            left.join("; ")
+        )));
+    }
+    let mut differences = Vec::new();
+    for side in HOSTS {
+        differences.extend(
+            world
+                .differences(side)?
+                .into_iter()
+                .map(|line| format!("{side} {line}")),
+        );
+    }
+    let has_journal = HOSTS.iter().any(|side| !world.journals(*side).is_empty());
+    if differences.is_empty() && !has_journal {
+        return Ok(Verdict::Unaided(since.elapsed()));
+    }
+    if !nobody_is_left {
+        let journal = if has_journal {
+            "; a journal is left"
+        } else {
+            ""
+        };
+        return Ok(Verdict::Wrong(format!(
+            "not as before: {}{journal}: {}",
+            differences.join("; "),
+            world.said()
+        )));
+    }
+    for side in HOSTS {
+        if let Some(wrong) = restore(world, side)? {
+            return Ok(Verdict::Wrong(wrong));
+        }
+    }
+    Ok(Verdict::ByRestore)
+}
+
+/// Checks that a run is refused while settings are changed, and that `bitcost host restore`
+/// restores them.
+fn restore(world: &World, side: Side) -> Result<Option<String>, String> {
+    if !world.differences(side)?.is_empty() {
+        let refused =
+            world.bitcost(side, &["test", "tcp", "-t", "100ms", "--receiver", "local"])?;
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        if refused.status.code() != Some(3) || !said.contains("bitcost host restore") {
+            return Ok(Some(format!(
+                "{side} is left changed, and a run was not refused: {said}"
+            )));
+        }
+    }
+    let restored = world.bitcost(side, &["host", "restore"])?;
+    let differences = world.differences(side)?;
+    let is_as_before =
+        differences.is_empty() && world.journals(side).is_empty() && restored.status.success();
+    let said = String::from_utf8_lossy(&restored.stdout).into_owned();
+    Ok((!is_as_before).then(|| {
+        format!(
+            "{side} after host restore: {}; it said: {said}",
+            differences.join("; ")
+        )
+    }))
+}
+
+/// Waits until no process is left, at most until the deadline. Returns those that are left.
+fn members_after(world: &World, deadline: Instant, but_for: Option<u32>) -> Vec<String> {
+    loop {
+        let left: Vec<u32> = world
+            .family
+            .members()
+            .into_iter()
+            .filter(|pid| Some(*pid) != but_for)
+            .collect();
+        if left.is_empty() || Instant::now() > deadline {
+            return left.into_iter().map(command_line).collect();
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn command_line(pid: u32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes)
+        .replace('\0', " ")
+        .trim()
+        .to_owned()
+}
+
+/// Waits until every process has ended.
+pub fn wait_until_gone(world: &World, since: Instant, but_for: Option<u32>) -> Result<(), String> {
+    let left = members_after(world, since + GONE, but_for);
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("these do not end: {}", left.join("; ")))
+    }
+}

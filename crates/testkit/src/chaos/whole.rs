@@ -1,0 +1,352 @@
+//! Complete runs on hosts with unusual settings: afterwards everything is as before, or the run
+//! reports what is not, or it was refused before anything changed.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::chaos::verdict::wait_until_gone;
+use crate::chaos::world::{Side, World};
+
+/// The expected result of a run.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    /// It succeeds.
+    Done,
+    /// It ends with this exit code and prints this text.
+    Says(i32, &'static str),
+}
+
+/// A host, the requested settings, and the expected result.
+struct Scene {
+    name: &'static str,
+    /// Script for both hosts before the run.
+    host: &'static str,
+    asked: &'static [&'static str],
+    wanted: Wanted,
+}
+
+use Wanted::{Done, Says};
+
+const MACVLAN: &str =
+    "ip link add link DEV name mDEV mtu 3000 type macvlan mode bridge; ip link set mDEV up";
+const CONF_MTU: &str = "echo 1300 >/proc/sys/net/ipv6/conf/DEV/mtu";
+const ROUTE: &str = "ip -6 route add fd67::/64 dev DEV mtu 2000";
+const STATIC: &str = "ip -6 address add fd66::ADDRESS/64 dev DEV nodad";
+const MAPS: &str = "cd /sys/class/net/DEV/queues
+echo 1 >rx-0/rps_cpus; echo 1 >rx-1/rps_cpus; echo 64 >rx-1/rps_flow_cnt; echo 1 >tx-1/xps_cpus";
+const FORWARDING: &str = "echo 1 >/proc/sys/net/ipv4/conf/DEV/forwarding
+echo 0 >/proc/sys/net/ipv4/conf/all/accept_redirects";
+const EVERYTHING: &str =
+    "ip link add link DEV name mDEV mtu 3000 type macvlan mode bridge; ip link set mDEV up
+ip -6 address add fd66::ADDRESS/64 dev DEV nodad
+ip -6 route add fd67::/64 dev DEV mtu 2000
+ip -6 route add fd68::/64 via fd66::9 dev DEV mtu 2600 metric 7
+ip route add 10.67.0.0/16 dev DEV mtu 1700
+echo 1300 >/proc/sys/net/ipv6/conf/DEV/mtu
+echo 2500 >/proc/sys/net/ipv6/conf/mDEV/mtu
+echo 1 >/proc/sys/net/ipv4/conf/DEV/forwarding
+cd /sys/class/net/DEV/queues
+echo 1 >rx-1/rps_cpus; echo 64 >rx-1/rps_flow_cnt; echo 1 >tx-1/xps_cpus";
+const BEFORE: &str = "set it yourself before the run";
+const LOST: &str = "could not be restored";
+/// The scene in which another program changes the host.
+const DISTURBED: &str = "another program adds an address";
+
+const fn scene(
+    name: &'static str,
+    host: &'static str,
+    asked: &'static [&'static str],
+    wanted: Wanted,
+) -> Scene {
+    Scene {
+        name,
+        host,
+        asked,
+        wanted,
+    }
+}
+
+/// Every scene.
+const SCENES: &[Scene] = &[
+    scene(
+        "macvlan, MTU lowered",
+        MACVLAN,
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        "macvlan, MTU raised",
+        MACVLAN,
+        &["--device-mtu", "9000"],
+        Done,
+    ),
+    scene(
+        "macvlan, offloads off",
+        MACVLAN,
+        &["--offloads", "off"],
+        Done,
+    ),
+    scene(
+        "IPv6 MTU of the interface, MTU lowered",
+        CONF_MTU,
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        "IPv6 MTU of the interface, MTU raised",
+        CONF_MTU,
+        &["--device-mtu", "9000"],
+        Done,
+    ),
+    scene(
+        "IPv6 route with an MTU, MTU lowered",
+        ROUTE,
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        "IPv6 route with an MTU, MTU between",
+        ROUTE,
+        &["--device-mtu", "2500"],
+        Done,
+    ),
+    scene(
+        "static IPv6 address, MTU lowered",
+        STATIC,
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        "static IPv6 address, MTU under 1280",
+        STATIC,
+        &["--device-mtu", "1000"],
+        Says(1, "removes its IPv6 addresses"),
+    ),
+    scene(
+        "everything, MTU lowered",
+        EVERYTHING,
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        "queue maps, fewer channels",
+        MAPS,
+        &["--channels", "rx 1, tx 1"],
+        Done,
+    ),
+    scene(
+        "everything, MTU and channels",
+        EVERYTHING,
+        &["--device-mtu", "1400", "--channels", "rx 1, tx 1"],
+        Done,
+    ),
+    scene(
+        "everything, all settings",
+        EVERYTHING,
+        &[
+            "--device-mtu",
+            "1400",
+            "--channels",
+            "rx 1, tx 1",
+            "--offloads",
+            "off",
+            "--qdisc",
+            "tbf rate 1G",
+            "--sysctl",
+            "net.ipv4.tcp_sack=0",
+        ],
+        Done,
+    ),
+    scene(
+        "forwarding of one interface, ip_forward",
+        FORWARDING,
+        &["--sysctl", "net.ipv4.ip_forward=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "forwarding of one interface, IPv6",
+        FORWARDING,
+        &["--sysctl", "net.ipv6.conf.all.forwarding=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "static IPv6 address, disable_ipv6",
+        STATIC,
+        &["--sysctl", "net.ipv6.conf.c0.disable_ipv6=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "static IPv6 address, addr_gen_mode",
+        STATIC,
+        &["--sysctl", "net.ipv6.conf.c0.addr_gen_mode=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "nothing, defaults of IPv4",
+        "",
+        &["--sysctl", "net.ipv4.conf.default.rp_filter=1"],
+        Says(2, BEFORE),
+    ),
+    scene(
+        "redirects, a parameter of all",
+        FORWARDING,
+        &["--sysctl", "net.ipv4.conf.all.rp_filter=1"],
+        Done,
+    ),
+    scene(
+        "IPv6 MTU, a parameter of the interface",
+        CONF_MTU,
+        &["--sysctl", "sender: net.ipv6.conf.c0.hop_limit=9"],
+        Done,
+    ),
+    scene(
+        "nothing, a parameter that the MTU undoes",
+        "",
+        &[
+            "--device-mtu",
+            "1400",
+            "--sysctl",
+            "sender: net.ipv6.conf.c0.mtu=1350",
+        ],
+        Says(
+            1,
+            "net.ipv6.conf.c0.mtu was not applied: value requested 1350, in effect 1400",
+        ),
+    ),
+    scene(
+        "root qdisc with filters",
+        "tc qdisc replace dev DEV root handle 7: htb default 1; tc filter add dev DEV parent 7: protocol ip u32 match u32 0 0",
+        &["--qdisc", "pfifo limit 50"],
+        Says(1, LOST),
+    ),
+    scene(
+        "root qdisc with a size table",
+        "tc qdisc replace dev DEV root handle 7: stab overhead 4 tbf rate 1gbit burst 64k limit 1m",
+        &["--qdisc", "pfifo limit 50"],
+        Says(1, LOST),
+    ),
+    scene(
+        "ingress filters",
+        "tc qdisc add dev DEV clsact; tc filter add dev DEV ingress protocol ip u32 match u32 0xdeadbeef 0xffffffff at 16",
+        &["--qdisc", "pfifo limit 50"],
+        Done,
+    ),
+    scene(
+        "a bridge on top",
+        "ip link add bDEV type bridge; ip link add link DEV name mDEV type macvlan; ip link set mDEV master bDEV up; ip link set bDEV up",
+        &["--device-mtu", "1400"],
+        Done,
+    ),
+    scene(
+        DISTURBED,
+        "",
+        &["--device-mtu", "1400"],
+        Says(
+            1,
+            "address c0 10.66.0.77/24 was changed by another program during the run",
+        ),
+    ),
+];
+
+/// The script of another program in the disturbed scene. It runs from when the settings are in
+/// effect until after they are restored.
+const MEANWHILE: &str = "until ip link show DEV | grep -q 'mtu 1400'; do sleep 0.01; done
+sleep 0.2; ip address add 10.66.0.77/24 dev DEV
+while ip link show DEV | grep -q 'mtu 1400'; do sleep 0.01; done
+sleep 1; ip address del 10.66.0.77/24 dev DEV";
+
+/// Plays every scene with `program` (bitcost), each on separate hosts in separate network
+/// namespaces; `say` gets a line for each. Returns the failures.
+///
+/// # Errors
+/// When the hosts cannot be created.
+pub fn whole_runs(
+    program: &Path,
+    limit: Duration,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<String>, String> {
+    let mut wrong = Vec::new();
+    for scene in SCENES {
+        let played = std::thread::scope(|scope| {
+            // Its network namespace ends with the thread.
+            scope
+                .spawn(|| in_own_network(|| scene.play(program, limit)))
+                .join()
+                .unwrap_or(Err("it panicked".to_owned()))
+        })?;
+        let line = format!(
+            "{}: {}",
+            scene.name,
+            if played.is_empty() {
+                "as expected"
+            } else {
+                &played
+            }
+        );
+        say(&line);
+        if !played.is_empty() {
+            wrong.push(line);
+        }
+    }
+    Ok(wrong)
+}
+
+/// The number of scenes.
+pub fn count() -> usize {
+    SCENES.len()
+}
+
+fn in_own_network<T>(play: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let entered = bitcost_sys::namespace::unshare(&[bitcost_sys::namespace::Kind::Net]);
+    entered.map_err(|error| format!("cannot make a network namespace: {error}"))?;
+    play()
+}
+
+impl Scene {
+    /// Plays the scene. Returns what differs from the expected result; empty when nothing does.
+    fn play(&self, program: &Path, limit: Duration) -> Result<String, String> {
+        let world = World::with(program, limit, self.host)
+            .map_err(|error| format!("{}: {error}", self.name))?;
+        let is_disturbed = self.name == DISTURBED;
+        let mut other = if is_disturbed {
+            Some(world.start_script(MEANWHILE)?)
+        } else {
+            None
+        };
+        let status = world
+            .start_asking(self.asked)?
+            .wait()
+            .map_err(|error| format!("wait for a run: {error}"))?;
+        if let Some(other) = &mut other {
+            let _ = other.wait();
+        }
+        wait_until_gone(&world, Instant::now(), None)?;
+        let mut wrong = Vec::new();
+        for side in [Side::Near, Side::Far] {
+            wrong.extend(
+                world
+                    .differences(side)?
+                    .into_iter()
+                    .map(|line| format!("{side} {line}")),
+            );
+            wrong.extend(
+                world
+                    .journals(side)
+                    .into_iter()
+                    .map(|path| format!("{} is left", path.display())),
+            );
+        }
+        let (code, said) = (status.code(), world.said());
+        let is_as_wanted = match self.wanted {
+            Done => code == Some(0),
+            Says(wanted, words) => code == Some(wanted) && said.contains(words),
+        };
+        if !is_as_wanted {
+            wrong.push(format!(
+                "wanted {:?}, exit code {code:?}: {said}",
+                self.wanted
+            ));
+        }
+        Ok(wrong.join("; "))
+    }
+}

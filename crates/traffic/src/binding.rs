@@ -1,0 +1,226 @@
+//! The local side of a socket: IP version, address, interface, port and flow label.
+
+use std::fs::read_to_string;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::os::fd::AsFd;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::place::{EndpointPlace, IpVersion, Ports};
+use bitcost_model::record::{InEffect, Role};
+use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT, IP_LOCAL_PORT_RANGE, IPV6_FLOWINFO_SEND};
+use rustix::io::Errno;
+use rustix::net::{bind, getsockname, sockopt};
+
+use crate::flow::TrafficError;
+
+/// The receiver's address with the requested port, or 0 for one that the kernel chooses.
+pub fn receiver_address(address: IpAddr, conditions: &Conditions) -> SocketAddr {
+    SocketAddr::new(
+        address,
+        conditions
+            .places
+            .receiver
+            .ports
+            .map_or(0, |ports| ports.first),
+    )
+}
+
+/// Binds a receiver's socket.
+pub fn bind_receiver(
+    socket: impl AsFd,
+    address: SocketAddr,
+    conditions: &Conditions,
+) -> Result<(), TrafficError> {
+    to_device(&socket, &conditions.places.receiver)?;
+    if address.port() != 0 && !conditions.workload.is_datagram() {
+        // Allows a port that connections of an earlier run still hold (socket(7)).
+        sockopt::set_socket_reuseaddr(&socket, true)
+            .map_err(TrafficError::errno("SO_REUSEADDR"))?;
+    }
+    bind(&socket, &address).map_err(|error| bind_error(&address.to_string(), error))
+}
+
+/// Binds a sender's socket, before it is connected, as the run requests.
+pub fn bind_sender(
+    socket: impl AsFd,
+    peer: SocketAddr,
+    conditions: &Conditions,
+) -> Result<(), TrafficError> {
+    let place = &conditions.places.sender;
+    to_device(&socket, place)?;
+    if let (Some(label), IpAddr::V6(destination)) = (conditions.places.flow_label, peer.ip()) {
+        let asked = || format!("flow label {label:#07x}");
+        socket::lease_flow_label(&socket, destination, label)
+            .map_err(TrafficError::system(asked()))?;
+        socket::set_int(&socket, IPV6_FLOWINFO_SEND, 1).map_err(TrafficError::system(asked()))?;
+    }
+    let any: IpAddr = if peer.is_ipv4() {
+        [0; 4].into()
+    } else {
+        [0; 16].into()
+    };
+    let Some(ports) = place.ports else {
+        let Some(address) = place.address else {
+            return Ok(());
+        };
+        return to_address(socket, address);
+    };
+    if !kernel_chooses(&socket, ports) {
+        return to_free_port(
+            socket,
+            place.address.unwrap_or(any),
+            ports,
+            !conditions.workload.is_datagram(),
+        );
+    }
+    place
+        .address
+        .map_or(Ok(()), |address| to_address(socket, address))
+}
+
+fn to_device(socket: impl AsFd, place: &EndpointPlace) -> Result<(), TrafficError> {
+    let Some(device) = &place.device else {
+        return Ok(());
+    };
+    socket::bind_to_device(&socket, device).map_err(|error| TrafficError::System {
+        asked: format!("bind to the interface `{device}`"),
+        error,
+        hint: format!("; this host has: {}", devices().join(", ")),
+    })
+}
+
+/// The interfaces of this thread's network namespace.
+fn devices() -> Vec<String> {
+    let text = read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    text.lines()
+        .filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()))
+        .collect()
+}
+
+fn to_address(socket: impl AsFd, address: IpAddr) -> Result<(), TrafficError> {
+    // A kernel that cannot postpone the choice of the port takes one that no other connection uses.
+    let _ = socket::set_int(&socket, IP_BIND_ADDRESS_NO_PORT, 1);
+    bind(&socket, &SocketAddr::new(address, 0))
+        .map_err(|error| bind_error(&address.to_string(), error))
+}
+
+/// Makes the kernel choose from these ports; false where it cannot.
+fn kernel_chooses(socket: impl AsFd, ports: Ports) -> bool {
+    let range = read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let range: Vec<u16> = range
+        .split_whitespace()
+        .filter_map(|port| port.parse().ok())
+        .collect();
+    // The kernel ignores ports outside of its range.
+    let is_inside =
+        matches!(range[..], [first, last] if first <= ports.first && ports.last <= last);
+    let value = u32::from(ports.last) << 16 | u32::from(ports.first);
+    is_inside && socket::set_int(socket, IP_LOCAL_PORT_RANGE, value.cast_signed()).is_ok()
+}
+
+/// Binds to the first free port; for TCP also to one that only ended connections hold.
+fn to_free_port(
+    socket: impl AsFd,
+    address: IpAddr,
+    ports: Ports,
+    is_tcp: bool,
+) -> Result<(), TrafficError> {
+    for with_ended in [false, true].into_iter().take(1 + usize::from(is_tcp)) {
+        sockopt::set_socket_reuseaddr(&socket, with_ended)
+            .map_err(TrafficError::errno("SO_REUSEADDR"))?;
+        for port in ports.first..=ports.last {
+            match bind(&socket, &SocketAddr::new(address, port)) {
+                Err(Errno::ADDRINUSE) => {}
+                result => {
+                    return result
+                        .map_err(|error| bind_error(&format!("{address} port {port}"), error));
+                }
+            }
+        }
+    }
+    Err(bind_error(
+        &format!("{address}, a port of {ports}"),
+        Errno::ADDRINUSE,
+    ))
+}
+
+fn bind_error(asked: &str, error: Errno) -> TrafficError {
+    let hint = match error {
+        Errno::ADDRINUSE => "; another program has it: choose another port",
+        Errno::ADDRNOTAVAIL => "; this host has no such address",
+        Errno::ACCESS => "; ports below net.ipv4.ip_unprivileged_port_start need privilege",
+        _ => "",
+    };
+    TrafficError::System {
+        asked: format!("bind a socket to {asked}"),
+        error: error.into(),
+        hint: hint.to_owned(),
+    }
+}
+
+/// The peer's address with the run's flow label, as a sender's socket is connected to it.
+pub fn target(peer: SocketAddr, conditions: &Conditions) -> SocketAddr {
+    match (peer, conditions.places.flow_label) {
+        (SocketAddr::V6(peer), Some(label)) => {
+            SocketAddrV6::new(*peer.ip(), peer.port(), label, peer.scope_id()).into()
+        }
+        _ => peer,
+    }
+}
+
+/// The local side of an endpoint's socket, as requested and as the kernel reports it.
+pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<InEffect> {
+    let Ok(Some(own)) = getsockname(&socket).map(|address| SocketAddr::try_from(address).ok())
+    else {
+        return Vec::new();
+    };
+    let (places, place) = (&conditions.places, conditions.places.end(role));
+    let row = |name: &str, asked: Option<String>, actual: Option<String>| InEffect {
+        name: name.to_owned(),
+        asked,
+        actual,
+    };
+    let of_endpoint = |what: &str| format!("{}_{what}", role.name());
+    let version = IpVersion::of(own.ip());
+    let ports = match role {
+        Role::Sender => place.ports,
+        Role::Receiver => place.ports.map(|ports| Ports {
+            last: ports.first,
+            ..ports
+        }),
+    };
+    let port = match ports.filter(|ports| ports.has(own.port())) {
+        Some(ports) => ports.to_string(),
+        None => own.port().to_string(),
+    };
+    let mut rows = vec![
+        row(
+            "ip_version",
+            places.ip_version.map(|version| version.name().to_owned()),
+            Some(version.name().to_owned()),
+        ),
+        row(
+            &of_endpoint("address"),
+            place.address.map(|address| address.to_string()),
+            Some(own.ip().to_string()),
+        ),
+        row(
+            &of_endpoint("ports"),
+            ports.map(|ports| ports.to_string()),
+            Some(port),
+        ),
+    ];
+    let device = socket::bound_device(&socket).ok().flatten();
+    if place.device.is_some() || device.is_some() {
+        rows.push(row(&of_endpoint("device"), place.device.clone(), device));
+    }
+    if role == Role::Sender && version == IpVersion::V6 {
+        let asked = places.flow_label.map(|label| label.to_string());
+        rows.push(row(
+            "flow_label",
+            asked,
+            socket::flow_label(&socket).map(|label| label.to_string()),
+        ));
+    }
+    rows
+}

@@ -1,0 +1,164 @@
+//! The connection of the two endpoints of a flow, and the facts about its socket that every flow
+//! reports.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::{Role, SocketSizes};
+
+use crate::control::Control;
+use crate::flow::{Flow, Multiplexed, Outcome, Ready, Sent, TrafficError};
+use crate::handshake::Token;
+use crate::workload::{Endpoints, Run, TcpServer, UdpServer, WorkloadRow};
+use crate::{binding, options, tcp, udp};
+
+/// A receiver that waits for its sender.
+pub struct Pending {
+    listening: Listening,
+    address: SocketAddr,
+    conditions: Conditions,
+    token: Token,
+}
+
+enum Listening {
+    Tcp(TcpListener, TcpServer),
+    Udp(UdpSocket, UdpServer),
+}
+
+impl Pending {
+    /// Opens the receiver's socket on `address`.
+    pub fn listen(
+        row: &WorkloadRow,
+        conditions: &Conditions,
+        address: IpAddr,
+        token: Token,
+    ) -> Result<Pending, TrafficError> {
+        let (listening, address) = match row.endpoints {
+            Endpoints::Tcp { server, .. } => {
+                let (listener, address) = tcp::bind(conditions, address)?;
+                (Listening::Tcp(listener, server), address)
+            }
+            Endpoints::Udp { server, .. } => {
+                let (socket, address) = udp::bind(conditions, address)?;
+                (Listening::Udp(socket, server), address)
+            }
+        };
+        Ok(Pending {
+            listening,
+            address,
+            conditions: conditions.clone(),
+            token,
+        })
+    }
+
+    /// The address on which it waits.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until the sender has shown the run's token.
+    ///
+    /// # Errors
+    /// When no sender did in time.
+    pub fn accept(self, patience: Duration) -> Result<Ready, TrafficError> {
+        let Pending {
+            listening,
+            address,
+            conditions,
+            token,
+        } = self;
+        let run = Run {
+            conditions: &conditions,
+            token: &token,
+        };
+        let ready = match listening {
+            Listening::Tcp(listener, server) => {
+                let stream = tcp::accept_sender(&conditions, &listener, address, &token, patience)?;
+                server(&run, stream, listener)?
+            }
+            Listening::Udp(socket, server) => {
+                udp::await_sender(&socket, address, &token, patience)?;
+                server(&run, socket)?
+            }
+        };
+        with_socket_facts(ready, &conditions, Role::Receiver)
+    }
+}
+
+/// Connects the sender to the receiver.
+pub fn connect(
+    row: &WorkloadRow,
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    let run = Run { conditions, token };
+    let ready = match row.endpoints {
+        Endpoints::Tcp { client, .. } => {
+            let stream = tcp::connect(conditions, peer, token, patience)?;
+            client(&run, stream, peer)?
+        }
+        Endpoints::Udp { client, .. } => {
+            let socket = udp::connect(conditions, peer, token, patience)?;
+            client(&run, socket, peer)?
+        }
+    };
+    with_socket_facts(ready, conditions, Role::Sender)
+}
+
+/// Adds the local side of the socket, and its sizes before and after the traffic.
+fn with_socket_facts(
+    mut ready: Ready,
+    conditions: &Conditions,
+    role: Role,
+) -> Result<Ready, TrafficError> {
+    let socket = ready
+        .flow
+        .handle()
+        .map_err(TrafficError::system("keep a handle of the socket"))?;
+    ready
+        .in_effect
+        .extend(binding::in_effect(&socket, conditions, role));
+    let at_start = options::sizes(&socket);
+    let flow = ready.flow;
+    Ok(Ready {
+        flow: Box::new(SizedFlow { flow, at_start }),
+        ..ready
+    })
+}
+
+/// A flow that reports the sizes of its socket before and after its traffic.
+struct SizedFlow {
+    flow: Box<dyn Flow>,
+    at_start: SocketSizes,
+}
+
+impl Flow for SizedFlow {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        self.flow.handle()
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        self.flow.run(control)
+    }
+
+    fn keeps_new_files(&self) -> bool {
+        self.flow.keeps_new_files()
+    }
+
+    fn as_multiplexed(&mut self) -> Option<&mut dyn Multiplexed> {
+        self.flow.as_multiplexed()
+    }
+
+    fn outcome(&self, sent: Sent) -> Outcome {
+        Outcome {
+            at_start: self.at_start,
+            at_end: self.handle().map(options::sizes).unwrap_or_default(),
+            ..self.flow.outcome(sent)
+        }
+    }
+}

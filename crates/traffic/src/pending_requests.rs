@@ -1,0 +1,82 @@
+//! Connections whose request is not complete yet, so that none of them delays later ones.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use crate::datagrams::QUIET;
+
+/// Most connections that are kept; for one more, the oldest is closed.
+const KEPT_MAX: usize = 64;
+
+/// A connection with the received part of its request.
+pub struct PartialRequest {
+    /// The connection.
+    pub socket: OwnedFd,
+    /// The request; complete where [`PendingRequests::whole`] returned it.
+    pub request: Vec<u8>,
+    /// Bytes received.
+    pub length: usize,
+    /// Receive calls that returned them.
+    pub calls: u64,
+}
+
+/// The connections with incomplete requests.
+#[derive(Default)]
+pub struct PendingRequests {
+    kept: VecDeque<PartialRequest>,
+}
+
+impl PendingRequests {
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Keeps a connection until its request is complete.
+    pub fn keep(&mut self, partial: PartialRequest) {
+        if self.kept.len() == KEPT_MAX {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(partial);
+    }
+
+    /// Waits until one of them or one of `others` is readable, for at most [`QUIET`].
+    ///
+    /// # Errors
+    /// The error of ppoll(2).
+    pub fn wait(&self, others: [BorrowedFd; 2]) -> io::Result<()> {
+        let files: Vec<BorrowedFd> = others
+            .into_iter()
+            .chain(self.kept.iter().map(|partial| partial.socket.as_fd()))
+            .collect();
+        bitcost_sys::process::wait_any(&files, Some(QUIET))
+    }
+
+    /// The first connection whose request is complete now. Connections that have ended are closed.
+    pub fn whole(&mut self) -> Option<PartialRequest> {
+        let mut index = 0;
+        while let Some(partial) = self.kept.get_mut(index) {
+            match recv(
+                &partial.socket,
+                &mut partial.request[partial.length..],
+                RecvFlags::DONTWAIT,
+            ) {
+                Ok((length @ 1.., _)) => {
+                    partial.length += length;
+                    partial.calls += 1;
+                    if partial.length == partial.request.len() {
+                        return self.kept.remove(index);
+                    }
+                }
+                Err(Errno::AGAIN) => index += 1,
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => drop(self.kept.remove(index)),
+            }
+        }
+        None
+    }
+}

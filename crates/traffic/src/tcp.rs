@@ -1,0 +1,197 @@
+//! TCP connections of every workload: bound, connected or accepted with the run's options, and
+//! closed normally.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
+use bitcost_model::record::InEffect;
+use bitcost_sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+
+use crate::accept::{BACKLOG, accept_with_token};
+use crate::binding;
+use crate::congestion;
+use crate::flow::TrafficError;
+use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
+use crate::options::{self, tcp_info};
+
+/// A listening socket with the run's options, and its address.
+pub fn bind(
+    conditions: &Conditions,
+    address: IpAddr,
+) -> Result<(TcpListener, SocketAddr), TrafficError> {
+    let asked = format!("listen on TCP {address}");
+    let address = binding::receiver_address(address, conditions);
+    let socket = open(&address, conditions)?;
+    binding::bind_receiver(&socket, address, conditions)?;
+    rustix::net::listen(&socket, BACKLOG).map_err(TrafficError::errno(asked))?;
+    let listener = TcpListener::from(socket);
+    let address = listener
+        .local_addr()
+        .map_err(TrafficError::system("the TCP socket's own address"))?;
+    Ok((listener, address))
+}
+
+/// A socket with the options that must be set before the connection is made.
+pub fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+        .map_err(|error| TrafficError::system("open a TCP socket")(error.into()))?;
+    options::set(&socket, conditions, true)?;
+    if let Some(name) = &conditions.congestion_control {
+        congestion::set(&socket, name)?;
+    }
+    Ok(socket)
+}
+
+/// The segment size to announce in the kernel's terms, where the run asks for one.
+pub fn segment_option(conditions: &Conditions) -> Option<i32> {
+    // The option counts the timestamps, which take their place from the user's data.
+    conditions.segment_bytes().map(|bytes| {
+        (bytes
+            + if timestamps_in_use() {
+                TCP_TIMESTAMPS
+            } else {
+                0
+            }) as i32
+    })
+}
+
+/// A connection to the receiver, which has sent the run's token.
+pub fn connect(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<TcpStream, TrafficError> {
+    let deadline = Instant::now() + patience;
+    let socket = open(&peer, conditions)?;
+    binding::bind_sender(&socket, peer, conditions)?;
+    if let Some(bytes) = segment_option(conditions) {
+        socket::set_int(&socket, TCP_MAXSEG, bytes)
+            .map_err(TrafficError::system(format!("TCP_MAXSEG of {bytes} bytes")))?;
+    }
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
+        .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
+    rustix::net::connect(&socket, &binding::target(peer, conditions)).map_err(|error| {
+        connect_error(&format!("connect to TCP {peer} within {patience:?}"), error)
+    })?;
+    let mut stream = TcpStream::from(socket);
+    exchange_tokens(&mut stream, token, deadline).map_err(|error| {
+        TrafficError::Peer(format!(
+            "the TCP receiver at {peer} did not answer with the run's token: {error}"
+        ))
+    })?;
+    Ok(stream)
+}
+
+/// The reason why a connection could not be made.
+pub fn connect_error(asked: &str, error: Errno) -> TrafficError {
+    let hint = match error {
+        Errno::ADDRNOTAVAIL => {
+            "; every local port towards it is taken or in TIME_WAIT: widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse to 1 on the sender's host"
+        }
+        _ => "",
+    };
+    TrafficError::System {
+        asked: asked.to_owned(),
+        error: error.into(),
+        hint: hint.to_owned(),
+    }
+}
+
+fn timestamps_in_use() -> bool {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps")
+        .map_or(true, |text| text.trim() != "0")
+}
+
+fn exchange_tokens(stream: &mut TcpStream, token: &Token, deadline: Instant) -> io::Result<()> {
+    stream.write_all(token)?;
+    let mut answer = [0; TOKEN_BYTES];
+    stream.set_read_timeout(Some(time_left(deadline)?))?;
+    stream.read_exact(&mut answer)?;
+    stream.set_write_timeout(None)?;
+    if answer == *token {
+        Ok(())
+    } else {
+        Err(io::Error::other("another token"))
+    }
+}
+
+/// The connection's settings as requested and as the kernel reports them: for a `sender` with its
+/// MSS, for a receiver with its low-water mark.
+pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> Vec<InEffect> {
+    let mut settings = options::in_effect(stream, conditions, true);
+    settings.push(InEffect {
+        name: "congestion_control".into(),
+        asked: conditions.congestion_control.clone(),
+        actual: socket::congestion_control(stream).ok(),
+    });
+    if !sender {
+        settings.push(InEffect {
+            name: "receive_low_water_bytes".into(),
+            asked: conditions
+                .receive_low_water_bytes
+                .map(|bytes| bytes.to_string()),
+            actual: socket::get_int(stream, SO_RCVLOWAT)
+                .ok()
+                .map(|bytes| bytes.to_string()),
+        });
+    }
+    if sender {
+        let actual = tcp_info(stream).and_then(|info| info.snd_mss_bytes);
+        settings.push(InEffect {
+            name: "mss_bytes".into(),
+            asked: conditions.segment_bytes().map(|bytes| bytes.to_string()),
+            actual: actual.map(|bytes| bytes.to_string()),
+        });
+    }
+    settings
+}
+
+/// Accepts the first connection that sends the run's token, and sets the options that it does not
+/// inherit.
+pub fn accept_sender(
+    conditions: &Conditions,
+    listener: &TcpListener,
+    address: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<TcpStream, TrafficError> {
+    let stream = accept_with_token(listener, token, patience).map_err(|error| {
+        TrafficError::Peer(format!(
+            "no sender showed the run's token at {address} within {patience:?}: {error}"
+        ))
+    })?;
+    options::set_accepted(&stream, conditions.priority)?;
+    Ok(stream)
+}
+
+/// The time that a receiver may take to drain the data in flight when the sender ends.
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Sends a FIN and waits until the receiver has received everything and has sent its own.
+///
+/// # Errors
+/// When that takes longer than [`DRAIN_TIMEOUT`], and the errors of the calls.
+pub fn close_gracefully(stream: &mut TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    stream.set_read_timeout(Some(DRAIN_TIMEOUT))?;
+    match stream.read(&mut [0; 1]) {
+        Err(error) if is_timeout(&error) => Err(io::Error::other(not_drained())),
+        answer => answer.map(|_| ()),
+    }
+}
+
+/// The error text of a receiver that did not receive everything in time.
+pub fn not_drained() -> String {
+    format!("the receiver did not receive everything within {DRAIN_TIMEOUT:?}")
+}

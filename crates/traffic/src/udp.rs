@@ -1,0 +1,80 @@
+//! UDP sockets of every workload, with the run's options, connected to the endpoint that knows the
+//! run's token.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use bitcost_model::conditions::Conditions;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+use crate::binding;
+use crate::datagrams::QUIET;
+use crate::flow::TrafficError;
+use crate::handshake::{Token, answer_udp, greet_udp};
+use crate::options;
+
+/// A receiver's socket with the run's options, and its address.
+pub fn bind(
+    conditions: &Conditions,
+    address: IpAddr,
+) -> Result<(UdpSocket, SocketAddr), TrafficError> {
+    let address = binding::receiver_address(address, conditions);
+    let socket = open(&address, conditions)?;
+    binding::bind_receiver(&socket, address, conditions)?;
+    let socket = UdpSocket::from(socket);
+    let address = socket
+        .local_addr()
+        .map_err(TrafficError::system("the UDP socket's own address"))?;
+    Ok((socket, address))
+}
+
+/// A socket with the run's options.
+fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+        .map_err(TrafficError::errno("open a UDP socket"))?;
+    options::set(&socket, conditions, false)?;
+    Ok(socket)
+}
+
+/// A socket that is connected to the receiver, which has shown the run's token.
+pub fn connect(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<UdpSocket, TrafficError> {
+    let socket = open(&peer, conditions)?;
+    binding::bind_sender(&socket, peer, conditions)?;
+    rustix::net::connect(&socket, &binding::target(peer, conditions)).map_err(
+        TrafficError::errno(format!("connect a UDP socket to {peer}")),
+    )?;
+    let socket = UdpSocket::from(socket);
+    greet_udp(&socket, token, patience).map_err(|error| {
+        TrafficError::Peer(format!("the UDP receiver at {peer} did not answer with the run's token within {patience:?}: {error}; see that nothing filters UDP between the hosts"))
+    })?;
+    Ok(socket)
+}
+
+/// Connects the socket to the first endpoint that sends the run's token; receive calls time out
+/// after [`QUIET`].
+pub fn await_sender(
+    socket: &UdpSocket,
+    address: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<(), TrafficError> {
+    answer_udp(socket, token, patience).map_err(|error| {
+        TrafficError::Peer(format!(
+            "no sender showed the run's token at {address} within {patience:?}: {error}"
+        ))
+    })?;
+    socket
+        .set_read_timeout(Some(QUIET))
+        .map_err(TrafficError::system("SO_RCVTIMEO"))
+}

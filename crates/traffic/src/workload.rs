@@ -1,0 +1,61 @@
+//! The description of one workload: a row that names its endpoints.
+
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::record::Role;
+
+use crate::control::Control;
+use crate::flow::{Ready, TrafficError};
+use crate::handshake::Token;
+
+/// One workload. A new one is a file with such a row, and its place in the table of the crate.
+pub struct WorkloadRow {
+    /// Its name.
+    pub workload: Workload,
+    /// The functions that make its flows.
+    pub endpoints: Endpoints,
+    /// Its plain loop of one endpoint without the kernel, for this number of messages; absent where
+    /// there is none to measure.
+    pub without_kernel: fn(&Conditions, Role, u64) -> Option<Batch>,
+}
+
+/// Moves one batch of messages.
+pub type Batch = Box<dyn FnOnce(&Control)>;
+
+/// Functions that make the flow of an endpoint from a socket whose two sides have exchanged the
+/// run's token. A client is given the address that it was connected to, a TCP server its listening
+/// socket.
+pub enum Endpoints {
+    /// Over TCP connections.
+    Tcp {
+        /// The side that connects: the sender.
+        client: TcpClient,
+        /// The side that listens: the receiver.
+        server: TcpServer,
+    },
+    /// Over connected UDP sockets.
+    Udp {
+        /// The side that connects: the sender.
+        client: UdpClient,
+        /// The side that listens: the receiver.
+        server: UdpServer,
+    },
+}
+
+/// The facts about their run that both endpoints of a flow know.
+pub struct Run<'a> {
+    /// The settings.
+    pub conditions: &'a Conditions,
+    /// The token.
+    pub token: &'a Token,
+}
+
+/// Makes a client over TCP.
+pub type TcpClient = fn(&Run, TcpStream, SocketAddr) -> Result<Ready, TrafficError>;
+/// Makes a server over TCP.
+pub type TcpServer = fn(&Run, TcpStream, TcpListener) -> Result<Ready, TrafficError>;
+/// Makes a client over UDP.
+pub type UdpClient = fn(&Run, UdpSocket, SocketAddr) -> Result<Ready, TrafficError>;
+/// Makes a server over UDP.
+pub type UdpServer = fn(&Run, UdpSocket) -> Result<Ready, TrafficError>;

@@ -1,0 +1,305 @@
+//! Foreign traffic to a receiver's port: the run starts nevertheless, and counts only its own
+//! messages.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use bitcost_model::conditions::{Conditions, Waiting, Workload};
+use bitcost_model::modes::Mode;
+use bitcost_traffic::{Control, Pending, Phase, Ready, Sent};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+const OTHER: [u8; 16] = *b"those of another";
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const MESSAGES: u64 = 500;
+
+/// A message of a sender with this token, as METHOD.md describes it.
+fn message(token: [u8; 16], measured: bool, number: u64, size: usize) -> Vec<u8> {
+    let mut message = vec![0x5A; size];
+    match message.first_chunk_mut::<8>() {
+        Some(front) => {
+            *front = number.to_be_bytes();
+            front[..3].copy_from_slice(&[0xB0 | u8::from(measured), token[0], token[1]]);
+        }
+        None => message.copy_from_slice(&token[2..2 + size]),
+    }
+    message
+}
+
+/// Waits until a socket has this many bytes queued, so that later datagrams are queued after them.
+fn await_queued(address: SocketAddr) {
+    let queued = || {
+        let table = std::fs::read_to_string("/proc/net/udp").expect("the kernel's table");
+        let port = format!(":{:04X}", address.port());
+        table
+            .lines()
+            .filter_map(|line| {
+                let mut columns = line.split_whitespace().skip(1);
+                let is_here = columns.next()?.ends_with(&port);
+                let (_, received) = columns.nth(2)?.split_once(':')?;
+                Some(is_here && u64::from_str_radix(received, 16).ok()? > 0)
+            })
+            .any(|is_queued| is_queued)
+    };
+    while !queued() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Both endpoints, with foreign datagrams that are queued at the receiver after the sender's
+/// greeting.
+fn meet(conditions: &Conditions, foreign: &[Vec<u8>]) -> [Ready; 2] {
+    let pending: Pending = bitcost_traffic::listen(conditions, HERE, TOKEN).expect("listens");
+    let (address, asked) = (pending.address(), conditions.clone());
+    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
+    await_queued(address);
+    let other = UdpSocket::bind((HERE, 0)).expect("binds");
+    for datagram in foreign {
+        other.send_to(datagram, address).expect("sends");
+    }
+    let receiver = pending.accept(PATIENCE).expect("the sender comes");
+    [
+        sender
+            .join()
+            .expect("no panic")
+            .expect("the receiver answers"),
+        receiver,
+    ]
+}
+
+/// The receiver of a run with a hundred messages in each phase counts exactly these.
+fn assert_counts_own_messages_only(conditions: &Conditions, foreign: &[Vec<u8>]) {
+    let [mut sender, mut receiver] = meet(conditions, foreign).map(|ready| ready.flow);
+    let controls: [Arc<Control>; 2] = Default::default();
+    let control = controls[1].clone();
+    let receiving = thread::spawn(move || {
+        receiver
+            .run(&control)
+            .map(|()| receiver)
+            .expect("it succeeds")
+    });
+    controls
+        .iter()
+        .for_each(|control| control.enter(Phase::Measured));
+    sender.run(&controls[0]).expect("it succeeds");
+    let [sent, total] =
+        [controls[0].counts().measured, controls[0].counts().total()].map(|counts| counts.messages);
+    controls[1].expect_messages(total);
+    let receiver = receiving.join().expect("no panic");
+    let received = controls[1].counts().total();
+    let sequence = receiver
+        .outcome(Sent {
+            measured: sent,
+            total,
+        })
+        .sequence;
+    assert_eq!(
+        (total, received.messages),
+        (MESSAGES, MESSAGES),
+        "{conditions:?}: {sequence:?}"
+    );
+    if let Some(sequence) = sequence {
+        assert_eq!(
+            (sequence.total_lost, sequence.late, sequence.reordered),
+            (0, 0, 0),
+            "{sequence:?}"
+        );
+        assert_eq!(
+            (sequence.duplicated, sequence.foreign),
+            (0, 0),
+            "{sequence:?}"
+        );
+    }
+}
+
+fn datagrams(size: u32) -> Conditions {
+    Conditions {
+        workload: Workload::UdpStream,
+        message_size_bytes: size,
+        stop_messages: Some(MESSAGES),
+        // Slow enough that no socket overflows, even on a busy machine.
+        message_rate: Some(2000),
+        ..Conditions::default()
+    }
+}
+
+/// Much greater numbers and numbers of the window, with the run's token and with another.
+fn forged(size: usize) -> Vec<Vec<u8>> {
+    let numbered = |token| {
+        let ahead = (0..20).map(move |number| message(token, false, (1 << 39) + number, size));
+        ahead.chain((0..20).map(move |number| message(token, true, number, size)))
+    };
+    numbered(TOKEN)
+        .chain(numbered(OTHER))
+        .chain([vec![0; size], Vec::new()])
+        .collect()
+}
+
+#[test]
+fn datagrams_before_the_handshake_are_discarded() {
+    for size in [64, 8, 7, 1] {
+        assert_counts_own_messages_only(&datagrams(size), &forged(size as usize));
+    }
+}
+
+#[test]
+fn recvmmsg_discards_datagrams_before_the_handshake() {
+    for receive_mode in [Mode::Recvmmsg, Mode::Gro] {
+        assert_counts_own_messages_only(
+            &Conditions {
+                receive_mode,
+                ..datagrams(64)
+            },
+            &forged(64),
+        );
+    }
+}
+
+#[test]
+fn udp_rr_server_ignores_foreign_requests() {
+    for size in [64, 8, 4, 1] {
+        let conditions = Conditions {
+            workload: Workload::UdpRr,
+            request_size_bytes: size,
+            response_size_bytes: size,
+            stop_transactions: Some(MESSAGES),
+            ..Conditions::default()
+        };
+        assert_counts_own_messages_only(&conditions, &forged(size as usize));
+    }
+}
+
+/// Silent connections, connections that send something else, and three that send an incomplete
+/// token byte by byte, until this is dropped.
+struct ForeignConnections {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl ForeignConnections {
+    fn at(address: SocketAddr) -> ForeignConnections {
+        let over: Arc<AtomicBool> = Arc::default();
+        let open = move || TcpStream::connect_timeout(&address, PATIENCE).ok();
+        let silent: Vec<TcpStream> = (0..40).filter_map(|_| open()).collect();
+        let slow: Vec<TcpStream> = (0..3).filter_map(|_| open()).collect();
+        let wrong: Vec<TcpStream> = (0..20).filter_map(|_| open()).collect();
+        wrong
+            .iter()
+            .for_each(|mut stream| drop(stream.write_all(&OTHER)));
+        slow.iter()
+            .for_each(|mut stream| drop(stream.write_all(&TOKEN[..1])));
+        let told = over.clone();
+        let dribble = thread::spawn(move || {
+            let _kept = (silent, wrong);
+            for byte in &TOKEN[1..15] {
+                for _ in 0..90 {
+                    thread::sleep(Duration::from_millis(10));
+                    if told.load(Relaxed) {
+                        return;
+                    }
+                }
+                slow.iter()
+                    .for_each(|mut stream| drop(stream.write_all(&[*byte])));
+            }
+        });
+        ForeignConnections {
+            over,
+            threads: vec![dribble],
+        }
+    }
+}
+
+impl Drop for ForeignConnections {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        self.threads
+            .drain(..)
+            .for_each(|thread| drop(thread.join()));
+    }
+}
+
+#[test]
+fn foreign_connections_do_not_block_the_sender() {
+    for workload in [
+        Workload::TcpStream,
+        Workload::TcpRr,
+        Workload::TcpCrr,
+        Workload::TcpConnect,
+    ] {
+        let conditions = Conditions {
+            workload,
+            stop_messages: Some(MESSAGES),
+            ..Conditions::default()
+        };
+        let pending = bitcost_traffic::listen(&conditions, HERE, TOKEN).expect("listens");
+        let address = pending.address();
+        let foreign = ForeignConnections::at(address);
+        let asked = conditions.clone();
+        let sender =
+            thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
+        let mut receiver = pending.accept(PATIENCE).expect("the sender comes").flow;
+        let mut sender = sender
+            .join()
+            .expect("no panic")
+            .expect("the receiver answers")
+            .flow;
+        let controls: [Arc<Control>; 2] = Default::default();
+        controls
+            .iter()
+            .for_each(|control| control.enter(Phase::Measured));
+        let control = controls[1].clone();
+        let receiving = thread::spawn(move || receiver.run(&control).expect("it succeeds"));
+        sender.run(&controls[0]).expect("it succeeds");
+        receiving.join().expect("no panic");
+        drop(foreign);
+        let [sent, received] = [&controls[0], &controls[1]].map(|control| control.counts().total());
+        assert_eq!((sent.messages, workload), (MESSAGES, workload));
+        if workload != Workload::TcpConnect {
+            assert_eq!(sent.bytes, received.bytes, "{workload:?}");
+        }
+    }
+}
+
+#[test]
+fn silent_connections_do_not_block_a_tcp_crr_server() {
+    for waiting in [Waiting::Block, Waiting::Spin] {
+        let conditions = Conditions {
+            workload: Workload::TcpCrr,
+            waiting,
+            request_size_bytes: 2,
+            stop_transactions: Some(MESSAGES),
+            ..Conditions::default()
+        };
+        let pending = bitcost_traffic::listen(&conditions, HERE, TOKEN).expect("listens");
+        let (address, asked) = (pending.address(), conditions.clone());
+        let client =
+            thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
+        let mut server = pending.accept(PATIENCE).expect("the client comes").flow;
+        let mut client = client
+            .join()
+            .expect("no panic")
+            .expect("the server answers")
+            .flow;
+        // More than are kept; the last ones send half of a request.
+        let silent: Vec<TcpStream> = (0..100)
+            .filter_map(|_| TcpStream::connect(address).ok())
+            .collect();
+        silent
+            .iter()
+            .skip(90)
+            .for_each(|mut stream| drop(stream.write_all(&[1])));
+        let controls: [Arc<Control>; 2] = Default::default();
+        let control = controls[1].clone();
+        let serving = thread::spawn(move || server.run(&control).expect("it succeeds"));
+        client.run(&controls[0]).expect("it succeeds");
+        serving.join().expect("no panic");
+        let counts = [&controls[0], &controls[1]].map(|control| control.counts().total().messages);
+        assert_eq!(counts, [MESSAGES; 2], "{waiting:?}");
+        drop(silent);
+    }
+}

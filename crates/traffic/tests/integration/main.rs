@@ -1,0 +1,7 @@
+//! Both endpoints of every workload in this process, over the loopback.
+
+mod faults;
+mod foreign_traffic;
+mod multiplex;
+mod timing;
+mod transactions;

@@ -1,0 +1,556 @@
+//! Requests and responses over the loopback, both endpoints in this process.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bitcost_model::conditions::{Conditions, Waiting, Workload};
+use bitcost_model::record::{Latency, PhaseCounts};
+use bitcost_traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const ALL: [Workload; 4] = [
+    Workload::TcpRr,
+    Workload::UdpRr,
+    Workload::TcpCrr,
+    Workload::TcpConnect,
+];
+
+fn of(workload: Workload) -> Conditions {
+    Conditions {
+        workload,
+        latency: true,
+        ..Conditions::default()
+    }
+}
+
+/// Both endpoints of a run; `via` may give the client another address than the server's.
+fn meet_via(
+    conditions: &Conditions,
+    via: impl FnOnce(SocketAddr) -> SocketAddr,
+) -> [Box<dyn Flow>; 2] {
+    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN).expect("listen");
+    let address = via(pending.address());
+    let asked = conditions.clone();
+    let client = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let Ready { flow: server, .. } = pending.accept(PATIENCE).expect("the client comes");
+    let Ready { flow: client, .. } = client
+        .join()
+        .expect("no panic")
+        .expect("the server answers");
+    [client, server]
+}
+
+fn meet(conditions: &Conditions) -> [Box<dyn Flow>; 2] {
+    meet_via(conditions, |address| address)
+}
+
+type Running = JoinHandle<(Result<(), TrafficError>, Box<dyn Flow>)>;
+
+fn start(mut flow: Box<dyn Flow>, control: &Arc<Control>) -> Running {
+    let control = control.clone();
+    thread::spawn(move || (flow.run(&control), flow))
+}
+
+/// The counts of both endpoints, and the client's times.
+struct Played {
+    client: PhaseCounts,
+    server: PhaseCounts,
+    latency: Option<Latency>,
+}
+
+/// Runs both endpoints: the client with the phases of `direct`, the server until it has everything.
+fn play([client, server]: [Box<dyn Flow>; 2], direct: impl FnOnce(&Control)) -> Played {
+    let controls: [Arc<Control>; 2] = Default::default();
+    let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
+    direct(&controls[0]);
+    let (result, client) = client.join().expect("no panic");
+    result.expect("the client succeeds");
+    controls[1].expect_messages(controls[0].counts().total().messages);
+    let (result, _) = server.join().expect("no panic");
+    result.expect("the server succeeds");
+    let Outcome { latency, .. } = client.outcome(Sent::default());
+    Played {
+        client: controls[0].counts(),
+        server: controls[1].counts(),
+        latency,
+    }
+}
+
+/// Runs the warm-up, the measured window and the cooldown.
+fn three_phases(control: &Control) {
+    for phase in [Phase::Measured, Phase::Cooldown, Phase::Over] {
+        thread::sleep(Duration::from_millis(100));
+        control.enter(phase);
+    }
+}
+
+fn total_messages(control: &Arc<Control>) -> u64 {
+    control.counts().total().messages
+}
+
+fn transactions(counts: &PhaseCounts) -> [u64; 2] {
+    [counts.outside.messages, counts.measured.messages]
+}
+
+#[test]
+fn both_endpoints_count_the_same_transactions_and_bytes() {
+    for workload in ALL {
+        for (waiting, request, response) in [
+            (Waiting::Block, 1, 1),
+            (Waiting::Spin, 1, 1),
+            (Waiting::Block, 8, 24),
+            (Waiting::Block, 24, 20_000),
+        ] {
+            let sized = workload != Workload::TcpConnect;
+            let conditions = Conditions {
+                waiting,
+                request_size_bytes: if sized { request } else { 1 },
+                response_size_bytes: if sized { response } else { 1 },
+                ..of(workload)
+            };
+            assert_eq!(conditions.check(65_535), Ok(()));
+            let played = play(meet(&conditions), three_phases);
+            let [outside, measured] = transactions(&played.client);
+            assert!(
+                outside > 0 && measured > 0,
+                "{conditions:?}: {:?}",
+                played.client
+            );
+            if workload.marks_window() {
+                assert_eq!(
+                    transactions(&played.server),
+                    [outside, measured],
+                    "{conditions:?}"
+                );
+            }
+            let total = outside + measured;
+            let bytes = if sized {
+                total * u64::from(request + response)
+            } else {
+                0
+            };
+            for counts in [played.client.total(), played.server.total()] {
+                assert_eq!(
+                    (counts.messages, counts.bytes),
+                    (total, bytes),
+                    "{conditions:?}"
+                );
+                assert_eq!(
+                    (counts.failed_calls, counts.unanswered),
+                    (0, 0),
+                    "{conditions:?}"
+                );
+            }
+            let latency = played.latency.expect("asked for");
+            assert_eq!(latency.count(), measured, "{conditions:?}");
+            assert!(latency.max_ns > 0 && latency.sum_ns >= latency.max_ns);
+        }
+    }
+}
+
+#[test]
+fn bound_of_transactions_is_exact() {
+    for workload in ALL {
+        let conditions = Conditions {
+            stop_messages: Some(321),
+            latency: false,
+            ..of(workload)
+        };
+        let played = play(meet(&conditions), |control| control.enter(Phase::Measured));
+        assert_eq!(played.client.total().messages, 321, "{workload:?}");
+        assert_eq!(played.server.total().messages, 321, "{workload:?}");
+        assert_eq!(played.latency, None);
+    }
+}
+
+#[test]
+fn transaction_takes_one_send_and_one_receive_call() {
+    for workload in [Workload::TcpRr, Workload::UdpRr, Workload::TcpCrr] {
+        let played = play(
+            meet(&Conditions {
+                stop_messages: Some(100),
+                ..of(workload)
+            }),
+            |_| {},
+        );
+        assert_eq!(
+            [played.client.total().calls, played.server.total().calls],
+            [200, 200],
+            "{workload:?}"
+        );
+    }
+}
+
+#[test]
+fn client_fails_when_the_server_vanishes() {
+    for workload in ALL {
+        for waiting in [Waiting::Block, Waiting::Spin] {
+            let [client, server] = meet(&Conditions {
+                waiting,
+                ..of(workload)
+            });
+            let controls: [Arc<Control>; 2] = Default::default();
+            let handle = server.handle().expect("a handle");
+            let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
+            thread::sleep(Duration::from_millis(50));
+            controls[1].enter(Phase::Abort);
+            // Shutting down the listening socket or the connection ends the server.
+            let _ = bitcost_sys::socket::shutdown(&handle);
+            drop(handle);
+            drop(server.join().expect("no panic"));
+            let (result, _) = client.join().expect("no panic");
+            let error = result.expect_err("the server is gone").to_string();
+            assert!(
+                !error.is_empty() && controls[0].counts().total().messages > 0,
+                "{workload:?}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn abort_ends_both_endpoints_within_two_transactions() {
+    for workload in ALL {
+        for waiting in [Waiting::Block, Waiting::Spin] {
+            // The server needs 0.3 s for each answer.
+            let conditions = Conditions {
+                waiting,
+                receiver_delay_us: 300_000,
+                ..of(workload)
+            };
+            let [client, server] = meet(&conditions);
+            let handles = [
+                client.handle().expect("a handle"),
+                server.handle().expect("a handle"),
+            ];
+            let controls: [Arc<Control>; 2] = Default::default();
+            let running = [start(client, &controls[0]), start(server, &controls[1])];
+            thread::sleep(Duration::from_millis(50));
+            let before = controls.each_ref().map(total_messages);
+            for (control, handle) in controls.iter().zip(&handles) {
+                control.enter(Phase::Abort);
+                let _ = bitcost_sys::socket::shutdown(handle);
+            }
+            for end in running {
+                drop(end.join().expect("no panic"));
+            }
+            for (control, before) in controls.iter().zip(before) {
+                assert!(total_messages(control) <= before + 2, "{workload:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn idle_server_ends_when_the_count_is_known() {
+    for workload in [
+        Workload::UdpRr,
+        Workload::TcpCrr,
+        Workload::TcpConnect,
+        Workload::TcpRr,
+    ] {
+        let played = play(meet(&of(workload)), |control| control.enter(Phase::Over));
+        // The client made no transaction, or one that it had started before.
+        assert!(played.client.total().messages <= 1, "{workload:?}");
+        assert_eq!(
+            played.server.total().messages,
+            played.client.total().messages,
+            "{workload:?}"
+        );
+    }
+}
+
+/// The faults that a relay makes in datagrams, by the number of the request.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// Drops every nth request.
+    DropRequests(u64),
+    /// Drops the response to every nth request.
+    DropResponses(u64),
+    /// Sends each request twice.
+    Double,
+    /// Delays this response and everything after it for a time.
+    Stall(u64, Duration),
+    /// Delays the responses from this one on until this number of further requests.
+    Late(u64, u64),
+}
+
+/// Relays datagrams between a client and a server; datagrams with a token are not changed.
+struct Relay {
+    address: SocketAddr,
+    requests: Arc<AtomicU64>,
+    dropped: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+    }
+}
+
+impl Relay {
+    fn to(server: SocketAddr, fault: Fault) -> Relay {
+        let socket = UdpSocket::bind((HERE, 0)).expect("bind");
+        socket
+            .set_read_timeout(Some(Duration::from_millis(20)))
+            .expect("a timeout");
+        let relay = Relay {
+            address: socket.local_addr().expect("an address"),
+            requests: Arc::default(),
+            dropped: Arc::default(),
+            over: Arc::default(),
+        };
+        let (requests, dropped, over) = (
+            relay.requests.clone(),
+            relay.dropped.clone(),
+            relay.over.clone(),
+        );
+        thread::spawn(move || {
+            let mut client = None;
+            let mut held: Vec<Vec<u8>> = Vec::new();
+            let mut datagram = [0; 2048];
+            while !over.load(Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut datagram) else {
+                    continue;
+                };
+                let datagram = &datagram[..length];
+                let is_token = length == 24 && datagram[8..] == TOKEN;
+                if from != server {
+                    client = Some(from);
+                    let number = if is_token {
+                        0
+                    } else {
+                        requests.fetch_add(1, Relaxed) + 1
+                    };
+                    match fault {
+                        Fault::DropRequests(nth) if number > 0 && number % nth == 0 => {
+                            dropped.fetch_add(1, Relaxed);
+                            continue;
+                        }
+                        Fault::Double if number > 0 => drop(socket.send_to(datagram, server)),
+                        _ => {}
+                    }
+                    let _ = socket.send_to(datagram, server);
+                } else if let Some(client) = client {
+                    let number = requests.load(Relaxed);
+                    match fault {
+                        Fault::DropResponses(nth) if !is_token && number % nth == 0 => {
+                            dropped.fetch_add(1, Relaxed);
+                            continue;
+                        }
+                        Fault::Stall(nth, time) if !is_token && number == nth => {
+                            thread::sleep(time)
+                        }
+                        Fault::Late(nth, more)
+                            if !is_token && (nth..nth + more).contains(&number) =>
+                        {
+                            held.push(datagram.to_vec());
+                            continue;
+                        }
+                        _ => {}
+                    }
+                    for late in held.drain(..) {
+                        let _ = socket.send_to(&late, client);
+                    }
+                    let _ = socket.send_to(datagram, client);
+                }
+            }
+        });
+        relay
+    }
+}
+
+fn play_with(
+    conditions: &Conditions,
+    fault: Fault,
+    direct: impl FnOnce(&Control),
+) -> (Played, Relay) {
+    let mut relay = None;
+    let ends = meet_via(conditions, |server| {
+        relay.insert(Relay::to(server, fault)).address
+    });
+    (play(ends, direct), relay.expect("made"))
+}
+
+/// A hundred transactions, with numbers in one byte and in eight.
+fn small_and_numbered(request_timeout_ms: u32) -> Vec<Conditions> {
+    let sized = |size| Conditions {
+        request_size_bytes: size,
+        response_size_bytes: size,
+        request_timeout_ms,
+        stop_messages: Some(100),
+        ..of(Workload::UdpRr)
+    };
+    vec![
+        sized(1),
+        sized(64),
+        Conditions {
+            waiting: Waiting::Spin,
+            ..sized(1)
+        },
+    ]
+}
+
+#[test]
+fn lost_requests_and_responses_are_counted() {
+    for (fault, answered) in [
+        (Fault::DropRequests(25), false),
+        (Fault::DropResponses(25), true),
+    ] {
+        for conditions in small_and_numbered(300) {
+            let (played, relay) =
+                play_with(&conditions, fault, |control| control.enter(Phase::Measured));
+            let lost = relay.dropped.load(Relaxed);
+            assert!(lost >= 4, "{lost}");
+            let client = played.client.total();
+            assert_eq!(
+                (client.messages, client.unanswered),
+                (100, lost),
+                "{conditions:?}"
+            );
+            assert_eq!(
+                client.messages + client.unanswered,
+                relay.requests.load(Relaxed)
+            );
+            let served = if answered { 100 + lost } else { 100 };
+            assert_eq!(played.server.total().messages, served, "{conditions:?}");
+            assert_eq!(
+                played.latency.expect("asked for").count(),
+                played.client.measured.messages
+            );
+        }
+    }
+}
+
+#[test]
+fn late_responses_do_not_answer_later_requests() {
+    for conditions in small_and_numbered(60) {
+        let (played, relay) = play_with(&conditions, Fault::Late(50, 3), |_| {});
+        let client = played.client.total();
+        // Three responses came just before the fourth; on a busy machine others are late, too.
+        assert!(client.unanswered >= 3, "{client:?}");
+        assert_eq!(client.messages, 100);
+        assert_eq!(
+            client.messages + client.unanswered,
+            relay.requests.load(Relaxed)
+        );
+        assert_eq!(
+            played.server.total().messages,
+            100 + client.unanswered,
+            "{conditions:?}"
+        );
+    }
+}
+
+#[test]
+fn duplicate_request_is_answered_once() {
+    for conditions in small_and_numbered(1000) {
+        let (played, _relay) = play_with(&conditions, Fault::Double, |_| {});
+        assert_eq!(
+            (
+                played.client.total().messages,
+                played.client.total().unanswered
+            ),
+            (100, 0)
+        );
+        assert_eq!(played.server.total().messages, 100, "{conditions:?}");
+    }
+}
+
+#[test]
+fn open_loop_latency_counts_from_the_intended_time() {
+    let stall = Fault::Stall(100, Duration::from_millis(200));
+    let conditions = |rate| Conditions {
+        request_timeout_ms: 2000,
+        stop_messages: Some(400),
+        transaction_rate: rate,
+        ..of(Workload::UdpRr)
+    };
+    let over_50_ms = |latency: &Latency| {
+        latency
+            .buckets
+            .iter()
+            .filter(|(ns, _)| *ns > 50_000_000)
+            .map(|(_, count)| count)
+            .sum::<u64>()
+    };
+    let (open, _relay) = play_with(&conditions(Some(500)), stall, |control| {
+        control.enter(Phase::Measured)
+    });
+    let latency = open.latency.expect("asked for");
+    assert_eq!(latency.count(), open.client.measured.messages);
+    assert!(latency.max_ns >= 190_000_000, "{}", latency.max_ns);
+    // About 100 transactions were due during the stall; three quarters of them waited over 50 ms.
+    assert!(over_50_ms(&latency) >= 40, "{}", over_50_ms(&latency));
+    let (closed, _relay) = play_with(&conditions(None), stall, |control| {
+        control.enter(Phase::Measured)
+    });
+    let latency = closed.latency.expect("asked for");
+    assert!(
+        latency.max_ns >= 190_000_000 && over_50_ms(&latency) < 10,
+        "a closed loop waits once"
+    );
+}
+
+#[test]
+fn open_loop_starts_no_transaction_before_its_intended_time() {
+    for workload in ALL {
+        let conditions = Conditions {
+            transaction_rate: Some(200),
+            stop_messages: Some(101),
+            ..of(workload)
+        };
+        let ends = meet(&conditions);
+        let since = Instant::now();
+        let played = play(ends, |_| {});
+        let elapsed = since.elapsed();
+        assert_eq!(played.client.total().messages, 101, "{workload:?}");
+        // 100 intervals of 5 ms; a busy host makes it longer.
+        assert!(
+            elapsed >= Duration::from_millis(500),
+            "{workload:?}: {elapsed:?}"
+        );
+    }
+}
+
+#[test]
+fn foreign_connection_is_not_counted() {
+    let conditions = of(Workload::TcpCrr);
+    let mut address = None;
+    let ends = meet_via(&conditions, |server| *address.insert(server));
+    let address = address.expect("set");
+    let played = play(ends, |control| {
+        control.enter(Phase::Measured);
+        for _ in 0..10 {
+            // From another address than the client's.
+            let foreign = SocketAddr::from(([127, 0, 0, 2], 0));
+            let socket = rustix::net::socket(
+                rustix::net::AddressFamily::INET,
+                rustix::net::SocketType::STREAM,
+                None,
+            );
+            let socket = socket.expect("a socket");
+            rustix::net::bind(&socket, &foreign).expect("bind");
+            rustix::net::connect(&socket, &address).expect("connect");
+            let _ = rustix::net::send(&socket, b"\x01", rustix::net::SendFlags::NOSIGNAL);
+            let mut answer = [0; 1];
+            let length =
+                rustix::net::recv(&socket, &mut answer[..], rustix::net::RecvFlags::empty());
+            assert!(
+                !matches!(length, Ok((1, _))),
+                "a foreign connection was served"
+            );
+        }
+        control.enter(Phase::Over);
+    });
+    assert_eq!(
+        played.server.total().messages,
+        played.client.total().messages
+    );
+}

@@ -1,4 +1,0 @@
-//! The target `keeper`: `bitcost_fuzz::spoken`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("keeper", bytes));

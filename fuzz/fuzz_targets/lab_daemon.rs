@@ -1,0 +1,4 @@
+//! The target `lab_daemon`: `bitcost_fuzz::messages`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("lab_daemon", bytes));

@@ -1,0 +1,4 @@
+//! The target `watchdog`: `bitcost_fuzz::messages`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bitcost_fuzz::run("watchdog", bytes));

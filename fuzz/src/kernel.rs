@@ -1,0 +1,43 @@
+//! Answers of the kernel: netlink messages, and texts of /proc and /sys.
+
+use std::hint::black_box;
+
+use bitcost_model::record::ThreadKind;
+use bitcost_probe::{
+    cpu, frequency, interfaces, interrupts, protocols, schedstat, softnet, switches, throttling,
+};
+
+use super::text;
+
+/// Messages from a netlink socket, read as each requested kind.
+pub fn netlink(bytes: &[u8]) {
+    let said = bitcost_netlink::answer::read(bytes);
+    // A message has a header of 16 bytes (netlink(7)).
+    assert!(said.len() <= bytes.len() / 16);
+    for refusal in said.iter().filter_map(|said| said.refusal.as_ref()) {
+        black_box(refusal.to_string());
+    }
+}
+
+/// A text of /proc or /sys, read as each file that a probe reads.
+pub fn proc(bytes: &[u8]) {
+    let text = text(bytes);
+    for cpu in cpu::parse(text) {
+        black_box((cpu.busy(), cpu.all()));
+    }
+    black_box((
+        frequency::parse(text),
+        bitcost_model::cpu_list::parse_cpu_list(text),
+        interfaces::parse(text),
+    ));
+    black_box((
+        interrupts::parse(text, "eth0"),
+        protocols::parse(text),
+        protocols::parse_listed(text),
+    ));
+    black_box((
+        schedstat::parse(ThreadKind::Traffic, text),
+        softnet::parse(text),
+    ));
+    black_box((switches::parse(text), throttling::parse(text)));
+}
