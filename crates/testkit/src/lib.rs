@@ -21,7 +21,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bitcost_sys::namespace::{Kind, unshare, unshare_user_as_root};
 use bitcost_sys::process::effective_uid;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
 
 /// The trial that the restarted test program must run.
 const TRIAL_VARIABLE: &str = "BITCOST_TESTKIT_TRIAL";
@@ -72,6 +72,10 @@ macro_rules! trials {
 
 /// Runs the trials of all modules of a test program, those of a quiet host last and one after the
 /// other. Does not return.
+///
+/// A trial that fails is started once more with no other trial of the program at the same time,
+/// because a machine that is busy with something else can starve a short run; it fails if the
+/// second attempt fails, and what the first one printed is shown if the second one passes.
 ///
 /// If namespaces cannot be made, the trials are reported as ignored, with the reason.
 pub fn main_of_modules(modules: &[&[ListedTrial]]) -> ! {
@@ -134,16 +138,25 @@ fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
     let quiet = Arc::new(RwLock::new(()));
     let trials = trials.into_iter().map(|(name, run_in, _)| {
         let (obstacle, quiet) = (obstacle.clone(), quiet.clone());
-        Trial::ignorable_test(name, move || match obstacle {
-            Some(reason) => Ok(Completion::ignored_with(reason)),
-            None if run_in == RunIn::QuietHost => {
+        Trial::ignorable_test(name, move || {
+            if let Some(reason) = obstacle {
+                return Ok(Completion::ignored_with(reason));
+            }
+            let first = if run_in == RunIn::QuietHost {
                 let _alone = quiet.write().unwrap_or_else(PoisonError::into_inner);
-                run_again(name).map_err(Failed::from)
-            }
-            None => {
+                run_again(name)
+            } else {
                 let _together = quiet.read().unwrap_or_else(PoisonError::into_inner);
-                run_again(name).map_err(Failed::from)
-            }
+                run_again(name)
+            };
+            let printed = match first {
+                Ok(completion) => return Ok(completion),
+                Err(printed) => printed,
+            };
+            let _alone = quiet.write().unwrap_or_else(PoisonError::into_inner);
+            let second = run_again(name)?;
+            eprintln!("{name}: passed alone, after it had failed with: {printed}");
+            Ok(second)
         })
     });
     libtest_mimic::run(&arguments, trials.collect()).exit()
