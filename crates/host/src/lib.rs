@@ -14,7 +14,7 @@
 //! | journal | the changes that are not restored yet, on disk |
 //! | watchdog | the process that holds the journal and outlives the agent |
 //! | recovery | journals that no process holds any more |
-//! | channels and coalesce (tuning), governor, mtu, offload, qdisc, sysctl | the knobs |
+//! | channels and coalesce (tuning), governor, mtu, offload, qdisc, super_packets, sysctl | the knobs |
 //! | snapshot | side effects: what the kernel may change along with a setting |
 //! | stress | threads that keep CPUs busy; not a knob, since there is nothing to restore |
 //! | describe | the facts of a device |
@@ -33,6 +33,7 @@ mod qdisc;
 pub mod recovery;
 pub mod snapshot;
 mod stress;
+mod super_packets;
 mod sysctl;
 mod tuning;
 mod values;
@@ -50,6 +51,7 @@ pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on
 pub use qdisc::RootQdisc;
 pub use snapshot::Watch;
 pub use stress::{Flavour, Stress, Stressed, Worked};
+pub use super_packets::{GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, SuperPackets};
 pub use sysctl::Sysctl;
 pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
 pub use values::{Mismatch, VALUE, Values, single};
@@ -66,6 +68,9 @@ pub const KNOBS: &[&dyn Knob] = &[
     &INTERRUPT_COALESCING,
     &Mtu,
     &Offloads,
+    &GSO_MAX_SEGS,
+    &GSO_MAX_SIZE,
+    &GRO_MAX_SIZE,
     &RootQdisc,
 ];
 

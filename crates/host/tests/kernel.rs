@@ -4,10 +4,11 @@ use std::fs;
 use std::process::Command;
 
 use bitcost_host::{
-    CHANNEL_COUNTS, ChangeSet, Governor, HostError, INTERRUPT_COALESCING, Knob, Mtu, NoJournal,
-    Offloads, RootQdisc, SET, Sysctl, Values, describe, is_on, single,
+    CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
+    HostError, INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, RootQdisc, SET, Sysctl,
+    Values, describe, is_on, single,
 };
-use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_netlink::{Limit, Rtnl, VethPair};
 
 fn main() {
     bitcost_testkit::main(vec![
@@ -28,6 +29,12 @@ fn main() {
         ),
         ("mtu_is_set_and_restored", mtu),
         ("invalid_mtu_is_refused", mtu_refused),
+        (
+            "limits_of_super_packets_are_set_for_both_families_and_restored",
+            limits,
+        ),
+        ("separate_limit_of_ipv4_is_restored", limit_of_ipv4),
+        ("invalid_limits_are_refused", limits_refused),
         ("default_qdisc_is_replaced_and_restored", qdisc_default),
         (
             "foreign_qdisc_is_restored_with_handle_and_parameters",
@@ -292,6 +299,96 @@ fn mtu_refused() {
     assert!(said.contains("a1"), "{said}");
     let said = bitcost_host::check_device("a1").unwrap_err().to_string();
     assert!(said.contains("did you mean a0"), "{said}");
+}
+
+/// The knobs of super-packets with what ip-link(8) calls their limit of IPv4, where the kernel has
+/// a separate one.
+const LIMITS: [(&'static dyn Knob, &str); 3] = [
+    (&GSO_MAX_SEGS, ""),
+    (&GSO_MAX_SIZE, "gso_ipv4_max_size"),
+    (&GRO_MAX_SIZE, "gro_ipv4_max_size"),
+];
+
+/// Ignores the trial where the kernel does not report this limit.
+fn need(knob: &dyn Knob) {
+    if knob.observe("a0").unwrap().is_empty() {
+        bitcost_testkit::ignore(&format!("this kernel does not report {}", knob.name()));
+    }
+}
+
+fn limits() {
+    veth();
+    for (knob, ipv4) in LIMITS {
+        need(knob);
+        for value in ["2000", "1024"] {
+            set_and_restore(knob, "a0", &[("value", value)], || {
+                let now = knob.observe("a0").unwrap();
+                assert!(now.values().all(|now| now == value), "{now:?}");
+                let link = printed(&["ip", "-d", "link", "show", "a0"]).unwrap_or_default();
+                for name in [knob.name(), ipv4] {
+                    // An older `ip` does not print every limit.
+                    let shown = link.split_once(&format!("{name} ")).map(|(_, rest)| rest);
+                    let is_it = shown.is_none_or(|rest| rest.starts_with(&format!("{value} ")));
+                    assert!(is_it || name.is_empty(), "{name} is {value}: {link}");
+                }
+            });
+        }
+    }
+}
+
+fn limit_of_ipv4() {
+    veth();
+    let both: [(&'static dyn Knob, Limit); 2] = [
+        (&GSO_MAX_SIZE, Limit::GsoIpv4Size),
+        (&GRO_MAX_SIZE, Limit::GroIpv4Size),
+    ];
+    for (knob, limit) in both {
+        need(knob);
+        let mut rtnl = Rtnl::open().unwrap();
+        let index = rtnl.link("a0").unwrap().index;
+        if !rtnl.limits("a0").unwrap().contains_key(&limit) {
+            bitcost_testkit::ignore("this kernel has no separate limit of IPv4");
+        }
+        rtnl.set_limits(index, &[(limit, 30_000)]).unwrap();
+        set_and_restore(knob, "a0", &[("value", "16000")], || {
+            assert_eq!(Rtnl::open().unwrap().limits("a0").unwrap()[&limit], 16_000);
+        });
+        assert_eq!(rtnl.limits("a0").unwrap()[&limit], 30_000);
+        // The kernel changes it along: a change that was never read back is restored with it.
+        let before = knob.observe("a0").unwrap();
+        let lost = Change {
+            number: 1,
+            knob: knob.name().to_owned(),
+            subject: "a0".to_owned(),
+            asked: values(&[("value", "16000"), ("ipv4", "16000")]),
+            before: before.clone(),
+            after: None,
+            side_effects: Values::new(),
+            side_effects_after: None,
+        };
+        knob.write("a0", &before, &lost.asked).unwrap();
+        assert!(bitcost_host::restore(&lost).is_clean());
+        assert_eq!(knob.observe("a0").unwrap(), before);
+    }
+}
+
+fn limits_refused() {
+    veth();
+    let refusal = |knob: &'static dyn Knob, value: &str| {
+        need(knob);
+        let before = knob.observe("a0").unwrap();
+        let error = held().set(knob, "a0", &single(value)).unwrap_err();
+        assert_eq!(knob.observe("a0").unwrap(), before);
+        error.to_string()
+    };
+    let said = refusal(&GSO_MAX_SEGS, "0");
+    assert!(said.contains("a number from 1"), "{said}");
+    let said = refusal(&GSO_MAX_SIZE, "1000");
+    assert!(said.contains("a number from 1024"), "{said}");
+    for (knob, _) in LIMITS {
+        let said = refusal(knob, "600000");
+        assert!(said.contains("600000"), "{said}");
+    }
 }
 
 fn qdisc_default() {

@@ -11,6 +11,12 @@ use crate::record::Role;
 pub const OFFLOADS: &str = "offloads";
 /// MTU of the interface.
 pub const MTU: &str = "mtu_bytes";
+/// Most segments of a packet that TCP hands to the interface.
+pub const GSO_MAX_SEGS: &str = "gso_max_segs";
+/// Most bytes of a packet that TCP hands to the interface.
+pub const GSO_MAX_SIZE: &str = "gso_max_size";
+/// Most bytes of a packet that GRO makes of those that the interface receives.
+pub const GRO_MAX_SIZE: &str = "gro_max_size";
 /// Queueing discipline at the interface's root.
 pub const QDISC: &str = "qdisc";
 /// Kernel parameters below `net.`.

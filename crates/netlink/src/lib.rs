@@ -1,5 +1,5 @@
-//! Blocking netlink requests: links, addresses, routes, qdiscs, ethtool features and tuning, NAPI
-//! instances, TCP metrics.
+//! Blocking netlink requests: links and their limits for super-packets, addresses, routes, qdiscs,
+//! ethtool features and tuning, NAPI instances, TCP metrics.
 //!
 //! Each method sends one request and waits for its whole answer. The types are those of the kernel.
 //! A connection stays in the network namespace in which it was opened.
@@ -15,6 +15,7 @@ mod qdisc;
 mod records;
 mod route;
 mod rtnl;
+mod super_packets;
 mod tcp_metrics;
 mod tuning;
 
@@ -25,5 +26,6 @@ pub use qdisc::{Discipline, Parameters, Qdisc, ROOT, Statistics, discipline};
 pub use records::{AddressRecord, RouteRecord};
 pub use route::Route;
 pub use rtnl::{IFF_UP, Link, Netns, Rtnl, VethPair};
+pub use super_packets::Limit;
 pub use tcp_metrics::{PeerMetrics, TcpMetrics};
 pub use tuning::{CHANNELS, COALESCE, Group as TuningGroup};

@@ -9,14 +9,14 @@ use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, attributes, text, u32_at};
 
-const RTM_NEWLINK: u16 = 16;
+pub(crate) const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
-const RTM_GETLINK: u16 = 18;
+pub(crate) const RTM_GETLINK: u16 = 18;
 pub(crate) const RTM_NEWADDR: u16 = 20;
 pub(crate) const RTM_GETADDR: u16 = 22;
 
 const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
+pub(crate) const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_LINK: u16 = 5;
 const IFLA_MASTER: u16 = 10;
@@ -319,7 +319,7 @@ fn describe_peer(peer: Message, pair: &VethPair<'_>) -> Message {
 }
 
 /// `struct ifinfomsg`.
-fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
+pub(crate) fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
     let mut header = vec![0; 4];
     for word in [index, flags, change] {
         header.extend_from_slice(&word.to_ne_bytes());

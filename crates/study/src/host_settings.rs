@@ -149,6 +149,51 @@ pub const MTU: Grammar = Grammar {
     },
 };
 
+/// Most segments of a packet that TCP hands to the interface.
+pub const GSO_MAX_SEGS: Grammar = Grammar {
+    setting: host_settings::GSO_MAX_SEGS,
+    value_name: "N",
+    allowed: "segments from 1 to 65535, such as 1; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let count = text
+            .parse()
+            .ok()
+            .filter(|count| (1..=65_535).contains(count));
+        limit(text, "number of segments", count)
+    },
+};
+
+/// Most bytes of a packet that TCP hands to the interface.
+pub const GSO_MAX_SIZE: Grammar = Grammar {
+    setting: host_settings::GSO_MAX_SIZE,
+    value_name: "BYTES",
+    allowed: "bytes from 1024 to 524280, such as 16384; also \"sender: …; receiver: …\"",
+    parse: |text| limit(text, "size of a packet", super_packet(text, 1024)),
+};
+
+/// Most bytes of a packet that GRO makes of those that the interface receives.
+pub const GRO_MAX_SIZE: Grammar = Grammar {
+    setting: host_settings::GRO_MAX_SIZE,
+    value_name: "BYTES",
+    allowed: "bytes from 1 (nothing is merged) to 524280, such as 16384; also \"sender: …; receiver: …\"",
+    parse: |text| limit(text, "size of a packet", super_packet(text, 1)),
+};
+
+/// The most bytes of a super-packet (`GSO_MAX_SIZE` in include/linux/netdevice.h, Linux 6.3).
+const SUPER_PACKET_MOST: u64 = 8 * 65_535;
+
+fn super_packet(text: &str, least: u64) -> Option<u64> {
+    let bytes = units::parse_bytes(text).ok()?;
+    (least..=SUPER_PACKET_MOST)
+        .contains(&bytes)
+        .then_some(bytes)
+}
+
+fn limit(text: &str, what: &str, number: Option<u64>) -> Result<Vec<Parsed>, String> {
+    let number = number.ok_or_else(|| format!("`{text}` is no {what} that is allowed"))?;
+    Ok(vec![(None, single(number.to_string()))])
+}
+
 /// Root qdisc.
 pub const QDISC: Grammar = Grammar {
     setting: host_settings::QDISC,
@@ -509,6 +554,9 @@ mod tests {
             ),
             (&OFFLOADS, "as-found", ""),
             (&MTU, "9000", "both - value=9000"),
+            (&GSO_MAX_SEGS, "sender: 1", "sender - value=1"),
+            (&GSO_MAX_SIZE, "16KiB", "both - value=16384"),
+            (&GRO_MAX_SIZE, "receiver: 1", "receiver - value=1"),
             (
                 &QDISC,
                 "tbf rate 1G burst 64KiB",
@@ -559,6 +607,9 @@ mod tests {
             (&OFFLOADS, "tso maybe", "allowed"),
             (&OFFLOADS, "sendr: on", "did you mean `sender`"),
             (&MTU, "67", "68 to 65535"),
+            (&GSO_MAX_SEGS, "0", "1 to 65535"),
+            (&GSO_MAX_SIZE, "1000", "1024 to 524280"),
+            (&GRO_MAX_SIZE, "1M", "1 (nothing is merged) to 524280"),
             (&QDISC, "netemm delay 1ms", "did you mean `netem`"),
             (&QDISC, "tbf rat 1G", "did you mean `rate`"),
             (&QDISC, "tbf rate fast", "`fast` is no value of rate"),

@@ -388,6 +388,21 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     ("threads", "bitcost/tests/runs/many.rs", "--threads"),
     (
+        "gso_max_segs",
+        "bitcost/tests/runs/knobs.rs",
+        "\"sender\", \"gso_max_segs\"",
+    ),
+    (
+        "gso_max_size",
+        "bitcost/tests/runs/knobs.rs",
+        "\"sender\", \"gso_max_size\"",
+    ),
+    (
+        "gro_max_size",
+        "bitcost/tests/runs/knobs.rs",
+        "\"receiver\", \"gro_max_size\"",
+    ),
+    (
         "mtu_bytes",
         "bitcost/tests/runs/knobs.rs",
         "run_of(\"mtu\"), end, \"mtu_bytes\"",

@@ -23,6 +23,7 @@ name = "setting"
 levels = [
   { label = "mtu", mtu_bytes = 1400 },
   { label = "qdisc", qdisc = "sender: tbf rate 200M" },
+  { label = "limits", gso_max_segs = "sender: 1", gso_max_size = "sender: 20000", gro_max_size = "receiver: 1" },
   { label = "sysctl", sysctl = "receiver: net.ipv4.tcp_rmem=4096 65536 524288" },
   { label = "features", offloads = "tso off, rx-gro on" },
   { label = "stress", stress = "sender: 1 syscall 10%" },
@@ -91,6 +92,11 @@ fn host_settings_recorded_as_requested_and_in_effect() {
         both("200000000")
     );
     assert_eq!(in_effect(run_of("qdisc"), "receiver", "qdisc.kind"), None);
+    let limits = run_of("limits");
+    assert_eq!(in_effect(limits, "sender", "gso_max_segs"), both("1"));
+    assert_eq!(in_effect(limits, "sender", "gso_max_size"), both("20000"));
+    assert_eq!(in_effect(limits, "receiver", "gro_max_size"), both("1"));
+    assert_eq!(in_effect(limits, "receiver", "gso_max_segs"), None);
     let rmem = "sysctl.net.ipv4.tcp_rmem";
     assert_eq!(
         in_effect(run_of("sysctl"), "receiver", rmem),
@@ -114,6 +120,8 @@ fn host_setting_not_in_effect_fails_the_run() {
         (&["--offloads", "onn"], 2, "did you mean `on`"),
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),
+        (&["--gso-max-segs", "0"], 2, "1 to 65535"),
+        (&["--gso-max-sgs", "1"], 2, "--gso-max-segs"),
         (
             &["--sysctl", "net.ipv4.tcp_rmem=few"],
             1,

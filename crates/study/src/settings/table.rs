@@ -16,7 +16,8 @@ use toml_edit::Value;
 
 use super::setting::{Flag, Form, Kind, Setting};
 use crate::host_settings::{
-    CHANNELS, COALESCE, CONGESTION, GOVERNOR, MTU, OFFLOADS, QDISC, STRESS, SYSCTL,
+    CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, MTU,
+    OFFLOADS, QDISC, STRESS, SYSCTL,
 };
 use crate::topology::parse_limit;
 
@@ -239,6 +240,24 @@ pub const SETTINGS: &[Setting] = &[
         flag("offloads"),
         Kind::Host(&OFFLOADS),
         "Offloads of the interface: a set of tso gso gro (and lro where offered), or features by ethtool's names (default: unchanged)",
+    ),
+    row(
+        "gso_max_segs",
+        flag("gso-max-segs"),
+        Kind::Host(&GSO_MAX_SEGS),
+        "Most segments of a packet that TCP hands to the interface, whatever its offloads are; 1: every segment goes through the stack alone (default: unchanged)",
+    ),
+    row(
+        "gso_max_size",
+        flag("gso-max-size"),
+        Kind::Host(&GSO_MAX_SIZE),
+        "Most bytes of a packet that TCP hands to the interface, with headers (default: unchanged)",
+    ),
+    row(
+        "gro_max_size",
+        flag("gro-max-size"),
+        Kind::Host(&GRO_MAX_SIZE),
+        "Most bytes of a packet that GRO makes of those that the interface receives; 1: nothing is merged (default: unchanged)",
     ),
     row(
         "emulator_queue_limit",

@@ -54,6 +54,12 @@ const ASKED: &[&str] = &[
     "1400",
     "--offloads",
     "off",
+    "--gso-max-segs",
+    "1",
+    "--gso-max-size",
+    "20000",
+    "--gro-max-size",
+    "4000",
     "--qdisc",
     "htb rate 800M",
     "--sysctl",
@@ -62,7 +68,7 @@ const ASKED: &[&str] = &[
     "rx 1, tx 1",
 ];
 /// The number of changes of each host for these.
-pub const CHANGES: usize = 6;
+pub const CHANGES: usize = 9;
 /// A device that is up, with an address and two queues.
 const PLAIN: &str = r#"
 ip link set lo up

@@ -1,0 +1,157 @@
+//! The knobs "gso_max_segs", "gso_max_size" and "gro_max_size": the largest super-packets that a
+//! device sends, and that GRO makes of what it receives.
+//!
+//! The offloads that ethtool switches do not limit what TCP hands to the device: Linux gives every
+//! TCP socket GSO (`sk_setup_caps` in net/core/sock.c). These limits do. A socket reads those of
+//! GSO when it gets its route, so that they are in effect for connections made after them; GRO
+//! reads its own at each packet.
+
+use std::collections::BTreeMap;
+
+use bitcost_netlink::{Limit, Rtnl};
+
+use crate::HostError;
+use crate::device::{check_name, devices};
+use crate::knob::Knob;
+use crate::values::{VALUE, Values};
+
+/// The name of the value for IPv4, where the kernel has a separate one.
+const IPV4: &str = "ipv4";
+
+/// The least size that is written, in bytes: kernels without a check of their own subtract the
+/// longest headers of TCP (`MAX_TCP_HEADER`) from it, below which the difference wraps around.
+const GSO_SIZE_LEAST: u32 = 1024;
+
+/// A limit of a device for super-packets.
+pub struct SuperPackets {
+    about: &'static str,
+    limit: Limit,
+    /// The limit of IPv4, where the kernel has a separate one: a request is for both.
+    ipv4: Option<Limit>,
+    least: u32,
+    /// What the device allows, where the kernel reports it.
+    most: Option<Limit>,
+    /// The first kernel that reports it.
+    since: &'static str,
+}
+
+/// The knob "gso_max_segs".
+pub const GSO_MAX_SEGS: SuperPackets = SuperPackets {
+    about: "most segments of a packet that TCP hands to a device",
+    limit: Limit::GsoSegments,
+    ipv4: None,
+    least: 1,
+    most: Some(Limit::TsoSegments),
+    since: "4.16",
+};
+
+/// The knob "gso_max_size".
+pub const GSO_MAX_SIZE: SuperPackets = SuperPackets {
+    about: "most bytes of a packet that TCP hands to a device",
+    limit: Limit::GsoSize,
+    ipv4: Some(Limit::GsoIpv4Size),
+    least: GSO_SIZE_LEAST,
+    most: Some(Limit::TsoSize),
+    since: "4.16",
+};
+
+/// The knob "gro_max_size".
+pub const GRO_MAX_SIZE: SuperPackets = SuperPackets {
+    about: "most bytes of a packet that GRO makes of those that a device receives",
+    limit: Limit::GroSize,
+    ipv4: Some(Limit::GroIpv4Size),
+    least: 1,
+    most: None,
+    since: "5.17",
+};
+
+impl SuperPackets {
+    /// Its limits with the names of their values, that of IPv4 last: the kernel makes it the same
+    /// as the other one where that is at most 65536.
+    fn limits(&self) -> impl Iterator<Item = (&'static str, Limit)> + use<> {
+        [(VALUE, self.limit)]
+            .into_iter()
+            .chain(self.ipv4.map(|limit| (IPV4, limit)))
+    }
+
+    fn refused(&self, device: &str, asked: &str, why: String) -> HostError {
+        let name = self.name();
+        HostError::cannot(format!("set {name} of {device} to {asked}"), why)
+    }
+}
+
+impl Knob for SuperPackets {
+    fn name(&self) -> &'static str {
+        self.limit.name()
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn check_subject(&self, device: &str) -> Result<(), HostError> {
+        check_name(device)
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        let has_it = |device: &String| self.observe(device).is_ok_and(|values| !values.is_empty());
+        devices().into_iter().filter(has_it).collect()
+    }
+
+    fn observe(&self, device: &str) -> Result<Values, HostError> {
+        let found = read(device)?;
+        let value =
+            |(name, limit): (&str, Limit)| Some((name.to_owned(), found.get(&limit)?.to_string()));
+        Ok(self.limits().filter_map(value).collect())
+    }
+
+    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
+        let text = request.get(VALUE).map(String::as_str).unwrap_or_default();
+        let least = self.least;
+        let asked: u32 = text
+            .parse()
+            .ok()
+            .filter(|asked| *asked >= least)
+            .ok_or_else(|| self.refused(device, text, format!("allowed: a number from {least}")))?;
+        if !now.contains_key(VALUE) {
+            let why = format!(
+                "this kernel does not report such a limit; Linux {} and later do",
+                self.since
+            );
+            return Err(self.refused(device, text, why));
+        }
+        let most = self
+            .most
+            .and_then(|most| Some((most, *read(device).ok()?.get(&most)?)));
+        if let Some((limit, most)) = most.filter(|(_, most)| asked > *most) {
+            let why = format!("its driver takes at most {most} ({})", limit.name());
+            return Err(self.refused(device, text, why));
+        }
+        let names = now.keys().cloned();
+        Ok(names.map(|name| (name, asked.to_string())).collect())
+    }
+
+    fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let mut limits = Vec::new();
+        for (name, limit) in self.limits() {
+            let Some(text) = values.get(name) else {
+                continue;
+            };
+            let value = text
+                .parse()
+                .map_err(|_| self.refused(device, text, "it is not a number".to_owned()))?;
+            limits.push((limit, value));
+        }
+        if limits.is_empty() {
+            return Ok(());
+        }
+        let mut rtnl = Rtnl::open()?;
+        let index = rtnl.link(device)?.index;
+        Ok(rtnl.set_limits(index, &limits)?)
+    }
+}
+
+fn read(device: &str) -> Result<BTreeMap<Limit, u32>, HostError> {
+    check_name(device)?;
+    Ok(Rtnl::open()?.limits(device)?)
+}
