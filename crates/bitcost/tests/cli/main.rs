@@ -5,6 +5,7 @@ mod compare;
 mod corpora;
 mod damage;
 mod formats;
+mod quotations;
 mod rooms;
 mod screens;
 mod strangers;
