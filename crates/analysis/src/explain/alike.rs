@@ -67,7 +67,7 @@ pub fn group_line(group: &[&ExplainedCell]) -> String {
     };
     let names: Vec<&str> = group.iter().map(|cell| cell.name.as_str()).collect();
     let count = group.iter().map(|cell| cell.runs.len()).sum();
-    let sure = if verdict.limiter() == &Limiter::Unknown {
+    let sure = if verdict.limiter().is_unknown() {
         String::new()
     } else {
         format!(", {} confidence", verdict.confidence.name())

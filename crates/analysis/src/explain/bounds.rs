@@ -1,4 +1,4 @@
-//! The bounds of the rules: set on the scenarios of `cargo xtask confusion --set tuned`, checked on
+//! Bounds that several limiters share: set on the scenarios of `cargo xtask confusion --set tuned`, checked on
 //! its variants.
 //!
 //! Shares are of wall time unless a name says otherwise.
@@ -28,26 +28,11 @@ pub const CONTENDED: f64 = 0.25;
 /// A thread that is on a CPU or waiting for one for this share has no time left.
 pub const BUSY: f64 = 0.75;
 
-/// A receiver of datagrams that is on a CPU for this share has no time left.
-pub const RECEIVER_BUSY: f64 = 0.8;
-
 /// A sender that sleeps on its socket for at most this share is never held up.
 pub const BLOCKED: f64 = 0.15;
 
 /// A receiver that sleeps on its socket for at most this share always has work.
 pub const STARVED: f64 = 0.10;
-
-/// A sender that keeps its own rate sleeps for this share.
-pub const PACED: f64 = 0.10;
-
-/// A requested rate is kept if it is missed by at most this share.
-pub const RATE_KEPT: f64 = 0.02;
-
-/// A receiver that sleeps by its own choice for this share reads too slowly.
-pub const SLOW_READER: f64 = 0.3;
-
-/// From this share of the time, a quota held the endpoint back.
-pub const THROTTLED: f64 = 0.05;
 
 /// Times per second that a shaper holds packets back.
 pub const OVERLIMITS: f64 = 100.0;
@@ -61,9 +46,6 @@ pub const HELD_UP: f64 = 0.3;
 /// Share of the connection's busy time that the kernel calls limited by a buffer.
 pub const BUFFER_LIMITED: f64 = 0.25;
 
-/// A window is full if this share of it is used.
-pub const WINDOW_FULL: f64 = 0.9;
-
 /// The same share for a congestion window, which segments in flight fill in steps.
 pub const CWND_FULL: f64 = 0.8;
 
@@ -73,19 +55,9 @@ pub const RETRANSMITTED: f64 = 0.001;
 /// Round-trip time ÷ its minimum from which there is a queue somewhere.
 pub const QUEUEING: f64 = 1.5;
 
-/// Coefficient of variation of the rate below which it is steady.
-pub const VARIATION: f64 = 0.2;
-
-/// Share of per-byte cost below which a size is bound by its packets.
-pub const PER_BYTE: f64 = 0.25;
-
 /// Least share of the time for which a second limiter is named.
 pub const SECOND_SHARE: f64 = 0.2;
 
 /// CPUs that both endpoints share are full when they are at work for this share of the time, as a
 /// mean over all of them: threads that wake each other leave gaps.
 pub const SHARED: f64 = 0.75;
-
-/// Packets of an interface ÷ segments from which each segment leaves as a separate packet, not
-/// within a super-packet.
-pub const ALONE: f64 = 0.9;

@@ -5,8 +5,8 @@ use crate::metrics::RunView;
 use crate::explain::bounds::{
     INTERVALS_MIN, LOSS_CLEAR_PCT, LOSS_PCT, SECOND_SHARE, SECONDS_MIN, STEADY,
 };
-use crate::explain::limiter::{Candidate, Confidence, Limiter, Verdict};
-use crate::explain::rules;
+use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
+use crate::explain::limiters::{asked, candidates, unknown};
 use crate::explain::series::Series;
 use crate::explain::signals::{Signals, intervals};
 
@@ -68,29 +68,28 @@ impl RunSignals {
 }
 
 fn evidence(run: &RunView) -> Evidence {
-    let unknown = |why: &str| Evidence::Nothing(Box::new(Verdict::unknown(why, None)));
+    let none = |why: &str| Evidence::Nothing(Box::new(unknown(why, None)));
     if run.conditions.workload.is_transactional() {
-        return unknown(
-            "each request waits for the one before: look at the latency of transactions",
-        );
+        return none("each request waits for the one before: look at the latency of transactions");
     }
     let all: Vec<usize> = (0..intervals(run)).collect();
     let signals = Signals::of(run, &all, None);
     if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
-        return unknown(&format!(
+        return none(&format!(
             "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s",
             signals.intervals, signals.seconds
         ));
     }
     if signals.goodput_bps.is_none() {
-        return unknown("nothing was delivered");
+        return none("nothing was delivered");
     }
     Evidence::Signals(Box::new(signals), levels(run))
 }
 
 fn judge(signals: Signals, levels: Vec<(f64, Signals)>, per_byte: Option<f64>) -> Vec<Verdict> {
-    if let Some(found) = rules::slow_start(&signals).filter(Candidate::holds) {
-        return vec![sure(found, &rules::candidates(&signals))];
+    let growth = asked(Step::Growth, &signals);
+    if let Some(found) = growth.into_iter().find(Candidate::holds) {
+        return vec![sure(found, &candidates(&signals))];
     }
     if levels.is_empty() {
         return vec![decide(&signals)];
@@ -113,22 +112,15 @@ fn judge(signals: Signals, levels: Vec<(f64, Signals)>, per_byte: Option<f64>) -
 
 /// The verdict of steady signals.
 pub fn decide(signals: &Signals) -> Verdict {
-    let candidates = rules::candidates(signals);
+    let candidates = candidates(signals);
     if let Some(trend) = signals
         .trend
         .filter(|trend| !(1.0 / STEADY..=STEADY).contains(trend))
     {
         // If the rate changes, loss explains it; a limiter that holds a steady rate does not.
-        let by_loss = |candidate: &&Candidate| {
-            candidate.limiter == Limiter::CongestionLoss
-                || (signals.is_tcp && matches!(candidate.limiter, Limiter::QueueOverflow(_)))
-        };
-        if let Some(found) = candidates
-            .iter()
-            .filter(by_loss)
-            .find(|candidate| candidate.holds())
-        {
-            let verdict = sure(found.clone(), &candidates);
+        let by_loss = asked(Step::Congestion, signals);
+        if let Some(found) = by_loss.into_iter().find(Candidate::holds) {
+            let verdict = sure(found, &candidates);
             return Verdict {
                 confidence: verdict.confidence.min(Confidence::Medium),
                 ..verdict
@@ -136,12 +128,12 @@ pub fn decide(signals: &Signals) -> Verdict {
         }
         let why =
             format!("the rate changed by a factor of {trend:.2} from the first third to the last");
-        return Verdict::unknown(why, next(&candidates, &Limiter::Unknown));
+        return unknown(why, next(&candidates, None));
     }
     match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => {
             let verdict = sure(found.clone(), &candidates);
-            let most = if both_ends_full(signals, &candidates) {
+            let most = if both_ends_full(signals) {
                 Confidence::Medium
             } else {
                 Confidence::High
@@ -151,30 +143,24 @@ pub fn decide(signals: &Signals) -> Verdict {
                 ..verdict
             }
         }
-        None => Verdict::unknown(
-            "no rule's evidence suffices",
-            next(&candidates, &Limiter::Unknown),
-        ),
+        None => unknown("no rule's evidence suffices", next(&candidates, None)),
     }
 }
 
 /// True where little was lost and the sender had no time left either: the rates of both endpoints
 /// are close to each other.
-fn both_ends_full(signals: &Signals, candidates: &[Candidate]) -> bool {
+fn both_ends_full(signals: &Signals) -> bool {
     let is_little = signals
         .loss
         .is_some_and(|loss| (LOSS_PCT..LOSS_CLEAR_PCT).contains(&loss.pct));
-    let is_sender = |candidate: &&Candidate| {
-        matches!(candidate.limiter, Limiter::SenderCpu | Limiter::PathPackets)
-    };
-    is_little && candidates.iter().filter(is_sender).any(Candidate::holds)
+    is_little && asked(Step::Sender, signals).iter().any(Candidate::holds)
 }
 
-/// The candidate of another limiter with the best evidence.
-fn next(candidates: &[Candidate], chosen: &Limiter) -> Option<Candidate> {
+/// The candidate of another limiter than the chosen one with the best evidence.
+fn next(candidates: &[Candidate], chosen: Option<&Limiter>) -> Option<Candidate> {
     let others = candidates
         .iter()
-        .filter(|candidate| candidate.limiter != *chosen);
+        .filter(|candidate| Some(&candidate.limiter) != chosen);
     others
         .max_by(|a, b| a.strength().total_cmp(&b.strength()))
         .cloned()
@@ -183,7 +169,7 @@ fn next(candidates: &[Candidate], chosen: &Limiter) -> Option<Candidate> {
 /// A verdict with its confidence: by the worst margin of its evidence, and lower where another
 /// limiter's evidence holds as well.
 fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
-    let runner_up = next(candidates, &chosen.limiter);
+    let runner_up = next(candidates, Some(&chosen.limiter));
     let best = candidates
         .iter()
         .filter(|candidate| candidate.limiter == chosen.limiter);

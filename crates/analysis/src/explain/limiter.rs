@@ -1,127 +1,149 @@
-//! What may limit a flow, the evidence for it, and what to change.
+//! The types of a verdict: a limiter, the evidence for it, and how sure it is.
 
+use std::cmp::Ordering;
 use std::fmt;
 
-use bitcost_model::record::Role;
+use crate::explain::signals::Signals;
 
-/// The one limit that, if it were relaxed, would let the flow go faster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limiter {
-    /// The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen
-    /// (`None`).
-    Rate(Option<String>),
-    /// Packets per second: the cost of each packet, whatever its size.
-    PathPackets,
-    /// The sender's CPU.
-    SenderCpu,
-    /// The receiver's CPU.
-    ReceiverCpu,
-    /// The CPU quota of a control group.
-    CpuQuota(Role),
-    /// The sender's socket buffer.
-    SendBuffer,
-    /// The receiver's socket buffer, by the window that it announces.
-    ReceiveBuffer,
-    /// The receiving program, which is busy otherwise between its calls.
-    SlowReader,
-    /// The congestion window, kept small by loss.
-    CongestionLoss,
-    /// The congestion window, which grew until the run's end.
-    SlowStart,
-    /// Packets lost on the path, where no counter saw them.
-    PathLoss,
-    /// A full queue at a named hop.
-    QueueOverflow(String),
-    /// The receiver's socket buffer, which had no room for datagrams.
-    UdpReceiveBuffer,
-    /// The rate that the program itself keeps.
-    Pacing,
-    /// The evidence names no limiter.
-    Unknown,
+/// Everything that is said of one limiter, and how it is found: one row of the table of limiters.
+#[derive(Debug)]
+pub struct LimiterRow {
+    /// The name in JSON and in tables.
+    pub name: &'static str,
+    /// The name for people, without the place.
+    pub title: &'static str,
+    /// What to change to relax it.
+    pub remedy: &'static str,
+    /// How it is found; none for *unknown*.
+    pub questions: &'static [Question],
+}
+
+/// One way in which a limiter shows.
+#[derive(Debug)]
+pub struct Question {
+    /// When it is asked.
+    pub step: Step,
+    /// What it holds for, such as `UDP`; empty where the title says everything.
+    pub about: &'static str,
+    /// The evidence that must hold, in the words of METHOD.md.
+    pub evidence: &'static str,
+    /// Its candidates, each with all the evidence that must hold.
+    pub rule: fn(&Signals) -> Vec<Candidate>,
+}
+
+/// The order in which questions are asked: by step, and within a step in the order of the table of
+/// limiters. The first whose evidence holds names the limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The rate grows until the run's end.
+    Growth,
+    /// Datagrams are lost.
+    Loss,
+    /// A control group's quota holds an endpoint back.
+    Quota,
+    /// A queue with known counters keeps a rate.
+    Queue,
+    /// The program keeps a rate.
+    Program,
+    /// The sender has no time left.
+    Sender,
+    /// The receiving program or its host has no time left.
+    Receiver,
+    /// Both endpoints wait for the same CPUs.
+    SharedCpus,
+    /// The kernel counts the time that a buffer limits the connection, the larger share first.
+    Buffers,
+    /// A window or a buffer is full.
+    Windows,
+    /// Loss keeps the congestion window small.
+    Congestion,
+    /// The path keeps a rate, and no counter of it is known.
+    Path,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Step; 12] = [
+        Step::Growth,
+        Step::Loss,
+        Step::Quota,
+        Step::Queue,
+        Step::Program,
+        Step::Sender,
+        Step::Receiver,
+        Step::SharedCpus,
+        Step::Buffers,
+        Step::Windows,
+        Step::Congestion,
+        Step::Path,
+    ];
+}
+
+/// The one limit that, if it were relaxed, would let the flow go faster, and its place.
+#[derive(Clone, Debug)]
+pub struct Limiter {
+    row: &'static LimiterRow,
+    place: String,
+}
+
+impl LimiterRow {
+    /// The limiter, where its title says everything.
+    pub fn limiter(&'static self) -> Limiter {
+        self.placed("")
+    }
+
+    /// The limiter at a place, which follows the title: `at h1-eth0`, `of the sender`.
+    pub fn placed(&'static self, place: impl Into<String>) -> Limiter {
+        Limiter {
+            row: self,
+            place: place.into(),
+        }
+    }
 }
 
 impl Limiter {
     /// The name in JSON and in tables.
     pub fn name(&self) -> &'static str {
-        match self {
-            Limiter::Rate(_) => "rate",
-            Limiter::PathPackets => "packets_per_second",
-            Limiter::SenderCpu => "sender_cpu",
-            Limiter::ReceiverCpu => "receiver_cpu",
-            Limiter::CpuQuota(_) => "cpu_quota",
-            Limiter::SendBuffer => "send_buffer",
-            Limiter::ReceiveBuffer => "receive_buffer",
-            Limiter::SlowReader => "slow_reader",
-            Limiter::CongestionLoss => "congestion_window_loss",
-            Limiter::SlowStart => "congestion_window_slow_start",
-            Limiter::PathLoss => "path_loss",
-            Limiter::QueueOverflow(_) => "queue_overflow",
-            Limiter::UdpReceiveBuffer => "udp_receive_buffer",
-            Limiter::Pacing => "application_pacing",
-            Limiter::Unknown => "unknown",
-        }
+        self.row.name
     }
 
-    /// What to change to relax the limiter.
-    fn remedy(&self) -> &'static str {
-        match self {
-            Limiter::Rate(_) => {
-                "raise the rate of that link or shaper; more flows or larger buffers change nothing"
-            }
-            Limiter::PathPackets => {
-                "send fewer, larger packets: larger messages, a larger MTU, or segmentation offload"
-            }
-            Limiter::SenderCpu => {
-                "make the sender do less per byte: larger messages, offloads, a fast send mode; or more flows on more CPUs"
-            }
-            Limiter::ReceiverCpu => {
-                "make the receiver do less per byte: larger receive calls, GRO, a fast receive mode; or more flows on more CPUs"
-            }
-            Limiter::CpuQuota(_) => "raise the CPU quota of the end's control group (cpu.max)",
-            Limiter::SendBuffer => {
-                "raise the send buffer (--send-buffer, net.core.wmem_max, net.ipv4.tcp_wmem)"
-            }
-            Limiter::ReceiveBuffer => {
-                "raise the receive buffer (--receive-buffer, net.core.rmem_max, net.ipv4.tcp_rmem)"
-            }
-            Limiter::SlowReader => "let the receiving program read sooner; buffers only put it off",
-            Limiter::CongestionLoss => {
-                "find where segments are lost, or try a congestion control that forgives loss (bbr)"
-            }
-            Limiter::SlowStart => "measure for longer, or begin with a longer warm-up",
-            Limiter::PathLoss => {
-                "find where packets are lost: a policer, a bad link, a device whose drops are not counted here"
-            }
-            Limiter::QueueOverflow(_) => "raise the limit of that queue, or send in smaller bursts",
-            Limiter::UdpReceiveBuffer => {
-                "raise the receive buffer (--receive-buffer, net.core.rmem_max), or send in smaller bursts"
-            }
-            Limiter::Pacing => "ask for a higher rate",
-            Limiter::Unknown => "measure for longer, or with all probes (--probes all)",
-        }
+    /// True where the evidence names no limiter.
+    pub fn is_unknown(&self) -> bool {
+        self.row.questions.is_empty()
+    }
+
+    fn key(&self) -> (&'static str, &str) {
+        (self.row.name, &self.place)
+    }
+}
+
+impl PartialEq for Limiter {
+    fn eq(&self, other: &Limiter) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Limiter {}
+
+impl PartialOrd for Limiter {
+    fn partial_cmp(&self, other: &Limiter) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Limiter {
+    fn cmp(&self, other: &Limiter) -> Ordering {
+        self.key().cmp(&other.key())
     }
 }
 
 impl fmt::Display for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Limiter::Rate(Some(hop)) => write!(f, "link or shaper rate at {hop}"),
-            Limiter::Rate(None) => f.write_str("link or shaper rate on the path"),
-            Limiter::PathPackets => f.write_str("packets per second"),
-            Limiter::SenderCpu => f.write_str("sender's CPU"),
-            Limiter::ReceiverCpu => f.write_str("receiver's CPU"),
-            Limiter::CpuQuota(end) => write!(f, "CPU quota of the {}", end.name()),
-            Limiter::SendBuffer => f.write_str("send buffer"),
-            Limiter::ReceiveBuffer => f.write_str("receive buffer (receive window)"),
-            Limiter::SlowReader => f.write_str("reader too slow"),
-            Limiter::CongestionLoss => f.write_str("congestion window (loss)"),
-            Limiter::SlowStart => f.write_str("congestion window (slow start)"),
-            Limiter::PathLoss => f.write_str("path loss"),
-            Limiter::QueueOverflow(hop) => write!(f, "queue overflow at {hop}"),
-            Limiter::UdpReceiveBuffer => f.write_str("UDP receive buffer overflow"),
-            Limiter::Pacing => f.write_str("application pacing"),
-            Limiter::Unknown => f.write_str("unknown"),
+        f.write_str(self.row.title)?;
+        if !self.place.is_empty() {
+            write!(f, " {}", self.place)?;
         }
+        Ok(())
     }
 }
 
@@ -224,29 +246,13 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict that no limiter can be named, and why.
-    pub fn unknown(why: impl Into<String>, runner_up: Option<Candidate>) -> Verdict {
-        let chosen = Candidate {
-            limiter: Limiter::Unknown,
-            detail: why.into(),
-            evidence: Vec::new(),
-        };
-        Verdict {
-            chosen,
-            confidence: Confidence::Low,
-            runner_up,
-            share: 1.0,
-            by_figures: false,
-        }
-    }
-
     /// What to change to relax the limiter.
     pub fn remedy(&self) -> &'static str {
         match self.limiter() {
-            Limiter::Unknown if self.by_figures => {
+            limiter if limiter.is_unknown() && self.by_figures => {
                 "these figures tell no more; make one such run with bitcost, and explain that"
             }
-            limiter => limiter.remedy(),
+            limiter => limiter.row.remedy,
         }
     }
 

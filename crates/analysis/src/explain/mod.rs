@@ -13,11 +13,11 @@ mod explanation;
 mod figures;
 mod hops;
 mod limiter;
+mod limiters;
 mod modality;
 mod names;
 mod of_execution;
 mod queue_limits;
-mod rules;
 mod series;
 mod signals;
 mod sparse;
@@ -32,7 +32,10 @@ pub use execution::Explainer;
 pub use explanation::{Explanation, cell_json, verdict_json};
 pub use figures::RunFigures;
 pub use hops::Hop;
-pub use limiter::{Bound, Candidate, Confidence, Evidence, Limiter, Verdict};
+pub use limiter::{
+    Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
+};
+pub use limiters::LIMITERS;
 pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;
 pub use queue_limits::{

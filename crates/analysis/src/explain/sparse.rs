@@ -5,6 +5,7 @@ use crate::explain::bounds::LOSS_PCT;
 use crate::explain::figures::RunFigures;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Confidence, Evidence, Limiter, Verdict};
+use crate::explain::limiters::{RECEIVER_CPU, SENDER_CPU, unknown};
 
 /// Use of the busiest CPU in per cent from which it is full.
 const FULL_PCT: f64 = 99.5;
@@ -15,10 +16,10 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
     let mut order: Vec<&Candidate> = candidates.iter().collect();
     order.sort_by(|a, b| b.strength().total_cmp(&a.strength()));
     let chosen = candidates.iter().find(|candidate| candidate.holds());
-    let next = |limiter: &Limiter| {
+    let next = |limiter: Option<&Limiter>| {
         order
             .iter()
-            .find(|other| other.limiter != *limiter)
+            .find(|other| Some(&other.limiter) != limiter)
             .map(|other| (*other).clone())
     };
     match chosen {
@@ -29,7 +30,7 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             } else {
                 Confidence::Medium
             },
-            runner_up: next(&found.limiter),
+            runner_up: next(Some(&found.limiter)),
             share: 1.0,
             by_figures: true,
         },
@@ -37,7 +38,7 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             let why = "its figures show no full CPU and no loss that a full CPU explains";
             Verdict {
                 by_figures: true,
-                ..Verdict::unknown(why, next(&Limiter::Unknown))
+                ..unknown(why, next(None))
             }
         }
     }
@@ -67,22 +68,22 @@ fn candidates(run: &RunFigures) -> Vec<Candidate> {
         }
     };
     add(
-        Limiter::ReceiverCpu,
+        RECEIVER_CPU.limiter(),
         "its busiest CPU is full, and datagrams are lost",
         vec![receiver.clone(), lost],
     );
     let sender_free = vec![sender, kept.clone()];
     match kept {
-        Some(_) => add(Limiter::SenderCpu, "its busiest CPU is full", sender_free),
+        Some(_) => add(SENDER_CPU.limiter(), "its busiest CPU is full", sender_free),
         None => add(
-            Limiter::SenderCpu,
+            SENDER_CPU.limiter(),
             "its busiest CPU is full",
             sender_free.into_iter().take(1).collect(),
         ),
     }
     if !run.is_datagram {
         add(
-            Limiter::ReceiverCpu,
+            RECEIVER_CPU.limiter(),
             "its busiest CPU is full",
             vec![receiver],
         );

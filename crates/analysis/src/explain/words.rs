@@ -20,7 +20,7 @@ pub(super) fn cell_line(cell: &ExplainedCell) -> String {
     let shares = cell.shares();
     let confidence = verdict.confidence.name();
     let said = if shares.len() == 1 {
-        let unknown = verdict.limiter() == &Limiter::Unknown;
+        let unknown = verdict.limiter().is_unknown();
         let sure = if unknown {
             String::new()
         } else {

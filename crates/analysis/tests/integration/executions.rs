@@ -1,6 +1,6 @@
 //! Executions made of events: verdicts with cost models, and warnings about the result.
 
-use bitcost_analysis::explain::{Explainer, Explanation, Limiter};
+use bitcost_analysis::explain::{Explainer, Explanation};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::counters::{Amount, LinkEmulator, Queue};
@@ -192,18 +192,14 @@ fn warnings(explanation: &Explanation) -> Vec<&'static str> {
 fn a_size_that_is_bound_by_its_packets_is_called_so() {
     let cells = vec![cell(64, |_| {}), cell(1024, |_| {}), cell(16_384, |_| {})];
     let found = execution(cells, 6, full);
-    let limiters: Vec<Limiter> = found
+    let limiters: Vec<&str> = found
         .cells
         .iter()
-        .map(|cell| cell.verdict().expect("runs").limiter().clone())
+        .map(|cell| cell.verdict().expect("runs").limiter().name())
         .collect();
     assert_eq!(
         limiters,
-        [
-            Limiter::PathPackets,
-            Limiter::PathPackets,
-            Limiter::SenderCpu
-        ]
+        ["packets_per_second", "packets_per_second", "sender_cpu"]
     );
     let text = found.text(true);
     assert!(
@@ -376,7 +372,7 @@ fn a_delay_line_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
             .verdict()
             .expect("runs")
             .limiter()
-            .clone()
+            .to_string()
     };
     let overflowing = |count| LinkEmulator {
         device: "s1-eth2".into(),
@@ -388,6 +384,6 @@ fn a_delay_line_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
         lost: amount(count),
         ..LinkEmulator::default()
     };
-    assert_eq!(said(overflowing), Limiter::QueueOverflow("s1-eth2".into()));
-    assert_eq!(said(losing), Limiter::PathLoss);
+    assert_eq!(said(overflowing), "queue overflow at s1-eth2");
+    assert_eq!(said(losing), "path loss");
 }

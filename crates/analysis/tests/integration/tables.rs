@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_analysis::explain::{Explanation, Limiter, RunFigures, explain_table};
+use bitcost_analysis::explain::{Explanation, RunFigures, explain_table};
 
 /// Messages of these sizes with the throughput that the paper has for them.
 const SWEEP: [(f64, f64); 14] = [
@@ -107,7 +107,7 @@ fn two_modes_are_told_apart_by_the_cpu_that_is_full() {
     assert_eq!(modes.covariates[0].name, "receiver_peak_cpu_pct");
     assert!(modes.covariates[0].is_full_in_one());
     let lossy = &found.cells[0].runs[0].verdicts[0];
-    assert_eq!(lossy.limiter(), &Limiter::ReceiverCpu);
+    assert_eq!(lossy.limiter().name(), "receiver_cpu");
     let text = found.text(true);
     assert!(
         text.contains("separated by receiver_peak_cpu_pct = 100"),

@@ -1,7 +1,8 @@
 //! Signals of each limiter, and the verdict that follows.
 
-use bitcost_analysis::explain::{Confidence, EndTimes, Hop, Limiter, Loss, Signals, Tcp, decide};
-use bitcost_model::record::Role;
+use bitcost_analysis::explain::{
+    Confidence, EndTimes, Hop, LIMITERS, Loss, Signals, Step, Tcp, decide,
+};
 
 /// A run without a clear limiter: both endpoints sleep half of their time.
 fn calm() -> Signals {
@@ -61,8 +62,8 @@ fn lossy() -> Signals {
     }
 }
 
-fn named(signals: &Signals) -> Limiter {
-    decide(signals).limiter().clone()
+fn named(signals: &Signals) -> String {
+    decide(signals).limiter().to_string()
 }
 
 #[test]
@@ -74,8 +75,8 @@ fn the_ends_are_told_by_where_their_time_goes() {
     };
     let verdict = decide(&sender);
     assert_eq!(
-        (verdict.limiter(), verdict.confidence),
-        (&Limiter::SenderCpu, Confidence::High),
+        (verdict.limiter().to_string().as_str(), verdict.confidence),
+        ("sender's CPU", Confidence::High),
         "{verdict:?}"
     );
     assert!(verdict.runner_up.is_some());
@@ -84,7 +85,7 @@ fn the_ends_are_told_by_where_their_time_goes() {
         is_tcp: false,
         ..sender.clone()
     };
-    assert_eq!(named(&packets), Limiter::PathPackets);
+    assert_eq!(named(&packets), "packets per second");
     let segments = |packets_per_segment| {
         let tcp = Tcp {
             packets_per_segment,
@@ -96,17 +97,17 @@ fn the_ends_are_told_by_where_their_time_goes() {
             ..sender.clone()
         })
     };
-    assert_eq!(segments(Some(1.01)), Limiter::PathPackets);
+    assert_eq!(segments(Some(1.01)), "packets per second");
     assert_eq!(
         [segments(Some(0.1)), segments(None)],
-        [Limiter::SenderCpu, Limiter::SenderCpu]
+        ["sender's CPU", "sender's CPU"]
     );
     let contended = Signals {
         sender: times(0.5, 0.48, 0.0),
         ..sender.clone()
     };
     let verdict = decide(&contended);
-    assert_eq!(verdict.limiter(), &Limiter::SenderCpu);
+    assert_eq!(verdict.limiter().to_string(), "sender's CPU");
     assert!(
         verdict.chosen.detail.contains("other threads"),
         "{verdict:?}"
@@ -116,24 +117,24 @@ fn the_ends_are_told_by_where_their_time_goes() {
         receiver: times(0.97, 0.0, 0.0),
         ..calm()
     };
-    assert_eq!(named(&receiver), Limiter::ReceiverCpu);
+    assert_eq!(named(&receiver), "receiver's CPU");
     let reader = Signals {
         sender: times(0.1, 0.0, 0.0),
         receiver: times(0.2, 0.0, 0.78),
         ..calm()
     };
-    assert_eq!(named(&reader), Limiter::SlowReader);
+    assert_eq!(named(&reader), "reader too slow");
     let paced = Signals {
         sender: times(0.2, 0.0, 0.78),
         receiver: times(0.2, 0.0, 0.0),
         ..calm()
     };
-    assert_eq!(named(&paced), Limiter::Pacing);
+    assert_eq!(named(&paced), "application pacing");
     let held = Signals {
         throttled: [Some(0.6), Some(0.0)],
         ..sender
     };
-    assert_eq!(named(&held), Limiter::CpuQuota(Role::Sender));
+    assert_eq!(named(&held), "CPU quota of the sender");
 }
 
 #[test]
@@ -154,7 +155,11 @@ fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
         ..full
     };
     let verdict = decide(&full);
-    assert_eq!(verdict.limiter(), &Limiter::ReceiverCpu, "{verdict:?}");
+    assert_eq!(
+        verdict.limiter().to_string(),
+        "receiver's CPU",
+        "{verdict:?}"
+    );
     assert!(
         verdict
             .chosen
@@ -166,7 +171,7 @@ fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
         shared_cpus: None,
         ..full
     };
-    assert_eq!(named(&apart), Limiter::ReceiveBuffer);
+    assert_eq!(named(&apart), "receive buffer (receive window)");
 }
 
 #[test]
@@ -182,7 +187,7 @@ fn buffers_and_windows_are_told_by_the_connection() {
             rwnd_limited: Some(0.9),
             ..Tcp::default()
         }),
-        Limiter::ReceiveBuffer
+        "receive buffer (receive window)"
     );
     assert_eq!(
         with(Tcp {
@@ -190,7 +195,7 @@ fn buffers_and_windows_are_told_by_the_connection() {
             rwnd_limited: Some(0.3),
             ..Tcp::default()
         }),
-        Limiter::SendBuffer
+        "send buffer"
     );
     let losing = Tcp {
         retransmitted: Some(0.01),
@@ -200,36 +205,36 @@ fn buffers_and_windows_are_told_by_the_connection() {
         cwnd_growth: Some(0.4),
         ..Tcp::default()
     };
-    assert_eq!(with(losing), Limiter::CongestionLoss);
+    assert_eq!(with(losing), "congestion window (loss)");
     let dropped = Signals {
         tcp: losing,
         hops: hop("s1 s1-eth2", 90.0, 0.0, 0.9),
         ..blocked()
     };
-    assert_eq!(named(&dropped), Limiter::QueueOverflow("s1 s1-eth2".into()));
+    assert_eq!(named(&dropped), "queue overflow at s1 s1-eth2");
     let shaped = Signals {
         tcp: losing,
         hops: hop("sender h1-eth0", 90.0, 5000.0, 1.0),
         ..blocked()
     };
-    assert_eq!(named(&shaped), Limiter::Rate(Some("sender h1-eth0".into())));
+    assert_eq!(named(&shaped), "link or shaper rate at sender h1-eth0");
     assert_eq!(
         with(Tcp {
             queueing: Some(4.0),
             ..Tcp::default()
         }),
-        Limiter::Rate(None)
+        "link or shaper rate on the path"
     );
 }
 
 #[test]
 fn losses_of_datagrams_are_told_by_who_counts_them() {
-    assert_eq!(named(&lossy()), Limiter::PathLoss);
+    assert_eq!(named(&lossy()), "path loss");
     let at_hop = Signals {
         hops: hop("w1 w1-eth2", 950.0, 9000.0, 1.0),
         ..lossy()
     };
-    assert_eq!(named(&at_hop), Limiter::QueueOverflow("w1 w1-eth2".into()));
+    assert_eq!(named(&at_hop), "queue overflow at w1 w1-eth2");
     let loss = Loss {
         lost: 1000.0,
         pct: 10.0,
@@ -240,12 +245,12 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         loss: Some(loss),
         ..lossy()
     };
-    assert_eq!(named(&at_socket), Limiter::UdpReceiveBuffer);
+    assert_eq!(named(&at_socket), "UDP receive buffer overflow");
     let busy = Signals {
         receiver: times(0.99, 0.0, 0.0),
         ..at_socket.clone()
     };
-    assert_eq!(named(&busy), Limiter::ReceiverCpu);
+    assert_eq!(named(&busy), "receiver's CPU");
     let waiting = Signals {
         receiver: times(0.4, 0.55, 0.0),
         ..at_socket.clone()
@@ -261,21 +266,21 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         receiver: times(0.1, 0.0, 0.88),
         ..at_socket
     };
-    assert_eq!(named(&blocked), Limiter::SlowReader);
+    assert_eq!(named(&blocked), "reader too slow");
     let little = Signals {
         loss: Some(Loss { pct: 0.5, ..loss }),
         sender: times(0.99, 0.0, 0.0),
         ..lossy()
     };
-    assert_eq!(named(&little), Limiter::SenderCpu);
+    assert_eq!(named(&little), "sender's CPU");
 }
 
 #[test]
 fn thin_evidence_is_unknown_and_says_what_was_closest() {
     let verdict = decide(&calm());
     assert_eq!(
-        (verdict.limiter(), verdict.confidence),
-        (&Limiter::Unknown, Confidence::Low)
+        (verdict.limiter().to_string().as_str(), verdict.confidence),
+        ("unknown", Confidence::Low)
     );
     assert!(verdict.runner_up.is_some(), "{verdict:?}");
     let changing = Signals {
@@ -284,7 +289,7 @@ fn thin_evidence_is_unknown_and_says_what_was_closest() {
         ..calm()
     };
     let verdict = decide(&changing);
-    assert_eq!(verdict.limiter(), &Limiter::Unknown);
+    assert_eq!(verdict.limiter().to_string(), "unknown");
     assert!(
         verdict
             .chosen
@@ -298,7 +303,7 @@ fn thin_evidence_is_unknown_and_says_what_was_closest() {
             receiver: None,
             ..calm()
         }),
-        Limiter::Unknown
+        "unknown"
     );
 }
 
@@ -310,6 +315,44 @@ fn what_is_near_its_bound_is_not_sure() {
         ..calm()
     };
     let verdict = decide(&barely);
-    assert_eq!(verdict.limiter(), &Limiter::SenderCpu);
+    assert_eq!(verdict.limiter().to_string(), "sender's CPU");
     assert!(verdict.confidence < Confidence::High, "{verdict:?}");
+}
+
+/// The table of METHOD.md: every question in the order in which it is asked.
+fn documented() -> String {
+    let mut rows = String::new();
+    for step in Step::ALL {
+        for row in LIMITERS {
+            for question in row.questions.iter().filter(|asked| asked.step == step) {
+                let about = match question.about {
+                    "" => String::new(),
+                    about => format!(" ({about})"),
+                };
+                rows += &format!("| {}{about} | {} |\n", row.title, question.evidence);
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_table_of_limiters_is_the_one_of_the_method() {
+    let rows = documented();
+    let method = concat!(env!("CARGO_MANIFEST_DIR"), "/../../METHOD.md");
+    let method = std::fs::read_to_string(method).expect("METHOD.md");
+    assert!(
+        method.contains(&format!("| verdict | evidence |\n|---|---|\n{rows}\n")),
+        "METHOD.md, What limits a run, must have these rows:\n{rows}"
+    );
+}
+
+#[test]
+fn every_limiter_has_its_name_and_what_to_change() {
+    for (place, row) in LIMITERS.iter().enumerate() {
+        assert!(!row.title.is_empty() && !row.remedy.is_empty(), "{row:?}");
+        let same = |other: &&bitcost_analysis::explain::LimiterRow| other.name == row.name;
+        assert_eq!(LIMITERS.iter().position(|other| same(&other)), Some(place));
+        assert_eq!(row.questions.is_empty(), row.name == "unknown");
+    }
 }

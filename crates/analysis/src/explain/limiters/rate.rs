@@ -1,17 +1,42 @@
-//! Links and shapers: those that report counters, and those that show only in the round-trip time.
+//! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
 use super::evidence::{candidate, number, share};
-use crate::explain::bounds::{HELD_UP, OVERLIMITS, QUEUEING, RETRANSMITTED, STANDING, VARIATION};
+use crate::explain::bounds::{HELD_UP, OVERLIMITS, QUEUEING, RETRANSMITTED, STANDING};
+use crate::explain::hops::Hop;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
-use crate::explain::limiter::{Candidate, Limiter};
+use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
 
+/// Coefficient of variation of the rate below which it is steady.
+const VARIATION: f64 = 0.2;
+
+/// The row.
+pub static ROW: LimiterRow = LimiterRow {
+    name: "rate",
+    title: "link or shaper rate",
+    remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
+    questions: &[
+        Question {
+            step: Step::Queue,
+            about: "at a hop",
+            evidence: "its queueing discipline held packets back 100 times a second, half of the samples find packets in it, sender blocked in send 30 % or more",
+            rule: shapers,
+        },
+        Question {
+            step: Step::Path,
+            about: "on the path",
+            evidence: "round-trip time 1.5 × its smallest value, or a pacing rate of 0.9 to 1.15 × goodput without retransmissions; rate varies by 20 % at most; sender blocked in send 30 %",
+            rule: unseen,
+        },
+    ],
+};
+
 /// Queues on the path that hold packets back to a rate.
-pub fn shapers(signals: &Signals) -> Vec<Candidate> {
+fn shapers(signals: &Signals) -> Vec<Candidate> {
     let Some(sender) = signals.sender else {
         return Vec::new();
     };
-    let shaper = |hop: &crate::explain::hops::Hop| {
+    let shaper = |hop: &Hop| {
         let evidence = vec![
             number(
                 format!("{} at {} held packets back", hop.kind, hop.name),
@@ -26,7 +51,7 @@ pub fn shapers(signals: &Signals) -> Vec<Candidate> {
             ),
             share("sender blocked in send", sender.blocked, AtLeast(HELD_UP)),
         ];
-        candidate(Limiter::Rate(Some(hop.name.clone())), "", evidence)
+        candidate(ROW.placed(format!("at {}", hop.name)), "", evidence)
     };
     let mut found: Vec<Candidate> = signals
         .hops
@@ -40,11 +65,12 @@ pub fn shapers(signals: &Signals) -> Vec<Candidate> {
 
 /// A queue whose counters are not known: the round-trip time grew and the rate is steady, or the
 /// connection found the path's rate.
-pub fn unseen(signals: &Signals) -> Vec<Candidate> {
+fn unseen(signals: &Signals) -> Vec<Candidate> {
     let (tcp, mut found) = (&signals.tcp, Vec::new());
     let (Some(variation), Some(sender)) = (signals.variation, signals.sender) else {
         return found;
     };
+    let on_the_path = |detail, evidence| candidate(ROW.placed("on the path"), detail, evidence);
     let held_up = share("sender blocked in send", sender.blocked, AtLeast(HELD_UP));
     let steady = share("variation of the rate", variation, AtMost(VARIATION));
     if let Some(queueing) = tcp.queueing {
@@ -58,35 +84,21 @@ pub fn unseen(signals: &Signals) -> Vec<Candidate> {
             steady.clone(),
             held_up.clone(),
         ];
-        found.push(candidate(
-            Limiter::Rate(None),
-            "a queue stands there",
-            evidence,
-        ));
+        found.push(on_the_path("a queue stands there", evidence));
     }
     if let (Some(pacing), Some(again), Some(unsent)) =
         (tcp.pacing_use, tcp.retransmitted, tcp.unsent)
     {
+        let paces = "rate at which the connection paces itself ÷ goodput";
         let evidence = vec![
-            number(
-                "rate at which the connection paces itself ÷ goodput",
-                pacing,
-                "",
-                AtLeast(0.9),
-            ),
-            number(
-                "rate at which the connection paces itself ÷ goodput",
-                pacing,
-                "",
-                AtMost(1.15),
-            ),
+            number(paces, pacing, "", AtLeast(0.9)),
+            number(paces, pacing, "", AtMost(1.15)),
             share("unsent of what waits in the socket", unsent, AtLeast(0.15)),
             share("retransmitted segments", again, AtMost(RETRANSMITTED)),
             steady,
             held_up,
         ];
-        found.push(candidate(
-            Limiter::Rate(None),
+        found.push(on_the_path(
             "the connection paces itself at the rate that it finds",
             evidence,
         ));

@@ -1,4 +1,4 @@
-//! Helpers that make the evidence and the candidates of the rules.
+//! Helpers that make the evidence and the candidates of the questions.
 
 use crate::explain::limiter::{Bound, Candidate, Evidence, Limiter};
 

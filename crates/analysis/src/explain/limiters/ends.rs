@@ -1,0 +1,79 @@
+//! Evidence of how the endpoints spend their time, which several limiters ask for.
+
+use super::evidence::share;
+use crate::explain::bounds::{BLOCKED, BUSY, CONTENDED, SHARED, STARVED};
+use crate::explain::limiter::Bound::{AtLeast, AtMost};
+use crate::explain::limiter::Evidence;
+use crate::explain::signals::{EndTimes, Signals};
+
+/// Sender and receiver of a stream.
+pub(super) fn tcp_ends(signals: &Signals) -> Option<(EndTimes, EndTimes)> {
+    signals.is_tcp.then_some(())?;
+    Some((signals.sender?, signals.receiver?))
+}
+
+/// The sets of evidence of which each shows that the sender is never held up and has no time left.
+pub(super) fn sending(signals: &Signals) -> Vec<Vec<Evidence>> {
+    let Some(sender) = signals.sender else {
+        return Vec::new();
+    };
+    let busy = share(
+        "sender on a CPU or waiting for one",
+        sender.busy(),
+        AtLeast(BUSY),
+    );
+    let mut evidence = vec![vec![
+        share("sender blocked in send", sender.blocked, AtMost(BLOCKED)),
+        busy.clone(),
+    ]];
+    if let Some(receiver) = signals.receiver {
+        let less = share(
+            "sender blocked in send, against half of the receiver's time blocked in receive",
+            sender.blocked,
+            AtMost(receiver.blocked / 2.0),
+        );
+        evidence.push(vec![less, busy]);
+    }
+    evidence
+}
+
+/// The sets of evidence of which each shows that the receiver of a stream always has work, or that
+/// it makes the sender wait.
+pub(super) fn receiving(receiver: EndTimes, sender: EndTimes) -> [Vec<Evidence>; 2] {
+    let held_up = share("sender blocked in send", sender.blocked, AtLeast(0.05));
+    let always = share(
+        "receiver blocked in receive",
+        receiver.blocked,
+        AtMost(STARVED),
+    );
+    let less = share(
+        "receiver blocked in receive, against half of the sender's time blocked in send",
+        receiver.blocked,
+        AtMost(sender.blocked / 2.0),
+    );
+    [vec![held_up.clone(), always], vec![held_up, less]]
+}
+
+/// What is said where both endpoints wait for each other on the same CPUs.
+pub(super) const ON_THE_SAME_CPUS: &str =
+    "both ends run on the same CPUs, and wait for each other there";
+
+/// What METHOD.md says of it.
+pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; of both endpoints the one that sleeps less";
+
+/// Evidence that the CPUs that both endpoints of a stream share are full.
+pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 2]> {
+    let (sender, receiver) = tcp_ends(signals)?;
+    Some([
+        share(
+            "CPUs at work, which both ends share",
+            signals.shared_cpus?,
+            AtLeast(SHARED),
+        ),
+        share(
+            "both ends' programs waiting for a CPU, together",
+            sender.wait + receiver.wait,
+            AtLeast(CONTENDED),
+        ),
+    ])
+}

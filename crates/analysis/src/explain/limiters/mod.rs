@@ -1,0 +1,65 @@
+//! The table of limiters: one file and one row each.
+
+mod application_pacing;
+mod congestion_loss;
+mod cpu_quota;
+mod ends;
+mod evidence;
+mod loss;
+mod packets_per_second;
+mod path_loss;
+mod queue_overflow;
+mod rate;
+mod receive_buffer;
+mod receiver_cpu;
+mod send_buffer;
+mod sender_cpu;
+mod slow_reader;
+mod slow_start;
+mod udp_receive_buffer;
+mod unknown;
+
+use crate::explain::limiter::{Candidate, LimiterRow, Step};
+use crate::explain::signals::Signals;
+
+pub use receiver_cpu::ROW as RECEIVER_CPU;
+pub use sender_cpu::ROW as SENDER_CPU;
+pub use unknown::verdict as unknown;
+
+/// Every limiter, in the order in which those of one step are asked.
+pub static LIMITERS: [&LimiterRow; 15] = [
+    &slow_start::ROW,
+    &slow_reader::ROW,
+    &receiver_cpu::ROW,
+    &udp_receive_buffer::ROW,
+    &queue_overflow::ROW,
+    &path_loss::ROW,
+    &cpu_quota::ROW,
+    &rate::ROW,
+    &application_pacing::ROW,
+    &packets_per_second::ROW,
+    &sender_cpu::ROW,
+    &receive_buffer::ROW,
+    &send_buffer::ROW,
+    &congestion_loss::ROW,
+    &unknown::ROW,
+];
+
+/// The candidates of one step, in the order in which they are asked.
+pub fn asked(step: Step, signals: &Signals) -> Vec<Candidate> {
+    LIMITERS
+        .iter()
+        .flat_map(|row| row.questions)
+        .filter(|question| question.step == step)
+        .flat_map(|question| (question.rule)(signals))
+        .collect()
+}
+
+/// Every candidate of a steady run, in the order in which they are asked.
+pub fn candidates(signals: &Signals) -> Vec<Candidate> {
+    Step::ALL
+        .into_iter()
+        .filter(|step| *step != Step::Growth)
+        .flat_map(|step| asked(step, signals))
+        .collect()
+}

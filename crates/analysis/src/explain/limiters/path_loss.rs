@@ -1,0 +1,39 @@
+//! Datagrams lost on the path, where no counter saw them.
+
+use super::evidence::{candidate, share};
+use super::loss::lost;
+use crate::explain::bounds::EXPLAINED;
+use crate::explain::limiter::Bound::AtLeast;
+use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
+use crate::explain::signals::Signals;
+
+/// The row.
+pub static ROW: LimiterRow = LimiterRow {
+    name: "path_loss",
+    title: "path loss",
+    remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
+    questions: &[Question {
+        step: Step::Loss,
+        about: "",
+        evidence: "over 2 % lost, half of them where nothing counts drops, or by the random loss that a link emulator was asked for",
+        rule: unseen,
+    }],
+};
+
+fn unseen(signals: &Signals) -> Vec<Candidate> {
+    let Some(loss) = signals.loss else {
+        return Vec::new();
+    };
+    let seen = loss.socket.unwrap_or(0.0) + loss.softnet.unwrap_or(0.0);
+    let seen = seen + signals.hops.iter().map(|hop| hop.drops).sum::<f64>();
+    let unseen = ((loss.lost - seen) / loss.lost.max(1.0)).clamp(0.0, 1.0);
+    let evidence = vec![
+        lost(&loss),
+        share(
+            "lost where nothing counted drops",
+            unseen,
+            AtLeast(EXPLAINED),
+        ),
+    ];
+    vec![candidate(ROW.limiter(), "", evidence)]
+}

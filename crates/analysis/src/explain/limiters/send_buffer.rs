@@ -1,0 +1,59 @@
+//! The sender's socket buffer.
+
+use super::evidence::{candidate, share};
+use crate::explain::bounds::{BUFFER_LIMITED, CWND_FULL};
+use crate::explain::limiter::Bound::{AtLeast, AtMost};
+use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
+use crate::explain::signals::Tcp;
+
+/// The row.
+pub static ROW: LimiterRow = LimiterRow {
+    name: "send_buffer",
+    title: "send buffer",
+    remedy: "raise the send buffer (--send-buffer, net.core.wmem_max, net.ipv4.tcp_wmem)",
+    questions: &[
+        Question {
+            step: Step::Buffers,
+            about: "",
+            evidence: "25 % of the connection's busy time as the kernel reports (`tcpi_sndbuf_limited`), and more than of the receive window",
+            rule: |signals| limited(&signals.tcp, true).into_iter().collect(),
+        },
+        Question {
+            step: Step::Windows,
+            about: "",
+            evidence: "the same, no more than of the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, and the congestion window at most 80 %",
+            rule: |signals| {
+                let tcp = &signals.tcp;
+                limited(tcp, false).into_iter().chain(used(tcp)).collect()
+            },
+        },
+    ],
+};
+
+/// The time that the kernel counts, where it is the larger of both buffers' times, or where it is
+/// not.
+fn limited(tcp: &Tcp, is_larger: bool) -> Option<Candidate> {
+    let receiving = tcp.rwnd_limited;
+    let limited = tcp
+        .sndbuf_limited
+        .filter(|limited| receiving.is_none_or(|receiving| *limited > receiving) == is_larger)?;
+    let evidence = share(
+        "busy time limited by the send buffer (tcpi_sndbuf_limited)",
+        limited,
+        AtLeast(BUFFER_LIMITED),
+    );
+    Some(candidate(ROW.limiter(), "", vec![evidence]))
+}
+
+fn used(tcp: &Tcp) -> Option<Candidate> {
+    let evidence = vec![
+        share(
+            "unsent of what waits in the socket",
+            tcp.unsent?,
+            AtMost(0.15),
+        ),
+        share("send buffer in use", tcp.buffer_use?, AtLeast(0.5)),
+        share("congestion window in use", tcp.cwnd_use?, AtMost(CWND_FULL)),
+    ];
+    Some(candidate(ROW.limiter(), "", evidence))
+}

@@ -1,0 +1,66 @@
+//! The sender's CPU.
+
+use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, sending, sharing, tcp_ends};
+use super::evidence::{candidate, share};
+use super::packets_per_second::packets;
+use crate::explain::bounds::CONTENDED;
+use crate::explain::limiter::Bound::{AtLeast, AtMost};
+use crate::explain::limiter::{Candidate, Evidence, LimiterRow, Question, Step};
+use crate::explain::signals::Signals;
+
+/// The row.
+pub static ROW: LimiterRow = LimiterRow {
+    name: "sender_cpu",
+    title: "sender's CPU",
+    remedy: "make the sender do less per byte: larger messages, offloads, a fast send mode; or more flows on more CPUs",
+    questions: &[
+        Question {
+            step: Step::Sender,
+            about: "",
+            evidence: "the same times, and the cost model does not show that packets decide",
+            rule: full,
+        },
+        Question {
+            step: Step::SharedCpus,
+            about: "shared, TCP, both endpoints on one machine",
+            evidence: SHARED_EVIDENCE,
+            rule: shared,
+        },
+    ],
+};
+
+/// The sender is never held up, and has no time left.
+fn full(signals: &Signals) -> Vec<Candidate> {
+    let waits = signals.sender.map_or(0.0, |sender| sender.wait);
+    if packets(signals).is_some() {
+        return Vec::new();
+    }
+    let named = |mut evidence: Vec<Evidence>| {
+        let mut detail = "";
+        if waits >= CONTENDED {
+            detail = "other threads take its CPU";
+            evidence.push(share("sender waiting for a CPU", waits, AtLeast(CONTENDED)));
+        }
+        candidate(ROW.limiter(), detail, evidence)
+    };
+    sending(signals).into_iter().map(named).collect()
+}
+
+fn shared(signals: &Signals) -> Vec<Candidate> {
+    let (Some((sender, receiver)), Some(full)) = (tcp_ends(signals), sharing(signals)) else {
+        return Vec::new();
+    };
+    if sender.blocked > receiver.blocked {
+        return Vec::new();
+    }
+    let less = share(
+        "sender blocked in send, against the receiver's time blocked in receive",
+        sender.blocked,
+        AtMost(receiver.blocked),
+    );
+    vec![candidate(
+        ROW.limiter(),
+        ON_THE_SAME_CPUS,
+        full.into_iter().chain([less]).collect(),
+    )]
+}
