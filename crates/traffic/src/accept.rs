@@ -2,7 +2,7 @@
 //! silent client does not delay it.
 
 use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
@@ -76,7 +76,9 @@ impl Unverified {
     }
 }
 
-/// Accepts the first connection that sends the token, and answers with it; others are closed.
+/// Accepts the first connection that sends the token; others are closed. Nothing is sent back: data
+/// from the receiver would make its kernel take the connection for an interactive one and delay
+/// acknowledgements (`inet_csk_in_pingpong_mode`).
 ///
 /// # Errors
 /// `ETIMEDOUT` when no connection does within `patience`, and those of the listening socket.
@@ -95,9 +97,8 @@ pub fn accept_with_token(
             .collect();
         bitcost_sys::process::wait_any(&files, Some(time_left(deadline)?))?;
         accept_some(listener, &mut unverified)?;
-        if let Some(mut stream) = read_all(&mut unverified, token) {
+        if let Some(stream) = read_all(&mut unverified, token) {
             listener.set_nonblocking(false)?;
-            stream.write_all(token)?;
             return Ok(stream);
         }
         while unverified.len() > UNVERIFIED_MAX {

@@ -84,7 +84,8 @@ pub fn listen(
     Pending::listen(row(conditions.workload)?, conditions, address, token)
 }
 
-/// Connects the sender to the receiver, and returns when the receiver has shown the run's token.
+/// Connects the sender to the receiver and sends the run's token. A receiver of datagrams answers
+/// with it before this returns; one of TCP sends nothing back.
 ///
 /// # Errors
 /// The operation on the socket and the answer of the kernel or the peer.

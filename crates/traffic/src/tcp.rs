@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
 use bitcost_model::record::InEffect;
@@ -16,7 +16,7 @@ use crate::accept::{BACKLOG, accept_with_token};
 use crate::binding;
 use crate::congestion;
 use crate::flow::TrafficError;
-use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
+use crate::handshake::{Token, is_timeout};
 use crate::options::{self, tcp_info};
 
 /// A listening socket with the run's options, and its address.
@@ -65,14 +65,15 @@ pub fn segment_option(conditions: &Conditions) -> Option<i32> {
     })
 }
 
-/// A connection to the receiver, which has sent the run's token.
+/// A connection to the receiver, on which the run's token was sent. The receiver does not answer on
+/// it: its agent reports to the controller that it has accepted the sender, and the controller
+/// starts the run when both agents have reported.
 pub fn connect(
     conditions: &Conditions,
     peer: SocketAddr,
     token: &Token,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    let deadline = Instant::now() + patience;
     let socket = open(&peer, conditions)?;
     binding::bind_sender(&socket, peer, conditions)?;
     if let Some(bytes) = segment_option(conditions) {
@@ -85,11 +86,14 @@ pub fn connect(
         connect_error(&format!("connect to TCP {peer} within {patience:?}"), error)
     })?;
     let mut stream = TcpStream::from(socket);
-    exchange_tokens(&mut stream, token, deadline).map_err(|error| {
-        TrafficError::Peer(format!(
-            "the TCP receiver at {peer} did not answer with the run's token: {error}"
-        ))
-    })?;
+    stream
+        .write_all(token)
+        .and_then(|()| stream.set_write_timeout(None))
+        .map_err(|error| {
+            TrafficError::Peer(format!(
+                "cannot send the run's token to the TCP receiver at {peer}: {error}"
+            ))
+        })?;
     Ok(stream)
 }
 
@@ -111,19 +115,6 @@ pub fn connect_error(asked: &str, error: Errno) -> TrafficError {
 fn timestamps_in_use() -> bool {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps")
         .map_or(true, |text| text.trim() != "0")
-}
-
-fn exchange_tokens(stream: &mut TcpStream, token: &Token, deadline: Instant) -> io::Result<()> {
-    stream.write_all(token)?;
-    let mut answer = [0; TOKEN_BYTES];
-    stream.set_read_timeout(Some(time_left(deadline)?))?;
-    stream.read_exact(&mut answer)?;
-    stream.set_write_timeout(None)?;
-    if answer == *token {
-        Ok(())
-    } else {
-        Err(io::Error::other("another token"))
-    }
 }
 
 /// The connection's settings as requested and as the kernel reports them: for a `sender` with its

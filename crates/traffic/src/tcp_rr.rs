@@ -34,9 +34,6 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
 };
 
 fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
-    stream
-        .set_read_timeout(None)
-        .map_err(TrafficError::system("SO_RCVTIMEO"))?;
     Ok(Ready {
         in_effect: tcp::in_effect(&stream, run.conditions, true),
         flow: Box::new(Client {

@@ -15,4 +15,4 @@ pub use lease::Lease;
 pub use message::{Addresses, FromAgent, Part, Prepare, Route, SentCounts, Start, ToAgent, Token};
 
 /// Version of the protocol; it rises with every change that the other side must know of.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;

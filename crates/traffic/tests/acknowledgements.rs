@@ -1,0 +1,412 @@
+//! The acknowledgements of every TCP workload and mode, compared with those of plain socket loops
+//! that make the same calls: counts of segments (`TCP_INFO`, `/proc/net/snmp`, `/proc/net/netstat`),
+//! no times.
+//!
+//! Messages follow each other at a distance and without Nagle's algorithm, so that each is a segment
+//! and is received alone. A receiver that has never sent data acknowledges each of them when it is
+//! read; one whose connection Linux takes for an interactive one acknowledges every second one.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bitcost_model::conditions::{Conditions, Waiting, Workload};
+use bitcost_model::modes::{MODES, Row};
+use bitcost_model::record::{Role, TcpInfo};
+use bitcost_traffic::{Control, Flow, Multiplexer, Phase, Ready, Sent, TrafficError};
+use rustix::io::Errno;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const TOKEN: [u8; 16] = *b"sixteen letters!";
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Smaller than any segment, so that the kernel sees the end of a message by its push flag.
+const SIZE: usize = 64;
+const MESSAGES: usize = 60;
+const RATE: u64 = 200;
+const GAP: Duration = Duration::from_millis(5);
+/// Largest difference of ACKs per delivery or segment. With a connection taken for an interactive
+/// one it is 0.5.
+const TOLERANCE: f64 = 0.25;
+
+fn main() {
+    let rows = || MODES.iter().filter(|row| row.is_of(Workload::TcpStream));
+    let mut trials: Vec<(&'static str, bitcost_testkit::Run)> = rows()
+        .map(|row| {
+            let run: bitcost_testkit::Run = Box::new(|| stream_is_like_a_plain_loop(&of_mode(row)));
+            let name = match row.end {
+                Role::Sender => format!("sender, {}", row.name),
+                Role::Receiver => format!("receiver, {}", row.name),
+            };
+            (&*name.leak(), run)
+        })
+        .collect();
+    let others: [(&str, fn()); 7] = [
+        ("an answer halves the ACKs", answer_halves_the_acks),
+        ("spinning receiver", || {
+            stream_is_like_a_plain_loop(&Conditions {
+                waiting: Waiting::Spin,
+                ..stream()
+            });
+        }),
+        (
+            "flows that share a thread",
+            multiplexed_flows_send_nothing_back,
+        ),
+        ("tcp_rr", rr_is_like_a_plain_loop),
+        ("tcp_rr, spinning", || {
+            transactions_are_like(&spinning(transactions(Workload::TcpRr)), plain_rr());
+        }),
+        ("tcp_crr", || {
+            transactions_are_like(&transactions(Workload::TcpCrr), plain_connections(true));
+        }),
+        ("tcp_connect", || {
+            transactions_are_like(
+                &transactions(Workload::TcpConnect),
+                plain_connections(false),
+            );
+        }),
+    ];
+    trials.extend(others.map(|(name, run)| (name, Box::new(run) as bitcost_testkit::Run)));
+    bitcost_testkit::main_of(trials);
+}
+
+fn stream() -> Conditions {
+    Conditions {
+        message_size_bytes: SIZE as u32,
+        message_rate: Some(RATE),
+        nodelay: true,
+        stop_messages: Some(MESSAGES as u64),
+        warmup_ms: 0,
+        ..Conditions::default()
+    }
+}
+
+fn of_mode(row: &Row) -> Conditions {
+    let mut conditions = stream();
+    match row.end {
+        Role::Sender => conditions.send_mode = row.mode,
+        Role::Receiver => conditions.receive_mode = row.mode,
+    }
+    conditions
+}
+
+fn transactions(workload: Workload) -> Conditions {
+    Conditions {
+        workload,
+        request_size_bytes: SIZE as u32,
+        response_size_bytes: SIZE as u32,
+        stop_transactions: Some(MESSAGES as u64),
+        warmup_ms: 0,
+        ..Conditions::default()
+    }
+}
+
+fn spinning(conditions: Conditions) -> Conditions {
+    Conditions {
+        waiting: Waiting::Spin,
+        ..conditions
+    }
+}
+
+/// What a receiver's connection did.
+struct Received {
+    info: TcpInfo,
+    /// Receive calls that brought data.
+    calls: u64,
+}
+
+impl Received {
+    /// ACKs per data segment, where the segments of one receive call count once: a lower bound that
+    /// a busy machine does not lower.
+    fn acks_per_delivery(&self) -> f64 {
+        self.acks() / self.segments().min(self.calls as f64)
+    }
+
+    /// An upper bound that a busy machine does not raise.
+    fn acks_per_segment(&self) -> f64 {
+        self.acks() / self.segments()
+    }
+
+    fn acks(&self) -> f64 {
+        count(self.info.segs_out) - count(self.info.data_segs_out)
+    }
+
+    fn segments(&self) -> f64 {
+        count(self.info.data_segs_in)
+    }
+}
+
+fn count(counter: Option<u32>) -> f64 {
+    f64::from(counter.expect("a kernel that counts segments"))
+}
+
+/// Counters of this network namespace's TCP.
+#[derive(Clone, Copy, Debug)]
+struct Tcp {
+    /// Segments sent without data.
+    bare: i64,
+    /// ACKs that a timer sent.
+    delayed: i64,
+}
+
+impl Tcp {
+    fn read() -> Tcp {
+        let mut counters: BTreeMap<String, i64> = BTreeMap::new();
+        for file in ["/proc/net/snmp", "/proc/net/netstat"] {
+            let text = std::fs::read_to_string(file).expect("the namespace's counters");
+            let lines: Vec<&str> = text.lines().collect();
+            for pair in lines.chunks_exact(2) {
+                let names = pair[0].split_whitespace();
+                let values = pair[1].split_whitespace();
+                counters.extend(
+                    names
+                        .zip(values)
+                        .skip(1)
+                        .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))),
+                );
+            }
+        }
+        Tcp {
+            bare: counters["OutSegs"] - counters["TCPOrigDataSent"],
+            delayed: counters["DelayedACKs"],
+        }
+    }
+
+    fn since(self, before: Tcp) -> Tcp {
+        Tcp {
+            bare: self.bare - before.bare,
+            delayed: self.delayed - before.delayed,
+        }
+    }
+}
+
+/// Counts what the namespace's TCP sends meanwhile.
+fn counted<T>(during: impl FnOnce() -> T) -> (T, Tcp) {
+    let before = Tcp::read();
+    let result = during();
+    (result, Tcp::read().since(before))
+}
+
+/// A sender and a receiver of plain sockets; the receiver first answers `answers` messages.
+fn plain_stream(answers: usize) -> Received {
+    let listener = TcpListener::bind((HERE, 0)).expect("binds");
+    let address = listener.local_addr().expect("an address");
+    let sender = thread::spawn(move || {
+        let mut stream = TcpStream::connect(address).expect("connects");
+        stream.set_nodelay(true).expect("TCP_NODELAY");
+        for _ in 0..answers {
+            stream.write_all(&TOKEN).expect("asks");
+            stream.read_exact(&mut [0; 16]).expect("an answer");
+        }
+        for _ in 0..MESSAGES {
+            stream.write_all(&[1; SIZE]).expect("sends");
+            thread::sleep(GAP);
+        }
+        stream.shutdown(Shutdown::Write).expect("ends");
+        let _ = stream.read(&mut [0; 1]);
+    });
+    let (mut stream, _) = listener.accept().expect("accepts");
+    for _ in 0..answers {
+        stream.read_exact(&mut [0; 16]).expect("a question");
+        stream.write_all(&TOKEN).expect("answers");
+    }
+    let mut buffer = vec![0; 256 << 10];
+    let mut calls = answers as u64;
+    while stream.read(&mut buffer).expect("receives") > 0 {
+        calls += 1;
+    }
+    let info = bitcost_traffic::tcp_info(&stream).expect("TCP_INFO");
+    drop(stream);
+    sender.join().expect("no panic");
+    Received { info, calls }
+}
+
+/// The test can see what it is for.
+fn answer_halves_the_acks() {
+    let [without, with] = [0, 1].map(|answers| plain_stream(answers).acks_per_delivery());
+    if without < 0.75 {
+        bitcost_testkit::ignore(&format!(
+            "this kernel sends {without:.2} ACKs per delivery to a plain loop that never answers"
+        ));
+    }
+    assert!(
+        with < without - TOLERANCE,
+        "{without:.2} without an answer, {with:.2} with one"
+    );
+}
+
+fn meet(conditions: &Conditions) -> Result<[Ready; 2], TrafficError> {
+    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN)?;
+    let (asked, address) = (conditions.clone(), pending.address());
+    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
+    let receiver = pending.accept(PATIENCE);
+    Ok([sender.join().expect("no panic")?, receiver?])
+}
+
+/// Runs both endpoints to the bound; returns what the receiver's connection did, if it has one.
+fn play(conditions: &Conditions) -> Option<Received> {
+    let ready = match meet(conditions) {
+        Ok(ready) => ready,
+        Err(TrafficError::System { asked, error, hint }) if is_lacking(&error) => {
+            bitcost_testkit::ignore(&format!("{asked}: {error}{hint}"));
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let start = |ready: Ready| {
+        let (mut flow, control) = (ready.flow, Arc::new(Control::default()));
+        control.enter(Phase::Measured);
+        thread::spawn(move || {
+            flow.run(&control).map(|()| Received {
+                info: flow.outcome(Sent::default()).tcp_info.unwrap_or_default(),
+                calls: control.counts().total().calls,
+            })
+        })
+    };
+    let [sender, receiver] = ready.map(start);
+    sender.join().expect("no panic").expect("the sender ends");
+    let received = receiver.join().expect("no panic");
+    Some(received.expect("the receiver ends")).filter(|received| received.info.segs_in.is_some())
+}
+
+fn is_lacking(error: &std::io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM)
+    )
+}
+
+fn stream_is_like_a_plain_loop(conditions: &Conditions) {
+    let (plain, plain_tcp) = counted(|| plain_stream(0));
+    let (own, own_tcp) = counted(|| play(conditions).expect("TCP_INFO of a stream"));
+    let facts = format!("{own_tcp:?}, plain {plain_tcp:?}");
+    let [least, plain_least] = [&own, &plain].map(Received::acks_per_delivery);
+    assert!(
+        least > plain_least.min(1.0) - TOLERANCE,
+        "{least:.2} ACKs per delivery, a plain loop {plain_least:.2}: {facts}"
+    );
+    let [most, plain_most] = [&own, &plain].map(Received::acks_per_segment);
+    assert!(
+        most < plain_most.max(1.0) + TOLERANCE,
+        "{most:.2} ACKs per segment, a plain loop {plain_most:.2}: {facts}"
+    );
+    assert!(
+        own_tcp.delayed - plain_tcp.delayed < MESSAGES as i64 / 4,
+        "delayed ACKs: {facts}"
+    );
+    assert_eq!(own.info.data_segs_out, Some(0), "nothing is sent back");
+}
+
+/// Flows that share a thread are not paced here, so that their ACKs depend on the machine's speed:
+/// only what they send is checked.
+fn multiplexed_flows_send_nothing_back() {
+    let conditions = Conditions {
+        threads: Some(1),
+        flows: 2,
+        message_rate: None,
+        ..stream()
+    };
+    let flows: Vec<[Ready; 2]> = (0..2)
+        .map(|_| meet(&conditions).unwrap_or_else(|error| panic!("{error}")))
+        .collect();
+    let serve = |ready: Vec<Ready>| {
+        let mut flows: Vec<Box<dyn Flow>> = ready.into_iter().map(|ready| ready.flow).collect();
+        let controls: Vec<Arc<Control>> = flows.iter().map(|_| Arc::default()).collect();
+        controls
+            .iter()
+            .for_each(|control: &Arc<Control>| control.enter(Phase::Measured));
+        thread::spawn(move || {
+            Multiplexer::new(&mut flows, &controls)
+                .and_then(|mut together| together.run())
+                .map_err(|(place, error)| format!("flow {place}: {error}"))
+                .map(|()| flows)
+        })
+    };
+    let (senders, receivers): (Vec<Ready>, Vec<Ready>) =
+        flows.into_iter().map(<(_, _)>::from).unzip();
+    let [sender, receiver] = [senders, receivers].map(serve);
+    sender.join().expect("no panic").expect("the senders end");
+    let ended = receiver.join().expect("no panic");
+    for flow in ended.expect("the receivers end") {
+        let info = flow.outcome(Sent::default()).tcp_info.expect("TCP_INFO");
+        assert_eq!(info.data_segs_out, Some(0), "nothing is sent back");
+    }
+}
+
+fn rr_is_like_a_plain_loop() {
+    transactions_are_like(&transactions(Workload::TcpRr), plain_rr());
+}
+
+/// Segments without data per transaction, over one connection or a connection for each. The run's own first connection adds those of opening and closing it.
+fn transactions_are_like(conditions: &Conditions, plain: Tcp) {
+    let (_, own) = counted(|| play(conditions));
+    let per_transaction = |tcp: Tcp| tcp.bare as f64 / MESSAGES as f64;
+    let difference = per_transaction(own) - per_transaction(plain);
+    // A first connection has at most 8 of them.
+    let first = 8.0 / MESSAGES as f64;
+    assert!(
+        difference.abs() < TOLERANCE + first,
+        "{own:?}, a plain loop {plain:?}"
+    );
+    assert!(
+        own.delayed - plain.delayed < MESSAGES as i64 / 4,
+        "delayed ACKs: {own:?}, a plain loop {plain:?}"
+    );
+}
+
+fn plain_rr() -> Tcp {
+    counted(|| {
+        let listener = TcpListener::bind((HERE, 0)).expect("binds");
+        let address = listener.local_addr().expect("an address");
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("accepts");
+            let mut buffer = [0; SIZE];
+            for _ in 0..MESSAGES {
+                stream.read_exact(&mut buffer).expect("a request");
+                stream.write_all(&buffer).expect("a response");
+            }
+            let _ = stream.read(&mut buffer);
+        });
+        let mut stream = TcpStream::connect(address).expect("connects");
+        let mut buffer = [1; SIZE];
+        for _ in 0..MESSAGES {
+            stream.write_all(&buffer).expect("a request");
+            stream.read_exact(&mut buffer).expect("a response");
+        }
+        stream.shutdown(Shutdown::Write).expect("ends");
+        server.join().expect("no panic");
+    })
+    .1
+}
+
+/// A connection for each transaction, which the server closes first; with a request and a response,
+/// or without data.
+fn plain_connections(with_data: bool) -> Tcp {
+    counted(|| {
+        let listener = TcpListener::bind((HERE, 0)).expect("binds");
+        let address = listener.local_addr().expect("an address");
+        let server = thread::spawn(move || {
+            for _ in 0..MESSAGES {
+                let (mut stream, _) = listener.accept().expect("accepts");
+                if with_data {
+                    let mut buffer = [0; SIZE];
+                    stream.read_exact(&mut buffer).expect("a request");
+                    stream.write_all(&buffer).expect("a response");
+                }
+            }
+        });
+        for _ in 0..MESSAGES {
+            let mut stream = TcpStream::connect(address).expect("connects");
+            let mut buffer = [1; SIZE];
+            if with_data {
+                stream.write_all(&buffer).expect("a request");
+                stream.read_exact(&mut buffer).expect("a response");
+            }
+            assert_eq!(stream.read(&mut buffer).expect("the server's end"), 0);
+        }
+        server.join().expect("no panic");
+    })
+    .1
+}
