@@ -138,6 +138,25 @@ pub fn segments_per_message(run: &RunView) -> Option<f64> {
     Some(grown(run.sender, |info| info.data_segs_out)? / messages_per_second(run, Role::Sender)?)
 }
 
+/// Segments without data per data segment, in the direction of the run's data: as the receiver sent
+/// them, or as they arrived at the sender.
+pub fn acks_per_segment(run: &RunView, role: Role) -> Option<f64> {
+    let of = |counter| grown(run.end(role), counter);
+    let [all, data_with_them, data] = match role {
+        Role::Receiver => [
+            of(|info| info.segs_out)?,
+            of(|info| info.data_segs_out)?,
+            of(|info| info.data_segs_in)?,
+        ],
+        Role::Sender => [
+            of(|info| info.segs_in)?,
+            of(|info| info.data_segs_in)?,
+            of(|info| info.data_segs_out)?,
+        ],
+    };
+    quotient((all - data_with_them).max(0.0), data)
+}
+
 /// A count of the window's datagrams in per cent of those sent.
 pub fn arrivals(run: &RunView, count: fn(&Arrivals) -> u64) -> Option<f64> {
     let sequence = run.receiver.sequence?;

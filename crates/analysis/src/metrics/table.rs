@@ -712,6 +712,23 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams, Shown::Transactions]),
     row(
+        "acks_per_segment",
+        "ACKs per data segment received",
+        "per segment",
+        Better::Neither,
+        "segments without data that the receiver sent ÷ data segments that it received, between the first and the last sample (TCP_INFO)",
+        |run| counting::acks_per_segment(run, Role::Receiver),
+    )
+    .shown_in(&[Shown::Streams, Shown::Transactions]),
+    row(
+        "acks_received_per_segment",
+        "ACKs received per data segment sent",
+        "per segment",
+        Better::Neither,
+        "segments without data that the sender received ÷ data segments that it sent, between the first and the last sample (TCP_INFO)",
+        |run| counting::acks_per_segment(run, Role::Sender),
+    ),
+    row(
         "segments_sent_per_second",
         "Segments sent",
         "1/s",

@@ -387,6 +387,7 @@ fn names_are_unique_and_end_in_their_unit() {
         "_packets",
         "_segments",
         "_per_message",
+        "_per_segment",
     ];
     assert!(
         names
@@ -555,6 +556,20 @@ fn segments_of_a_stream_are_those_between_the_samples() {
     }
     assert_close(run.figure("segments_sent_per_second"), 204_800.0);
     assert_close(run.figure("segments_per_message"), 2.0);
+    assert_eq!(run.figure("acks_per_segment"), None);
+    let grow = |end: &mut EndpointRecord, [out, inwards, data_out]: [u32; 3]| {
+        for (sample, times) in end.samples.iter_mut().zip([0, 1]) {
+            let info = sample.tcp_info.as_mut().expect("set above");
+            info.segs_out = Some(u32::MAX.wrapping_add(times * out));
+            info.segs_in = Some(u32::MAX.wrapping_add(times * inwards));
+            info.data_segs_out = Some(times * data_out);
+            info.data_segs_in = Some(times * (inwards - inwards / 10));
+        }
+    };
+    grow(&mut run.receiver, [5100, 10_000, 600]);
+    assert_close(run.figure("acks_per_segment"), 0.5);
+    grow(&mut run.sender, [10_000, 4000, 10_000]);
+    assert_close(run.figure("acks_received_per_segment"), 0.04);
     run.receiver.counts.measured.empty_calls = 2 * 76_800;
     assert_close(run.figure("receiver_empty_calls_per_message"), 1.0);
     run.sender.counts.measured.short_calls = run.sender.counts.measured.calls / 4;
