@@ -35,6 +35,7 @@ pub mod single;
 mod statements;
 pub mod stop_rule;
 mod tables;
+pub mod test_answer;
 pub mod text;
 mod time_series;
 mod titles;

@@ -71,7 +71,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
         told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")),
         "{told:?}"
     );
-    let done = test(&bench, &[]);
+    let done = test(&bench, &["--verbose"]);
     assert!(
         done.stdout
             .contains("note: sender: TCP began with what the kernel had cached"),

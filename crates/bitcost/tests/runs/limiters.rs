@@ -50,8 +50,10 @@ fn transactions_have_a_latency_and_no_limiter() {
     let bench = Bench::new();
     let done = bench.bitcost(&["test", "rr", "-t", "200ms", "-O", "50ms"]);
     done.assert_code(0);
+    let words: Vec<&str> = done.stdout.split_whitespace().collect();
+    let words = words.join(" ");
     assert!(
-        done.stdout.contains("limiter: unknown") && done.stdout.contains("latency of transactions"),
+        words.contains("bottleneck unknown") && words.contains("latency of transactions"),
         "{}",
         done.stdout
     );

@@ -35,7 +35,10 @@ fn setting_not_in_effect_fails_the_run() {
             "net.core.rmem_max of this host is over every buffer that can be asked for",
         );
     }
-    let done = test(&bench, &["udp", "--receive-buffer", &asked.to_string()]);
+    let done = test(
+        &bench,
+        &["udp", "--receive-buffer", &asked.to_string(), "-v"],
+    );
     done.assert_code(1);
     let missed = format!("receiver: receive_buffer_bytes asked {asked}, in effect {most}");
     assert!(

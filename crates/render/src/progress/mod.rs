@@ -193,7 +193,7 @@ impl View {
 }
 
 /// `8.24 Gbit/s`, `912 Mbit/s`, in units of 10^3.
-fn show_rate(bits_per_second: f64) -> String {
+pub(crate) fn show_rate(bits_per_second: f64) -> String {
     match bits_per_second {
         rate if rate >= 1e10 => format!("{:.1} Gbit/s", rate / 1e9),
         rate if rate >= 1e9 => format!("{:.2} Gbit/s", rate / 1e9),

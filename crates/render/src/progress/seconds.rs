@@ -3,6 +3,7 @@
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::record::{Role, Sample};
+use bitcost_model::units::KIB;
 
 use crate::progress::show_rate;
 
@@ -15,16 +16,36 @@ struct End {
 }
 
 impl End {
-    /// The count per second between the first and the last sample of the second with the number
-    /// `second`.
-    fn rate(&self, second: u64, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+    /// The first and the last sample of the second with the number `second`.
+    fn second(&self, second: u64) -> Option<(&Sample, &Sample)> {
         let first_ns = self.samples.first()?.at_ns;
         let at = |seconds: u64| {
             self.samples
                 .iter()
                 .find(|sample| sample.at_ns + SECOND_NS / 20 >= first_ns + seconds * SECOND_NS)
         };
-        let (begin, end) = (at(second)?, at(second + 1)?);
+        Some((at(second)?, at(second + 1)?))
+    }
+
+    /// `  retransmits 0  window 1.2 MiB`: the segments that were retransmitted in that second, and
+    /// the congestion window at its end; empty where TCP does not tell them.
+    fn tcp(&self, second: u64) -> String {
+        let known = || {
+            let (begin, end) = self.second(second)?;
+            let (begin, end) = (begin.tcp_info.as_ref()?, end.tcp_info.as_ref()?);
+            let retransmits = end.total_retrans?.checked_sub(begin.total_retrans?)?;
+            let window = u64::from(end.snd_cwnd_segments?) * u64::from(end.snd_mss_bytes?);
+            let window = window as f64 / KIB;
+            Some(format!(
+                "  retransmits {retransmits:>4}  window {window:.0} KiB"
+            ))
+        };
+        known().unwrap_or_default()
+    }
+
+    /// The count per second in the second with the number `second`.
+    fn rate(&self, second: u64, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        let (begin, end) = self.second(second)?;
         Some((count(end)? - count(begin)?) as f64 * 1e9 / (end.at_ns - begin.at_ns) as f64)
     }
 }
@@ -103,8 +124,12 @@ impl Seconds {
         } else {
             format!("{:<13}", part.phrase())
         };
+        let tcp = match (index, self.parts.len()) {
+            (0, 1) => from.tcp(self.told),
+            _ => String::new(),
+        };
         Some(format!(
-            "{:5} s  {name}sender {sent:>13}  receiver {received:>13}",
+            "{:5} s  {name}sender {sent:>13}  receiver {received:>13}{tcp}",
             self.told + 1
         ))
     }

@@ -28,8 +28,9 @@ fn tables_of_a_study_in_markdown() {
     assert_snapshot!(bitcost_render::markdown::markdown_summary(&summary));
 }
 
+/// Everything about a test, and its answer, which fits on a small terminal.
 #[test]
-fn summary_of_a_test() {
+fn figures_and_answer_of_a_test() {
     let events = events();
     let plan = events.iter().find_map(|event| match event {
         Event::Planned { plan } => Some(plan),
@@ -54,5 +55,15 @@ fn summary_of_a_test() {
         napi_threaded: true,
         ceiling_mbps: None,
     };
-    assert_snapshot!(bitcost_render::single::single_text(&run));
+    assert_snapshot!(
+        "summary_of_a_test",
+        bitcost_render::single::single_text(&run)
+    );
+    let answer = bitcost_render::test_answer::test_answer(&run, "h1 to h2 in lab wire", None);
+    assert!(answer.lines().count() <= 10, "{answer}");
+    assert!(
+        answer.lines().all(|line| line.chars().count() <= 80),
+        "{answer}"
+    );
+    assert_snapshot!("answer_of_a_test", answer);
 }

@@ -17,6 +17,10 @@ pub struct Form {
     /// Print one row per run, or per interval of 100 ms, instead of the figures
     #[arg(long, value_name = "ROWS", value_enum)]
     pub rows: Option<Rows>,
+    /// Print all figures of the run, its settings, and the evidence for the bottleneck, before the
+    /// answer
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 impl Form {

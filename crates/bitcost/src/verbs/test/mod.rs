@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         opened: &opened,
         until: test.until.as_ref(),
         search: search.as_ref(),
-        is_in_lab: test.lab.is_some(),
+        lab: test.lab.as_ref().map(|_| arguments.topology.as_str()),
     };
     let printed = lines.printed.and_then(|()| outcome.print(arguments.form));
     say_log(&opened);

@@ -5,11 +5,13 @@ use bitcost_analysis::compare::THRESHOLD_PCT;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::{ExplainedCell, cell_json, cell_words, explanation};
 use bitcost_analysis::log::not_in_effect;
+use bitcost_model::record::Role;
 use bitcost_model::study::UntilInterval;
 use bitcost_render::markdown_table::{escape, markdown_table};
 use bitcost_render::mode_search::mode_search_json;
 use bitcost_render::repeats::Repeats;
 use bitcost_render::single::{single_json, single_text};
+use bitcost_render::test_answer::test_answer;
 use bitcost_study::mode_search::ModeSearch;
 use serde_json::{Value, json};
 
@@ -26,15 +28,17 @@ pub struct Outcome<'a> {
     pub until: Option<&'a UntilInterval>,
     /// The search for the fastest modes; absent if there was none.
     pub search: Option<&'a ModeSearch>,
-    /// Whether the endpoints were in a lab and not on named hosts.
-    pub is_in_lab: bool,
+    /// The lab; absent between named hosts.
+    pub lab: Option<&'a str>,
 }
 
 /// The runs that are printed.
 #[derive(Default)]
 struct Runs {
-    /// The text of the first run alone.
+    /// All figures of the first run.
     text: String,
+    /// The first run in a few lines.
+    answer: String,
     json: Value,
     /// All runs together.
     repeats: Repeats,
@@ -57,9 +61,9 @@ impl Outcome<'_> {
         if !has(&execution, shown) {
             return check(&execution);
         }
-        let runs = Runs::read(&execution, shown);
+        let runs = Runs::read(&execution, shown, &self.place(&execution));
         match (form.format().name(), form.rows) {
-            ("text", None) => output::print(&self.text(&runs))?,
+            ("text", None) => output::print(&self.text(&runs, form.verbose))?,
             ("json", None) => output::line(&format!("{:#}", self.json(&runs, &execution)))?,
             ("md", None) => output::print(&markdown(&runs))?,
             _ => output::form(&form.look().render_read(
@@ -75,12 +79,29 @@ impl Outcome<'_> {
         check(&execution)
     }
 
-    fn text(&self, runs: &Runs) -> String {
-        let figures = match self.until {
-            Some(rule) => runs.repeats.text(rule),
-            None => runs.text.clone(),
+    fn text(&self, runs: &Runs, is_verbose: bool) -> String {
+        let evidence = || runs.limiter.as_ref().map(cell_words).unwrap_or_default();
+        match self.until {
+            Some(rule) => runs.repeats.text(rule) + &evidence(),
+            None if is_verbose => format!("{}{}\n{}", runs.text, evidence(), runs.answer),
+            None => runs.answer.clone(),
+        }
+    }
+
+    /// `h1 to h2 in lab wire`.
+    fn place(&self, execution: &Execution) -> String {
+        let of = |role| {
+            let mut ends = execution.summary.ends.iter();
+            let end = ends.find(|end| end.role == role);
+            end.map_or(role.name(), |end| {
+                end.place.strip_prefix("netns:").unwrap_or(&end.place)
+            })
         };
-        figures + &runs.limiter.as_ref().map(cell_words).unwrap_or_default()
+        let (sender, receiver) = (of(Role::Sender), of(Role::Receiver));
+        match self.lab {
+            Some(lab) => format!("{sender} to {receiver} in lab {lab}"),
+            None => format!("{sender} to {receiver}"),
+        }
     }
 
     fn json(&self, runs: &Runs, execution: &Execution) -> Value {
@@ -92,7 +113,7 @@ impl Outcome<'_> {
         if let Some(search) = self.search {
             document["mode_search"] = mode_search_json(search);
         }
-        if !self.is_in_lab {
+        if self.lab.is_none() {
             document["endpoints"] = json!(execution.summary.ends);
         }
         document
@@ -100,13 +121,17 @@ impl Outcome<'_> {
 }
 
 impl Runs {
-    /// Reads the runs of this status.
-    fn read(execution: &Execution, status: Status) -> Runs {
-        let mut runs = Runs::default();
+    /// Reads the runs of this status, whose endpoints are at `place`.
+    fn read(execution: &Execution, status: Status, place: &str) -> Runs {
+        let mut runs = Runs {
+            limiter: explanation(execution).cells.into_iter().next(),
+            ..Runs::default()
+        };
         execution.each_run(|row| row.status == status, &mut |_, _, view| {
             if runs.text.is_empty() {
                 runs.text = single_text(view);
                 runs.json = single_json(view);
+                runs.answer = test_answer(view, place, runs.limiter.as_ref());
             }
             runs.repeats.add(view);
             for sentence in not_in_effect(view) {
@@ -115,7 +140,6 @@ impl Runs {
                 }
             }
         });
-        runs.limiter = explanation(execution).cells.into_iter().next();
         if let Some(limiter) = &mut runs.limiter {
             limiter.name = "limiter".to_owned();
         }

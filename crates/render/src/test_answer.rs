@@ -1,0 +1,288 @@
+//! The answer of `bitcost test` in at most twelve lines: what ran where, throughput, loss, cost, the
+//! bottleneck, and caveats.
+
+use bitcost_analysis::explain::ExplainedCell;
+use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
+use bitcost_analysis::metrics::{
+    PartRun, RunView, disturbance_pct, line_trouble, marks, metric, parts,
+};
+use bitcost_model::conditions::{Conditions, Direction, Workload};
+use bitcost_model::harmless;
+use bitcost_model::record::Role;
+use bitcost_model::units::counted;
+
+use crate::layout::paragraph;
+use crate::number;
+use crate::progress::show_rate;
+
+/// Caveats that are printed; the others are counted.
+const CAVEATS: usize = 3;
+
+/// Columns of a terminal that nobody has widened.
+const WIDTH: usize = 80;
+
+/// Columns of the labels at the left.
+const LABEL: usize = 13;
+
+/// The lines of the answer about one run; `place` says where the endpoints were, `limiter` what
+/// limited the run, absent where that is not known.
+pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) -> String {
+    let mut lines = vec![headline(run, place)];
+    if run.is_alone() {
+        lines.extend(figures(run));
+        lines.extend(cost(run));
+    } else {
+        lines.extend(parts(run).iter().map(part));
+        lines.extend(total_cost(run));
+    }
+    lines.push(labelled("bottleneck", &bottleneck(limiter)));
+    lines.extend(caveats(run));
+    lines.concat()
+}
+
+/// `throughput   10.5 Gbit/s`, broken at the width of a terminal.
+fn labelled(label: &str, words: &str) -> String {
+    paragraph(&format!("{label:<LABEL$}"), words, WIDTH)
+}
+
+/// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.
+fn headline(run: &RunView, place: &str) -> String {
+    let conditions = run.conditions;
+    let mut words = vec![format!("{}{}", name(conditions), direction(conditions))];
+    if conditions.workload.is_transactional() {
+        if conditions.workload != Workload::TcpConnect {
+            let (request, response) = (
+                conditions.request_size_bytes,
+                conditions.response_size_bytes,
+            );
+            words.push(format!(
+                "{request}-byte requests, {response}-byte responses"
+            ));
+        }
+    } else if conditions.message_sizes.is_some() {
+        words.push("messages of several sizes".to_owned());
+    } else {
+        words.push(format!("{}-byte messages", conditions.message_size_bytes));
+    }
+    if conditions.flows > 1 {
+        words.push(counted(conditions.flows as usize, "flow"));
+    }
+    words.extend(congestion_control(run));
+    words.extend(
+        run.window_seconds(Role::Receiver)
+            .map(|seconds| format!("{} s", number::plain(seconds))),
+    );
+    words.push(harmless(place));
+    paragraph("", &words.join(", "), WIDTH)
+}
+
+/// The congestion control that the sender's socket used.
+fn congestion_control(run: &RunView) -> Option<String> {
+    let mut settings = run.sender.in_effect.iter();
+    let setting = settings.find(|setting| setting.name == "congestion_control")?;
+    setting.actual.as_deref().map(harmless)
+}
+
+fn name(conditions: &Conditions) -> &'static str {
+    match conditions.workload {
+        Workload::TcpStream => "TCP stream",
+        Workload::UdpStream => "UDP stream",
+        Workload::TcpRr => "TCP request/response",
+        Workload::UdpRr => "UDP request/response",
+        Workload::TcpCrr => "TCP connect/request/response",
+        Workload::TcpConnect => "TCP connect",
+    }
+}
+
+fn direction(conditions: &Conditions) -> &'static str {
+    match conditions.direction {
+        Direction::Forward => "",
+        Direction::Reverse => " in reverse (the receiver's host sends)",
+        Direction::Both => " in both directions",
+    }
+}
+
+fn figure(run: &RunView, name: &str) -> Option<f64> {
+    (metric(name)?.compute)(run)
+}
+
+/// Throughput and loss of a stream, or rate and latency of transactions.
+fn figures(run: &RunView) -> Vec<String> {
+    if run.conditions.workload.is_transactional() {
+        return transactions(run);
+    }
+    let throughput = match figure(run, "throughput_mbps") {
+        Some(mbps) => show_rate(mbps * 1e6),
+        None => "not measured".to_owned(),
+    };
+    let received = run.measured(Role::Receiver).bytes;
+    let mut rest = vec![format!("{} received", size(received))];
+    if run.conditions.workload.is_datagram() {
+        rest.extend(share(run, "loss_pct", "lost"));
+        rest.extend(share(run, "reordered_pct", "reordered"));
+    } else if let Some(count) = figure(run, "retransmits") {
+        rest.push(format!(
+            "{} retransmitted",
+            counted(count as usize, "segment")
+        ));
+    }
+    let mut lines = vec![labelled(
+        "throughput",
+        &format!("{throughput}, {}", rest.join(", ")),
+    )];
+    if let Some(jitter) = figure(run, "jitter_us") {
+        lines.push(labelled(
+            "jitter",
+            &format!("{} µs (RFC 3550)", number::plain(jitter)),
+        ));
+    }
+    lines
+}
+
+fn share(run: &RunView, name: &str, words: &str) -> Option<String> {
+    let pct = figure(run, name)?;
+    Some(format!("{} % {words}", number::plain(pct)))
+}
+
+fn transactions(run: &RunView) -> Vec<String> {
+    let mut lines = Vec::new();
+    let latency = |name: &str| figure(run, name).map(number::plain);
+    let at = [
+        ("median", "latency_p50_us"),
+        ("p99", "latency_p99_us"),
+        ("p99.9", "latency_p999_us"),
+    ];
+    let known: Vec<String> = at
+        .iter()
+        .filter_map(|(words, name)| Some(format!("{words} {} µs", latency(name)?)))
+        .collect();
+    if !known.is_empty() {
+        lines.push(labelled("latency", &known.join(", ")));
+    }
+    let rate = match figure(run, "transactions_per_second") {
+        Some(rate) => format!("{} transactions/s", number::plain(rate)),
+        None => "not measured".to_owned(),
+    };
+    let lost = share(run, "requests_lost_pct", "of the requests lost");
+    let lost = lost.map_or_else(String::new, |lost| format!(", {lost}"));
+    lines.push(labelled("rate", &(rate + &lost)));
+    lines
+}
+
+/// CPU time at both ends.
+fn cost(run: &RunView) -> Option<String> {
+    if run.conditions.workload.is_transactional() {
+        let client = figure(run, "send_service_demand_us_per_transaction");
+        let server = figure(run, "receive_service_demand_us_per_transaction");
+        return pair(
+            client,
+            server,
+            "µs/transaction",
+            "at the client",
+            "at the server",
+        );
+    }
+    let send = figure(run, "send_service_demand_us_per_kib");
+    let receive = figure(run, "receive_service_demand_us_per_kib");
+    pair(send, receive, "µs/KiB", "to send", "to receive").or_else(|| total_cost(run))
+}
+
+fn pair(
+    first: Option<f64>,
+    second: Option<f64>,
+    unit: &str,
+    of_first: &str,
+    of_second: &str,
+) -> Option<String> {
+    let said =
+        |value: Option<f64>, words: &str| Some(format!("{} {unit} {words}", number::plain(value?)));
+    let said: Vec<String> = [said(first, of_first), said(second, of_second)]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!said.is_empty()).then(|| labelled("cost", &said.join(", ")))
+}
+
+/// CPU use of both hosts, where the time of one end alone is not known.
+fn total_cost(run: &RunView) -> Option<String> {
+    let busy = |name: &str| figure(run, name).map(number::plain);
+    let (sender, receiver) = (busy("sender_cpu_util_pct")?, busy("receiver_cpu_util_pct")?);
+    Some(labelled(
+        "CPU use",
+        &format!("sender's host {sender} %, receiver's host {receiver} %"),
+    ))
+}
+
+/// One workload of several that ran at the same time.
+fn part(part: &PartRun) -> String {
+    let view = part.view();
+    format!("{}: {}", part.conditions.phrase(), figures(&view).concat())
+}
+
+/// `receiver's CPU (medium confidence): in the kernel, where its interface receives`.
+fn bottleneck(limiter: Option<&ExplainedCell>) -> String {
+    let Some((cell, verdict)) = limiter.and_then(|cell| Some((cell, cell.verdict()?))) else {
+        return "unknown: no run can be explained".to_owned();
+    };
+    let shares = cell.shares();
+    if shares.len() > 1 {
+        let said = shares
+            .iter()
+            .map(|(limiter, share)| format!("{limiter} {:.0} %", 100.0 * share));
+        return said.collect::<Vec<_>>().join(", ");
+    }
+    let mut words = verdict.limiter().to_string();
+    if !verdict.limiter().is_unknown() {
+        words += &format!(" ({} confidence)", verdict.confidence.name());
+    }
+    if !verdict.chosen.detail.is_empty() {
+        words += &format!(": {}", verdict.chosen.detail);
+    }
+    words
+}
+
+/// What may change how the figures are read, one line each.
+fn caveats(run: &RunView) -> Vec<String> {
+    let mut found: Vec<String> = not_in_effect(run)
+        .into_iter()
+        .map(|setting| format!("not in effect: {setting}"))
+        .collect();
+    if let Some(other) = disturbance_pct(run) {
+        let other = number::plain(other);
+        found.push(format!(
+            "other programs or interrupts took {other} % of the CPUs' time"
+        ));
+    }
+    found.extend(line_trouble(run).map(|trouble| trouble.to_string()));
+    let weak = marks(run);
+    let weak = weak.iter().filter(|mark| mark.attributed);
+    found.extend(
+        weak.filter_map(|mark| Some(format!("{}: {}", mark.end?.name(), mark.weak.reason()))),
+    );
+    found.extend(
+        cached_metrics(run)
+            .into_iter()
+            .chain(foreign_datagrams(run)),
+    );
+    let more = found.len().saturating_sub(CAVEATS);
+    let mut lines: Vec<String> = found
+        .iter()
+        .take(CAVEATS)
+        .map(|words| labelled("caveat", words))
+        .collect();
+    if more > 0 {
+        lines.push(labelled("", &format!("and {more} more, with --verbose")));
+    }
+    lines
+}
+
+/// `2.62 GB`, in units of 10^3.
+fn size(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
+        bytes if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
+        bytes if bytes >= 1e3 => format!("{:.1} kB", bytes / 1e3),
+        bytes => format!("{bytes} bytes"),
+    }
+}
