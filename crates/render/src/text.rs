@@ -8,6 +8,7 @@ use bitcost_analysis::compare::of_study;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::queue_limits;
 use bitcost_model::harmless_page;
+use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 
 use crate::layout::{TextOptions, heading, paragraph};
@@ -118,7 +119,24 @@ pub fn head(summary: &Summary) -> Vec<String> {
     [study.question.clone(), order, spread.to_owned()]
         .into_iter()
         .chain(paper)
+        .chain(meanings(summary))
         .collect()
+}
+
+/// `TCP, offloads on: …` for each level whose meaning the study gives and that has cells.
+fn meanings(summary: &Summary) -> impl Iterator<Item = String> {
+    let factors = summary.study.factors.iter();
+    let levels = factors.flat_map(|factor| factor.levels.iter().map(move |level| (factor, level)));
+    levels.filter_map(|(factor, level)| {
+        let is_this =
+            |(name, label): &(String, Label)| *name == factor.name && *label == level.label;
+        let is_used = summary
+            .cells
+            .iter()
+            .any(|cell| cell.levels.iter().any(is_this));
+        let about = level.about.as_ref().filter(|_| is_used)?;
+        Some(format!("{}: {about}.", level.label))
+    })
 }
 
 /// The most cells with fewer runs than others that are named.

@@ -40,6 +40,8 @@ pub struct Length {
 pub struct Level {
     /// Its name in tables.
     pub label: Label,
+    /// What it means, in a sentence; absent where its name says it.
+    pub about: Option<String>,
     pub(crate) settings: Vec<(String, toml_edit::Value)>,
     pub(crate) line: usize,
 }

@@ -85,7 +85,7 @@ fn what_cannot_be_is_named_with_what_is_allowed() {
         (
             "tso",
             "off",
-            "such as `bitcost compare FOLDER 'TCP on' 'TCP off'`",
+            "such as `bitcost compare FOLDER 'TCP, offloads on' 'TCP, offloads off'`",
         ),
         ("tso", "of", "allowed: on, off"),
         (
@@ -120,12 +120,12 @@ fn a_comparison_names_two_levels_of_a_factor() {
     };
     for (lines, says) in [
         (
-            "factor = \"transprt\"\nold = \"UDP\"\nnew = \"TCP on\"",
+            "factor = \"transprt\"\nold = \"UDP\"\nnew = \"TCP, offloads on\"",
             "did you mean `transport`",
         ),
         (
-            "factor = \"transport\"\nold = \"UDP\"\nnew = \"TCP onn\"",
-            "did you mean `TCP on`",
+            "factor = \"transport\"\nold = \"UDP\"\nnew = \"TCP, offloads onn\"",
+            "did you mean `TCP, offloads on`",
         ),
         (
             "factor = \"transport\"\nold = \"UDP\"\nnew = \"UDP\"",

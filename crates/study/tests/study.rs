@@ -18,18 +18,20 @@ fn error_of(text: &str) -> String {
 }
 
 #[test]
-fn the_embedded_study_has_the_paper_s_six_cells() {
+fn the_embedded_study_has_the_paper_s_six_cells_and_two_of_one_segment_a_packet() {
     let study = study();
     let names: Vec<String> = study.cells().iter().map(|cell| cell.name()).collect();
     assert_eq!(
         names,
         [
             "1024 · UDP",
-            "1024 · TCP on",
-            "1024 · TCP off",
+            "1024 · TCP, offloads on",
+            "1024 · TCP, offloads off",
+            "1024 · TCP, one segment a packet",
             "8192 · UDP",
-            "8192 · TCP on",
-            "8192 · TCP off"
+            "8192 · TCP, offloads on",
+            "8192 · TCP, offloads off",
+            "8192 · TCP, one segment a packet",
         ]
     );
     assert_eq!(study.name, "not-all-mbits");
@@ -37,7 +39,7 @@ fn the_embedded_study_has_the_paper_s_six_cells() {
         study.expect.as_ref().map(|expect| expect.cells.len()),
         Some(6)
     );
-    assert_eq!(study.cells()[4].conditions.segment_bytes(), Some(8192));
+    assert_eq!(study.cells()[5].conditions.segment_bytes(), Some(8192));
     assert_eq!(study.cells()[0].conditions.segment_bytes(), None);
     assert_eq!(
         study.cells()[0].level("message_size_bytes"),
@@ -127,6 +129,16 @@ fn mistakes_are_named_with_their_line_and_near_matches() {
             "columns = \"transport\"",
             "columns = \"transprt\"",
             "did you mean `transport`?",
+        ),
+        (
+            "gso_max_segs = \"1\"",
+            "gso_max_segs = \"0\"",
+            "segments from 1 to 65535",
+        ),
+        (
+            "about = \"one message is",
+            "about = 3, aboot = \"one message is",
+            "`about` of a level is `3`",
         ),
         ("from = 1024, to", "from = 1025, to", "allowed: 1024, 8192"),
         (

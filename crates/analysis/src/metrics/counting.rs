@@ -11,7 +11,7 @@ use crate::metrics::view::RunView;
 
 /// Messages per second that an endpoint's thread handled. A TCP receiver sees only bytes: its
 /// messages are those bytes ÷ the sender's bytes per message.
-fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
+pub fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
     let counts = run.measured(role);
     let seen = match counts.messages {
         0 => {

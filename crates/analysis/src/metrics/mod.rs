@@ -6,6 +6,7 @@
 pub mod attribution;
 mod counting;
 mod cpu;
+mod packaging;
 mod parts;
 mod path;
 mod quality;

@@ -5,6 +5,7 @@ use bitcost_model::record::Role;
 use crate::metrics::attribution::{Attribution, Method, attribute};
 use crate::metrics::counting;
 use crate::metrics::cpu;
+use crate::metrics::packaging;
 use crate::metrics::parts;
 use crate::metrics::path;
 use crate::metrics::timing;
@@ -728,6 +729,33 @@ pub const METRICS: &[Metric] = &[
         "segments without data that the sender received ÷ data segments that it sent, between the first and the last sample (TCP_INFO)",
         |run| counting::acks_per_segment(run, Role::Sender),
     ),
+    row(
+        "sender_segments_per_packet",
+        "Segments per packet in the sender's stack",
+        "segments",
+        Better::Neither,
+        "data segments sent (TCP_INFO; UDP: datagrams) ÷ packets that the transport handed to IP, a super-packet once",
+        packaging::in_the_senders_stack,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "sender_interface_segments_per_packet",
+        "Segments per packet into the sender's interface",
+        "segments",
+        Better::Neither,
+        "data segments sent (TCP_INFO) ÷ packets that the interface was given, a super-packet once",
+        packaging::at_the_senders_interface,
+    )
+    .shown_in(&[Shown::Streams]),
+    row(
+        "receiver_segments_per_packet",
+        "Segments per packet in the receiver's stack",
+        "segments",
+        Better::Neither,
+        "data segments received (TCP_INFO; UDP: datagrams) ÷ packets that IP delivered to the transport, after GRO",
+        packaging::in_the_receivers_stack,
+    )
+    .shown_in(&[Shown::Streams]),
     row(
         "segments_sent_per_second",
         "Segments sent",

@@ -17,6 +17,14 @@ const DEFINITIONS_DIFFER: f64 = 0.01;
 /// Name of the throughput as a share of the capacity.
 const OF_CEILING: &str = "throughput_of_ceiling_pct";
 
+/// The metrics of how many segments a packet carries, which have tables wherever they were
+/// measured.
+const SEGMENTS_PER_PACKET: [&str; 3] = [
+    "sender_segments_per_packet",
+    "sender_interface_segments_per_packet",
+    "receiver_segments_per_packet",
+];
+
 /// The metrics whose tables are shown, by name.
 pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
     let asked: Vec<&str> = summary
@@ -70,17 +78,15 @@ fn definitions_differ(cell: &CellSummary) -> bool {
     (received.value - sent.value).abs() > DEFINITIONS_DIFFER * received.value.abs()
 }
 
-/// The metrics that have tables: those that are shown, and the share of the capacity if it is
-/// known.
+/// The metrics that have tables: those that are shown, and, where they are known, the segments per
+/// packet and the share of the capacity.
 pub fn tabled_metrics(summary: &Summary) -> Vec<&str> {
     let mut metrics = shown_metrics(summary);
-    if !metrics.contains(&OF_CEILING)
-        && summary
-            .cells
-            .iter()
-            .any(|cell| cell.figure(OF_CEILING).is_some())
-    {
-        metrics.push(OF_CEILING);
+    for name in SEGMENTS_PER_PACKET.into_iter().chain([OF_CEILING]) {
+        let is_known = summary.cells.iter().any(|cell| cell.figure(name).is_some());
+        if is_known && !metrics.contains(&name) {
+            metrics.push(name);
+        }
     }
     metrics
 }

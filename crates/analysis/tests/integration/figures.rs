@@ -2,6 +2,7 @@
 
 use bitcost_analysis::metrics::{METRICS, Method, RunView, attribute, metric};
 use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::counters::Interface;
 use bitcost_model::record::{
     Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, InEffect, Latency,
     Pacing, PhaseCounts, Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind,
@@ -388,6 +389,7 @@ fn names_are_unique_and_end_in_their_unit() {
         "_segments",
         "_per_message",
         "_per_segment",
+        "_per_packet",
     ];
     assert!(
         names
@@ -574,6 +576,109 @@ fn segments_of_a_stream_are_those_between_the_samples() {
     assert_close(run.figure("receiver_empty_calls_per_message"), 1.0);
     run.sender.counts.measured.short_calls = run.sender.counts.measured.calls / 4;
     assert_close(run.figure("short_sends_pct"), 25.0);
+}
+
+/// A stream of which each endpoint's counters grew by these: those of the connections (segments,
+/// data segments) and those of the namespace.
+fn packaged() -> Run {
+    let mut run = Run::udp();
+    run.conditions.workload = Workload::TcpStream;
+    run.receiver.sequence = None;
+    for end in [&mut run.sender, &mut run.receiver] {
+        let is_sender = end.role == Role::Sender;
+        for (sample, grown) in end.samples.iter_mut().zip([0, 1]) {
+            // 10 segments that carry no data: acknowledgements of a handful of bytes.
+            let segments = |count: u32| Some((u32::MAX - 99).wrapping_add(grown * count));
+            sample.tcp_info = Some(TcpInfo {
+                segs_out: segments(40_010),
+                data_segs_out: segments(40_000),
+                segs_in: segments(40_010),
+                data_segs_in: segments(40_000),
+                ..TcpInfo::default()
+            });
+            let counted = |count: u32| i64::from(7 + grown * count);
+            let counters = [
+                ("Tcp.OutSegs", 40_010),
+                ("Udp.OutDatagrams", 0),
+                ("Ip.OutRequests", 1_010),
+                ("Ip6.OutRequests", 0),
+                ("Tcp.InSegs", 2_010),
+                ("IpExt.InNoECTPkts", 40_000),
+                ("IpExt.InCEPkts", 10),
+                ("Ip.InDelivers", 2_010),
+                ("Ip.ReasmOKs", 0),
+            ];
+            sample.protocols = counters
+                .into_iter()
+                .map(|(name, count)| (name.to_owned(), counted(count)))
+                .collect();
+            sample.interfaces = vec![Interface {
+                tx_packets: 3 + u64::from(grown) * if is_sender { 40_010 } else { 1 },
+                ..Interface::default()
+            }];
+        }
+    }
+    run
+}
+
+#[test]
+fn segments_per_packet_count_a_super_packet_once() {
+    let run = packaged();
+    assert_close(run.figure("sender_segments_per_packet"), 40.0);
+    assert_close(run.figure("receiver_segments_per_packet"), 20.0);
+    assert_close(run.figure("sender_interface_segments_per_packet"), 1.0);
+}
+
+#[test]
+fn segments_per_packet_are_absent_where_others_share_the_counters() {
+    let names = [
+        "sender_segments_per_packet",
+        "sender_interface_segments_per_packet",
+        "receiver_segments_per_packet",
+    ];
+    let grow = |end: &mut EndpointRecord, name: &str, more: i64| {
+        *end.samples[1].protocols.get_mut(name).unwrap() += more;
+    };
+    let mut run = packaged();
+    grow(&mut run.sender, "Tcp.OutSegs", 100);
+    grow(&mut run.receiver, "IpExt.InNoECTPkts", 200);
+    assert!(names.iter().all(|name| run.figure(name).is_some()));
+    grow(&mut run.sender, "Udp.OutDatagrams", 1);
+    grow(&mut run.receiver, "IpExt.InNoECTPkts", 1);
+    assert_eq!(run.figure(names[0]), None);
+    assert!(run.figure(names[1]).is_some(), "40 times as many packets");
+    assert_eq!(run.figure(names[2]), None);
+    let mut without = packaged();
+    for end in [&mut without.sender, &mut without.receiver] {
+        end.samples.iter_mut().for_each(|sample| {
+            sample.protocols.clear();
+            sample.interfaces.clear();
+        });
+    }
+    assert!(names.iter().all(|name| without.figure(name).is_none()));
+    let mut connecting = packaged();
+    connecting.conditions.workload = Workload::TcpCrr;
+    assert!(names.iter().all(|name| connecting.figure(name).is_none()));
+}
+
+#[test]
+fn datagrams_per_packet_are_those_that_were_handed_over_and_delivered() {
+    let mut run = packaged();
+    run.conditions.workload = Workload::UdpStream;
+    let grow = |end: &mut EndpointRecord, name: &str, to: i64| {
+        end.samples[1].protocols.insert(name.to_owned(), 7 + to);
+    };
+    for end in [&mut run.sender, &mut run.receiver] {
+        grow(end, "Tcp.OutSegs", 0);
+        grow(end, "Tcp.InSegs", 0);
+        grow(end, "Ip.OutRequests", 102_400);
+        grow(end, "Ip.InDelivers", 10_000);
+    }
+    assert_close(run.figure("sender_segments_per_packet"), 2.0);
+    assert_close(run.figure("receiver_segments_per_packet"), 4.001);
+    assert_eq!(run.figure("sender_interface_segments_per_packet"), None);
+    grow(&mut run.receiver, "Ip.ReasmOKs", 1);
+    assert_eq!(run.figure("receiver_segments_per_packet"), None);
 }
 
 #[test]

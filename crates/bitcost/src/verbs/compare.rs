@@ -164,6 +164,37 @@ fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static
     Ok(found)
 }
 
+/// The parts of a side, which commas separate. A level may have commas too: the longest level that
+/// a part begins with is meant.
+fn parts(execution: &Execution, text: &str) -> Vec<String> {
+    let names = levels(execution);
+    let is_level = |part: &String| {
+        names.iter().any(|name| {
+            let label = name.split_once('=').map(|(_, label)| label);
+            name == part || label == Some(part.as_str())
+        })
+    };
+    let words: Vec<&str> = text.split(',').collect();
+    let (mut parts, mut rest) = (Vec::new(), &words[..]);
+    while let Some((first, others)) = rest.split_first() {
+        let joined = |count: usize| rest[..count].join(",").trim().to_owned();
+        let longest = (2..=rest.len())
+            .rev()
+            .find(|count| is_level(&joined(*count)));
+        match longest {
+            Some(count) => {
+                parts.push(joined(count));
+                rest = &rest[count..];
+            }
+            None => {
+                parts.push(first.trim().to_owned());
+                rest = others;
+            }
+        }
+    }
+    parts
+}
+
 /// Reads `factor=level,factor=level`, or a level alone if only one factor has it.
 fn side(execution: &Execution, text: &str) -> Result<Side, Failure> {
     let factors = &execution.summary.study.factors;
@@ -193,9 +224,9 @@ fn side(execution: &Execution, text: &str) -> Result<Side, Failure> {
             }
         }
     };
-    let found = text
-        .split(',')
-        .map(|word| one(word.trim()))
+    let found = parts(execution, text)
+        .iter()
+        .map(|word| one(word))
         .collect::<Result<Vec<_>, _>>()?;
     let twice = found
         .iter()

@@ -46,13 +46,13 @@ fn order(words: &[&str]) -> Vec<String> {
 #[test]
 fn the_seed_alone_decides_the_order() {
     let first = order(&["--seed", "7", "--blocks", "4"]);
-    assert_eq!(first.len(), 24);
+    assert_eq!(first.len(), 32);
     assert_eq!(
         first,
         order(&["--seed", "7", "--blocks", "4", "--duration", "1s"])
     );
     assert_ne!(first, order(&["--seed", "8", "--blocks", "4"]));
-    assert_eq!(first[..12], order(&["--seed", "7", "--blocks", "2"]));
+    assert_eq!(first[..16], order(&["--seed", "7", "--blocks", "2"]));
     let sorted = |block: &[String]| {
         let mut cells = block.to_vec();
         cells.sort();
@@ -60,7 +60,7 @@ fn the_seed_alone_decides_the_order() {
         cells
     };
     assert!(
-        first.chunks(6).all(|block| sorted(block).len() == 6),
+        first.chunks(8).all(|block| sorted(block).len() == 8),
         "every cell once in each block: {first:#?}"
     );
 }
@@ -77,7 +77,7 @@ fn a_plan_says_how_long_and_in_which_order_again() {
         .unwrap();
     assert_eq!(text, printed(&["plan", "not-all-mbits", "--seed", seed]));
     assert!(
-        text.contains("30 runs: 6 cells in 5 blocks; about "),
+        text.contains("40 runs: 8 cells in 5 blocks; about "),
         "{text}"
     );
     let budget = printed(&["plan", "not-all-mbits", "--budget", "10m"]);
@@ -90,10 +90,10 @@ fn a_plan_says_how_long_and_in_which_order_again() {
         .unwrap()
         .parse()
         .unwrap();
-    assert!(runs > 30 && runs.is_multiple_of(6), "{budget}");
+    assert!(runs > 40 && runs.is_multiple_of(8), "{budget}");
     let document = printed(&["plan", "not-all-mbits", "--like-the-paper"]);
     assert!(
-        document.contains("120 runs: 6 cells in 20 blocks") && document.contains("10 s"),
+        document.contains("160 runs: 8 cells in 20 blocks") && document.contains("10 s"),
         "{document}"
     );
 }
@@ -287,10 +287,10 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
         &["level `1024`", "appears twice", "each level once"],
     ),
     (
-        "{ label = \"TCP on\"",
-        "{ label = \"TCP on\", mss = 9000, workload = \"tcp_stream\" }, { label = \"TCP\"",
+        "{ label = \"TCP, offloads on\"",
+        "{ label = \"TCP, offloads on\", mss = 9000, workload = \"tcp_stream\" }, { label = \"TCP\"",
         &[
-            "cell 1024 · TCP on: an MSS of 9000",
+            "cell 1024 · TCP, offloads on: an MSS of 9000",
             "does not fit the MTU of 8896",
         ],
     ),
@@ -370,10 +370,10 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
     ),
     (
         "\"cpus\",",
-        "{ kind = \"cpus\", of = { transport = \"TCP of\" } },",
+        "{ kind = \"cpus\", of = { transport = \"TCP, offloads of\" } },",
         &[
-            "unknown level `TCP of` of factor `transport`",
-            "did you mean `TCP off`",
+            "unknown level `TCP, offloads of` of factor `transport`",
+            "did you mean `TCP, offloads off`",
         ],
     ),
     (
@@ -1037,7 +1037,7 @@ fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
         .unwrap();
     assert!(
         printed(&["plan", "not-all-mbits", "--against", example])
-            .contains("60 runs: 12 cells in 5 blocks")
+            .contains("80 runs: 16 cells in 5 blocks")
     );
     let folder = tempfile::tempdir().unwrap();
     for (verb, against, says) in [

@@ -43,7 +43,7 @@ fn sender_and_receiver_account_for_every_byte() {
     done.assert_code(0);
     let log = bench.log();
     let runs = ended(&log);
-    assert_eq!(runs.len(), 6);
+    assert_eq!(runs.len(), 8);
     for (conditions, sender, receiver) in runs {
         let size = u64::from(conditions.message_size_bytes);
         assert_eq!(

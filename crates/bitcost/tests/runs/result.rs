@@ -84,7 +84,7 @@ fn check_limiters(bench: &Bench, done: &Done) {
     let explained = explained.json();
     let cells = explained["cells"].as_array().unwrap();
     assert!(
-        cells.len() == 6
+        cells.len() == 8
             && cells
                 .iter()
                 .all(|cell| cell["verdict"]["limiter"].is_string()),
@@ -113,8 +113,8 @@ fn check_cells(document: &Value) {
         .collect();
     found.sort();
     found.dedup();
-    assert_eq!(found.len(), 6, "{found:?}");
-    assert_eq!(runs_per_cell(document), [1; 6]);
+    assert_eq!(found.len(), 8, "{found:?}");
+    assert_eq!(runs_per_cell(document), [1; 8]);
     for cell in cells {
         assert!(
             cell["levels"]["message_size_bytes"].is_u64()
@@ -128,6 +128,8 @@ fn check_cells(document: &Value) {
             ("throughput_mbps", false),
             ("send_service_demand_us_per_kib", may_lack),
             ("receive_service_demand_us_per_kib", may_lack),
+            ("sender_segments_per_packet", false),
+            ("receiver_segments_per_packet", false),
         ] {
             assert!(
                 figure(metric).map_or(may_lack, |value| value > 0.0),
@@ -135,8 +137,33 @@ fn check_cells(document: &Value) {
             );
         }
     }
+    let of = |transport: &str, metric: &str| {
+        let is_it = |cell: &&Value| cell["levels"]["transport"] == transport;
+        let cells = cells.iter().filter(is_it);
+        let figures: Vec<f64> = cells
+            .filter_map(|cell| cell[metric]["median"].as_f64())
+            .collect();
+        assert_eq!(
+            figures.len(),
+            2,
+            "{metric} of {transport}: {cells:#?}",
+            cells = document["cells"]
+        );
+        figures
+    };
+    // An acknowledgement more or less at the edges of the samples.
+    let is_one = |figures: Vec<f64>| figures.iter().all(|figure| (figure - 1.0).abs() < 0.05);
+    for metric in ["sender", "sender_interface", "receiver"] {
+        let metric = format!("{metric}_segments_per_packet");
+        assert!(is_one(of("TCP, one segment a packet", &metric)), "{metric}");
+        let off = of("TCP, offloads off", &metric);
+        assert!(
+            metric == "sender_segments_per_packet" || is_one(off),
+            "{metric}"
+        );
+    }
     assert_eq!(document["excluded"], Value::Array(Vec::new()));
-    assert_eq!(document["improvements"].as_array().map(Vec::len), Some(3));
+    assert_eq!(document["improvements"].as_array().map(Vec::len), Some(4));
 }
 
 /// Asserts plain lines on standard error, and the result alone on standard output.
@@ -151,7 +178,7 @@ fn check_streams(bench: &Bench, done: &Done) {
     let plan = plan(&log);
     for (run, planned) in plan.runs.iter().enumerate() {
         let line = format!(
-            "run {} of 6 · {} · ",
+            "run {} of 8 · {} · ",
             run + 1,
             plan.cells[planned.cell].name()
         );

@@ -153,6 +153,7 @@ fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> 
     if factors.is_empty() {
         let level = Level {
             label: Label::Text(AS_GIVEN.to_owned()),
+            about: None,
             settings: Vec::new(),
             line: 1,
         };
@@ -238,7 +239,11 @@ fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Leve
     Ok(levels)
 }
 
-/// A level is a value of the setting that names the factor, or a table with a label.
+/// The key of a level's meaning.
+const ABOUT: &str = "about";
+
+/// A level is a value of the setting that names the factor, or a table with a label, and maybe with
+/// a sentence that says what it means.
 fn level(
     source: Source,
     factor: &str,
@@ -247,6 +252,7 @@ fn level(
     line: usize,
 ) -> Result<Level, StudyError> {
     let fail = |message: String| source.error(value.span(), message);
+    let mut about = None;
     let (label, settings) = match value {
         Value::InlineTable(table) => {
             let label = table.get("label").and_then(label).ok_or_else(|| {
@@ -254,7 +260,19 @@ fn level(
                     "a level of factor `{factor}` has no label; allowed: {{ label = \"…\", setting = value, … }}"
                 ))
             })?;
-            let rest = table.iter().filter(|(key, _)| *key != "label");
+            if let Some(value) = table.get(ABOUT) {
+                let text = value.as_str().filter(|text| !text.is_empty());
+                let text = text.ok_or_else(|| {
+                    fail(format!(
+                        "`{ABOUT}` of a level is {}; allowed: a sentence that says what the level means",
+                        shown(value)
+                    ))
+                })?;
+                about = Some(harmless(text));
+            }
+            let rest = table
+                .iter()
+                .filter(|(key, _)| !["label", ABOUT].contains(key));
             (
                 label,
                 rest.map(|(key, value)| (key.to_owned(), value.clone()))
@@ -277,6 +295,7 @@ fn level(
     }
     Ok(Level {
         label,
+        about,
         settings,
         line,
     })
