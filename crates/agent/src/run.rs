@@ -6,9 +6,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use bitcost_model::counters::ForeignLoad;
 use bitcost_model::protocol::{Addresses, FromAgent, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
 use bitcost_netlink::PeerMetrics;
+use bitcost_probe::foreign::Census;
 use bitcost_probe::{Between, Socket};
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
@@ -173,6 +175,7 @@ impl Endpoint {
             .iter()
             .flatten()
             .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
+        let before = Census::take();
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start(COMMAND_TIMEOUT)?;
         if first.conditions.is_bounded() {
@@ -190,8 +193,10 @@ impl Endpoint {
             &self.between,
         );
         let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
+        let foreign = foreign_since(before);
         Ok(EndpointRecord {
             self_cost,
+            foreign,
             ..self.finish(threads, watched, in_effect, settings)?
         })
     }
@@ -292,6 +297,7 @@ impl Endpoint {
             ticks_per_second: bitcost_probe::cpu::ticks_per_second(),
             samples: watched.samples,
             idle: None,
+            foreign: None,
         })
     }
 
@@ -388,6 +394,12 @@ impl Endpoint {
             flows,
         }
     }
+}
+
+/// The CPU time of other programs since the reading before the traffic.
+fn foreign_since(before: Option<Census>) -> Option<ForeignLoad> {
+    let ticks = bitcost_probe::cpu::ticks_per_second();
+    Some(Census::take()?.since(&before?, std::process::id(), ticks))
 }
 
 /// Second handles of the sockets of a part. Workloads that make a connection for each transaction

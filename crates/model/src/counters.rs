@@ -182,3 +182,28 @@ pub struct Frequency {
     /// In kHz.
     pub khz: u64,
 }
+
+/// CPU time of programs that are no part of the run, by the clocks of their processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignLoad {
+    /// The earlier reading of all processes, before the traffic.
+    pub start_ns: u64,
+    /// The later reading, after the window.
+    pub end_ns: u64,
+    /// CPU time that all of them used in between, in ns, from times in ticks.
+    pub cpu_ns: u64,
+    /// Those that used most, the largest first; at most five.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ForeignProgram>,
+}
+
+/// One of the programs of a [`ForeignLoad`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignProgram {
+    /// The name of its process, as the kernel keeps it: at most 15 bytes.
+    pub name: String,
+    /// The number of its process.
+    pub pid: u32,
+    /// CPU time of the process and of the children that it waited for, in ns.
+    pub cpu_ns: u64,
+}

@@ -17,6 +17,7 @@ pub use self::flow::{FlowRecord, PartRecord, SocketSizes};
 pub use self::plausible::{LATE_PCT, implausible};
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
+use crate::counters::ForeignLoad;
 pub use crate::tcp_info::TcpInfo;
 
 /// The role of an endpoint in a flow.
@@ -145,6 +146,10 @@ pub struct EndpointRecord {
     /// was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBaseline>,
+    /// CPU time of other programs on the host around the window; absent where not all processes
+    /// can be seen, and in logs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<ForeignLoad>,
 }
 
 impl EndpointRecord {

@@ -6,6 +6,7 @@
 pub mod cpu;
 pub mod driver;
 pub mod emulators;
+pub mod foreign;
 pub mod frequency;
 pub mod host;
 pub mod interfaces;

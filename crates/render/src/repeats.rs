@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use bitcost_analysis::frame::{Table, Value};
-use bitcost_analysis::metrics::{DISTURBED_PCT, METRICS, Metric, RunView, disturbance_pct};
+use bitcost_analysis::metrics::{METRICS, Metric, RunView, disturbance, disturbance_bounds};
 use bitcost_analysis::summary::width_pct;
 use bitcost_model::study::UntilInterval;
 use bitcost_stats::Interval;
@@ -32,7 +32,7 @@ impl Repeats {
                 self.values.entry(metric.name).or_default().push(value);
             }
         }
-        self.disturbed += usize::from(disturbance_pct(run).is_some());
+        self.disturbed += usize::from(disturbance(run).is_some());
         self.documents.push(single::single_json(run));
     }
 
@@ -52,8 +52,9 @@ impl Repeats {
         if self.disturbed > 0 {
             let _ = writeln!(
                 text,
-                "disturbed: in {} runs something else, or soft interrupts in no thread of the run, took over {DISTURBED_PCT} % of the CPUs' time",
-                self.disturbed
+                "disturbed: in {} runs {}",
+                self.disturbed,
+                disturbance_bounds()
             );
         }
         let width = match self.width_pct(rule) {

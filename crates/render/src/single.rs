@@ -65,12 +65,8 @@ pub fn single_text(run: &RunView) -> String {
     if let Some(trouble) = bitcost_analysis::metrics::line_trouble(run) {
         let _ = writeln!(text, "late: {trouble}");
     }
-    if let Some(other) = bitcost_analysis::metrics::disturbance_pct(run) {
-        let other = number::plain(other);
-        let _ = writeln!(
-            text,
-            "disturbed: something else, or soft interrupts in no thread of the run, took {other} % of the CPUs' time; measure on an idle machine"
-        );
+    if let Some(disturbance) = bitcost_analysis::metrics::disturbance(run) {
+        let _ = writeln!(text, "disturbed: {disturbance}; measure on an idle machine");
     }
     for Mark { weak, end, pct, .. } in marks(run).iter().filter(|mark| mark.attributed) {
         if let Some(end) = end {

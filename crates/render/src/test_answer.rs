@@ -4,7 +4,7 @@
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
 use bitcost_analysis::metrics::{
-    PartRun, RunView, disturbance_pct, line_trouble, marks, metric, parts,
+    PartRun, RunView, disturbance, line_trouble, marks, metric, parts,
 };
 use bitcost_model::conditions::{Conditions, Direction, Workload};
 use bitcost_model::harmless;
@@ -247,12 +247,7 @@ fn caveats(run: &RunView) -> Vec<String> {
         .into_iter()
         .map(|setting| format!("not in effect: {setting}"))
         .collect();
-    if let Some(other) = disturbance_pct(run) {
-        let other = number::plain(other);
-        found.push(format!(
-            "other programs or interrupts took {other} % of the CPUs' time"
-        ));
-    }
+    found.extend(disturbance(run).map(|disturbance| disturbance.to_string()));
     found.extend(line_trouble(run).map(|trouble| trouble.to_string()));
     let weak = marks(run);
     let weak = weak.iter().filter(|mark| mark.attributed);

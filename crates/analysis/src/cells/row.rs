@@ -50,7 +50,7 @@ pub struct RunRow {
     pub began_at: Option<String>,
     /// How CPU time was attributed.
     pub method: Option<Method>,
-    /// Whether other programs took much of the CPUs' time ([`crate::metrics::foreign_pct`]).
+    /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
     pub is_disturbed: bool,
     /// The metrics that it has, in the order of [`METRICS`](crate::metrics::METRICS).
     pub figures: Vec<(&'static Metric, f64)>,

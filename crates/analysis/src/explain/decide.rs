@@ -19,7 +19,7 @@ const MEDIUM_MARGIN: f64 = 0.04;
 /// `per_byte` is the share of per-byte cost at the run's size by the sender's cost model, where
 /// there is one.
 ///
-/// No verdict on a disturbed run ([`crate::metrics::foreign_pct`]) has high confidence.
+/// No verdict on a disturbed run ([`crate::metrics::disturbance()`]) has high confidence.
 pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
     RunSignals::of(run).verdicts(per_byte)
 }
@@ -45,7 +45,7 @@ impl RunSignals {
     /// The signals of a run.
     pub fn of(run: &RunView) -> RunSignals {
         RunSignals {
-            is_disturbed: crate::metrics::foreign_pct(run).is_some(),
+            is_disturbed: crate::metrics::disturbance(run).is_some(),
             evidence: evidence(run),
         }
     }

@@ -38,7 +38,7 @@ impl Reduced {
         let marks = marks.iter().filter(|mark| mark.attributed);
         let disturbances = marks
             .clone()
-            .filter(|mark| mark.weak == Weak::Foreign)
+            .filter(|mark| matches!(mark.weak, Weak::Foreign | Weak::Unexplained))
             .count();
         let cell_note = |mark: &crate::metrics::Mark| {
             let end = mark.end.map_or("disturbed", Role::name);
@@ -50,7 +50,7 @@ impl Reduced {
             method: attribute(view)
                 .map(|found| found.method)
                 .map_err(|reason| reason.to_string()),
-            is_disturbed: crate::metrics::foreign_pct(view).is_some(),
+            is_disturbed: crate::metrics::disturbance(view).is_some(),
             disturbances,
             line_trouble: crate::metrics::line_trouble(view).map(|trouble| trouble.kind()),
             cell_notes: marks.map(cell_note).collect(),

@@ -8,8 +8,8 @@ use std::fmt;
 
 use bitcost_model::record::{EndpointRecord, Role, ThreadKind};
 
-use crate::metrics::counting;
 use crate::metrics::cpu::{self, CpuSpan};
+use crate::metrics::disturbance;
 use crate::metrics::view::RunView;
 
 /// How CPU time was attributed to the endpoints.
@@ -149,7 +149,7 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
 /// Fails on a disturbed run, because ticks do not distinguish the run's own time from that of other
 /// programs.
 fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
-    let Some(other) = counting::disturbance_pct(run) else {
+    let Some(other) = disturbance::charged_by_ticks_pct(run) else {
         return Ok(());
     };
     Err(Unattributed(format!(

@@ -1,6 +1,5 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::conditions::Workload;
 use bitcost_model::record::{
     Arrivals, Counts, EndpointRecord, Role, Sample, Switches, TcpInfo, ThreadKind,
 };
@@ -190,7 +189,7 @@ fn own_and_lines(run: &RunView) -> Option<f64> {
 }
 
 /// CPU seconds per second that the host or the hosts were busy, and the number of their CPUs.
-fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
+pub fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
     let of = |end: &EndpointRecord| {
         let cpus = cpu::cpus(end)?;
         let busy: f64 = cpus.iter().map(|cpu| cpu.busy_seconds).sum();
@@ -211,52 +210,4 @@ pub fn own_cpu_share(run: &RunView) -> Option<f64> {
 pub fn other_cpu(run: &RunView) -> Option<f64> {
     let (busy, count) = busy_cpus(run)?;
     Some(100.0 * (busy - own_and_lines(run)?).max(0.0) / count)
-}
-
-/// The share of all CPUs' time, in per cent, that other programs must take for a run to be called
-/// disturbed.
-pub const DISTURBED_PCT: f64 = 10.0;
-
-/// The share of all CPUs' time that other programs took, if it was enough to disturb the run.
-///
-/// Absent for workloads that make connections, because there the kernel's own threads clean up
-/// after closed connections.
-pub fn disturbance_pct(run: &RunView) -> Option<f64> {
-    let connects = matches!(
-        run.conditions.workload,
-        Workload::TcpCrr | Workload::TcpConnect
-    );
-    other_cpu(run).filter(|other| *other > DISTURBED_PCT && !connects)
-}
-
-/// As [`disturbance_pct`], without the load that the run itself requested (`stress`).
-pub fn foreign_pct(run: &RunView) -> Option<f64> {
-    let (_, count) = busy_cpus(run)?;
-    let asked = stress_cpus(run.sender) + stress_cpus(run.receiver);
-    let other = disturbance_pct(run)? - 100.0 * asked / count;
-    (other > DISTURBED_PCT).then_some(other)
-}
-
-/// CPUs that the stress threads of an endpoint used: their number times their mean load, which the
-/// endpoint reports in this order.
-fn stress_cpus(end: &EndpointRecord) -> f64 {
-    let told = |name: &'static str| {
-        let of_name = end
-            .in_effect
-            .iter()
-            .filter(move |setting| setting.name == name);
-        of_name.filter_map(|setting| {
-            setting
-                .actual
-                .as_deref()?
-                .split(' ')
-                .next()?
-                .parse::<f64>()
-                .ok()
-        })
-    };
-    told("stress")
-        .zip(told("stress_load_percent"))
-        .map(|(workers, percent)| workers * percent / 100.0)
-        .sum()
 }

@@ -13,6 +13,8 @@ pub(crate) struct CpuSpan {
     pub busy_ticks: u64,
     /// Ticks of soft interrupts.
     pub softirq_ticks: u64,
+    /// Time that the hypervisor took, in seconds.
+    pub stolen_seconds: f64,
     /// netperf's share of time at work: 1 − idle ÷ sum of all fields; absent where no tick passed.
     pub netperf_share: Option<f64>,
 }
@@ -108,6 +110,7 @@ fn cpu_span(before: &CpuTicks, after: &CpuTicks, wall: f64, tick: f64) -> CpuSpa
         cpu: after.cpu,
         busy_seconds: (wall - (idle + waiting) as f64 * tick).clamp(0.0, wall),
         busy_ticks: after.busy().saturating_sub(before.busy()),
+        stolen_seconds: after.steal.saturating_sub(before.steal) as f64 * tick,
         softirq_ticks: after.softirq.saturating_sub(before.softirq),
         netperf_share: (all > 0).then(|| (1.0 - idle as f64 / all as f64).max(0.0)),
     }

@@ -6,6 +6,7 @@
 pub mod attribution;
 mod counting;
 mod cpu;
+mod disturbance;
 mod packaging;
 mod parts;
 mod path;
@@ -16,7 +17,7 @@ mod timing;
 mod view;
 
 pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
-pub use counting::{DISTURBED_PCT, disturbance_pct, foreign_pct};
+pub use disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds};
 pub use parts::{PartRun, parts};
 pub use path::{LATE_BOUND_US, LineTrouble, QueueDrops, line_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};

@@ -106,6 +106,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         ticks_per_second: end.ticks_per_second,
         samples,
         idle: None,
+        foreign: None,
     })
 }
 

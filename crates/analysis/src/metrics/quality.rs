@@ -4,8 +4,9 @@
 use bitcost_model::record::Role;
 
 use crate::metrics::attribution::{Method, attribute};
-use crate::metrics::counting::{DISTURBED_PCT, disturbance_pct};
+
 use crate::metrics::cpu;
+use crate::metrics::disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance};
 use crate::metrics::view::RunView;
 
 /// The standard error, in per cent of the figure, from which CPU time is called too coarse.
@@ -19,6 +20,8 @@ pub const BUSY_BEFORE_PCT: f64 = 5.0;
 pub enum Weak {
     /// Other programs used the CPUs during the run.
     Foreign,
+    /// Something in no thread of the run used the CPUs, and nothing says whose it was.
+    Unexplained,
     /// Other programs used the CPUs before the block.
     BusyBefore,
     /// Too few ticks were counted to attribute CPU time to the endpoints.
@@ -45,7 +48,7 @@ impl Weak {
     /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Weak::Foreign => "foreign_cpu_use",
+            Weak::Foreign | Weak::Unexplained => "foreign_cpu_use",
             Weak::BusyBefore => "busy_before_block",
             Weak::FewTicks => "too_few_ticks",
             Weak::CoarseClock => "clock_too_coarse",
@@ -55,8 +58,11 @@ impl Weak {
     /// The reason for people, with the bound that it is over.
     pub fn reason(self) -> String {
         match self {
-            Weak::Foreign => format!(
-                "something else, or soft interrupts in no thread of the run, took over {DISTURBED_PCT} % of the CPUs' time"
+            Weak::Foreign => {
+                format!("other programs took over {FOREIGN_PCT} % of a CPU")
+            }
+            Weak::Unexplained => format!(
+                "something else, or soft interrupts in no thread of the run, took over {UNEXPLAINED_PCT} % of the CPUs' time"
             ),
             Weak::BusyBefore => {
                 format!(
@@ -79,11 +85,13 @@ impl Weak {
 pub fn marks(run: &RunView) -> Vec<Mark> {
     let method = attribute(run).ok().map(|attribution| attribution.method);
     let by_hosts = matches!(method, Some(Method::Hosts | Method::HostsAboveIdle));
-    let foreign = disturbance_pct(run);
-    let foreign = foreign.map(|pct| Mark {
-        weak: Weak::Foreign,
+    let foreign = disturbance(run).map(|disturbance| Mark {
+        weak: match disturbance {
+            Disturbance::Unexplained { .. } => Weak::Unexplained,
+            Disturbance::Programs { .. } => Weak::Foreign,
+        },
         end: None,
-        pct,
+        pct: disturbance.pct(),
         attributed: true,
     });
     let mut marks: Vec<Mark> = foreign.into_iter().collect();

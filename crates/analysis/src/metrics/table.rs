@@ -5,6 +5,7 @@ use bitcost_model::record::Role;
 use crate::metrics::attribution::{Attribution, Method, attribute};
 use crate::metrics::counting;
 use crate::metrics::cpu;
+use crate::metrics::disturbance;
 use crate::metrics::packaging;
 use crate::metrics::parts;
 use crate::metrics::path;
@@ -826,6 +827,22 @@ pub const METRICS: &[Metric] = &[
         Better::Lower,
         "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs",
         counting::other_cpu,
+    ),
+    row(
+        "foreign_cpu_pct",
+        "CPU time of other programs",
+        "% of a CPU",
+        Better::Lower,
+        "CPU time of all processes that are no part of the run, by their own clocks, ÷ the time from before the traffic to after the window",
+        disturbance::foreign_pct,
+    ),
+    row(
+        "stolen_cpu_pct",
+        "CPU time taken by the hypervisor",
+        "% of a CPU",
+        Better::Lower,
+        "stolen ticks of the CPU that lost most ÷ wall clock",
+        disturbance::stolen_pct,
     ),
     row(
         "send_call_mean_us",

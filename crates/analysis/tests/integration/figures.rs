@@ -1,8 +1,10 @@
 //! Every formula, tested on records whose figures are known.
 
-use bitcost_analysis::metrics::{METRICS, Method, RunView, attribute, metric};
+use bitcost_analysis::metrics::{
+    Disturbance, METRICS, Method, RunView, attribute, disturbance, metric,
+};
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::counters::Interface;
+use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface};
 use bitcost_model::record::{
     Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, InEffect, Latency,
     Pacing, PhaseCounts, Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind,
@@ -694,18 +696,16 @@ fn what_else_ran_is_told() {
     run.shared_cpus = false;
     assert_close(run.figure("own_cpu_share_pct"), 100.0 * 4.3 / 5.0);
     assert_close(run.figure("other_cpu_pct"), 100.0 * 0.35 / 4.0);
-    assert_eq!(
-        bitcost_analysis::metrics::disturbance_pct(&run.view()),
-        None
-    );
+    assert_eq!(disturbance(&run.view()), None);
     run.sender.samples[1].threads.pop();
     run.sender.samples[0].threads.pop();
-    assert_close(
-        bitcost_analysis::metrics::disturbance_pct(&run.view()),
-        100.0 * 0.925 / 4.0,
+    let found = disturbance(&run.view());
+    assert!(
+        matches!(found, Some(Disturbance::Unexplained { .. })),
+        "{found:?}"
     );
     assert_close(
-        bitcost_analysis::metrics::foreign_pct(&run.view()),
+        found.map(|disturbance| disturbance.pct()),
         100.0 * 0.925 / 4.0,
     );
     let told = |name: &str, actual: &str| InEffect {
@@ -717,7 +717,71 @@ fn what_else_ran_is_told() {
         told("stress", "2 cpu 100% on 0"),
         told("stress_load_percent", "48.0"),
     ]);
-    assert_eq!(bitcost_analysis::metrics::foreign_pct(&run.view()), None);
+    assert_eq!(disturbance(&run.view()), None);
+}
+
+/// Clocks of other programs over 2.5 s: `burn` used this many ms, others 10 ms.
+fn foreign(ms: u64) -> ForeignLoad {
+    let ns = |ms: u64| ms * 1_000_000;
+    ForeignLoad {
+        start_ns: 4_700_000_000,
+        end_ns: 7_200_000_000,
+        cpu_ns: ns(ms + 10),
+        programs: vec![ForeignProgram {
+            name: "burn\u{1b}".to_owned(),
+            pid: 17,
+            cpu_ns: ns(ms),
+        }],
+    }
+}
+
+#[test]
+fn only_the_time_of_others_disturbs_where_their_clocks_are_known() {
+    let mut run = Run::udp();
+    // Most of the busy time is in no thread of the run: its own soft interrupts.
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 300_000_000);
+    }
+    assert!(disturbance(&run.view()).is_some());
+    run.sender.foreign = Some(foreign(0));
+    assert_eq!(disturbance(&run.view()), None);
+    assert_close(run.figure("foreign_cpu_pct"), 0.4);
+    assert!(attribute(&run.view()).is_ok());
+    // 5 % of a CPU in another program.
+    run.sender.foreign = Some(foreign(125));
+    let found = disturbance(&run.view()).expect("disturbed").to_string();
+    assert_eq!(
+        found,
+        "other programs took 5 % of a CPU, most of it burn\u{fffd} (5 %)"
+    );
+    // That is 2.7 % of the two CPUs, which ticks may charge to the run.
+    assert!(attribute(&run.view()).is_ok());
+    run.sender.foreign = Some(foreign(600));
+    let reason = attribute(&run.view()).unwrap_err().to_string();
+    assert!(
+        reason.contains("something else took 12 % of the CPUs' time"),
+        "{reason}"
+    );
+    // On two hosts the clocks of both must be known.
+    run.shared_cpus = false;
+    assert!(!matches!(
+        disturbance(&run.view()),
+        Some(Disturbance::Programs { .. })
+    ));
+    run.receiver.foreign = Some(foreign(0));
+    assert!(matches!(
+        disturbance(&run.view()),
+        Some(Disturbance::Programs { .. })
+    ));
+}
+
+#[test]
+fn time_that_the_hypervisor_took_is_a_figure_and_no_disturbance() {
+    let mut run = Run::udp();
+    run.sender.foreign = Some(foreign(0));
+    run.sender.samples[1].cpus[1].steal = 40;
+    assert_close(run.figure("stolen_cpu_pct"), 20.0);
+    assert_eq!(disturbance(&run.view()), None);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn foreign_load_is_a_mark_before_the_block_and_in_the_run() {
     // Another program used CPU 1, on which the sender's thread did not run.
     let run = Run::new(false, [100, 100]).rested([0, 30]);
     let before = [Role::Sender, Role::Receiver].map(|role| (Weak::BusyBefore, Some(role), false));
-    let mut expected = vec![(Weak::Foreign, None, true)];
+    let mut expected = vec![(Weak::Unexplained, None, true)];
     expected.extend(before);
     assert_eq!(run.marks(), expected);
 }
@@ -203,5 +203,7 @@ fn ticks_that_are_too_few_are_a_mark_of_the_scope_that_they_tell() {
             .iter()
             .any(|(weak, ..)| *weak == Weak::CoarseClock)
     );
-    assert!(Weak::FewTicks.reason().contains("10 %") && Weak::Foreign.reason().contains("10 %"));
+    assert!(
+        Weak::FewTicks.reason().contains("10 %") && Weak::Unexplained.reason().contains("10 %")
+    );
 }

@@ -14,6 +14,7 @@ mod counters;
 mod cut;
 mod data_sockets;
 mod delay;
+mod disturbed;
 mod forms;
 mod frames;
 mod host;
@@ -60,6 +61,7 @@ fn main() {
         cut::TRIALS,
         data_sockets::TRIALS,
         delay::TRIALS,
+        disturbed::TRIALS,
         forms::TRIALS,
         frames::TRIALS,
         host::TRIALS,

@@ -49,7 +49,7 @@ impl RunFacts {
             number,
             active: ends.map(|end| end.offloads.active.clone()),
             frequency_changes: ends.into_iter().filter_map(frequency_change).collect(),
-            is_disturbed: crate::metrics::foreign_pct(view).is_some(),
+            is_disturbed: crate::metrics::disturbance(view).is_some(),
             line_trouble: crate::metrics::line_trouble(view),
         }
     }

@@ -106,8 +106,8 @@ pub fn foreign_load(study: &Study) -> Vec<Warning> {
     let count: usize = cells.iter().map(|cell| disturbed(*cell)).sum();
     let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
     let found = format!(
-        "something else, or soft interrupts in no thread of the run, took over {} % of the CPUs' time in {count} of {all} runs",
-        crate::metrics::DISTURBED_PCT
+        "{} in {count} of {all} runs",
+        crate::metrics::disturbance_bounds()
     );
     let remedy = "measure on an idle machine, or leave these runs out";
     let warning = Warning {

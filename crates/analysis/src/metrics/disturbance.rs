@@ -1,0 +1,206 @@
+//! Whether other programs used the CPUs, by the clocks of their processes.
+//!
+//! Where a record has no such clocks, all busy time outside of the run's own threads is suspected.
+
+use std::fmt;
+
+use bitcost_model::conditions::Workload;
+use bitcost_model::counters::ForeignLoad;
+use bitcost_model::record::EndpointRecord;
+
+use crate::metrics::counting;
+use crate::metrics::cpu;
+use crate::metrics::view::RunView;
+
+/// The CPU time of other programs, in per cent of one CPU, above which a run is disturbed.
+pub const FOREIGN_PCT: f64 = 4.0;
+
+/// The least such time, in seconds: three times the clocks' resolution of 10 ms.
+const FOREIGN_SECONDS: f64 = 0.03;
+
+/// The share of all CPUs' time, in per cent, above which unexplained work makes a run disturbed,
+/// and above which ticks do not say what the run itself used.
+pub const UNEXPLAINED_PCT: f64 = 10.0;
+
+/// What disturbed a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Disturbance {
+    /// Other programs used this much, in per cent of one CPU.
+    Programs {
+        /// All of them together.
+        pct: f64,
+        /// The one that used most, with its part.
+        largest: Option<(String, f64)>,
+    },
+    /// Work in no thread of the run, in per cent of all CPUs' time; where the clocks of other
+    /// programs are not in the records.
+    Unexplained {
+        /// Other programs, or soft interrupts for the run.
+        pct: f64,
+    },
+}
+
+impl Disturbance {
+    /// Its size, in per cent of what its kind says.
+    pub fn pct(&self) -> f64 {
+        match self {
+            Disturbance::Programs { pct, .. } | Disturbance::Unexplained { pct } => *pct,
+        }
+    }
+}
+
+impl fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Disturbance::Programs { pct, largest } => {
+                write!(f, "other programs took {pct:.0} % of a CPU")?;
+                match largest {
+                    Some((name, pct)) => write!(
+                        f,
+                        ", most of it {} ({pct:.0} %)",
+                        bitcost_model::harmless(name)
+                    ),
+                    None => Ok(()),
+                }
+            }
+            Disturbance::Unexplained { pct } => write!(
+                f,
+                "something else, or soft interrupts in no thread of the run, took {pct:.0} % of the CPUs' time"
+            ),
+        }
+    }
+}
+
+/// The bounds in words, for several runs together.
+pub fn disturbance_bounds() -> String {
+    format!(
+        "other programs took over {FOREIGN_PCT} % of a CPU (where only some processes can be seen: something in no thread of the run took over {UNEXPLAINED_PCT} % of the CPUs' time)"
+    )
+}
+
+/// What disturbed the run, if anything did. The load that the run itself asks for (`stress`) does
+/// not.
+pub fn disturbance(run: &RunView) -> Option<Disturbance> {
+    if !is_known(run) {
+        return unexplained(run);
+    }
+    let loads = records(run).filter_map(foreign);
+    let load = loads
+        .filter(|load| is_much(load.cpu_ns as f64 / 1e9, seconds(load)))
+        .max_by_key(|load| load.cpu_ns)?;
+    Some(Disturbance::Programs {
+        pct: percent(load.cpu_ns, load),
+        largest: load
+            .programs
+            .first()
+            .map(|program| (program.name.clone(), percent(program.cpu_ns, load))),
+    })
+}
+
+/// Whether this CPU time is much in this time.
+fn is_much(cpu_seconds: f64, wall_seconds: f64) -> bool {
+    cpu_seconds >= FOREIGN_SECONDS && 100.0 * cpu_seconds > FOREIGN_PCT * wall_seconds
+}
+
+/// Busy time that is in no thread of the run, where it is enough to suspect other programs.
+///
+/// Absent for workloads that make connections, because there the kernel's own threads clean up
+/// after closed connections.
+fn unexplained(run: &RunView) -> Option<Disturbance> {
+    let connects = matches!(
+        run.conditions.workload,
+        Workload::TcpCrr | Workload::TcpConnect
+    );
+    let asked = 100.0 * stress_cpus(run) / counting::busy_cpus(run)?.1;
+    let pct = counting::other_cpu(run)? - asked;
+    (pct > UNEXPLAINED_PCT && !connects).then_some(Disturbance::Unexplained { pct })
+}
+
+/// The share of all CPUs' time, in per cent, that the run's own traffic did not use, if ticks would
+/// charge it to the run and it is too much for that: other programs, and the run's `stress`.
+pub(crate) fn charged_by_ticks_pct(run: &RunView) -> Option<f64> {
+    let (_, count) = counting::busy_cpus(run)?;
+    let pct = match foreign_cpus(run) {
+        Some(foreign) => 100.0 * (foreign + stress_cpus(run)) / count,
+        None => counting::other_cpu(run)?,
+    };
+    (pct > UNEXPLAINED_PCT).then_some(pct)
+}
+
+/// CPU time of other programs, in per cent of one CPU; of both hosts together where there are two.
+pub(crate) fn foreign_pct(run: &RunView) -> Option<f64> {
+    foreign_cpus(run).map(|cpus| 100.0 * cpus)
+}
+
+/// The share of its time that the hypervisor took from the CPU that lost most, in per cent.
+pub(crate) fn stolen_pct(run: &RunView) -> Option<f64> {
+    let shares: Option<Vec<f64>> = records(run).map(stolen_share).collect();
+    shares?
+        .into_iter()
+        .max_by(f64::total_cmp)
+        .map(|share| 100.0 * share)
+}
+
+fn foreign_cpus(run: &RunView) -> Option<f64> {
+    let of_end = |end| {
+        let load = foreign(end)?;
+        Some(load.cpu_ns as f64 / 1e9 / seconds(load))
+    };
+    records(run).map(of_end).sum()
+}
+
+/// Whether the clocks of other programs are in the records.
+fn is_known(run: &RunView) -> bool {
+    records(run).all(|end| foreign(end).is_some())
+}
+
+/// One record of each host.
+fn records<'a>(run: &RunView<'a>) -> impl Iterator<Item = &'a EndpointRecord> + use<'a> {
+    let receiver = (!run.shared_cpus).then_some(run.receiver);
+    std::iter::once(run.sender).chain(receiver)
+}
+
+fn foreign(end: &EndpointRecord) -> Option<&ForeignLoad> {
+    end.foreign
+        .as_ref()
+        .filter(|load| load.end_ns > load.start_ns)
+}
+
+fn seconds(load: &ForeignLoad) -> f64 {
+    (load.end_ns - load.start_ns) as f64 / 1e9
+}
+
+fn percent(cpu_ns: u64, load: &ForeignLoad) -> f64 {
+    100.0 * cpu_ns as f64 / 1e9 / seconds(load)
+}
+
+/// The share that the hypervisor took of the time of the CPU that lost most.
+fn stolen_share(end: &EndpointRecord) -> Option<f64> {
+    let span = cpu::span_seconds(end)?;
+    let shares = cpu::cpus(end)?
+        .into_iter()
+        .map(|cpu| cpu.stolen_seconds / span);
+    shares.max_by(f64::total_cmp)
+}
+
+/// CPUs that the stress threads of both endpoints used: their number times their mean load, which
+/// an endpoint reports in this order.
+fn stress_cpus(run: &RunView) -> f64 {
+    let of_end = |end: &EndpointRecord| {
+        let told = |name: &'static str| {
+            let of_name = end
+                .in_effect
+                .iter()
+                .filter(move |setting| setting.name == name);
+            of_name.filter_map(|setting| {
+                let words = setting.actual.as_deref()?;
+                words.split(' ').next()?.parse::<f64>().ok()
+            })
+        };
+        told("stress")
+            .zip(told("stress_load_percent"))
+            .map(|(workers, percent)| workers * percent / 100.0)
+            .sum::<f64>()
+    };
+    of_end(run.sender) + of_end(run.receiver)
+}
