@@ -249,7 +249,7 @@ fn stretch(length: Duration, burner: &Burner, idle: &IdleBaseline) -> Found {
             conditions: &conditions,
             shared_cpus: false,
             napi_threaded: false,
-            ceiling_mbps: None,
+            capacity_mbps: None,
         };
         attribute(&view).map_or(f64::NAN, |attribution| attribution.sender.cpus)
     };

@@ -53,14 +53,14 @@ impl Execution<'_> {
                 let Some(cell) = summary.planned.get(row.cell) else {
                     return;
                 };
-                let ceiling = summary
+                let capacity = summary
                     .calibration
                     .as_ref()
                     .and_then(|found| found.of_cell(row.cell)?.mbps());
                 take(
                     row,
                     cell,
-                    &place.view([sender, receiver], &cell.conditions, ceiling),
+                    &place.view([sender, receiver], &cell.conditions, capacity),
                 );
             });
     }

@@ -1,7 +1,4 @@
 //! Checks the repository's style: words that are not used, circles of modules, long functions.
-//!
-//! The remaining faults are listed per crate in `tidy/left.txt`. Its numbers may only become
-//! smaller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -62,39 +59,13 @@ fn part(path: &Path) -> String {
     }
 }
 
-/// The remaining faults of one kind that `tidy/left.txt` allows: the number for each crate and
-/// fault.
-fn allowed(kind: &str) -> BTreeMap<(String, String), usize> {
-    let lines = include_str!("tidy/left.txt").lines();
-    let rows = lines.filter_map(|line| line.strip_prefix(kind)?.strip_prefix('\t'));
-    rows.map(|row| match row.split('\t').collect::<Vec<_>>()[..] {
-        [part, fault, number] => (
-            (part.to_owned(), fault.to_owned()),
-            number.parse().expect("a number"),
-        ),
-        _ => panic!("left.txt: {row:?} is not: kind, crate, fault, number"),
-    })
-    .collect()
-}
-
-/// Fails where more is found than `tidy/left.txt` allows. `found` has, for each crate and fault,
-/// the places.
-fn compare(kind: &str, found: &BTreeMap<(String, String), Vec<String>>) {
-    let allowed = allowed(kind);
-    let (mut failures, mut left) = (Vec::new(), Vec::new());
-    for ((part, fault), places) in found {
-        left.push(format!("{kind}\t{part}\t{fault}\t{}", places.len()));
-        let most = allowed.get(&(part.clone(), fault.clone())).copied();
-        if places.len() > most.unwrap_or(0) {
-            failures.push(format!("{part}: {fault}:\n  {}", places.join("\n  ")));
-        }
-    }
-    assert!(
-        failures.is_empty(),
-        "{}\n\nWhat is there now, as lines of left.txt:\n{}",
-        failures.join("\n"),
-        left.join("\n")
-    );
+/// Fails where anything was found: for each crate and fault, the places.
+fn assert_none(found: &BTreeMap<(String, String), Vec<String>>) {
+    let list = |((part, fault), places): (&(String, String), &Vec<String>)| {
+        format!("{part}: {fault}:\n  {}", places.join("\n  "))
+    };
+    let all: Vec<String> = found.iter().map(list).collect();
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
 /// The phrases that are not used, by their first words, each with its replacement: the last table
@@ -203,7 +174,7 @@ fn words_that_are_not_used_are_absent() {
             }
         }
     }
-    compare("word", &found);
+    assert_none(&found);
 }
 
 /// A path in a source file: its names as written, and whether a public `use` makes it.
@@ -542,7 +513,7 @@ fn modules_make_no_circle() {
             found.insert((part(&source), "modules in circles".to_owned()), modules);
         }
     }
-    compare("circle", &found);
+    assert_none(&found);
 }
 
 /// The functions below these tokens with their first and last line, without those of tests.
@@ -584,5 +555,5 @@ fn functions_are_short() {
             }
         }
     }
-    compare("function", &found);
+    assert_none(&found);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bitcost_analysis::log::PlaceFacts;
-use bitcost_analysis::metrics::{Weak, line_trouble, marks};
+use bitcost_analysis::metrics::{Weak, emulator_trouble, marks};
 use bitcost_controller::Ending;
 use bitcost_model::calibration::{Calibration, Capacity, Received, Saturation};
 use bitcost_model::event::Event;
@@ -141,9 +141,9 @@ fn plan_of(capacities: &[Capacity]) -> Plan {
     let measured = capacities
         .iter()
         .enumerate()
-        .filter(|(_, ceiling)| ceiling.absent.is_none());
-    let floods: Vec<(usize, &Saturation)> = measured
-        .filter_map(|(index, ceiling)| Some((index, ceiling.saturation.as_deref()?)))
+        .filter(|(_, capacity)| capacity.absent.is_none());
+    let runs: Vec<(usize, &Saturation)> = measured
+        .filter_map(|(index, capacity)| Some((index, capacity.saturation.as_deref()?)))
         .collect();
     let mut plan = Plan {
         seed: 0,
@@ -152,10 +152,10 @@ fn plan_of(capacities: &[Capacity]) -> Plan {
         cells: Vec::new(),
         runs: Vec::new(),
     };
-    for (cell, (index, flood)) in floods.into_iter().enumerate() {
+    for (cell, (index, saturation)) in runs.into_iter().enumerate() {
         plan.cells.push(Cell {
             levels: Vec::new(),
-            conditions: flood.conditions.clone(),
+            conditions: saturation.conditions.clone(),
         });
         plan.runs.push(PlannedRun {
             index: index as u32,
@@ -168,36 +168,36 @@ fn plan_of(capacities: &[Capacity]) -> Plan {
 
 /// Keeps the data that was received between the receiver's first and last sample.
 fn keep_received(
-    ceiling: &mut Capacity,
+    capacity: &mut Capacity,
     sender: &EndpointRecord,
     receiver: &EndpointRecord,
     facts: PlaceFacts,
 ) {
-    let Some(flood) = &ceiling.saturation else {
+    let Some(saturation) = &capacity.saturation else {
         return;
     };
     let (Some(first), Some(last)) = (receiver.samples.first(), receiver.samples.last()) else {
-        ceiling.absent = Some("its run has no samples".to_owned());
+        capacity.absent = Some("its run has no samples".to_owned());
         return;
     };
     let received = Received {
         bytes: last.counts.bytes.saturating_sub(first.counts.bytes),
         elapsed_ns: last.at_ns.saturating_sub(first.at_ns),
     };
-    let packet = u64::from(flood.conditions.message_size_bytes).min(PACKET_BYTES);
+    let packet = u64::from(saturation.conditions.message_size_bytes).min(PACKET_BYTES);
     if received.bytes < PACKETS_LEAST * packet {
         let ms = received.elapsed_ns / 1_000_000;
-        ceiling.absent = Some(format!(
+        capacity.absent = Some(format!(
             "{} bytes were received in {ms} ms, too few for a rate",
             received.bytes
         ));
         return;
     }
-    ceiling.received = Some(received);
-    let view = facts.view([sender, receiver], &flood.conditions, None);
+    capacity.received = Some(received);
+    let view = facts.view([sender, receiver], &saturation.conditions, None);
     let marks = marks(&view);
     let foreign = marks.iter().find(|mark| mark.weak == Weak::Foreign);
     let foreign = foreign.map(|mark| mark.weak.reason());
-    let late = line_trouble(&view).map(|trouble| trouble.kind().to_owned());
-    ceiling.caveat = foreign.or(late);
+    let late = emulator_trouble(&view).map(|trouble| trouble.kind().to_owned());
+    capacity.caveat = foreign.or(late);
 }

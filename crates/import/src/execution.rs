@@ -25,9 +25,9 @@ const SHOWN: [&str; 13] = [
     "latency_mean_us",
     "latency_p99_us",
     "retransmits",
-    "beside_throughput_mbps",
-    "beside_latency_mean_us",
-    "beside_latency_p99_us",
+    "background_throughput_mbps",
+    "background_latency_mean_us",
+    "background_latency_p99_us",
 ];
 
 /// The fields of the log in addition to the runs.

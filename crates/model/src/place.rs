@@ -275,9 +275,9 @@ mod tests {
             (turned.sender, turned.receiver),
             (end(2, "9000"), end(1, "5201"))
         );
-        let beside = Places::default().or(&run);
+        let background = Places::default().or(&run);
         assert_eq!(
-            (beside.sender.address, beside.sender.ports),
+            (background.sender.address, background.sender.ports),
             (run.sender.address, None)
         );
         let v6 = Places {

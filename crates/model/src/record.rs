@@ -4,83 +4,23 @@
 
 mod counts;
 mod flow;
+mod in_effect;
 mod plausible;
+mod role;
 mod sample;
 mod times;
-
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::counts::{Arrivals, Counts, PhaseCounts, Sequence};
 pub use self::flow::{FlowRecord, PartRecord, SocketSizes};
+pub use self::in_effect::{CACHED_METRICS, InEffect, NO_CACHED_METRICS, OffloadsInEffect};
 pub use self::plausible::{LATE_PCT, implausible};
+pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
 use crate::counters::ForeignLoad;
 pub use crate::tcp_info::TcpInfo;
-
-/// The role of an endpoint in a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Makes the traffic.
-    #[default]
-    Sender,
-    /// Takes it.
-    Receiver,
-}
-
-impl Role {
-    /// The word for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Sender => "sender",
-            Role::Receiver => "receiver",
-        }
-    }
-
-    /// The role of the other endpoint.
-    #[must_use]
-    pub fn other(self) -> Role {
-        match self {
-            Role::Sender => Role::Receiver,
-            Role::Receiver => Role::Sender,
-        }
-    }
-}
-
-/// The name of the entry of [`InEffect`] for the initial state of TCP connections: the metrics that
-/// the kernel remembered of earlier connections to the peer (`ip tcp_metrics`). Its value is absent
-/// where the kernel does not report them.
-pub const CACHED_METRICS: &str = "tcp_metrics";
-/// The value of that entry where nothing was remembered.
-pub const NO_CACHED_METRICS: &str = "none";
-
-/// A setting as it was requested and as it was read back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InEffect {
-    /// Its name, with the unit last.
-    pub name: String,
-    /// The requested value; absent: nothing was requested, and the host's own value is shown.
-    pub asked: Option<String>,
-    /// The value that was read back; absent: it cannot be read.
-    pub actual: Option<String>,
-}
-
-/// The offload bits of one endpoint during a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OffloadsInEffect {
-    /// Interface that was set.
-    pub device: String,
-    /// Bits that the run asked for, by kernel name.
-    pub asked: BTreeMap<String, bool>,
-    /// Active bits as read back, of those asked for (all `tso gso gro lro` bits when nothing was
-    /// asked).
-    pub active: BTreeMap<String, bool>,
-    /// Bits whose active state is not the one asked for.
-    pub mismatched: Vec<String>,
-}
 
 /// The state of the CPUs of an endpoint's host before the block of a run, while bitcost made no
 /// traffic.
@@ -202,16 +142,16 @@ mod tests {
         let old = renamed(
             &serde_json::to_string(&record).expect("JSON"),
             &[
-                ("in_effect", "in_force"),
-                ("window_start_ns", "window_begin_ns"),
-                ("background", "beside"),
+                ("in_effect", "in_force"),              // alias
+                ("window_start_ns", "window_begin_ns"), // alias
+                ("background", "beside"),               // alias
                 ("at_start", "at_begin"),
                 ("emulators", "lines"),
                 ("start_ns", "begin_ns"),
                 ("start", "begin"),
             ],
         );
-        assert!(old.contains("\"beside\":") && old.contains("\"at_begin\":"));
+        assert!(old.contains("\"beside\":") && old.contains("\"at_begin\":")); // alias
         assert_eq!(
             serde_json::from_str::<EndpointRecord>(&old).ok(),
             Some(record)

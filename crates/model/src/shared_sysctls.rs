@@ -40,7 +40,7 @@ const REFUSED: &[Row] = &[
     ),
     (
         "net.ipv4.conf.default.*",
-        "it changes the same parameter of every interface that was never given a value of its own",
+        "it changes the same parameter of every interface that was never given its own value",
     ),
     ("net.*.neigh.default.gc_thresh1", ALLOWED),
     ("net.*.neigh.default.gc_thresh2", ALLOWED),
@@ -48,7 +48,7 @@ const REFUSED: &[Row] = &[
     ("net.*.neigh.default.gc_interval", ALLOWED),
     (
         "net.*.neigh.default.*",
-        "it changes the same parameter of every interface that was never given a value of its own",
+        "it changes the same parameter of every interface that was never given its own value",
     ),
     (
         "net.*.neigh.*.unres_qlen",

@@ -42,14 +42,14 @@ pub(crate) fn calibration_text(summary: &Summary) -> Vec<String> {
         None => "idle round trip: not measured".to_owned(),
     };
     let mut all = vec![idle];
-    let told = |ceiling: &Capacity| {
+    let named = |capacity: &Capacity| {
         Some(format!(
             "{} ({})",
-            number::plain(ceiling.mbps()?),
-            cells(summary, ceiling)
+            number::plain(capacity.mbps()?),
+            cells(summary, capacity)
         ))
     };
-    let known: Vec<String> = calibration.capacities.iter().filter_map(told).collect();
+    let known: Vec<String> = calibration.capacities.iter().filter_map(named).collect();
     if !known.is_empty() {
         let more = known.len().saturating_sub(TOLD);
         let more = if more == 0 {
@@ -67,18 +67,16 @@ pub(crate) fn calibration_text(summary: &Summary) -> Vec<String> {
             "path capacity in Mbit/s, measured with the fastest calls: {list}{more}"
         ));
     }
-    let absent = grouped(summary, calibration, |ceiling| ceiling.absent.as_deref());
+    let absent = grouped(summary, calibration, |capacity| capacity.absent.as_deref());
     all.extend(
         absent
             .into_iter()
             .map(|(reason, cells)| format!("capacity not measured ({cells}): {reason}")),
     );
-    let doubts = grouped(summary, calibration, |ceiling| ceiling.caveat.as_deref());
-    all.extend(
-        doubts.into_iter().map(|(doubt, cells)| {
-            format!("capacity may be higher than measured ({cells}): {doubt}")
-        }),
-    );
+    let caveats = grouped(summary, calibration, |capacity| capacity.caveat.as_deref());
+    all.extend(caveats.into_iter().map(|(caveat, cells)| {
+        format!("capacity may be higher than measured ({cells}): {caveat}")
+    }));
     all
 }
 
@@ -89,12 +87,12 @@ fn grouped<'a>(
     said: impl Fn(&'a Capacity) -> Option<&'a str>,
 ) -> Vec<(&'a str, String)> {
     let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
-    for (words, ceiling) in calibration
+    for (words, capacity) in calibration
         .capacities
         .iter()
-        .filter_map(|ceiling| Some((said(ceiling)?, ceiling)))
+        .filter_map(|capacity| Some((said(capacity)?, capacity)))
     {
-        let cells = cells(summary, ceiling);
+        let cells = cells(summary, capacity);
         match groups.iter_mut().find(|(known, _)| *known == words) {
             Some((_, names)) => names.push(cells),
             None => groups.push((words, vec![cells])),
@@ -114,11 +112,11 @@ fn grouped<'a>(
 }
 
 /// The names of the first cells of a capacity, and how many more there are.
-fn cells(summary: &Summary, ceiling: &Capacity) -> String {
-    if ceiling.cells.len() == summary.cells.len() {
+fn cells(summary: &Summary, capacity: &Capacity) -> String {
+    if capacity.cells.len() == summary.cells.len() {
         return "all cells".to_owned();
     }
-    let names: Vec<String> = ceiling
+    let names: Vec<String> = capacity
         .cells
         .iter()
         .filter_map(|cell| Some(summary.cells.get(*cell)?.name()))
@@ -133,17 +131,17 @@ fn cells(summary: &Summary, ceiling: &Capacity) -> String {
 /// The calibration with its figures: `idle_rtt_us`, and `capacities` with `cells` (indices into
 /// `cells`), `mbps`, `absent`, `caveat`.
 pub(crate) fn calibration_json(calibration: &Calibration) -> Value {
-    let ceiling = |ceiling: &Capacity| {
-        let mut entry = json!({ "cells": ceiling.cells });
-        if let Some(mbps) = ceiling.mbps() {
+    let capacity = |capacity: &Capacity| {
+        let mut entry = json!({ "cells": capacity.cells });
+        if let Some(mbps) = capacity.mbps() {
             entry["mbps"] = json!(mbps);
         }
-        if let Some(flood) = &ceiling.saturation {
-            entry["workload"] = json!(flood.conditions.workload);
-            entry["send_mode"] = json!(flood.conditions.send_mode);
-            entry["receive_mode"] = json!(flood.conditions.receive_mode);
+        if let Some(saturation) = &capacity.saturation {
+            entry["workload"] = json!(saturation.conditions.workload);
+            entry["send_mode"] = json!(saturation.conditions.send_mode);
+            entry["receive_mode"] = json!(saturation.conditions.receive_mode);
         }
-        for (key, words) in [("absent", &ceiling.absent), ("caveat", &ceiling.caveat)] {
+        for (key, words) in [("absent", &capacity.absent), ("caveat", &capacity.caveat)] {
             if let Some(words) = words {
                 entry[key] = json!(words);
             }
@@ -151,7 +149,7 @@ pub(crate) fn calibration_json(calibration: &Calibration) -> Value {
         entry
     };
     let mut document =
-        json!({ "capacities": calibration.capacities.iter().map(ceiling).collect::<Vec<_>>() });
+        json!({ "capacities": calibration.capacities.iter().map(capacity).collect::<Vec<_>>() });
     if let Some(idle) = calibration.idle.as_ref().and_then(|pings| pings.figures()) {
         document["idle_rtt_us"] = json!(idle);
     }

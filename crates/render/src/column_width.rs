@@ -3,7 +3,7 @@
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 
 /// The width that a column needs in addition to its words: a space on both sides, and a line.
-const BESIDE: usize = 3;
+const PADDING: usize = 3;
 
 /// Makes a table fit a width and returns true. No column gets narrower than its longest word. If
 /// the columns are too wide together even so, words are broken, and the result is false.
@@ -12,12 +12,12 @@ pub(crate) fn fit(table: &mut Table, width: u16) -> bool {
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width);
     let longest = longest_words(table);
-    if longest.iter().map(|length| length + BESIDE).sum::<usize>() + 1 > usize::from(width) {
+    if longest.iter().map(|length| length + PADDING).sum::<usize>() + 1 > usize::from(width) {
         return false;
     }
     for (column, length) in table.column_iter_mut().zip(longest) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(
-            (length + BESIDE - 1) as u16,
+            (length + PADDING - 1) as u16,
         )));
     }
     true

@@ -41,11 +41,11 @@ pub fn escape(words: &str) -> String {
     let mut text = String::new();
     let letters: Vec<char> = words.chars().collect();
     let in_word = |place: usize| {
-        let beside = [
+        let neighbours = [
             place.checked_sub(1).and_then(|before| letters.get(before)),
             letters.get(place + 1),
         ];
-        beside
+        neighbours
             .iter()
             .all(|letter| letter.is_some_and(|letter| letter.is_alphanumeric()))
     };

@@ -62,7 +62,7 @@ pub fn single_text(run: &RunView) -> String {
             let _ = writeln!(text, "no CPU time of each end: {reason}");
         }
     }
-    if let Some(trouble) = bitcost_analysis::metrics::line_trouble(run) {
+    if let Some(trouble) = bitcost_analysis::metrics::emulator_trouble(run) {
         let _ = writeln!(text, "late: {trouble}");
     }
     if let Some(disturbance) = bitcost_analysis::metrics::disturbance(run) {

@@ -4,7 +4,7 @@
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
 use bitcost_analysis::metrics::{
-    PartRun, RunView, disturbance, line_trouble, marks, metric, parts,
+    PartRun, RunView, disturbance, emulator_trouble, marks, metric, parts,
 };
 use bitcost_model::conditions::{Conditions, Direction, Workload};
 use bitcost_model::harmless;
@@ -248,7 +248,7 @@ fn caveats(run: &RunView) -> Vec<String> {
         .map(|setting| format!("not in effect: {setting}"))
         .collect();
     found.extend(disturbance(run).map(|disturbance| disturbance.to_string()));
-    found.extend(line_trouble(run).map(|trouble| trouble.to_string()));
+    found.extend(emulator_trouble(run).map(|trouble| trouble.to_string()));
     let weak = marks(run);
     let weak = weak.iter().filter(|mark| mark.attributed);
     found.extend(

@@ -37,7 +37,7 @@ fn saturation(calibration: &Calibration, index: usize) -> &Saturation {
 }
 
 #[test]
-fn what_only_the_program_does_shares_a_ceiling() {
+fn what_only_the_program_does_shares_a_capacity() {
     let factors = [
         factor("message_size_bytes", "300, 9000"),
         factor("stress", "\"as-found\", \"sender: 1 cpu\""),
@@ -60,7 +60,7 @@ fn what_only_the_program_does_shares_a_ceiling() {
 }
 
 #[test]
-fn what_changes_the_path_has_a_ceiling_of_its_own() {
+fn what_changes_the_path_has_its_own_capacity() {
     let levels = "{ label = \"a\", offloads = \"on\" }, { label = \"b\", offloads = \"sender: tso off\" }, \
                   { label = \"c\", mtu_bytes = \"1280\" }, { label = \"d\", qdisc = \"sender: tbf rate 1G burst 64KiB\" }, \
                   { label = \"e\", workload = \"udp_stream\", message_size_bytes = 1024 }, { label = \"f\", mss = 500 }";
@@ -69,7 +69,7 @@ fn what_changes_the_path_has_a_ceiling_of_its_own() {
     assert!(
         each.capacities
             .iter()
-            .all(|ceiling| ceiling.saturation.is_some() && ceiling.absent.is_none())
+            .all(|capacity| capacity.saturation.is_some() && capacity.absent.is_none())
     );
     let modes = [0, 1].map(|index| saturation(&each, index).conditions.send_mode);
     assert_eq!(modes, [Mode::Sendfile, Mode::Plain]);
@@ -82,7 +82,7 @@ fn what_changes_the_path_has_a_ceiling_of_its_own() {
 }
 
 #[test]
-fn requests_have_no_ceiling_and_many_settings_have_a_bound() {
+fn requests_have_no_capacity_and_many_settings_have_a_bound() {
     let rr = of(&study(
         "",
         "workload = \"tcp_rr\"",
@@ -107,13 +107,13 @@ fn requests_have_no_ceiling_and_many_settings_have_a_bound() {
     let (measured, left): (Vec<_>, Vec<_>) = many
         .capacities
         .iter()
-        .partition(|ceiling| ceiling.absent.is_none());
+        .partition(|capacity| capacity.absent.is_none());
     assert_eq!((measured.len(), left.len()), (16, 14));
     assert!(left[0].absent.as_ref().unwrap().contains("16 settings"));
 }
 
 #[test]
-fn a_path_that_delays_is_flooded_with_datagrams_in_packets_like_those_of_tcp() {
+fn a_path_that_delays_is_saturated_with_datagrams_in_packets_like_those_of_tcp() {
     let levels =
         "{ label = \"a\", offloads = \"on\" }, { label = \"b\", offloads = \"sender: tso off\" }";
     let both = of(&study(

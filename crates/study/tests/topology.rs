@@ -253,7 +253,7 @@ fn study(lab: &str) -> Result<Study, String> {
 }
 
 #[test]
-fn a_study_changes_a_preset_or_has_a_lab_of_its_own() {
+fn a_study_changes_a_preset_or_has_its_own_lab() {
     let usual = study("mtu_bytes = 9000").unwrap().lab;
     assert_eq!((usual.topology.as_str(), usual.mtu_bytes), ("wire", 9000));
     let changed = "topology = \"lab15\"\n[lab.egress.s1-eth2]\nqueue_limit = \"20000 packets\"";

@@ -51,7 +51,7 @@ impl Trial {
             conditions,
             shared_cpus: true,
             napi_threaded: true,
-            ceiling_mbps: None,
+            capacity_mbps: None,
         }
     }
 

@@ -36,7 +36,7 @@ pub struct CellSummary {
     /// Runs during which another program used the CPUs.
     pub disturbed: usize,
     /// Runs whose link emulator was late, or dropped packets that it should have carried.
-    pub line_troubled: usize,
+    pub emulator_troubled: usize,
 }
 
 impl CellSummary {

@@ -20,7 +20,7 @@ pub(crate) struct CellRuns {
     methods: Tally<Method>,
     unattributed: Tally<String>,
     disturbed: usize,
-    line_troubled: usize,
+    emulator_troubled: usize,
     /// Throughput and time series of each run.
     time_series: Vec<(f64, TimeSeries)>,
 }
@@ -88,7 +88,7 @@ impl CellRuns {
             methods: self.methods.0.clone(),
             unattributed: self.unattributed.0.clone(),
             disturbed: self.disturbed,
-            line_troubled: self.line_troubled,
+            emulator_troubled: self.emulator_troubled,
         }
     }
 }
@@ -226,11 +226,11 @@ impl Runs {
                 .map(|series| (series.mbps[1].unwrap_or(0.0), *series)),
         );
         runs.disturbed += run.disturbances;
-        runs.line_troubled += usize::from(run.line_trouble.is_some());
+        runs.emulator_troubled += usize::from(run.emulator_trouble.is_some());
         run.notes
             .into_iter()
             .for_each(|note| self.notes.add((None, note)));
-        for note in run.line_trouble.into_iter().chain(run.cell_notes) {
+        for note in run.emulator_trouble.into_iter().chain(run.cell_notes) {
             self.notes.add((Some(cell.name()), note));
         }
     }

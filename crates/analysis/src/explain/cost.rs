@@ -252,7 +252,7 @@ impl CostModel {
                 format!("the part per byte does not differ from 0: each {unit} costs the same")
             }
             _ => format!(
-                "neither part can be told from 0: within these sizes, {unit}s and bytes cannot be told apart"
+                "neither part differs from 0: within these sizes, {unit}s and bytes cannot be distinguished"
             ),
         }
     }

@@ -40,7 +40,7 @@ pub fn explanation(execution: &Execution) -> Explanation {
             row.cell,
             u64::from(row.run) + 1,
             &RunView {
-                ceiling_mbps: None,
+                capacity_mbps: None,
                 ..*view
             },
         );

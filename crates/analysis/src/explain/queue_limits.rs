@@ -169,7 +169,10 @@ fn caveats(cells: [&CellSummary; 2]) -> Vec<DropCaveat> {
     let known = [
         (any(|cell| cell.runs < 2), DropCaveat::SingleRun),
         (any(|cell| cell.disturbed > 0), DropCaveat::Disturbed),
-        (any(|cell| cell.line_troubled > 0), DropCaveat::LinkEmulator),
+        (
+            any(|cell| cell.emulator_troubled > 0),
+            DropCaveat::LinkEmulator,
+        ),
     ];
     known
         .into_iter()

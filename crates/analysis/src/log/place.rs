@@ -29,7 +29,7 @@ impl PlaceFacts {
         self,
         ends: [&'a EndpointRecord; 2],
         conditions: &'a Conditions,
-        ceiling_mbps: Option<f64>,
+        capacity_mbps: Option<f64>,
     ) -> RunView<'a> {
         let (
             PlaceFacts {
@@ -44,7 +44,7 @@ impl PlaceFacts {
             conditions,
             shared_cpus,
             napi_threaded,
-            ceiling_mbps,
+            capacity_mbps,
         }
     }
 }

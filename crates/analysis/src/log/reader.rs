@@ -216,13 +216,13 @@ impl Log {
             run,
             runs: plan.runs.len(),
         })?;
-        let ceiling = self
+        let capacity = self
             .calibration
             .as_ref()
             .and_then(|found| found.of_cell(index)?.mbps());
         let view = place
             .unwrap_or_default()
-            .view(ends, &cell.conditions, ceiling);
+            .view(ends, &cell.conditions, capacity);
         let each_second = self.study.table.each_second;
         self.is_placed &= place.is_some();
         Ok(Reduced::of(run, &cell.levels, &view, each_second))

@@ -23,7 +23,7 @@ pub(crate) struct Reduced {
     /// The number of marks on its figures that say so.
     pub disturbances: usize,
     /// What went wrong in its link emulators.
-    pub line_trouble: Option<String>,
+    pub emulator_trouble: Option<String>,
     /// Notes on this run and its cell.
     pub cell_notes: Vec<String>,
     /// Notes on this run that are independent of its cell.
@@ -52,7 +52,7 @@ impl Reduced {
                 .map_err(|reason| reason.to_string()),
             is_disturbed: crate::metrics::disturbance(view).is_some(),
             disturbances,
-            line_trouble: crate::metrics::line_trouble(view).map(|trouble| trouble.kind()),
+            emulator_trouble: crate::metrics::emulator_trouble(view).map(|trouble| trouble.kind()),
             cell_notes: marks.map(cell_note).collect(),
             notes: [
                 not_in_effect(view),

@@ -71,7 +71,7 @@ pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
 
 /// Calls of an endpoint that carried no data, per message. They are counted in the endpoint's own
 /// window.
-pub fn calls_in_vain(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Option<f64> {
+pub fn failed_calls(run: &RunView, role: Role, count: fn(&Counts) -> u64) -> Option<f64> {
     let end = run.end(role);
     let seconds = end
         .window_end_ns
@@ -89,7 +89,7 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
     if run.conditions.workload.is_transactional() {
         None
     } else {
-        calls_in_vain(run, role, all)
+        failed_calls(run, role, all)
     }
 }
 
@@ -184,8 +184,8 @@ fn own_cpus(run: &RunView) -> Option<f64> {
 }
 
 /// As [`own_cpus`], with the lab's link emulators, which work for the run as well.
-fn own_and_lines(run: &RunView) -> Option<f64> {
-    Some(own_cpus(run)? + path::line_cpus(run).unwrap_or(0.0))
+fn own_and_emulators(run: &RunView) -> Option<f64> {
+    Some(own_cpus(run)? + path::emulator_cpus(run).unwrap_or(0.0))
 }
 
 /// CPU seconds per second that the host or the hosts were busy, and the number of their CPUs.
@@ -204,10 +204,10 @@ pub fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
 }
 
 pub fn own_cpu_share(run: &RunView) -> Option<f64> {
-    quotient(100.0 * own_and_lines(run)?, busy_cpus(run)?.0)
+    quotient(100.0 * own_and_emulators(run)?, busy_cpus(run)?.0)
 }
 
 pub fn other_cpu(run: &RunView) -> Option<f64> {
     let (busy, count) = busy_cpus(run)?;
-    Some(100.0 * (busy - own_and_lines(run)?).max(0.0) / count)
+    Some(100.0 * (busy - own_and_emulators(run)?).max(0.0) / count)
 }

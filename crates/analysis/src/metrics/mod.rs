@@ -19,7 +19,7 @@ mod view;
 pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
 pub use disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds};
 pub use parts::{PartRun, parts};
-pub use path::{LATE_BOUND_US, LineTrouble, QueueDrops, line_trouble, queue_drops};
+pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};
 pub use seconds::{Second, seconds};
 pub use table::{Better, METRICS, Metric, Shown, metric};

@@ -109,7 +109,7 @@ pub fn in_the_senders_stack(run: &RunView) -> Option<f64> {
 /// Segments per packet that the sender's interface is given; TCP.
 pub fn at_the_senders_interface(run: &RunView) -> Option<f64> {
     if run.conditions.workload.is_datagram() {
-        // A queue before the interface drops datagrams that nobody sends again.
+        // A queue before the interface drops datagrams that nobody retransmits.
         return None;
     }
     let edges = Edges::of(run.sender)?;

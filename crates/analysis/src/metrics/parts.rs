@@ -8,7 +8,6 @@ use bitcost_model::record::{
 };
 
 use crate::metrics::attribution::attribute;
-use crate::metrics::table::metric;
 use crate::metrics::view::RunView;
 
 /// One part of a run as if it were the whole run, without CPU times of the hosts.
@@ -32,7 +31,7 @@ impl PartRun {
             conditions,
             shared_cpus: false,
             napi_threaded: false,
-            ceiling_mbps: None,
+            capacity_mbps: None,
         }
     }
 }
@@ -82,7 +81,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
             },
             flows: end.flows.clone(),
         },
-        Some(beside) => end.background.get(beside)?.clone(),
+        Some(later) => end.background.get(later)?.clone(),
     };
     Some(EndpointRecord {
         role: part.role,
@@ -123,7 +122,7 @@ fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
             connections: sample.connections.clone(),
             sockets: sample.sockets.clone(),
         },
-        Some(beside) => sample.background.get(beside)?.clone(),
+        Some(later) => sample.background.get(later)?.clone(),
     };
     let of_part =
         |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic && thread.part as usize == index;
@@ -144,35 +143,26 @@ fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
     })
 }
 
-/// A metric of a background part: of the first part that `is_of` chooses and that has the metric.
-fn beside(run: &RunView, name: &str, is_of: fn(&Conditions) -> bool) -> Option<f64> {
+/// A formula of a background part: of the first part that `is_wanted` chooses and that has the
+/// figure.
+pub fn of_background(
+    run: &RunView,
+    is_wanted: fn(&Conditions) -> bool,
+    compute: fn(&RunView) -> Option<f64>,
+) -> Option<f64> {
     if run.is_alone() {
         return None;
     }
-    let compute = metric(name)?.compute;
     parts(run)
         .iter()
         .skip(1)
-        .filter(|part| is_of(&part.conditions))
+        .filter(|part| is_wanted(&part.conditions))
         .find_map(|part| compute(&part.view()))
 }
 
-pub fn beside_stream(run: &RunView, name: &str) -> Option<f64> {
-    beside(run, name, |conditions| {
-        !conditions.workload.is_transactional()
-    })
-}
-
-pub fn beside_transactions(run: &RunView, name: &str) -> Option<f64> {
-    beside(run, name, |conditions| {
-        conditions.workload.is_transactional()
-    })
-}
-
-/// Throughput of measured and background flows together; absent where that of one is not known.
-pub fn total_throughput_mbps(run: &RunView) -> Option<f64> {
-    let throughput = metric("throughput_mbps")?.compute;
-    parts(run).iter().map(|part| throughput(&part.view())).sum()
+/// The sum of a formula over measured and background flows; absent where that of one is not known.
+pub fn sum(run: &RunView, compute: fn(&RunView) -> Option<f64>) -> Option<f64> {
+    parts(run).iter().map(|part| compute(&part.view())).sum()
 }
 
 /// CPU time attributed to an endpoint, in µs per KiB that it sent and received in all flows.

@@ -107,13 +107,13 @@ pub(crate) fn drops(run: &RunView, is_meant: fn(&QueueDrops) -> bool) -> Option<
 }
 
 /// The first and the last sample of the endpoint that reports on link emulators.
-fn told_lines<'a>(run: &RunView<'a>) -> Option<(&'a Sample, &'a Sample)> {
+fn emulator_samples<'a>(run: &RunView<'a>) -> Option<(&'a Sample, &'a Sample)> {
     told(run, |sample| !sample.emulators.is_empty())
 }
 
 /// Each direction of a link emulator, at the first and at the last sample.
-fn lines<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
-    let Some((first, last)) = told_lines(run) else {
+fn emulators<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
+    let Some((first, last)) = emulator_samples(run) else {
         return Vec::new();
     };
     let pair = |after: &'a LinkEmulator| {
@@ -129,9 +129,9 @@ fn lines<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
 }
 
 /// CPU seconds per second of all link emulators; both directions of one report the same time.
-pub(crate) fn line_cpus(run: &RunView) -> Option<f64> {
-    let (first, last) = told_lines(run)?;
-    let ns: u64 = lines(run)
+pub(crate) fn emulator_cpus(run: &RunView) -> Option<f64> {
+    let (first, last) = emulator_samples(run)?;
+    let ns: u64 = emulators(run)
         .iter()
         .map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns))
         .sum();
@@ -142,7 +142,7 @@ pub(crate) fn line_cpus(run: &RunView) -> Option<f64> {
 /// latest.
 pub(crate) fn late_us(run: &RunView, share: f64) -> Option<f64> {
     let of = |(before, after): &(&LinkEmulator, &LinkEmulator)| late_of(before, after, share);
-    lines(run).iter().filter_map(of).max_by(f64::total_cmp)
+    emulators(run).iter().filter_map(of).max_by(f64::total_cmp)
 }
 
 fn late_of(before: &LinkEmulator, after: &LinkEmulator, share: f64) -> Option<f64> {
@@ -169,19 +169,19 @@ fn late_of(before: &LinkEmulator, after: &LinkEmulator, share: f64) -> Option<f6
 
 /// Packets that link emulators dropped without being asked to: they were too slow, or the kernel
 /// refused the packets.
-pub(crate) fn line_failures(run: &RunView) -> Option<f64> {
-    let lines = lines(run);
-    let failed = |line: &LinkEmulator| line.missed_packets + line.refused.packets;
-    let sum: u64 = lines
+pub(crate) fn emulator_failures(run: &RunView) -> Option<f64> {
+    let emulators = emulators(run);
+    let failed = |emulator: &LinkEmulator| emulator.missed_packets + emulator.refused.packets;
+    let sum: u64 = emulators
         .iter()
         .map(|(before, after)| failed(after).saturating_sub(failed(before)))
         .sum();
-    (!lines.is_empty()).then_some(sum as f64)
+    (!emulators.is_empty()).then_some(sum as f64)
 }
 
 /// What went wrong in the link emulators of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LineTrouble {
+pub enum EmulatorTrouble {
     /// Packets were forwarded late: the lateness that 99 % of them did not exceed, and the most, in
     /// µs.
     Late(f64, f64),
@@ -189,42 +189,45 @@ pub enum LineTrouble {
     Failed(f64),
 }
 
-impl LineTrouble {
+impl EmulatorTrouble {
     /// What happened, without figures.
     pub fn kind(&self) -> String {
         match self {
-            LineTrouble::Late(..) => format!(
-                "a delay line was late, over 1 % of its packets by more than {LATE_BOUND_US:.0} µs; the machine is too slow for this path"
+            EmulatorTrouble::Late(..) => format!(
+                "a link emulator was late, over 1 % of its packets by more than {LATE_BOUND_US:.0} µs; the machine is too slow for this path"
             ),
-            LineTrouble::Failed(_) => {
-                "a delay line dropped packets that it should have carried; the machine is too slow for this path"
+            EmulatorTrouble::Failed(_) => {
+                "a link emulator dropped packets that it should have carried; the machine is too slow for this path"
                     .to_owned()
             }
         }
     }
 }
 
-impl fmt::Display for LineTrouble {
+impl fmt::Display for EmulatorTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LineTrouble::Late(p99, most) => write!(
+            EmulatorTrouble::Late(p99, most) => write!(
                 f,
                 "{}: by {p99:.0} µs (99 %), {most:.0} µs (most)",
                 self.kind()
             ),
-            LineTrouble::Failed(packets) => write!(f, "{}: {packets:.0} of them", self.kind()),
+            EmulatorTrouble::Failed(packets) => write!(f, "{}: {packets:.0} of them", self.kind()),
         }
     }
 }
 
 /// What went wrong in the link emulators of a run; absent where they worked as requested.
-pub fn line_trouble(run: &RunView) -> Option<LineTrouble> {
+pub fn emulator_trouble(run: &RunView) -> Option<EmulatorTrouble> {
     if let Some(late) = late_us(run, 0.99).filter(|late| *late > LATE_BOUND_US) {
-        return Some(LineTrouble::Late(late, late_us(run, 1.0).unwrap_or(late)));
+        return Some(EmulatorTrouble::Late(
+            late,
+            late_us(run, 1.0).unwrap_or(late),
+        ));
     }
-    line_failures(run)
+    emulator_failures(run)
         .filter(|failed| *failed > 0.0)
-        .map(LineTrouble::Failed)
+        .map(EmulatorTrouble::Failed)
 }
 
 /// The plateau of the sender's congestion window, in segments: the upper median in the second half

@@ -1,5 +1,7 @@
 //! The metrics: one row each, and the formulas behind them.
 
+use bitcost_model::conditions::Conditions;
+use bitcost_model::metric_names::current_name;
 use bitcost_model::record::Role;
 
 use crate::metrics::attribution::{Attribution, Method, attribute};
@@ -77,8 +79,9 @@ impl Metric {
     }
 }
 
-/// The metric of this name.
+/// The metric of this name, which may be an earlier one.
 pub fn metric(name: &str) -> Option<&'static Metric> {
+    let name = current_name(name);
     METRICS.iter().find(|metric| metric.name == name)
 }
 
@@ -125,12 +128,12 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams]),
     row(
-        "throughput_of_ceiling_pct",
+        "throughput_of_capacity_pct",
         "Throughput relative to path capacity",
         "%",
         Better::Neither,
         "throughput ÷ capacity of the lab's path with the run's settings, measured before the first run",
-        |run| Some(100.0 * mbps(run, Role::Receiver)? / run.ceiling_mbps?),
+        |run| Some(100.0 * mbps(run, Role::Receiver)? / run.capacity_mbps?),
     ),
     row(
         "total_throughput_mbps",
@@ -138,7 +141,7 @@ pub const METRICS: &[Metric] = &[
         "Mbit/s",
         Better::Higher,
         "sum of the throughput of the measured and all background flows",
-        parts::total_throughput_mbps,
+        |run| parts::sum(run, |part| mbps(part, Role::Receiver)),
     )
     .shown_in(&[Shown::Totals]),
     row(
@@ -407,7 +410,7 @@ pub const METRICS: &[Metric] = &[
         |run| path::drops(run, path::QueueDrops::is_emulator),
     ),
     row(
-        "line_late_p99_us",
+        "emulator_late_p99_us",
         "Lateness of the link emulator, p99",
         "µs",
         Better::Lower,
@@ -416,7 +419,7 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams]),
     row(
-        "line_late_max_us",
+        "emulator_late_max_us",
         "Lateness of the link emulator, maximum",
         "µs",
         Better::Lower,
@@ -425,21 +428,21 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams]),
     row(
-        "line_failed_packets",
+        "emulator_failed_packets",
         "Packets that the link emulator failed to carry",
         "",
         Better::Lower,
         "arrived faster than it read them, or were refused when it sent them",
-        path::line_failures,
+        path::emulator_failures,
     )
     .shown_in(&[Shown::Streams]),
     row(
-        "line_cpu_pct",
+        "emulator_cpu_pct",
         "CPU use of the link emulators",
         "% of a CPU",
         Better::Lower,
         "CPU time of their threads ÷ the samples' span",
-        |run| path::line_cpus(run).map(|cpus| 100.0 * cpus),
+        |run| path::emulator_cpus(run).map(|cpus| 100.0 * cpus),
     )
     .shown_in(&[Shown::Streams]),
     row(
@@ -636,7 +639,7 @@ pub const METRICS: &[Metric] = &[
         "per message",
         Better::Neither,
         "receive calls that answered EAGAIN per second ÷ messages received per second",
-        |run| counting::calls_in_vain(run, Role::Receiver, |counts| counts.empty_calls),
+        |run| counting::failed_calls(run, Role::Receiver, |counts| counts.empty_calls),
     )
     .shown_in(&[Shown::Streams, Shown::Transactions])
     .unless_zero(),
@@ -646,7 +649,7 @@ pub const METRICS: &[Metric] = &[
         "per message",
         Better::Neither,
         "send calls that answered EAGAIN per second ÷ messages handed over per second; threads that flows share only",
-        |run| counting::calls_in_vain(run, Role::Sender, |counts| counts.empty_calls),
+        |run| counting::failed_calls(run, Role::Sender, |counts| counts.empty_calls),
     )
     .shown_in(&[Shown::Streams])
     .unless_zero(),
@@ -656,7 +659,7 @@ pub const METRICS: &[Metric] = &[
         "per message",
         Better::Neither,
         "epoll_wait calls per second ÷ messages handed over per second; threads that flows share only",
-        |run| counting::calls_in_vain(run, Role::Sender, |counts| counts.wait_calls),
+        |run| counting::failed_calls(run, Role::Sender, |counts| counts.wait_calls),
     )
     .shown_in(&[Shown::Streams])
     .unless_zero(),
@@ -666,7 +669,7 @@ pub const METRICS: &[Metric] = &[
         "per message",
         Better::Neither,
         "epoll_wait calls per second ÷ messages received per second; threads that flows share only",
-        |run| counting::calls_in_vain(run, Role::Receiver, |counts| counts.wait_calls),
+        |run| counting::failed_calls(run, Role::Receiver, |counts| counts.wait_calls),
     )
     .shown_in(&[Shown::Streams])
     .unless_zero(),
@@ -1020,88 +1023,88 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams, Shown::Transactions]),
     row(
-        "beside_throughput_mbps",
+        "background_throughput_mbps",
         "Background stream throughput",
         "Mbit/s",
         Better::Higher,
-        BESIDE_DOC,
-        |run| parts::beside_stream(run, "throughput_mbps"),
+        BACKGROUND_DOC,
+        |run| background_stream(run, "throughput_mbps"),
     ),
     row(
-        "beside_loss_pct",
+        "background_loss_pct",
         "Background datagrams lost",
         "%",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_stream(run, "loss_pct"),
+        BACKGROUND_DOC,
+        |run| background_stream(run, "loss_pct"),
     ),
     row(
-        "beside_transactions_per_second",
+        "background_transactions_per_second",
         "Background transactions",
         "1/s",
         Better::Higher,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "transactions_per_second"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "transactions_per_second"),
     ),
     row(
-        "beside_requests_lost_pct",
+        "background_requests_lost_pct",
         "Background requests without a response",
         "%",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "requests_lost_pct"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "requests_lost_pct"),
     ),
     row(
-        "beside_latency_mean_us",
+        "background_latency_mean_us",
         "Background latency, mean",
         "µs",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "latency_mean_us"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "latency_mean_us"),
     ),
     row(
-        "beside_latency_p50_us",
+        "background_latency_p50_us",
         "Background latency, median",
         "µs",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "latency_p50_us"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "latency_p50_us"),
     ),
     row(
-        "beside_latency_p90_us",
+        "background_latency_p90_us",
         "Background latency, 90 %",
         "µs",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "latency_p90_us"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "latency_p90_us"),
     ),
     row(
-        "beside_latency_p99_us",
+        "background_latency_p99_us",
         "Background latency, 99 %",
         "µs",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "latency_p99_us"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "latency_p99_us"),
     ),
     row(
-        "beside_latency_p999_us",
+        "background_latency_p999_us",
         "Background latency, 99.9 %",
         "µs",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "latency_p999_us"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "latency_p999_us"),
     ),
     row(
-        "beside_latency_max_us",
+        "background_latency_max_us",
         "Background latency, maximum",
         "µs",
         Better::Lower,
-        BESIDE_DOC,
-        |run| parts::beside_transactions(run, "latency_max_us"),
+        BACKGROUND_DOC,
+        |run| background_transactions(run, "latency_max_us"),
     ),
 ];
 
-const BESIDE_DOC: &str = "the same figure of the first background flow that has it";
+const BACKGROUND_DOC: &str = "the same figure of the first background flow that has it";
 
 const SEND_CALL_DOC: &str =
     "the time that this share of the window's send calls did not exceed, to three digits";
@@ -1111,6 +1114,18 @@ const DELAY_DOC: &str =
 
 const LATENCY_DOC: &str =
     "the time that this share of the completed transactions did not exceed, to three digits";
+
+/// A metric of the first background stream that has it.
+fn background_stream(run: &RunView, name: &str) -> Option<f64> {
+    let is_stream = |conditions: &Conditions| !conditions.workload.is_transactional();
+    parts::of_background(run, is_stream, metric(name)?.compute)
+}
+
+/// A metric of the first background flow with transactions that has it.
+fn background_transactions(run: &RunView, name: &str) -> Option<f64> {
+    let has_transactions = |conditions: &Conditions| conditions.workload.is_transactional();
+    parts::of_background(run, has_transactions, metric(name)?.compute)
+}
 
 fn receive_calls(run: &RunView) -> Option<f64> {
     let streams = !run.conditions.workload.is_transactional();

@@ -19,7 +19,7 @@ pub struct RunView<'a> {
     pub napi_threaded: bool,
     /// The capacity that calibration found for the run's setting of the path, in Mbit/s; absent
     /// where that is not known.
-    pub ceiling_mbps: Option<f64>,
+    pub capacity_mbps: Option<f64>,
 }
 
 impl<'a> RunView<'a> {

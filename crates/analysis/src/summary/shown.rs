@@ -15,7 +15,7 @@ const DEFAULT_METRICS: [&str; 3] = [
 const DEFINITIONS_DIFFER: f64 = 0.01;
 
 /// Name of the throughput as a share of the capacity.
-const OF_CEILING: &str = "throughput_of_ceiling_pct";
+const OF_CAPACITY: &str = "throughput_of_capacity_pct";
 
 /// The metrics of how many segments a packet carries, which have tables wherever they were
 /// measured.
@@ -82,7 +82,7 @@ fn definitions_differ(cell: &CellSummary) -> bool {
 /// packet and the share of the capacity.
 pub fn tabled_metrics(summary: &Summary) -> Vec<&str> {
     let mut metrics = shown_metrics(summary);
-    for name in SEGMENTS_PER_PACKET.into_iter().chain([OF_CEILING]) {
+    for name in SEGMENTS_PER_PACKET.into_iter().chain([OF_CAPACITY]) {
         let is_known = summary.cells.iter().any(|cell| cell.figure(name).is_some());
         if is_known && !metrics.contains(&name) {
             metrics.push(name);

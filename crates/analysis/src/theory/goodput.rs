@@ -164,7 +164,7 @@ impl Goodput {
         let OnWire { packets, bytes } = point.alone;
         let share = 100.0 * f64::from(size) / bytes as f64;
         let mut rows = vec![(
-            "packets of a message by itself".to_owned(),
+            "packets of a message separately".to_owned(),
             packets.to_string(),
         )];
         if self.framing.transport == Transport::Udp && packets > 1 {
@@ -179,14 +179,14 @@ impl Goodput {
             format!("{bytes} B, {share:.2} % of it user data"),
         ));
         rows.push((
-            "most goodput, each by itself".to_owned(),
+            "most goodput, each separately".to_owned(),
             show::rate(point.goodput_bps),
         ));
         if let Some(coalesced) = point.coalesced_goodput_bps {
             rows.push(("most goodput, coalesced".to_owned(), show::rate(coalesced)));
         }
         rows.push((
-            "packets, each by itself".to_owned(),
+            "packets, each separately".to_owned(),
             format!("{:.0} per second", point.packets_per_second),
         ));
         rows
@@ -208,7 +208,7 @@ impl Goodput {
         let mut headings = vec![
             "message, B",
             "packets",
-            "goodput, each by itself",
+            "goodput, each separately",
             "packets/s",
         ];
         let mut text = String::new();

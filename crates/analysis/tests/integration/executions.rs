@@ -99,14 +99,14 @@ fn explain_execution(events: &[Event]) -> Explanation {
         };
         let cell = plan.runs[*run as usize].cell;
         let conditions = &plan.cells[cell].conditions;
-        let (shared_cpus, napi_threaded, ceiling_mbps) = (false, false, None);
+        let (shared_cpus, napi_threaded, capacity_mbps) = (false, false, None);
         let view = RunView {
             sender,
             receiver,
             conditions,
             shared_cpus,
             napi_threaded,
-            ceiling_mbps,
+            capacity_mbps,
         };
         explainer.add(cell, u64::from(*run) + 1, &view);
     }
@@ -213,7 +213,7 @@ fn a_size_that_is_bound_by_its_packets_is_called_so() {
 }
 
 #[test]
-fn doubts_name_their_numbers() {
+fn warnings_name_their_numbers() {
     let found = execution(vec![cell(64, |_| {}), cell(1024, |_| {})], 2, full);
     assert_eq!(warnings(&found), ["few_runs", "governor", "governor"]);
     assert!(
@@ -285,7 +285,7 @@ fn factors_that_move_together_or_nothing_are_doubted() {
 }
 
 #[test]
-fn runs_that_a_delay_line_spoiled_are_doubted() {
+fn runs_that_a_link_emulator_spoiled_have_a_warning() {
     let mut events = events(vec![cell(1000, |_| {})], 6, full);
     let spoil = |event: &mut Event, late: u64| {
         let Event::RunEnded { sender, .. } = event else {
@@ -304,7 +304,7 @@ fn runs_that_a_delay_line_spoiled_are_doubted() {
     events[runs..].iter_mut().for_each(|event| spoil(event, 0));
     let kept = explain_execution(&events);
     assert!(
-        !warnings(&kept).contains(&"line_trouble"),
+        !warnings(&kept).contains(&"emulator_trouble"),
         "{:?}",
         kept.warnings
     );
@@ -315,12 +315,12 @@ fn runs_that_a_delay_line_spoiled_are_doubted() {
     let found = spoiled
         .warnings
         .iter()
-        .find(|warning| warning.name == "line_trouble")
+        .find(|warning| warning.name == "emulator_trouble")
         .expect("a late line");
     assert!(
         found
             .found
-            .starts_with("in 4 of 6 runs a delay line was late"),
+            .starts_with("in 4 of 6 runs a link emulator was late"),
         "{found:?}"
     );
     assert!(
@@ -340,7 +340,7 @@ fn amount(count: u64) -> Amount {
 }
 
 #[test]
-fn a_delay_line_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
+fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
     let said = |line: fn(u64) -> LinkEmulator| {
         let mut events = events(vec![cell(1000, |_| {})], 5, full);
         for event in &mut events {
@@ -353,7 +353,7 @@ fn a_delay_line_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
             for (index, sample) in (0..).zip(&mut sender.samples) {
                 let line = line(100 * index);
                 let drops = (line.overflowed.packets + line.lost.packets) as u32;
-                let kind = "delay_line".to_owned();
+                let kind = "link_emulator".to_owned();
                 let (node, device) = (Some("s1".to_owned()), line.device.clone());
                 sample.queues = vec![Queue {
                     node,

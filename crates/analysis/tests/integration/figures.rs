@@ -111,7 +111,7 @@ impl Run {
             conditions: &self.conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
-            ceiling_mbps: None,
+            capacity_mbps: None,
         }
     }
 
@@ -141,14 +141,14 @@ fn assert_close(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn throughput_is_compared_with_the_ceiling_where_there_is_one() {
+fn throughput_is_compared_with_the_capacity_where_there_is_one() {
     let run = Run::udp();
-    let part = metric("throughput_of_ceiling_pct").unwrap().compute;
+    let part = metric("throughput_of_capacity_pct").unwrap().compute;
     assert_eq!(part(&run.view()), None);
-    let ceiling_mbps = run.figure("throughput_mbps").map(|mbps| mbps * 2.0);
+    let capacity_mbps = run.figure("throughput_mbps").map(|mbps| mbps * 2.0);
     assert_close(
         part(&RunView {
-            ceiling_mbps,
+            capacity_mbps,
             ..run.view()
         }),
         50.0,
@@ -291,7 +291,7 @@ fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
 }
 
 #[test]
-fn ends_that_cannot_be_told_apart_have_no_service_demand_and_say_why() {
+fn endpoints_without_attributed_cpu_time_have_no_service_demand_and_say_why() {
     let mut run = Run::udp();
     run.receiver.pinned_cpus = vec![0];
     assert!(

@@ -98,7 +98,7 @@ impl Run {
             conditions,
             shared_cpus: true,
             napi_threaded: true,
-            ceiling_mbps: None,
+            capacity_mbps: None,
         }
     }
 
@@ -165,12 +165,12 @@ fn each_part_has_its_figures_and_all_have_one_cost() {
     let run = both_and_requests();
     let mbps = |kib: f64| kib * 1024.0 * 8.0 / 2.0 / 1e6;
     close(run.figure("throughput_mbps"), mbps(2000.0));
-    close(run.figure("beside_throughput_mbps"), mbps(1000.0));
+    close(run.figure("background_throughput_mbps"), mbps(1000.0));
     close(run.figure("total_throughput_mbps"), mbps(3500.0));
-    close(run.figure("beside_transactions_per_second"), 250.0);
-    close(run.figure("beside_latency_mean_us"), 30.0);
-    close(run.figure("beside_latency_p90_us"), 20.0);
-    close(run.figure("beside_latency_max_us"), 90.0);
+    close(run.figure("background_transactions_per_second"), 250.0);
+    close(run.figure("background_latency_mean_us"), 30.0);
+    close(run.figure("background_latency_p90_us"), 20.0);
+    close(run.figure("background_latency_max_us"), 90.0);
     // 500 ms and 700 ms of CPU time over 3500 KiB that each host sent and received.
     close(
         run.figure("sender_total_service_demand_us_per_kib"),
@@ -187,14 +187,14 @@ fn each_part_has_its_figures_and_all_have_one_cost() {
     for name in [
         "send_service_demand_us_per_kib",
         "receive_service_demand_us_per_kib",
-        "beside_loss_pct",
+        "background_loss_pct",
     ] {
         assert_eq!(run.figure(name), None, "{name}");
     }
 }
 
 #[test]
-fn a_part_by_itself_is_seen_from_who_sends_in_it_and_has_no_cpu_time_of_the_host() {
+fn a_part_alone_is_seen_from_who_sends_in_it_and_has_no_cpu_time_of_the_host() {
     let run = both_and_requests();
     let parts = parts(&run.view());
     let sent: Vec<u64> = parts

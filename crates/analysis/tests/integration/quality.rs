@@ -104,7 +104,7 @@ impl Run {
             conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: false,
-            ceiling_mbps: None,
+            capacity_mbps: None,
         }
     }
 

@@ -76,7 +76,7 @@ fn two_sizes_give_no_cost_model_and_say_so() {
 }
 
 #[test]
-fn two_modes_are_told_apart_by_the_cpu_that_is_full() {
+fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
     // Throughput delivered and the receiver's busiest CPU; 24 700 Mbit/s were sent.
     let rows = [
         (21_091.06, 100.0),

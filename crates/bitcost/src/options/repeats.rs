@@ -1,6 +1,6 @@
 //! Repeating a run until the interval of its median is narrow enough.
 
-use bitcost_analysis::metrics::METRICS;
+use bitcost_analysis::metrics::{METRICS, Metric, metric};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::UntilInterval;
@@ -40,6 +40,19 @@ fn range(text: &str) -> Result<(u32, u32), String> {
     })
 }
 
+/// The metric that `--metric` names.
+///
+/// # Errors
+/// When there is none, with near matches.
+pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
+    metric(name).ok_or_else(|| {
+        let hint = did_you_mean(name, METRICS.iter().map(|metric| metric.name));
+        Failure::Usage(format!(
+            "--metric: `{name}` is not a metric{hint}; METHOD.md lists them under Metrics"
+        ))
+    })
+}
+
 impl Repeats {
     /// The least number of runs and the rule; absent if one run was requested.
     ///
@@ -55,18 +68,12 @@ impl Repeats {
         } else {
             "throughput_mbps"
         };
-        let metric = self.metric.as_deref().unwrap_or(default);
-        if bitcost_analysis::metrics::metric(metric).is_none() {
-            let hint = did_you_mean(metric, METRICS.iter().map(|metric| metric.name));
-            return Err(Failure::Usage(format!(
-                "--metric: `{metric}` is not a metric{hint}; METHOD.md lists them under Metrics"
-            )));
-        }
+        let metric = metric_option(self.metric.as_deref().unwrap_or(default))?;
         let (least, max_blocks) = self.repeats;
         Ok(Some((
             least,
             UntilInterval {
-                metric: metric.to_owned(),
+                metric: metric.name.to_owned(),
                 width_pct,
                 max_blocks,
             },

@@ -5,7 +5,7 @@ use std::path::Path;
 use bitcost_analysis::compare;
 use bitcost_analysis::compare::{Comparison, Side};
 use bitcost_analysis::execution::Execution;
-use bitcost_analysis::metrics::{METRICS, Metric};
+use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::format::columns;
 use crate::opened::{self, Opened, Reading};
 use crate::options::judging::Judging;
+use crate::options::repeats::metric_option;
 use crate::output;
 
 /// What is compared, and how.
@@ -146,17 +147,9 @@ fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static
     if arguments.metric.is_empty() {
         return Ok(compare::compared_metrics(summaries));
     }
-    let find = |name: &String| {
-        bitcost_analysis::metrics::metric(name).ok_or_else(|| {
-            let hint = did_you_mean(name, METRICS.iter().map(|metric| metric.name));
-            Failure::Usage(format!(
-                "--metric: `{name}` is not a metric{hint}; METHOD.md lists them under Metrics"
-            ))
-        })
-    };
     let mut found: Vec<&'static Metric> = Vec::new();
     for name in &arguments.metric {
-        let metric = find(name)?;
+        let metric = metric_option(name)?;
         if found.iter().all(|known| known.name != metric.name) {
             found.push(metric);
         }

@@ -203,7 +203,7 @@ fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
 }
 
 #[test]
-fn what_files_say_beside_figures_is_in_the_json() {
+fn what_files_say_in_addition_to_figures_is_in_the_json() {
     let place = tempfile::tempdir().unwrap();
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -8,6 +8,7 @@ mod formats;
 mod quotations;
 mod rooms;
 mod screens;
-mod strangers;
+
 mod terminal;
+mod untrusted;
 mod words;

@@ -228,7 +228,7 @@ fn lost_datagrams_separate_the_two_receive_demands() {
                 conditions,
                 shared_cpus: true,
                 napi_threaded: true,
-                ceiling_mbps: None,
+                capacity_mbps: None,
             },
         );
     }

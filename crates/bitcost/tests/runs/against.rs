@@ -162,8 +162,11 @@ fn impossible_comparison_is_refused() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     bench.write("no-bitcost", "#!/bin/sh\necho hello\n");
-    bench.write("stranger", "#!/bin/sh\necho bitcost 9.9.9 x86_64 1-0\n");
-    for name in ["no-bitcost", "stranger"] {
+    bench.write(
+        "other-program",
+        "#!/bin/sh\necho bitcost 9.9.9 x86_64 1-0\n",
+    );
+    for name in ["no-bitcost", "other-program"] {
         fs::set_permissions(bench.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     for (against, code, says) in [

@@ -44,9 +44,9 @@ fn missing_lab_ends_the_execution() {
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml", "--seed", "1", "--blocks", "2"]);
     bench.wait_for_run(1);
-    let holders = bench.family.members_with("lab-daemon", "lo");
-    assert_eq!(holders.len(), 1, "{holders:?}");
-    signal(holders[0], Signal::KILL);
+    let daemons = bench.family.members_with("lab-daemon", "lo");
+    assert_eq!(daemons.len(), 1, "{daemons:?}");
+    signal(daemons[0], Signal::KILL);
     let done = running.finish(PATIENCE);
     bench.assert_nothing_left();
     done.assert_code(3);

@@ -37,7 +37,7 @@ fn kill(bench: &Bench, running: Running) {
     let networks = bench.family.networks();
     assert!(
         bench.family.members().len() >= 4,
-        "the controller, the lab's holder, two agents"
+        "the controller, the lab daemon, two agents"
     );
     assert!(networks.len() >= 2 && are_held(&networks), "{networks:?}");
     running.signal(Signal::KILL);

@@ -82,14 +82,14 @@ fn path_capacity_measured_before_the_first_run() {
     let document = done.json();
     for cell in document["cells"].as_array().unwrap() {
         let is_stream = cell["levels"]["transport"] != "requests";
-        let part = cell["throughput_of_ceiling_pct"]["median"].as_f64();
+        let part = cell["throughput_of_capacity_pct"]["median"].as_f64();
         assert_eq!(part.is_some_and(|part| part > 0.0), is_stream, "{cell}");
     }
     let capacities = document["calibration"]["capacities"].as_array().unwrap();
     let carried = |cell: u64| {
         let of = capacities
             .iter()
-            .find(|ceiling| ceiling["cells"][0] == cell)
+            .find(|capacity| capacity["cells"][0] == cell)
             .unwrap();
         (
             of["mbps"].as_f64().is_some_and(|mbps| mbps > 0.0),

@@ -202,16 +202,17 @@ fn frame_with_values_out_of_range_is_refused() {
     let long = || "x".repeat(70_000);
     let stress = |c: &mut Conditions| {
         host_settings::STRESS.ask(c, "1 cpu").unwrap();
-        for wish in c
+        for request in c
             .host_settings
             .iter_mut()
             .filter(|request| request.setting == "stress")
         {
-            wish.values
+            request
+                .values
                 .insert("workers".to_owned(), u32::MAX.to_string());
         }
     };
-    let device = |wish: &mut Conditions| wish.places.receiver.device = Some(long());
+    let device = |request: &mut Conditions| request.places.receiver.device = Some(long());
     let parts = |count: usize| {
         let prepare = prepare(Conditions::default());
         ToAgent::Prepare(Box::new(Prepare {

@@ -186,7 +186,7 @@ fn killed_lab_ends_its_processes() {
 /// When a lab is killed, everything that runs in it ends: programs, and those that became daemons.
 fn kill(yard: &Yard) {
     let (running, name) = yard.up("switch", 0);
-    let visitor = yard.start(&["lab", "exec", "--lab", &name, "h2", "--", "sleep", "1000"]);
+    let sleeper = yard.start(&["lab", "exec", "--lab", &name, "h2", "--", "sleep", "1000"]);
     yard.exec(
         &name,
         "h1",
@@ -196,7 +196,7 @@ fn kill(yard: &Yard) {
     let networks = yard.bench.family.networks();
     assert!(networks.len() >= 3 && are_held(&networks), "{networks:?}");
     running.signal(Signal::KILL);
-    visitor.finish(PATIENCE).assert_code(137);
+    sleeper.finish(PATIENCE).assert_code(137);
     eventually(PATIENCE, "the networks are gone", || {
         (!are_held(&networks)).then_some(())
     });

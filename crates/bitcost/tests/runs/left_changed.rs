@@ -233,7 +233,7 @@ fn journal_of_another_network_is_ignored() {
         refused.stderr.contains("bitcost host restore"),
         "{refused:?}"
     );
-    assert_eq!(mtu(), 1400, "nothing was put back");
+    assert_eq!(mtu(), 1400, "nothing was restored");
 }
 
 /// After a reboot, the settings of a network namespace no longer exist, because the namespace does

@@ -310,7 +310,7 @@ fn class_of(stat: &str) -> Option<u32> {
 
 /// Present if an agent in the host with this device has a thread on these CPUs alone, in
 /// `SCHED_BATCH`.
-fn has_seat(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
+fn has_affinity(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
     const BATCH: u32 = 3;
     let wanted = format!("Cpus_allowed_list:\t{cpus}\n");
     let tasks = bench.family.members_with("agent", device).into_iter();
@@ -323,10 +323,10 @@ fn has_seat(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
     let read = |task: &fs::DirEntry, file: &str| {
         fs::read_to_string(task.path().join(file)).unwrap_or_default()
     };
-    let is_seat = |task: &fs::DirEntry| {
+    let is_wanted = |task: &fs::DirEntry| {
         read(task, "status").contains(&wanted) && class_of(&read(task, "stat")) == Some(BATCH)
     };
-    tasks.into_iter().any(|task| is_seat(&task)).then_some(())
+    tasks.into_iter().any(|task| is_wanted(&task)).then_some(())
 }
 
 /// The thread of each endpoint has the requested CPU and scheduling class, as the kernel lists
@@ -347,11 +347,11 @@ fn affinity_and_scheduling_class_are_in_effect() {
         "batch",
     ];
     let running = bench.start(&words);
-    eventually(PATIENCE, "the sender has its seat", || {
-        has_seat(&bench, "h1-eth0", "1")
+    eventually(PATIENCE, "the sender has its CPU", || {
+        has_affinity(&bench, "h1-eth0", "1")
     });
-    eventually(PATIENCE, "the receiver has its seat", || {
-        has_seat(&bench, "h2-eth0", "0")
+    eventually(PATIENCE, "the receiver has its CPU", || {
+        has_affinity(&bench, "h2-eth0", "0")
     });
     drop(running);
     let done = test(

@@ -55,7 +55,7 @@ levels = [
 blocks = 1
 [table]
 rows = "load"
-metrics = ["throughput_mbps", "total_throughput_mbps", "beside_transactions_per_second", "beside_latency_p99_us"]
+metrics = ["throughput_mbps", "total_throughput_mbps", "background_transactions_per_second", "background_latency_p99_us"]
 "#;
 
 /// The counts of one endpoint for one part.
@@ -79,8 +79,8 @@ impl Side<'_> {
                 },
                 flows: &end.flows,
             },
-            Some(beside) => {
-                let part = &end.background[beside];
+            Some(later) => {
+                let part = &end.background[later];
                 Side {
                     role: part.role,
                     all: part.all.clone(),
@@ -214,7 +214,7 @@ fn one_cost(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpoin
         conditions,
         shared_cpus: true,
         napi_threaded: true,
-        ceiling_mbps: None,
+        capacity_mbps: None,
     };
     let Ok(attribution) = bitcost_analysis::metrics::attribute(&run) else {
         return;
@@ -347,12 +347,12 @@ fn every_part_is_reported() {
     let of = |part: usize, name: &str| parts[part]["metrics"][name].as_f64();
     let all = |name: &str| document["metrics"][name].as_f64();
     assert_eq!(all("throughput_mbps"), of(0, "throughput_mbps"));
-    assert_eq!(all("beside_throughput_mbps"), of(1, "throughput_mbps"));
+    assert_eq!(all("background_throughput_mbps"), of(1, "throughput_mbps"));
     assert_eq!(
-        all("beside_transactions_per_second"),
+        all("background_transactions_per_second"),
         of(2, "transactions_per_second")
     );
-    assert_eq!(all("beside_latency_p99_us"), of(2, "latency_p99_us"));
+    assert_eq!(all("background_latency_p99_us"), of(2, "latency_p99_us"));
     let sum: Option<f64> = (0..3).map(|part| of(part, "throughput_mbps")).sum();
     assert!((all("total_throughput_mbps").unwrap() / sum.unwrap() - 1.0).abs() < 1e-9);
     bench.assert_nothing_left();

@@ -68,14 +68,14 @@ impl Kinds {
         let total = |all: &[Series]| (!all.is_empty()).then(|| all.iter().map(mean).sum::<f64>());
         let (up, down) = (total(&self.upload), total(&self.download));
         found.figure("throughput_mbps", up.or(down));
-        found.figure("beside_throughput_mbps", down.filter(|_| up.is_some()));
+        found.figure("background_throughput_mbps", down.filter(|_| up.is_some()));
         if let Some((first, others)) = self.congestion.split_first()
             && others.iter().all(|other| other == first)
         {
             found.level("congestion_control", Label::Text(first.clone()));
         }
-        let is_beside = up.or(down).is_some();
-        let counts = |place: usize| !is_beside || self.has_traffic(place);
+        let has_traffic = up.or(down).is_some();
+        let counts = |place: usize| !has_traffic || self.has_traffic(place);
         let values = self
             .latency_ms
             .iter()
@@ -87,8 +87,8 @@ impl Kinds {
         times.sort_by(f64::total_cmp);
         latency(
             found,
-            if is_beside {
-                "beside_latency"
+            if has_traffic {
+                "background_latency"
             } else {
                 "latency"
             },
@@ -124,10 +124,10 @@ fn is_derived(lower: &str, about: &Value) -> bool {
                 || runner.starts_with("Average")
         },
     );
-    let is_beside = lower
+    let has_traffic = lower
         .split_once("::")
         .is_some_and(|(_, rest)| rest.parse::<u32>().is_err());
-    is_computed || is_beside
+    is_computed || has_traffic
 }
 
 /// Mean and percentiles of times in µs, in order.

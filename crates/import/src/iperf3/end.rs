@@ -37,7 +37,7 @@ pub(super) fn take(found: &mut Found, document: &Value) {
         found.figure("retransmits", measured(&sent["retransmits"]));
     }
     found.figure(
-        "beside_throughput_mbps",
+        "background_throughput_mbps",
         rate_mbps(&end["sum_received_bidir_reverse"]).filter(|rate| *rate > 0.0),
     );
     facts(found, end, far.is_some());

@@ -16,7 +16,7 @@ fn text(name: &str) -> String {
 }
 
 #[test]
-fn flows_are_summed_and_pings_go_beside_them() {
+fn flows_are_summed_and_pings_are_background_latency() {
     let upload = one("flent/tcp_upload.flent.gz");
     assert_eq!(
         (word(&upload, "test"), word(&upload, "congestion_control")),
@@ -27,7 +27,7 @@ fn flows_are_summed_and_pings_go_beside_them() {
     assert!(rrul.error.is_none());
     let (up, down) = (
         figure(&rrul, "throughput_mbps"),
-        figure(&rrul, "beside_throughput_mbps"),
+        figure(&rrul, "background_throughput_mbps"),
     );
     assert!(
         (up - 14_312.76).abs() < 0.1 && (down - 17_900.38).abs() < 0.1,
@@ -42,7 +42,7 @@ fn flows_that_are_numbered_are_flows() {
         (figure(&three, "throughput_mbps") - 81_408.68).abs() < 0.1,
         "the sum that flent prints as well"
     );
-    assert!(has(&three, "beside_latency_mean_us") && !has(&three, "latency_mean_us"));
+    assert!(has(&three, "background_latency_mean_us") && !has(&three, "latency_mean_us"));
     assert_eq!(
         (
             number(&three, "upload_streams"),
@@ -54,7 +54,7 @@ fn flows_that_are_numbered_are_flows() {
 
 /// flent pings for five seconds before the flows start, and after they end.
 #[test]
-fn latency_beside_traffic_is_of_the_time_of_traffic() {
+fn latency_with_traffic_is_of_the_time_of_traffic() {
     let mut document: serde_json::Value =
         serde_json::from_str(&text("flent/tcp_upload.flent.gz")).expect("JSON");
     let flows = document["results"]["TCP upload"]
@@ -70,8 +70,8 @@ fn latency_beside_traffic_is_of_the_time_of_traffic() {
     let run = &read("x", document.to_string().as_bytes()).expect("a file")[0];
     assert_eq!(
         (
-            figure(run, "beside_latency_mean_us"),
-            figure(run, "beside_latency_p50_us")
+            figure(run, "background_latency_mean_us"),
+            figure(run, "background_latency_p50_us")
         ),
         (50_000.0, 50_000.0)
     );

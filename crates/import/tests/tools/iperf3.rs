@@ -35,7 +35,7 @@ fn iperf3_documents() {
             .all(|interval| interval.end == Role::Receiver)
     );
     let both = one("iperf3/iperf3-tcp-bidir.json");
-    assert!(figure(&both, "beside_throughput_mbps") > 0.0);
+    assert!(figure(&both, "background_throughput_mbps") > 0.0);
     assert_eq!(
         word(&both, "direction"),
         "both",
@@ -213,7 +213,8 @@ fn streams_and_documents_of_newer_versions() {
         let both = one(name);
         assert_eq!(word(&both, "direction"), "both", "{name}");
         assert!(
-            figure(&both, "throughput_mbps") > 0.0 && figure(&both, "beside_throughput_mbps") > 0.0,
+            figure(&both, "throughput_mbps") > 0.0
+                && figure(&both, "background_throughput_mbps") > 0.0,
             "{name}"
         );
     }

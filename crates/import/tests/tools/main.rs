@@ -183,7 +183,7 @@ fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
 
 /// Additional figures of a run are shown, and a word that is a number becomes a numeric level.
 #[test]
-fn figures_beside_are_shown_and_equal_labels_are_one_level() {
+fn background_figures_are_shown_and_equal_labels_are_one_level() {
     let mut runs = [
         found("flent/rrul_noclassification.flent.gz"),
         found("iperf3/iperf3-udp.json"),
@@ -201,9 +201,9 @@ fn figures_beside_are_shown_and_equal_labels_are_one_level() {
         panic!("{:?}", events[0])
     };
     for metric in [
-        "beside_throughput_mbps",
-        "beside_latency_mean_us",
-        "beside_latency_p99_us",
+        "background_throughput_mbps",
+        "background_latency_mean_us",
+        "background_latency_p99_us",
         "jitter_us",
     ] {
         assert!(study_text.contains(metric), "{metric}: {study_text}");

@@ -184,8 +184,8 @@ impl Conditions {
         }
     }
 
-    /// Checks the settings of requests and responses, and the settings that only streams have.
-    fn check_transactions(&self) -> Result<(), String> {
+    /// Refuses settings of transactions for a stream, and settings of streams for transactions.
+    fn check_kind_of_settings(&self) -> Result<(), String> {
         let name = self.workload.name();
         let rows: &[(bool, bool, &str)] = &[
             (true, self.transaction_rate.is_some(), "transaction_rate"),
@@ -231,6 +231,13 @@ impl Conditions {
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// Checks the settings of requests and responses, and the settings that only streams have.
+    fn check_transactions(&self) -> Result<(), String> {
+        self.check_kind_of_settings()?;
+        let name = self.workload.name();
         let sizes = [
             ("request", self.request_size_bytes),
             ("response", self.response_size_bytes),

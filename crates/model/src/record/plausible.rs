@@ -40,7 +40,7 @@ pub fn implausible(
     let late_pct = 100.0 * late as f64 / of.max(1) as f64;
     (late_pct > LATE_PCT).then(|| {
         format!(
-            "{late_pct:.1} % of the datagrams came so late that repeated ones cannot be told from them, and they count as lost; over {LATE_PCT} % of them make loss and throughput wrong"
+            "{late_pct:.1} % of the datagrams came so late that they cannot be distinguished from duplicates and count as lost; over {LATE_PCT} % of them make loss and throughput wrong"
         )
     })
 }

@@ -73,7 +73,7 @@ impl Way<'_> {
     pub fn counts(&self, sample: &Sample) -> Option<Counts> {
         match self.index.checked_sub(1) {
             None => Some(sample.counts),
-            Some(beside) => sample.background.get(beside).map(|part| part.counts),
+            Some(later) => sample.background.get(later).map(|part| part.counts),
         }
     }
 
@@ -81,9 +81,9 @@ impl Way<'_> {
     pub fn info<'s>(&self, sample: &'s Sample, flow: Option<usize>) -> Option<&'s TcpInfo> {
         let (all, each) = match self.index.checked_sub(1) {
             None => (&sample.tcp_info, &sample.connections),
-            Some(beside) => sample
+            Some(later) => sample
                 .background
-                .get(beside)
+                .get(later)
                 .map(|part| (&part.tcp_info, &part.connections))?,
         };
         match flow {

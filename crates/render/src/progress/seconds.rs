@@ -93,7 +93,7 @@ impl Seconds {
         let count = |sample: &Sample| {
             let counts = match index.checked_sub(1) {
                 None => &sample.counts,
-                Some(beside) => &sample.background.get(beside)?.counts,
+                Some(later) => &sample.background.get(later)?.counts,
             };
             Some(if transactions {
                 counts.messages

@@ -282,7 +282,7 @@ fn cells_without_runs_have_no_figures() {
 }
 
 #[test]
-fn a_log_without_its_begin_says_so() {
+fn a_log_without_its_first_event_says_so() {
     let events = log(STUDY, 1, |_, _| Made::Missing);
     let read =
         |events: &[Event]| bitcost_analysis::summary::Summary::from_events(events).unwrap_err();

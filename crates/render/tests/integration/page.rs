@@ -278,7 +278,7 @@ fn a_metric_without_a_unit_is_headed_by_its_name_alone() {
 }
 
 #[test]
-fn a_button_saves_the_runs_of_its_own_chapter() {
+fn a_button_saves_the_runs_of_its_chapter() {
     let failed = Found {
         error: Some("no route".into()),
         ..run(1024, 0.0)
@@ -384,7 +384,7 @@ fn two_hosts_are_never_drawn_as_one() {
 }
 
 #[test]
-fn a_paper_s_averages_stand_beside_the_medians() {
+fn a_paper_s_averages_are_next_to_the_medians() {
     let csv = include_str!("../../../import/tests/fixtures/tcp-mss-offloads-on.csv");
     let found = bitcost_import::read("tcp-mss-offloads-on.csv", csv.as_bytes()).expect("a table");
     let html = render(&log(found, "paper"));
@@ -499,7 +499,7 @@ fn json_of(html: &str, id: &str) -> serde_json::Value {
 }
 
 #[test]
-fn the_document_stands_beside_our_figures() {
+fn the_document_is_next_to_our_figures() {
     let wanted = [PictureKind::Medians, PictureKind::Curve]
         .map(Picture::plain)
         .to_vec();

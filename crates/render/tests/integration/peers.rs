@@ -311,13 +311,13 @@ fn document((conditions, [sender, receiver]): &(Conditions, [EndpointRecord; 2])
         conditions,
         shared_cpus: false,
         napi_threaded: false,
-        ceiling_mbps: None,
+        capacity_mbps: None,
     };
     iperf3(&run, Some("2026-11-21T10:00:00.5+01:00"), "0.1.0").expect("a stream")
 }
 
 #[test]
-fn what_was_sent_again_is_that_of_the_window_and_state_is_of_all_samples() {
+fn what_was_retransmitted_is_that_of_the_window_and_state_is_of_all_samples() {
     let own = document(&tcp(Direction::Forward));
     let stream = &own["end"]["streams"][0]["sender"];
     for again in [
@@ -361,7 +361,7 @@ fn a_receiving_client_tells_nothing_of_the_sender_s_connection() {
 }
 
 #[test]
-fn both_ways_stand_beside_each_other() {
+fn both_ways_are_next_to_each_other() {
     let (conditions, [mut sender, mut receiver]) = tcp(Direction::Both);
     let part = |end: &EndpointRecord, role| PartRecord {
         role,
@@ -462,7 +462,7 @@ fn transactions_are_none_of_iperf3_s() {
         conditions: &conditions,
         shared_cpus: false,
         napi_threaded: false,
-        ceiling_mbps: None,
+        capacity_mbps: None,
     };
     assert!(iperf3(&run, None, "0.1.0").is_none());
 }

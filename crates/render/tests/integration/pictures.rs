@@ -249,6 +249,6 @@ fn a_run_over_time_says_its_units_and_calls_its_lines_by_words() {
     };
     assert_eq!(
         ["yaxis2", "yaxis3"].map(title),
-        ["sent again<br>per 100 ms", "window<br>(bytes)"]
+        ["retransmitted<br>per 100 ms", "window<br>(bytes)"]
     );
 }

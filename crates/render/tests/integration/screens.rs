@@ -53,7 +53,7 @@ fn figures_and_answer_of_a_test() {
         conditions: &cell.conditions,
         shared_cpus: true,
         napi_threaded: true,
-        ceiling_mbps: None,
+        capacity_mbps: None,
     };
     assert_snapshot!(
         "summary_of_a_test",

@@ -14,7 +14,7 @@ fn assert_lines(text: &str, lines: &[&str]) {
 }
 
 #[test]
-fn lost_datagrams_bring_netperfs_definition_beside_ours() {
+fn lost_datagrams_bring_netperfs_definition_next_to_ours() {
     let events = log(STUDY, 3, |cell, run| {
         let mut did = plain(cell, run);
         if is(cell, "transport", "UDP") {
@@ -154,7 +154,7 @@ fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
 }
 
 #[test]
-fn ends_that_cannot_be_told_apart_leave_a_dash_and_a_reason() {
+fn endpoints_without_attributed_cpu_time_leave_a_dash_and_a_reason() {
     let events = log(STUDY, 2, |cell, run| {
         let Made::Ended(mut sender, receiver) = ended(cell, &plain(cell, run)) else {
             unreachable!()
@@ -177,7 +177,7 @@ fn ends_that_cannot_be_told_apart_leave_a_dash_and_a_reason() {
 }
 
 #[test]
-fn what_was_asked_but_not_in_force_is_a_note() {
+fn what_was_requested_but_not_in_effect_is_a_note() {
     let events = log(STUDY, 2, |cell, run| {
         let Made::Ended(sender, mut receiver) = ended(cell, &plain(cell, run)) else {
             unreachable!()
@@ -236,7 +236,7 @@ fn what_is_true_of_many_cells_is_said_once() {
     assert_eq!(
         json["notes"].as_array().map(Vec::len),
         Some(6),
-        "each by itself"
+        "each separately"
     );
     assert_eq!(
         json["notes"][0],

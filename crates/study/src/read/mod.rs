@@ -74,7 +74,7 @@ fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let until = until(&top, lengths.blocks)?;
     let lab = lab::read(&top)?;
     possible::check(&top, &lab, &base, &factors, &leave_out)?;
-    Ok(Study {
+    let mut study = Study {
         name: stem(file).to_owned(),
         text: text.to_owned(),
         title: harmless(&top.required_text("title")?),
@@ -97,7 +97,9 @@ fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         expect: expect(&top, &factors)?,
         checks: checks(&top, &factors)?,
         factors,
-    })
+    };
+    study.rename_metrics();
+    Ok(study)
 }
 
 fn stem(file: &str) -> &str {

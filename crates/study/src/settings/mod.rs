@@ -13,7 +13,7 @@ pub use setting::{Choice, Flag, Form, Kind, Setting, number};
 pub use table::SETTINGS;
 
 /// Earlier names of settings, as the study texts in old logs have them.
-const OLD_NAMES: [(&str, &str); 1] = [("beside", "background")];
+const OLD_NAMES: [(&str, &str); 1] = [("beside", "background")]; // alias
 
 /// The names of all settings.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -134,7 +134,7 @@ mod tests {
     fn the_old_name_of_a_setting_in_a_log_is_read() {
         let mut conditions = Conditions::default();
         let value: Value = "[{ workload = \"tcp_rr\" }]".parse().expect("TOML");
-        assert_eq!(set(&mut conditions, "beside", &value), Ok(()));
+        assert_eq!(set(&mut conditions, "beside", &value), Ok(())); // alias
         assert_eq!(conditions.background.len(), 1);
     }
 }

@@ -110,16 +110,16 @@ fn cpus(topology: &Topology, ground: &Ground<'_>) -> Option<Warning> {
         .ends()
         .find(|end| end.egress.needs_emulator())?
         .device;
-    let line = match topology.delay_backend {
+    let emulator = match topology.delay_backend {
         DelayBackend::Netem => return None,
-        DelayBackend::Builtin => format!("the delay line of {device}"),
+        DelayBackend::Builtin => format!("the link emulator of {device}"),
         DelayBackend::Auto => {
-            format!("the delay line of {device}, taken where the kernel has no netem,")
+            format!("the link emulator of {device}, taken where the kernel has no netem,")
         }
     };
     let cpus = ground.cpus.filter(|cpus| *cpus < 3)?;
     let message = format!(
-        "{line} works on the CPUs of the ends: {cpus} for three; what it takes from them is in their \
+        "{emulator} works on the CPUs of the ends: {cpus} for three; what it takes from them is in their \
          figures, and it is late when they are busy. Use a machine with 3 CPUs or more, or rates that leave it time"
     );
     Some(Warning {
@@ -281,11 +281,11 @@ fn pacing(conditions: &Conditions) -> Option<Warning> {
             && request.is_of(Role::Sender)
             && request.values.get("kind").is_some_and(|kind| kind == "fq")
     });
-    let is_in_vain =
+    let is_ineffective =
         conditions.pacing == Pacing::Kernel && conditions.workload.is_datagram() && !has_fq;
     let message = "the kernel paces datagrams only by the queueing discipline fq, which is not asked for, and says \
                    nothing where it cannot: ask qdisc = \"sender: fq\", or pacing = \"sender\"";
-    is_in_vain.then(|| Warning {
+    is_ineffective.then(|| Warning {
         name: "pacing-without-fq",
         message: message.to_owned(),
     })

@@ -84,7 +84,7 @@ pub fn together(study: &Study) -> Vec<Warning> {
         name: "moved_together",
         cell: String::new(),
         found: format!(
-            "{} change in the same cells: what each of them does cannot be told apart",
+            "{} change in the same cells: their effects cannot be distinguished",
             names.join(", ")
         ),
         remedy: "add cells in which one of them changes alone",

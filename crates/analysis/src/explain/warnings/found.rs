@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::explain::cells::ExplainedCell;
 use crate::explain::figures::RunFigures;
 use crate::explain::names;
-use crate::metrics::{LineTrouble, RunView};
+use crate::metrics::{EmulatorTrouble, RunView};
 
 /// A warning about a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct RunFacts {
     /// Whether other programs took much of the CPUs' time.
     pub(super) is_disturbed: bool,
     /// What went wrong in the lab's link emulators.
-    pub(super) line_trouble: Option<LineTrouble>,
+    pub(super) emulator_trouble: Option<EmulatorTrouble>,
 }
 
 impl RunFacts {
@@ -50,7 +50,7 @@ impl RunFacts {
             active: ends.map(|end| end.offloads.active.clone()),
             frequency_changes: ends.into_iter().filter_map(frequency_change).collect(),
             is_disturbed: crate::metrics::disturbance(view).is_some(),
-            line_trouble: crate::metrics::line_trouble(view),
+            emulator_trouble: crate::metrics::emulator_trouble(view),
         }
     }
 }

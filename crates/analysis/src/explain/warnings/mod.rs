@@ -19,7 +19,7 @@ const CHECKS: [Check; 9] = [
     factors::without_effect,
     runs::rate_missed,
     runs::foreign_load,
-    runs::line_trouble,
+    runs::emulator_trouble,
     hosts::governor,
     hosts::frequency,
 ];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::metrics::LineTrouble;
+use crate::metrics::EmulatorTrouble;
 
 use super::found::{RunFacts, Study, Warning};
 
@@ -120,22 +120,22 @@ pub fn foreign_load(study: &Study) -> Vec<Warning> {
 }
 
 /// Link emulators of the lab did not work as requested.
-pub fn line_trouble(study: &Study) -> Vec<Warning> {
+pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
     let of_cell = |cell: usize| {
-        let of_run = |run: &RunFacts| Some((cell, run.number, run.line_trouble?));
+        let of_run = |run: &RunFacts| Some((cell, run.number, run.emulator_trouble?));
         study.runs[cell]
             .iter()
             .filter_map(of_run)
             .collect::<Vec<_>>()
     };
-    let mut kinds: BTreeMap<String, Vec<(usize, u64, LineTrouble)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, Vec<(usize, u64, EmulatorTrouble)>> = BTreeMap::new();
     for found in (0..study.cells.len()).flat_map(of_cell) {
         kinds.entry(found.2.kind()).or_default().push(found);
     }
-    let much = |trouble: &LineTrouble| match *trouble {
-        LineTrouble::Late(us, _) | LineTrouble::Failed(us) => us,
+    let much = |trouble: &EmulatorTrouble| match *trouble {
+        EmulatorTrouble::Late(us, _) | EmulatorTrouble::Failed(us) => us,
     };
-    let warning = |found: Vec<(usize, u64, LineTrouble)>| {
+    let warning = |found: Vec<(usize, u64, EmulatorTrouble)>| {
         let mut cells: Vec<usize> = found.iter().map(|(cell, ..)| *cell).collect();
         cells.dedup();
         let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
@@ -143,7 +143,7 @@ pub fn line_trouble(study: &Study) -> Vec<Warning> {
             .iter()
             .max_by(|a, b| much(&a.2).total_cmp(&much(&b.2)))?;
         Some(Warning {
-            name: "line_trouble",
+            name: "emulator_trouble",
             cell: study.list(&cells),
             found: format!(
                 "in {} of {all} runs {worst} (run {run}, the worst)",

@@ -75,7 +75,7 @@ pub(crate) fn change(summary: &Summary, metric: &Metric) -> Option<String> {
     } else {
         format!("{title} {}", parts.join(" and "))
     };
-    let doubt = (!open.is_empty()).then(|| {
+    let unclear = (!open.is_empty()).then(|| {
         let place = if alone {
             String::new()
         } else {
@@ -88,7 +88,7 @@ pub(crate) fn change(summary: &Summary, metric: &Metric) -> Option<String> {
         };
         format!("{of_it}no difference is measurable{place}")
     });
-    let told: Vec<String> = [(!alone).then_some(said), doubt]
+    let told: Vec<String> = [(!alone).then_some(said), unclear]
         .into_iter()
         .flatten()
         .collect();

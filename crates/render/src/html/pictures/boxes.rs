@@ -56,7 +56,7 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
         file: format!("spread-{}", metric.name),
         title: format!("{}, every run.", metric.title),
         caption:
-            "A dot per run; beside the dots, the box holds the middle half of the runs, and its line is the median."
+            "A dot per run; the box next to them holds the middle half of the runs, and its line is the median."
                 .into(),
         plot,
         numbers,

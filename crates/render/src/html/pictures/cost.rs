@@ -25,6 +25,13 @@ pub(crate) fn draw(_: &Execution, _: &Wanted, explanation: &Explanation) -> Vec<
 
 fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) -> Option<Drawn> {
     let word = unit.word();
+    let models: Vec<&(String, CostModel)> = costs
+        .iter()
+        .filter(|(_, cost)| (cost.spent, cost.unit) == (spent, unit))
+        .collect();
+    if models.is_empty() {
+        return None;
+    }
     let mut plot = Plot::new();
     let mut numbers = Table::new([
         "line".to_owned(),
@@ -35,26 +42,11 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
     ]);
     let mut sentences = Vec::new();
     let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
-    for (name, cost) in costs
-        .iter()
-        .filter(|(_, cost)| (cost.spent, cost.unit) == (spent, unit))
-    {
+    for (name, cost) in models {
         let fit = &cost.fit;
         let (x, y): (Vec<f64>, Vec<f64>) =
             fit.places.iter().map(|(x, mean, _)| (*x, *mean)).unzip();
-        numbers
-            .rows
-            .extend(fit.places.iter().map(|(x, mean, count)| {
-                let line = [Value::Whole(*count as i64), Value::Number(fit.at(*x))];
-                [
-                    Value::from(name.as_str()),
-                    Value::Number(*x),
-                    Value::Number(*mean),
-                ]
-                .into_iter()
-                .chain(line)
-                .collect()
-            }));
+        numbers.rows.extend(rows(name, cost));
         let of = if name.is_empty() {
             String::new()
         } else {
@@ -82,9 +74,6 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
                 .legend_group(label(name)),
         );
     }
-    if sentences.is_empty() {
-        return None;
-    }
     let x = sizes(&format!("{word} size (bytes)"), None, all_x);
     plot.set_layout(
         layout()
@@ -102,6 +91,19 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
         numbers,
         sampled: None,
         height: HEIGHT,
+    })
+}
+
+/// The rows of one model in the table of the picture.
+fn rows(name: &str, cost: &CostModel) -> impl Iterator<Item = Vec<Value>> {
+    cost.fit.places.iter().map(move |(x, mean, count)| {
+        vec![
+            Value::from(name),
+            Value::Number(*x),
+            Value::Number(*mean),
+            Value::Whole(*count as i64),
+            Value::Number(cost.fit.at(*x)),
+        ]
     })
 }
 

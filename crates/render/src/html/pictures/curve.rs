@@ -1,12 +1,12 @@
 //! A metric against a numeric factor: median and interval, a line per combination of the other
 //! levels.
 
-use bitcost_analysis::cells::ALONE;
+use bitcost_analysis::cells::{ALONE, CellSummary};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
-use bitcost_analysis::summary::{lines_along, numeric_factor};
+use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
 use bitcost_study::{Bars, Scale};
 use plotly::common::Mode;
 use plotly::layout::Axis;
@@ -73,11 +73,10 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
             points.iter().map(|point| point.bar(wanted.bars)).unzip();
         all_x.extend(x.iter().copied());
         all_y.extend(y.iter().copied());
-        let bars = bars(up.into_iter(), down.into_iter());
         let trace = Scatter::new(x, y)
             .name(label(name))
             .mode(Mode::LinesMarkers)
-            .error_y(bars);
+            .error_y(bars(up.into_iter(), down.into_iter()));
         plot.add_trace(trace.legend_group(label(name)));
         if let Some((trace, values)) = document::trace(name, &points) {
             all_y.extend(values);
@@ -95,12 +94,8 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
             .x_axis(sizes(factor, wanted.x, all_x))
             .y_axis(along(&named(metric), wanted.y, &all_y)),
     );
-    let drawn = lines
-        .iter()
-        .flat_map(|(_, cells)| cells.iter().map(|(_, cell)| *cell))
-        .filter(|cell| cell.runs > 0);
     let bars = match wanted.bars {
-        Bars::Interval => bars_caption(drawn),
+        Bars::Interval => bars_caption(cells_with_runs(&lines)),
         Bars::Range => "Medians; the bars are the least and the largest run",
     };
     Drawn {
@@ -116,4 +111,12 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
         sampled: None,
         height: HEIGHT,
     }
+}
+
+/// The cells of all lines that have runs.
+fn cells_with_runs<'a>(lines: &'a [LineOfCells<'a>]) -> impl Iterator<Item = &'a CellSummary> {
+    let cells = lines
+        .iter()
+        .flat_map(|(_, cells)| cells.iter().map(|(_, cell)| *cell));
+    cells.filter(|cell| cell.runs > 0)
 }

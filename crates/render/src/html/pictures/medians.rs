@@ -60,17 +60,8 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
             .iter()
             .map(|cell| cell.expected(metric.name))
             .collect();
-        for cell in &cells {
-            let figure = cell.figure(metric.name);
-            numbers.rows.push(vec![
-                Value::from(cell.name().as_str()),
-                Value::from(metric.name),
-                Value::from(figure.map(|figure| figure.value)),
-                Value::from(figure.and_then(|figure| figure.low)),
-                Value::from(figure.and_then(|figure| figure.high)),
-                Value::from(cell.expected(metric.name)),
-            ]);
-        }
+        let rows = cells.iter().map(|cell| row(cell, metric));
+        numbers.rows.extend(rows);
         let bar = Bar::new(names.clone(), ours).name(format!("{}, ours", label(metric.title)));
         plot.add_trace(
             bar.error_y(intervals(&cells, metric))
@@ -113,6 +104,19 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
         sampled: None,
         height: HEIGHT,
     }
+}
+
+/// The row of a cell and a metric in the table of the picture.
+fn row(cell: &CellSummary, metric: &Metric) -> Vec<Value> {
+    let figure = cell.figure(metric.name);
+    vec![
+        Value::from(cell.name().as_str()),
+        Value::from(metric.name),
+        Value::from(figure.map(|figure| figure.value)),
+        Value::from(figure.and_then(|figure| figure.low)),
+        Value::from(figure.and_then(|figure| figure.high)),
+        Value::from(cell.expected(metric.name)),
+    ]
 }
 
 fn intervals(cells: &[&CellSummary], metric: &Metric) -> ErrorData {

@@ -28,7 +28,7 @@ const PANELS: &[Panel] = &[
         ],
     ),
     (
-        AGAIN,
+        COUNTS,
         &[(Role::Sender, "retransmits", "retransmitted segments")],
     ),
     (
@@ -52,7 +52,7 @@ const PANELS: &[Panel] = &[
 ];
 
 /// The panel whose figures are counts per stretch: its axis gives the length of a stretch.
-const AGAIN: &str = "sent again";
+const COUNTS: &str = "retransmitted";
 
 /// The most panels of a picture.
 const MOST: usize = 5;
@@ -162,8 +162,8 @@ fn panels_layout(panels: &[&Panel], stretches: &[Stretch]) -> Layout {
     for (place, (title, _)) in panels.iter().enumerate() {
         let top = 1.0 - place as f64 / count;
         let domain = [top - 0.85 / count, top];
-        let title = if *title == AGAIN {
-            format!("{AGAIN}<br>per {}", length(stretches))
+        let title = if *title == COUNTS {
+            format!("{COUNTS}<br>per {}", length(stretches))
         } else {
             (*title).to_owned()
         };

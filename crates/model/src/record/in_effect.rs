@@ -1,0 +1,37 @@
+//! Settings and offloads as they were requested and as they were read back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of the entry of [`InEffect`] for the initial state of TCP connections: the metrics that
+/// the kernel remembered of earlier connections to the peer (`ip tcp_metrics`). Its value is absent
+/// where the kernel does not report them.
+pub const CACHED_METRICS: &str = "tcp_metrics";
+/// The value of that entry where nothing was remembered.
+pub const NO_CACHED_METRICS: &str = "none";
+
+/// A setting as it was requested and as it was read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InEffect {
+    /// Its name, with the unit last.
+    pub name: String,
+    /// The requested value; absent: nothing was requested, and the host's own value is shown.
+    pub asked: Option<String>,
+    /// The value that was read back; absent: it cannot be read.
+    pub actual: Option<String>,
+}
+
+/// The offload bits of one endpoint during a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffloadsInEffect {
+    /// Interface that was set.
+    pub device: String,
+    /// Bits that the run asked for, by kernel name.
+    pub asked: BTreeMap<String, bool>,
+    /// Active bits as read back, of those asked for (all `tso gso gro lro` bits when nothing was
+    /// asked).
+    pub active: BTreeMap<String, bool>,
+    /// Bits whose active state is not the one asked for.
+    pub mismatched: Vec<String>,
+}
