@@ -103,6 +103,9 @@ pub struct Queue {
     pub backlog_bytes: u32,
     /// Packets that wait in it now; this is not a counter.
     pub backlog_packets: u32,
+    /// The rate that it is set to, in bit/s; absent where it has none, or where that is not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
 }
 
 /// A number of packets, of their segments on the wire, and of their bytes with all headers.

@@ -76,6 +76,7 @@ fn queue(
         requeues: found.requeues,
         backlog_bytes: found.backlog_bytes,
         backlog_packets: found.backlog_packets,
+        rate_bps: found.rate_bps,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Counters of queueing disciplines (linux/gen_stats.h, linux/rtnetlink.h).
 
-use super::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, traffic_header};
+use super::disciplines::tbf_rate_bps;
+use super::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS, traffic_header};
 use crate::error::Error;
 use crate::message::{Message, Reply, attribute, attributes, text, u32_at, u64_at};
 use crate::rtnl::Rtnl;
@@ -38,6 +39,8 @@ pub struct Statistics {
     pub requeues: u32,
     /// How often it delayed a packet because of its rate.
     pub overlimits: u32,
+    /// The rate that it keeps, in bit/s; known of a token bucket (tbf) alone.
+    pub rate_bps: Option<u64>,
 }
 
 impl Rtnl {
@@ -56,9 +59,14 @@ pub(crate) fn read(reply: &Reply) -> Option<Statistics> {
         return None;
     }
     let body = reply.payload.get(20..)?;
+    let kind = attribute(body, TCA_KIND).map(text)?;
+    let rate_bps = attribute(body, TCA_OPTIONS)
+        .filter(|_| kind == "tbf")
+        .and_then(tbf_rate_bps);
     let named = Statistics {
         link: u32_at(&reply.payload, 4)?,
-        kind: attribute(body, TCA_KIND).map(text)?,
+        kind,
+        rate_bps,
         handle: u32_at(&reply.payload, 8)?,
         parent: u32_at(&reply.payload, 12)?,
         ..Statistics::default()
@@ -144,6 +152,7 @@ mod tests {
             drops: 17,
             requeues: 1,
             overlimits: 900,
+            rate_bps: None,
         };
         // Linux 4.19: packets in 32 bits only.
         let stats2 = |m: Message| {
