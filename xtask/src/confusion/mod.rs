@@ -1,17 +1,21 @@
 //! `cargo xtask confusion`: runs whose limiter is known by construction, compared with the limiter
 //! that bitcost names.
 
+mod able;
+mod came_about;
 mod scenarios;
 mod table;
 mod testbed;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use bitcost_analysis::explain::cost_models;
+use bitcost_analysis::explain::{RunFigures, cost_models};
 
+use able::Able;
 use scenarios::{Scenario, all};
 use table::Row;
 use trial::{Models, Trial};
@@ -34,8 +38,8 @@ pub struct Arguments {
     /// Scenarios whose name contains this only
     #[arg(long)]
     only: Option<String>,
-    /// Leave out the sweeps over sizes, which give cost models; one file with sweeps is enough for
-    /// all that are judged together
+    /// Leave out the sweeps over sizes, which give cost models; a file without sweeps is judged by
+    /// those of the file before it
     #[arg(long)]
     no_sweep: bool,
     /// Append every run with its records to this file
@@ -69,9 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         read(arguments)?
     };
     let models = models(&trials);
-    let (mut rows, mut disturbed) = (Vec::new(), 0);
+    let (mut rows, mut disturbed, mut missing) = (Vec::new(), 0, Vec::new());
     for trial in trials.iter_mut().filter(|trial| trial.sweep.is_none()) {
-        let Some(scenario) = all().find(|scenario| scenario.name == trial.scenario) else {
+        let Some(scenario) = scenarios::named(&trial.scenario) else {
             continue;
         };
         if !is_wanted(arguments, scenario) {
@@ -82,6 +86,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             if !arguments.disturbed {
                 continue;
             }
+        }
+        if let Some(why) = came_about::missing(scenario, trial) {
+            missing.push(format!("{} ({why})", trial.scenario));
+            continue;
         }
         trial.strip(scenario.stripped);
         let row = Row::of(scenario, trial, &models);
@@ -100,6 +108,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     } else {
         "left out"
     };
+    println!("did not come about, not judged: {}", missing.len());
+    missing.iter().for_each(|what| println!("  {what}"));
     println!(
         "disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}"
     );
@@ -128,6 +138,13 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
     let wanted: Vec<&Scenario> = all()
         .filter(|scenario| is_wanted(arguments, scenario))
         .collect();
+    let able = if wanted.iter().any(|scenario| scenario.is_scaled()) {
+        let able = Able::measured(&bitcost)?;
+        println!("{able}");
+        able
+    } else {
+        Able::default()
+    };
     let mut trials = Vec::new();
     let mut take = |trial: Result<Trial>, name: &str| -> Result<()> {
         match trial {
@@ -141,12 +158,12 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
     };
     for base in wanted.iter().filter(|_| !arguments.no_sweep) {
         for size in base.sweep {
-            take(trial::sweep(base, *size, &bitcost), base.name)?;
+            take(trial::sweep(base, *size, &able, &bitcost), base.name)?;
         }
     }
     for repeat in 0..arguments.repeats {
         for scenario in &wanted {
-            take(trial::run(scenario, repeat, &bitcost), scenario.name)?;
+            take(trial::run(scenario, repeat, &able, &bitcost), scenario.name)?;
         }
     }
     Ok(trials)
@@ -167,28 +184,27 @@ fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
 
 fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
-    for path in &arguments.from {
+    for (source, path) in arguments.from.iter().enumerate() {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
         for line in text.lines() {
-            trials.push(
-                serde_json::from_str(line)
-                    .with_context(|| format!("{}: no trial", path.display()))?,
-            );
+            let mut trial: Trial = serde_json::from_str(line)
+                .with_context(|| format!("{}: no trial", path.display()))?;
+            trial.source = source;
+            trials.push(trial);
         }
     }
     Ok(trials)
 }
 
-/// The cost models of each scenario that has a sweep.
+/// The cost models of each file and scenario that has a sweep: machines differ in what a packet
+/// costs.
 fn models(trials: &[Trial]) -> Models {
-    let with_sweep = all().filter(|scenario| !scenario.sweep.is_empty());
-    let model = |scenario: &Scenario| {
-        let sweep = trials
-            .iter()
-            .filter(|trial| trial.sweep.is_some() && trial.scenario == scenario.name);
-        let figures: Vec<_> = sweep.map(Trial::figures).collect();
-        (scenario.name.to_owned(), cost_models(&figures, 0))
-    };
-    with_sweep.map(model).collect()
+    let mut sweeps: BTreeMap<(usize, String), Vec<RunFigures>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.sweep.is_some()) {
+        let key = (trial.source, trial.scenario.clone());
+        sweeps.entry(key).or_default().push(trial.figures());
+    }
+    let model = |(key, figures): (_, Vec<RunFigures>)| (key, cost_models(&figures, 0));
+    sweeps.into_iter().map(model).collect()
 }

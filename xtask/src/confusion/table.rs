@@ -10,7 +10,7 @@ use super::trial::{Models, Trial};
 
 /// Least share of right verdicts: of scenarios by means of which bounds were chosen, and of
 /// variants.
-const RIGHT: [f64; 2] = [0.97, 0.95];
+const RIGHT: [f64; 2] = [0.97, 0.97];
 
 /// Greatest share of unknown verdicts.
 const UNKNOWN: f64 = 0.03;
@@ -61,8 +61,13 @@ impl Row {
                 .all(|name| *name == silent || self.scenario.right.contains(name))
     }
 
+    /// Whether a verdict with high confidence is wrong: it names another limiter, or of two limiters
+    /// one for the whole time.
     fn is_sure(&self) -> bool {
-        let wrong = |verdict: &&Verdict| !self.scenario.right.contains(&verdict.limiter().name());
+        let is_whole = self.scenario.is_divided && self.verdicts.len() == 1;
+        let wrong = |verdict: &&Verdict| {
+            is_whole || !self.scenario.right.contains(&verdict.limiter().name())
+        };
         self.verdicts
             .iter()
             .filter(wrong)

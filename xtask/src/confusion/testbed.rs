@@ -12,6 +12,7 @@ use bitcost_lab::{Address, End, Lab, Napi, Node, NodeKind, Topology};
 use bitcost_model::record::Role;
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
+use super::able::Able;
 use super::scenarios::{Between, PathSettings, Scenario};
 
 /// The node between the hosts that is a link emulator.
@@ -30,7 +31,7 @@ pub struct Testbed {
 
 impl Testbed {
     /// Builds the path.
-    pub fn build(scenario: &Scenario, bitcost: &Path) -> Result<Testbed> {
+    pub fn build(scenario: &Scenario, able: &Able, bitcost: &Path) -> Result<Testbed> {
         let topology = match scenario.between {
             Between::Emulator(_) => with_emulator(scenario.mtu_bytes),
             Between::Lab(text) => bitcost_study::topology::parse(scenario.name, text)?,
@@ -44,7 +45,7 @@ impl Testbed {
         let (between, lines) = (lab.nodes_but(&["h1", "h2"]), lab.emulator_counters());
         let quota = scenario
             .quota
-            .map(|(role, percent)| Quota::new(role, percent))
+            .map(|quota| Quota::new(quota.role(), quota.percent(able)))
             .transpose()?;
         let mut testbed = Testbed {
             lab,
@@ -58,6 +59,9 @@ impl Testbed {
         match scenario.between {
             Between::Wire | Between::Lab(_) => {}
             Between::Queue(text) => testbed.run_in("w1", &["node-qdisc", "w1-eth2", text])?,
+            Between::ScaledQueue(text) => {
+                testbed.run_in("w1", &["node-qdisc", "w1-eth2", &text(able)])?;
+            }
             Between::Emulator(line) => testbed.line = Some(testbed.start_emulator(line)?),
         }
         Ok(testbed)

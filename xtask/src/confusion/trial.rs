@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, anyhow};
-use bitcost_analysis::explain::{CostModel, RunFigures, Verdict, explain_run, per_byte_share};
+use bitcost_analysis::explain::{CostModel, RunFigures, Verdict, explain_run, packet_cost};
 use bitcost_analysis::metrics::RunView;
 use bitcost_controller::Session;
 use bitcost_model::conditions::{Conditions, Workload};
@@ -15,13 +15,14 @@ use bitcost_model::record::{EndpointRecord, Sample, ThreadKind};
 use bitcost_study::settings::SETTINGS;
 use serde::{Deserialize, Serialize};
 
+use super::able::Able;
 use super::scenarios::{Scenario, Stripped};
 use super::testbed::Testbed;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// The cost models of scenarios, by their names.
-pub type Models = BTreeMap<String, Vec<CostModel>>;
+/// The cost models of scenarios, by the number of the file that holds their runs and by their names.
+pub type Models = BTreeMap<(usize, String), Vec<CostModel>>;
 
 /// A run with the scenario that it belongs to.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct Trial {
     pub repeat: u32,
     /// The message size of a run that is made for the cost model.
     pub sweep: Option<u32>,
+    /// The number of the file that it was read from.
+    #[serde(skip)]
+    pub source: usize,
     conditions: Conditions,
     sender: EndpointRecord,
     receiver: EndpointRecord,
@@ -62,8 +66,16 @@ impl Trial {
 
     /// The limiters that bitcost names for it.
     pub fn verdicts(&self, models: &Models) -> Vec<Verdict> {
-        let models = models.get(&self.scenario).map_or(&[][..], Vec::as_slice);
-        explain_run(&self.view(), per_byte_share(models, &self.figures()))
+        let of_scenario = || {
+            models
+                .iter()
+                .filter(|((_, name), _)| *name == self.scenario)
+        };
+        let models = of_scenario()
+            .rfind(|((source, _), _)| *source <= self.source)
+            .or_else(|| of_scenario().next())
+            .map_or(&[][..], |(_, models)| models.as_slice());
+        explain_run(&self.view(), packet_cost(models, &self.figures()))
     }
 
     /// Removes from the records the part that their scenario lacks.
@@ -118,40 +130,74 @@ impl Trial {
         Some(busy / 100.0 * cpus - own)
     }
 
+    /// The rate that it delivered in bit/s, messages that the sender handed over per second, and the
+    /// CPUs that each endpoint's process used.
+    pub fn able(&self) -> Option<(f64, f64, [f64; 2])> {
+        let grown = |end: &EndpointRecord, count: &dyn Fn(&Sample) -> Option<u64>| {
+            let (first, last) = (end.samples.first()?, end.samples.last()?);
+            let seconds = (last.at_ns - first.at_ns) as f64 / 1e9;
+            Some(count(last)?.checked_sub(count(first)?)? as f64 / seconds)
+        };
+        let process = |sample: &Sample| sample.process_ns;
+        Some((
+            8.0 * grown(&self.receiver, &|sample| Some(sample.counts.bytes))?,
+            grown(&self.sender, &|sample| Some(sample.counts.messages))?,
+            [
+                grown(&self.sender, &process)? / 1e9,
+                grown(&self.receiver, &process)? / 1e9,
+            ],
+        ))
+    }
+
+    /// The share of the intervals in which the sender's own queue held packets back.
+    pub fn share_held_back(&self) -> Option<f64> {
+        let held = |sample: &Sample| {
+            let own = sample.queues.iter();
+            let mut own = own.filter(|queue| queue.node.is_none() && queue.parent.is_none());
+            own.next().map(|queue| queue.overlimits)
+        };
+        let counts: Vec<u32> = self.sender.samples.iter().filter_map(held).collect();
+        let empty = counts.windows(2).filter(|pair| pair[1] != pair[0]).count();
+        (counts.len() > 1).then(|| empty as f64 / (counts.len() - 1) as f64)
+    }
+
     /// The signals of its whole time.
     pub fn signals(&self) -> bitcost_analysis::explain::Signals {
         let view = self.view();
         let all: Vec<usize> = (0..bitcost_analysis::explain::intervals(&view)).collect();
-        bitcost_analysis::explain::Signals::of(&view, &all, None)
+        bitcost_analysis::explain::Signals::of(&view, &all)
     }
 }
 
-/// Makes a run of a scenario.
-pub fn run(scenario: &Scenario, repeat: u32, bitcost: &Path) -> Result<Trial> {
-    let conditions = conditions(scenario)?;
-    trial(scenario, repeat, None, conditions, bitcost)
+/// Makes a run of a scenario on a machine that can do this much.
+pub fn run(scenario: &Scenario, repeat: u32, able: &Able, bitcost: &Path) -> Result<Trial> {
+    let conditions = conditions(scenario, able)?;
+    trial(scenario, repeat, None, conditions, (able, bitcost))
 }
 
 /// Makes a run of a scenario with messages of another size.
-pub fn sweep(scenario: &Scenario, size: u32, bitcost: &Path) -> Result<Trial> {
+pub fn sweep(scenario: &Scenario, size: u32, able: &Able, bitcost: &Path) -> Result<Trial> {
     let conditions = Conditions {
         message_size_bytes: size,
         duration_ms: 500,
-        ..conditions(scenario)?
+        ..conditions(scenario, able)?
     };
-    trial(scenario, 0, Some(size), conditions, bitcost)
+    trial(scenario, 0, Some(size), conditions, (able, bitcost))
 }
 
-fn conditions(scenario: &Scenario) -> Result<Conditions> {
+fn conditions(scenario: &Scenario, able: &Able) -> Result<Conditions> {
     let workload = Workload::with_short_name(scenario.test);
     let mut conditions = Conditions::of(workload.unwrap_or(Workload::TcpStream));
     conditions.duration_ms = 1200;
     // No verdict uses the idle baseline.
     conditions.idle_baseline_ms = Some(0);
-    for (name, text) in scenario.settings {
-        let setting = SETTINGS.iter().find(|setting| setting.name == *name);
+    let fixed = scenario.settings.iter();
+    let fixed = fixed.map(|(name, text)| (*name, (*text).to_owned()));
+    let scaled = scenario.scaled.map_or_else(Vec::new, |scaled| scaled(able));
+    for (name, text) in fixed.chain(scaled) {
+        let setting = SETTINGS.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| anyhow!("{}: no setting {name}", scenario.name))?;
-        bitcost_study::settings::set_text(setting, &mut conditions, text)
+        bitcost_study::settings::set_text(setting, &mut conditions, &text)
             .map_err(|why| anyhow!("{}: {name}: {why}", scenario.name))?;
     }
     conditions
@@ -165,9 +211,9 @@ fn trial(
     repeat: u32,
     sweep: Option<u32>,
     conditions: Conditions,
-    bitcost: &Path,
+    (able, bitcost): (&Able, &Path),
 ) -> Result<Trial> {
-    let testbed = Testbed::build(scenario, bitcost)?;
+    let testbed = Testbed::build(scenario, able, bitcost)?;
     let mut session = Session::open(testbed.ends()?, &NEVER)?;
     let plan = Plan::of_one(conditions.clone());
     let mut outcome = Err("no run".to_owned());
@@ -186,6 +232,7 @@ fn trial(
         scenario: scenario.name.to_owned(),
         repeat,
         sweep,
+        source: 0,
         conditions,
         sender,
         receiver,

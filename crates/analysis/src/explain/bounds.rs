@@ -34,7 +34,7 @@ pub const BLOCKED: f64 = 0.15;
 /// A receiver that sleeps on its socket for at most this share always has work.
 pub const STARVED: f64 = 0.10;
 
-/// Times per second that a shaper holds packets back.
+/// Times per second that a shaper holds packets back; fewer at a low rate.
 pub const OVERLIMITS: f64 = 100.0;
 
 /// Share of the samples that find packets in a queue, from which the queue is the bottleneck.
@@ -61,3 +61,6 @@ pub const SECOND_SHARE: f64 = 0.2;
 /// CPUs that both endpoints share are full when they are at work for this share of the time, as a
 /// mean over all of them: threads that wake each other leave gaps.
 pub const SHARED: f64 = 0.75;
+
+/// A requested rate is kept if it is missed by at most this share.
+pub const RATE_KEPT: f64 = 0.02;

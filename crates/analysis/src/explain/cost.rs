@@ -15,9 +15,6 @@ pub const SIZES_MIN: usize = 3;
 /// Below this probability a line is said not to fit.
 const FIT_MIN: f64 = 0.01;
 
-/// A line that explains less than this share of the spread gives no cost model.
-const EXPLAINED_MIN: f64 = 0.5;
-
 /// Measured sizes of segments that differ by less than this share are one size.
 const SAME_SIZE: f64 = 0.05;
 
@@ -181,9 +178,21 @@ fn merge(points: &mut [(f64, f64)]) {
     }
 }
 
-/// The share of the sender's cost per packet that grows with bytes, at the size of a run: by
-/// messages for datagrams, by segments for streams. Absent where no model gives it.
-pub fn per_byte_share(models: &[CostModel], run: &RunFigures) -> Option<f64> {
+/// What a packet costs the sender at the size of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacketCost {
+    /// The greatest share, from 0 to 1, that may grow with bytes: by the upper bound of the part
+    /// per byte.
+    pub per_byte: f64,
+    /// The part that each packet costs, in ns.
+    pub fixed_ns: Interval,
+    /// The unit that is sent as one packet.
+    pub unit: Unit,
+}
+
+/// The sender's cost per packet at the size of a run: by messages for datagrams, by segments for
+/// streams. Absent where no model gives it.
+pub fn packet_cost(models: &[CostModel], run: &RunFigures) -> Option<PacketCost> {
     let unit = if run.is_datagram {
         Unit::Packet
     } else {
@@ -192,7 +201,14 @@ pub fn per_byte_share(models: &[CostModel], run: &RunFigures) -> Option<f64> {
     let model = models
         .iter()
         .find(|model| (model.spent, model.unit) == (Spent::SendCpu, unit) && model.tells())?;
-    Some(model.per_byte_share(unit.size(run)?))
+    let (fixed, slope) = (model.fit.intercept, model.fit.slope);
+    let by_bytes = slope.high.unwrap_or(slope.value).max(0.0) * unit.size(run)?;
+    let all = fixed.value.max(0.0) + by_bytes;
+    (all > 0.0).then(|| PacketCost {
+        per_byte: by_bytes / all,
+        fixed_ns: fixed,
+        unit,
+    })
 }
 
 impl CostModel {
@@ -215,9 +231,12 @@ impl CostModel {
         self.fit.lack_of_fit.is_none_or(|lack| lack.p >= FIT_MIN)
     }
 
-    /// True where the line explains enough of the differences between the sizes.
+    /// True where one of the two parts differs from 0: its interval lies above it.
+    ///
+    /// Where each packet costs the same, the line explains nothing of the differences between the
+    /// sizes (R² is near 0), and the part per packet is known all the same.
     pub fn tells(&self) -> bool {
-        self.fit.r_squared >= EXPLAINED_MIN
+        is_there(&self.fit.intercept) || is_there(&self.fit.slope)
     }
 
     /// What follows from the model, one sentence each.
@@ -228,7 +247,6 @@ impl CostModel {
     /// Which of the two parts differ from 0, and the size at which they are equal.
     fn parts_words(&self) -> String {
         let unit = self.unit.word();
-        let is_there = |part: &Interval| part.low.unwrap_or(part.value) > 0.0;
         let (fixed, slope) = (is_there(&self.fit.intercept), is_there(&self.fit.slope));
         match (self.fit.equal_at(), fixed, slope) {
             (Some(equal), true, true) => {
@@ -347,8 +365,13 @@ impl CostModel {
     }
 }
 
+/// True where a part is above 0 with 95 % confidence.
+fn is_there(part: &Interval) -> bool {
+    part.low.unwrap_or(part.value) > 0.0
+}
+
 /// `1447 [1439, 1455]`.
-fn bounds(interval: &Interval, places: usize) -> String {
+pub(super) fn bounds(interval: &Interval, places: usize) -> String {
     match (interval.low, interval.high) {
         (Some(low), Some(high)) => format!(
             "{:.places$} [{low:.places$}, {high:.places$}]",

@@ -5,6 +5,7 @@ use crate::metrics::RunView;
 use crate::explain::bounds::{
     INTERVALS_MIN, LOSS_CLEAR_PCT, LOSS_PCT, SECOND_SHARE, SECONDS_MIN, STEADY,
 };
+use crate::explain::cost::PacketCost;
 use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
 use crate::explain::limiters::{asked, candidates, unknown};
 use crate::explain::series::Series;
@@ -16,12 +17,11 @@ const MEDIUM_MARGIN: f64 = 0.04;
 
 /// What limited a run: one verdict, or two with their shares of its time, the larger first.
 ///
-/// `per_byte` is the share of per-byte cost at the run's size by the sender's cost model, where
-/// there is one.
+/// `cost` is what a packet of the run's size costs by the sender's cost model, where there is one.
 ///
 /// No verdict on a disturbed run ([`crate::metrics::disturbance()`]) has high confidence.
-pub fn explain_run(run: &RunView, per_byte: Option<f64>) -> Vec<Verdict> {
-    RunSignals::of(run).verdicts(per_byte)
+pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Vec<Verdict> {
+    RunSignals::of(run).verdicts(cost)
 }
 
 /// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
@@ -51,12 +51,10 @@ impl RunSignals {
     }
 
     /// What limited the run, as in [`explain_run`].
-    pub fn verdicts(self, per_byte: Option<f64>) -> Vec<Verdict> {
+    pub fn verdicts(self, cost: Option<PacketCost>) -> Vec<Verdict> {
         let mut verdicts = match self.evidence {
             Evidence::Nothing(verdict) => vec![*verdict],
-            Evidence::Signals(whole, levels) => {
-                judge(Signals { per_byte, ..*whole }, levels, per_byte)
-            }
+            Evidence::Signals(whole, levels) => judge(Signals { cost, ..*whole }, levels, cost),
         };
         if self.is_disturbed {
             verdicts.iter_mut().for_each(|verdict| {
@@ -73,7 +71,7 @@ fn evidence(run: &RunView) -> Evidence {
         return none("each request waits for the one before: look at the latency of transactions");
     }
     let all: Vec<usize> = (0..intervals(run)).collect();
-    let signals = Signals::of(run, &all, None);
+    let signals = Signals::of(run, &all);
     if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
         return none(&format!(
             "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s",
@@ -86,7 +84,7 @@ fn evidence(run: &RunView) -> Evidence {
     Evidence::Signals(Box::new(signals), levels(run))
 }
 
-fn judge(signals: Signals, levels: Vec<(f64, Signals)>, per_byte: Option<f64>) -> Vec<Verdict> {
+fn judge(signals: Signals, levels: Vec<(f64, Signals)>, cost: Option<PacketCost>) -> Vec<Verdict> {
     let growth = asked(Step::Growth, &signals);
     if let Some(found) = growth.into_iter().find(Candidate::holds) {
         return vec![sure(found, &candidates(&signals))];
@@ -96,10 +94,7 @@ fn judge(signals: Signals, levels: Vec<(f64, Signals)>, per_byte: Option<f64>) -
     }
     let verdict = |(share, signals): (f64, Signals)| Verdict {
         share,
-        ..decide(&Signals {
-            per_byte,
-            ..signals
-        })
+        ..decide(&Signals { cost, ..signals })
     };
     let mut both: Vec<Verdict> = levels.into_iter().map(verdict).collect();
     both.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -133,7 +128,7 @@ pub fn decide(signals: &Signals) -> Verdict {
     match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => {
             let verdict = sure(found.clone(), &candidates);
-            let most = if both_ends_full(signals) {
+            let most = if both_ends_full(signals) || holds_back(signals, &found.limiter) {
                 Confidence::Medium
             } else {
                 Confidence::High
@@ -154,6 +149,16 @@ fn both_ends_full(signals: &Signals) -> bool {
         .loss
         .is_some_and(|loss| (LOSS_PCT..LOSS_CLEAR_PCT).contains(&loss.pct));
     is_little && asked(Step::Sender, signals).iter().any(Candidate::holds)
+}
+
+/// True where a queue that the verdict does not name holds packets back to a rate: it may be what
+/// an endpoint waits for while its thread spins or polls.
+fn holds_back(signals: &Signals, limiter: &Limiter) -> bool {
+    let named = limiter.to_string();
+    signals
+        .hops
+        .iter()
+        .any(|hop| hop.is_shaping() && !named.ends_with(&hop.name))
 }
 
 /// The candidate of another limiter than the chosen one with the best evidence.
@@ -214,7 +219,7 @@ fn levels(run: &RunView) -> Vec<(f64, Signals)> {
         picked.sort_unstable();
         (
             picked.len() as f64 / rates.len() as f64,
-            Signals::of(run, &picked, None),
+            Signals::of(run, &picked),
         )
     };
     vec![level(&modes.low), level(&modes.high)]

@@ -7,7 +7,7 @@ use bitcost_model::event::EndpointDescription;
 use bitcost_model::study::Cell;
 
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
-use crate::explain::cost::{CostModel, cost_models, no_cost_model, per_byte_share};
+use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
 use crate::explain::decide::RunSignals;
 use crate::explain::explanation::Explanation;
 use crate::explain::figures::RunFigures;
@@ -121,7 +121,7 @@ impl<'a> Explainer<'a> {
 
 impl Kept {
     fn explained(self, models: &[CostModel]) -> (RunFacts, ExplainedRun) {
-        let verdicts = self.signals.verdicts(per_byte_share(models, &self.figures));
+        let verdicts = self.signals.verdicts(packet_cost(models, &self.figures));
         (
             self.facts,
             ExplainedRun {

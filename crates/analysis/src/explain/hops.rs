@@ -4,11 +4,14 @@
 use bitcost_model::counters::{LinkEmulator, Queue};
 use bitcost_model::record::Sample;
 
-use crate::explain::bounds::STANDING;
+use crate::explain::bounds::{OVERLIMITS, STANDING};
 use crate::explain::series::Series;
 
+/// The longest super-packet, in bytes.
+const SUPER_PACKET_BYTES: f64 = 65_536.0;
+
 /// One queue that packets pass.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hop {
     /// `sender eth0`, or the device of the lab, preceded by its node's name unless it begins with
     /// that.
@@ -23,22 +26,41 @@ pub struct Hop {
     pub standing: f64,
     /// Packets that left it; for a link emulator, segments.
     pub packets: f64,
+    /// Bytes that left it, with Ethernet headers, in bit/s.
+    pub passed_bps: f64,
+    /// The rate that it is set to, in bit/s.
+    pub rate_bps: Option<f64>,
 }
 
 impl Hop {
     /// True for a queue that holds packets back to a rate, and always has some to hold.
     pub fn is_shaping(&self) -> bool {
-        self.overlimits > crate::explain::bounds::OVERLIMITS && self.standing > STANDING
+        self.overlimits > self.holds_least() && self.standing > STANDING
+    }
+
+    /// The least number of holds per second that shows a kept rate: [`OVERLIMITS`], and at a low
+    /// rate one in two super-packets, since each is held once or more.
+    pub fn holds_least(&self) -> f64 {
+        OVERLIMITS.min(self.passed_bps / 8.0 / (2.0 * SUPER_PACKET_BYTES))
     }
 }
 
-/// The root queueing disciplines that a series has from its start to its end.
-pub fn hops(series: &Series) -> Vec<Hop> {
+/// The root queueing disciplines that a series has from its start to its end; `own_rate_bps` is the
+/// rate that the run set at the sender's interface.
+pub fn hops(series: &Series, own_rate_bps: Option<f64>) -> Vec<Hop> {
     let Some((first, _)) = series.edges() else {
         return Vec::new();
     };
     let roots = first.queues.iter().filter(|queue| queue.parent.is_none());
-    roots.filter_map(|queue| hop(series, queue)).collect()
+    roots
+        .filter_map(|queue| {
+            let set = own_rate_bps.filter(|_| queue.node.is_none());
+            Some(Hop {
+                rate_bps: queue.rate_bps.map(|rate| rate as f64).or(set),
+                ..hop(series, queue)?
+            })
+        })
+        .collect()
 }
 
 fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
@@ -82,6 +104,8 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         standing: samples.iter().filter(|stands| **stands).count() as f64
             / samples.len().max(1) as f64,
         packets: left,
+        passed_bps: 8.0 * grown(|queue| queue.bytes, false)? / series.seconds(),
+        rate_bps: None,
     })
 }
 

@@ -26,7 +26,7 @@ mod warnings;
 mod words;
 
 pub use cells::{ExplainedCell, ExplainedRun};
-pub use cost::{CostModel, Spent, Unit, cost_models, no_cost_model, per_byte_share};
+pub use cost::{CostModel, PacketCost, Spent, Unit, cost_models, no_cost_model, packet_cost};
 pub use decide::{decide, explain_run};
 pub use execution::Explainer;
 pub use explanation::{Explanation, cell_json, verdict_json};

@@ -2,8 +2,9 @@
 //! they do not give are absent.
 
 use crate::metrics::RunView;
-use bitcost_model::record::{Role, Sample, TcpInfo};
+use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
+use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
 use crate::explain::series::{Series, mean_and_variation};
 
@@ -82,6 +83,8 @@ pub struct Tcp {
     pub cwnd_growth: Option<f64>,
     /// True if the congestion window is below the threshold of slow start at the end.
     pub in_slow_start: Option<bool>,
+    /// True if no loss has ever set the threshold of slow start.
+    pub never_reduced: Option<bool>,
     /// Packets that left the sender's interface ÷ data segments: 1 where nothing joins segments to
     /// super-packets.
     pub packets_per_segment: Option<f64>,
@@ -132,8 +135,8 @@ pub struct Signals {
     /// Share of the time in which CPUs that both endpoints share are at work, mean over all of
     /// them; absent on two machines.
     pub shared_cpus: Option<f64>,
-    /// Share of per-byte cost at this size, by the cost model of the sender.
-    pub per_byte: Option<f64>,
+    /// What a packet costs the sender at this size, by its cost model.
+    pub cost: Option<PacketCost>,
 }
 
 /// The number of intervals that both endpoints of a run have.
@@ -146,9 +149,8 @@ pub fn intervals(run: &RunView) -> usize {
 }
 
 impl Signals {
-    /// The signals of the picked intervals; `per_byte` is the cost model's share for the run's
-    /// size, where there is one.
-    pub fn of(run: &RunView, picked: &[usize], per_byte: Option<f64>) -> Signals {
+    /// The signals of the picked intervals, without a cost model.
+    pub fn of(run: &RunView, picked: &[usize]) -> Signals {
         let (sender, receiver) = (
             Series::of(run.sender, picked),
             Series::of(run.receiver, picked),
@@ -172,7 +174,7 @@ impl Signals {
                 Tcp::default()
             },
             loss: if is_tcp { None } else { loss(run) },
-            hops: hops(&sender),
+            hops: hops(&sender, set_rate_bps(run.sender)),
             rate_kept: crate::metrics::metric("rate_error_pct")
                 .and_then(|m| (m.compute)(run))
                 .map(|error| 1.0 + error / 100.0),
@@ -182,7 +184,7 @@ impl Signals {
             } else {
                 None
             },
-            per_byte,
+            cost: None,
         }
     }
 
@@ -193,6 +195,15 @@ impl Signals {
             Role::Receiver => self.receiver,
         }
     }
+}
+
+/// The rate that the run set at the sender's own queueing discipline, in bit/s.
+fn set_rate_bps(sender: &EndpointRecord) -> Option<f64> {
+    let set = sender
+        .in_effect
+        .iter()
+        .find(|setting| setting.name == "qdisc.rate_bps")?;
+    set.actual.as_ref()?.parse().ok()
 }
 
 /// Mean of the last third ÷ mean of the first.
@@ -294,6 +305,7 @@ impl Tcp {
                 .map(|(pacing, goodput)| pacing * series_connections(series) / goodput),
             cwnd_growth: cwnd_growth(series),
             in_slow_start: in_slow_start(series),
+            never_reduced: never_reduced(series),
             packets_per_segment: packets(series)
                 .zip(segments)
                 .map(|(packets, segments)| packets / segments),
@@ -376,4 +388,12 @@ fn cwnd_growth(series: &Series) -> Option<f64> {
 fn in_slow_start(series: &Series) -> Option<bool> {
     let info = series.edges()?.1.tcp_info.as_ref()?;
     Some(info.snd_cwnd_segments? < info.snd_ssthresh_segments?)
+}
+
+/// The threshold of slow start before a loss sets it (`TCP_INFINITE_SSTHRESH` of the kernel).
+const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+fn never_reduced(series: &Series) -> Option<bool> {
+    let info = series.edges()?.1.tcp_info.as_ref()?;
+    Some(info.snd_ssthresh_segments? >= NO_THRESHOLD)
 }

@@ -1,8 +1,9 @@
 //! Signals of each limiter, and the verdict that follows.
 
 use bitcost_analysis::explain::{
-    Confidence, EndTimes, Hop, LIMITERS, Loss, Signals, Step, Tcp, decide,
+    Confidence, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Step, Tcp, Unit, decide,
 };
+use bitcost_stats::Interval;
 
 /// A run without a clear limiter: both endpoints sleep half of their time.
 fn calm() -> Signals {
@@ -44,7 +45,24 @@ fn hop(name: &str, drops: f64, overlimits: f64, standing: f64) -> Vec<Hop> {
         overlimits,
         standing,
         packets: 1e5,
+        passed_bps: 1e9,
+        rate_bps: None,
     }]
+}
+
+/// A cost of which this share grows with bytes.
+fn cost(per_byte: f64) -> Option<PacketCost> {
+    let fixed_ns = Interval {
+        value: 1447.0,
+        low: Some(1439.0),
+        high: Some(1455.0),
+    };
+    let unit = Unit::Packet;
+    Some(PacketCost {
+        per_byte,
+        fixed_ns,
+        unit,
+    })
 }
 
 /// Datagrams of which a tenth was lost.
@@ -81,7 +99,7 @@ fn the_ends_are_told_by_where_their_time_goes() {
     );
     assert!(verdict.runner_up.is_some());
     let packets = Signals {
-        per_byte: Some(0.02),
+        cost: cost(0.02),
         is_tcp: false,
         ..sender.clone()
     };
@@ -92,7 +110,7 @@ fn the_ends_are_told_by_where_their_time_goes() {
             ..Tcp::default()
         };
         named(&Signals {
-            per_byte: Some(0.02),
+            cost: cost(0.02),
             tcp,
             ..sender.clone()
         })
@@ -273,6 +291,50 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         ..lossy()
     };
     assert_eq!(named(&little), "sender's CPU");
+}
+
+#[test]
+fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time() {
+    let bucket = |passed_bps, overlimits| Signals {
+        is_tcp: false,
+        sender: times(0.99, 0.0, 0.0),
+        hops: vec![Hop {
+            passed_bps,
+            rate_bps: Some(5e8),
+            ..hop("sender h1-eth0", 0.0, overlimits, 0.6).remove(0)
+        }],
+        ..calm()
+    };
+    let full = decide(&bucket(4.99e8, 4e4));
+    assert_eq!(
+        full.limiter().to_string(),
+        "link or shaper rate at sender h1-eth0"
+    );
+    assert_eq!(full.confidence, Confidence::High, "{full:?}");
+    let half_full = decide(&bucket(2.5e8, 0.0));
+    assert_eq!(half_full.limiter().name(), "sender_cpu");
+    let not_quite = decide(&bucket(4.8e8, 4e4));
+    assert_eq!(not_quite.limiter().name(), "sender_cpu");
+    assert!(not_quite.confidence < Confidence::High, "{not_quite:?}");
+    let asked = Signals {
+        rate_kept: Some(1.0),
+        ..bucket(4.9e8, 4e4)
+    };
+    assert_eq!(named(&asked), "application pacing");
+}
+
+#[test]
+fn a_low_rate_is_held_back_less_often() {
+    let slow = |overlimits| Signals {
+        sender: times(0.01, 0.0, 0.0),
+        hops: vec![Hop {
+            passed_bps: 1e6,
+            ..hop("w1-eth2", 0.0, overlimits, 1.0).remove(0)
+        }],
+        ..calm()
+    };
+    assert_eq!(named(&slow(5.0)), "link or shaper rate at w1-eth2");
+    assert_eq!(named(&slow(0.5)), "unknown");
 }
 
 #[test]

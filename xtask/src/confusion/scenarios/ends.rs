@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use super::scenario::{BBR, Between, CUBIC, Scenario, line, of, variant};
+use super::scenario::{BBR, Between, CUBIC, Quota, Scenario, line, of, variant};
 
 /// Scenarios of CPUs, quotas, buffers, readers, paces.
 pub const SCENARIOS: &[Scenario] = &[
@@ -134,15 +134,17 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     // A quota.
     Scenario {
-        quota: Some((Role::Sender, 30)),
-        ..of("cpu_quota: sender 30 %", &["cpu_quota"], &[])
+        formerly: Some("cpu_quota: sender 30 %"),
+        quota: Some(Quota::ShareOfUse(Role::Sender, 0.5)),
+        ..of("cpu_quota: sender, half of its use", &["cpu_quota"], &[])
     },
     Scenario {
-        quota: Some((Role::Receiver, 30)),
-        ..of("cpu_quota: receiver 30 %", &["cpu_quota"], &[])
+        formerly: Some("cpu_quota: receiver 30 %"),
+        quota: Some(Quota::ShareOfUse(Role::Receiver, 0.5)),
+        ..of("cpu_quota: receiver, half of its use", &["cpu_quota"], &[])
     },
     Scenario {
-        quota: Some((Role::Sender, 50)),
+        quota: Some(Quota::Percent(Role::Sender, 50)),
         ..variant(
             "cpu_quota: sender 50 %, 256 B",
             &["cpu_quota"],
@@ -150,8 +152,13 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        quota: Some((Role::Receiver, 20)),
-        ..variant("cpu_quota: receiver 20 %, cubic", &["cpu_quota"], &[CUBIC])
+        formerly: Some("cpu_quota: receiver 20 %, cubic"),
+        quota: Some(Quota::ShareOfUse(Role::Receiver, 0.35)),
+        ..variant(
+            "cpu_quota: receiver, a third of its use, cubic",
+            &["cpu_quota"],
+            &[CUBIC],
+        )
     },
     // Buffers on a path with a delay.
     Scenario {
@@ -246,25 +253,34 @@ pub const SCENARIOS: &[Scenario] = &[
     // Two limiters, each for a part of the time: the bucket is full at first.
     Scenario {
         is_divided: true,
+        formerly: Some("divided: sender's CPU, then tbf 500M"),
+        scaled: Some(|able| bucket(able.small_tcp_bps)),
         ..of(
-            "divided: sender's CPU, then tbf 500M",
+            "divided: sender's CPU, then tbf of a third of its rate",
             &["sender_cpu", "rate"],
-            &[
-                ("message_size_bytes", "128"),
-                ("qdisc", "sender: tbf rate 500M burst 70MB limit 8MB"),
-            ],
+            &[("message_size_bytes", "128")],
         )
     },
     Scenario {
         is_divided: true,
+        formerly: Some("divided: sender's CPU, then tbf 300M"),
+        scaled: Some(|able| bucket(able.tiny_tcp_bps)),
         ..variant(
-            "divided: sender's CPU, then tbf 300M",
+            "divided: sender's CPU at 64 B, then tbf of a third of its rate",
             &["sender_cpu", "rate"],
-            &[
-                CUBIC,
-                ("message_size_bytes", "64"),
-                ("qdisc", "sender: tbf rate 300M burst 120MB limit 8MB"),
-            ],
+            &[CUBIC, ("message_size_bytes", "64")],
         )
     },
 ];
+
+/// When the bucket of a divided run is empty, in seconds after the first message: in the middle of
+/// the window.
+const EMPTY_AFTER_S: f64 = 0.85;
+
+/// A bucket of a third of the rate, which a sender of that rate empties in the middle of its run.
+fn bucket(bps: f64) -> Vec<(&'static str, String)> {
+    let rate = bps / 3.0;
+    let burst = (bps - rate) * EMPTY_AFTER_S / 8.0;
+    let text = format!("sender: tbf rate {rate:.0} burst {burst:.0} limit 8MB");
+    vec![("qdisc", text)]
+}

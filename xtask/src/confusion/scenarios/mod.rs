@@ -5,11 +5,18 @@ mod path;
 mod scenario;
 mod thin;
 
-pub use scenario::{Between, PathSettings, Scenario, Stripped};
+pub use scenario::{
+    Between, PathSettings, SMALL_TCP, Scenario, Stripped, TINY_TCP, WHOLE_TCP, WHOLE_UDP,
+};
 
 /// Every scenario.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {
     [path::SCENARIOS, ends::SCENARIOS, thin::SCENARIOS]
         .into_iter()
         .flatten()
+}
+
+/// The scenario of this name, or that had it when its rates were fixed.
+pub fn named(name: &str) -> Option<&'static Scenario> {
+    all().find(|scenario| scenario.name == name || scenario.formerly == Some(name))
 }

@@ -93,10 +93,15 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         test: "udp",
+        formerly: Some("rate: tbf 500M at the sender, UDP"),
+        scaled: Some(|able| {
+            let rate = able.udp_bps / 4.0;
+            vec![("qdisc", format!("sender: tbf rate {rate:.0}"))]
+        }),
         ..variant(
-            "rate: tbf 500M at the sender, UDP",
+            "rate: tbf of a quarter of what it sends at the sender, UDP",
             &["rate"],
-            &[("qdisc", "sender: tbf rate 500M")],
+            &[],
         )
     },
     Scenario {
@@ -222,11 +227,13 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         test: "udp",
-        between: Between::Queue("tbf rate 500M"),
+        formerly: Some("queue_overflow: UDP of 800M into 500M"),
+        between: Between::ScaledQueue(|able| format!("tbf rate {:.0}", able.udp_bps / 10.0)),
+        scaled: Some(|able| vec![("rate_bps", format!("{:.0}", able.udp_bps / 5.0))]),
         ..of(
-            "queue_overflow: UDP of 800M into 500M",
+            "queue_overflow: UDP of a fifth of what it can into a tenth",
             &["queue_overflow"],
-            &[("message_size_bytes", "1400"), ("rate_bps", "800M")],
+            &[("message_size_bytes", "1400")],
         )
     },
     Scenario {

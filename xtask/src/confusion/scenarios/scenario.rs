@@ -2,6 +2,8 @@
 
 use bitcost_model::record::Role;
 
+use crate::confusion::able::Able;
+
 /// The path between the two hosts.
 #[derive(Clone, Copy, Debug)]
 pub enum Between {
@@ -9,6 +11,8 @@ pub enum Between {
     Wire,
     /// The same with this queueing discipline at its port towards the receiver.
     Queue(&'static str),
+    /// The same with one whose settings follow from what the machine can do.
+    ScaledQueue(fn(&Able) -> String),
     /// A link emulator that no counter reports.
     Emulator(PathSettings),
     /// The lab of this lab file, with all its counters.
@@ -38,11 +42,42 @@ pub enum Stripped {
     Threads,
 }
 
+/// A quota of an endpoint's CPU time.
+#[derive(Clone, Copy, Debug)]
+pub enum Quota {
+    /// In per cent of a CPU.
+    Percent(Role, u32),
+    /// A share of what the endpoint uses without one.
+    ShareOfUse(Role, f64),
+}
+
+impl Quota {
+    /// The endpoint.
+    pub fn role(self) -> Role {
+        match self {
+            Quota::Percent(role, _) | Quota::ShareOfUse(role, _) => role,
+        }
+    }
+
+    /// In per cent of a CPU.
+    pub fn percent(self, able: &Able) -> u32 {
+        match self {
+            Quota::Percent(_, percent) => percent,
+            Quota::ShareOfUse(role, share) => {
+                let cpus = able.tcp_cpus[usize::from(role == Role::Receiver)];
+                (100.0 * share * cpus).clamp(5.0, 90.0) as u32
+            }
+        }
+    }
+}
+
 /// A run whose bottleneck is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     /// Its name; it begins with the limiter's.
     pub name: &'static str,
+    /// Its name in recordings of the time when its rates were fixed.
+    pub formerly: Option<&'static str>,
     /// The right limiters, by their names in JSON. If there are two, both must be named if
     /// `is_divided`.
     pub right: &'static [&'static str],
@@ -54,12 +89,14 @@ pub struct Scenario {
     pub test: &'static str,
     /// Settings by the names that studies use.
     pub settings: &'static [(&'static str, &'static str)],
+    /// Settings that follow from what the machine can do.
+    pub scaled: Option<fn(&Able) -> Vec<(&'static str, String)>>,
     /// The path.
     pub between: Between,
     /// MTU of the links, in bytes.
     pub mtu_bytes: u32,
-    /// The endpoint whose CPU time has a quota, in per cent of a CPU.
-    pub quota: Option<(Role, u32)>,
+    /// The quota of an endpoint's CPU time.
+    pub quota: Option<Quota>,
     /// Sizes of messages, in bytes, of further runs that give the cost model which its verdict
     /// needs.
     pub sweep: &'static [u32],
@@ -69,11 +106,13 @@ pub struct Scenario {
 
 const BASE: Scenario = Scenario {
     name: "",
+    formerly: None,
     right: &[],
     is_divided: false,
     is_variant: false,
     test: "tcp",
     settings: &[],
+    scaled: None,
     between: Between::Wire,
     mtu_bytes: 1500,
     quota: None,
@@ -120,7 +159,42 @@ pub(super) const CUBIC: (&str, &str) = ("congestion_control", "cubic");
 pub(super) const BBR: (&str, &str) = ("congestion_control", "bbr");
 pub(super) const RENO: (&str, &str) = ("congestion_control", "reno");
 
+/// Datagrams as fast as the sender can.
+pub const WHOLE_UDP: Scenario = Scenario {
+    test: "udp",
+    ..of(
+        "able: UDP of 1400 B",
+        &[],
+        &[("message_size_bytes", "1400")],
+    )
+};
+
+/// A stream as fast as both endpoints can.
+pub const WHOLE_TCP: Scenario = of("able: TCP", &[], &[]);
+
+/// A stream of small messages.
+pub const SMALL_TCP: Scenario = of("able: TCP of 128 B", &[], &[("message_size_bytes", "128")]);
+
+/// A stream of tiny messages.
+pub const TINY_TCP: Scenario = of(
+    "able: TCP of 64 B",
+    &[],
+    &[CUBIC, ("message_size_bytes", "64")],
+);
+
 impl Scenario {
+    /// True where something of it follows from what the machine can do.
+    pub fn is_scaled(&self) -> bool {
+        self.scaled.is_some()
+            || matches!(self.between, Between::ScaledQueue(_))
+            || matches!(self.quota, Some(Quota::ShareOfUse(..)))
+    }
+
+    /// True where other programs take the CPU of an endpoint.
+    pub fn is_contended(&self) -> bool {
+        self.settings.iter().any(|(name, _)| *name == "stress")
+    }
+
     /// The limiter by construction: the part of the name before the colon.
     pub fn group(&self) -> &'static str {
         self.name.split(':').next().unwrap_or(self.name)

@@ -1,16 +1,13 @@
 //! The rate that the program itself keeps.
 
 use super::evidence::{candidate, share};
-use crate::explain::bounds::BLOCKED;
+use crate::explain::bounds::{BLOCKED, RATE_KEPT};
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
 
 /// A sender that keeps its own rate sleeps for this share.
 const PACED: f64 = 0.10;
-
-/// A requested rate is kept if it is missed by at most this share.
-const RATE_KEPT: f64 = 0.02;
 
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {

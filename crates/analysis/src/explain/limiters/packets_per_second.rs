@@ -3,6 +3,7 @@
 use super::ends::sending;
 use super::evidence::{candidate, number, share};
 use crate::explain::bounds::CONTENDED;
+use crate::explain::cost::bounds;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
@@ -22,7 +23,7 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Sender,
         about: "",
-        evidence: "sender blocked in send at most 15 %, or at most half as long as the receiver is blocked in receive; on a CPU or waiting for one 75 %; of the cost of its packets at this size at most 25 % grows with bytes, by the cost model of the execution: of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each segment",
+        evidence: "sender blocked in send at most 15 %, or at most half as long as the receiver is blocked in receive; on a CPU or waiting for one 75 %; of the cost of its packets at this size at most 25 % grows with bytes, by the cost model of the execution and the upper bound of its part per byte: of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each segment",
         rule: by_packets,
     }],
 };
@@ -31,10 +32,17 @@ fn by_packets(signals: &Signals) -> Vec<Candidate> {
     let Some(more) = packets(signals) else {
         return Vec::new();
     };
+    let Some(cost) = signals.cost else {
+        return Vec::new();
+    };
+    let detail = format!(
+        "the sender's CPU: {} ns a packet, whatever its size",
+        bounds(&cost.fixed_ns, 0)
+    );
     let named = |evidence: Vec<Evidence>| {
         candidate(
             ROW.limiter(),
-            "the sender's CPU, of which each packet takes the same",
+            detail.clone(),
             evidence.into_iter().chain(more.clone()).collect(),
         )
     };
@@ -45,9 +53,12 @@ fn by_packets(signals: &Signals) -> Vec<Candidate> {
 /// where that cannot be determined, and where other threads take the CPU.
 pub(super) fn packets(signals: &Signals) -> Option<Vec<Evidence>> {
     signals.sender.filter(|sender| sender.wait < CONTENDED)?;
-    let per_byte = signals.per_byte.filter(|share| *share < PER_BYTE)?;
+    let per_byte = signals.cost?.per_byte;
+    if per_byte >= PER_BYTE {
+        return None;
+    }
     let mut evidence = vec![share(
-        "cost that grows with bytes, at this size",
+        "cost that grows with bytes at this size, at most",
         per_byte,
         AtMost(PER_BYTE),
     )];

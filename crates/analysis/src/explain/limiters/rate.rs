@@ -1,14 +1,17 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
 use super::evidence::{candidate, number, share};
-use crate::explain::bounds::{HELD_UP, OVERLIMITS, QUEUEING, RETRANSMITTED, STANDING};
+use crate::explain::bounds::{HELD_UP, QUEUEING, RATE_KEPT, RETRANSMITTED, STANDING};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
-use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
+use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
 
 /// Coefficient of variation of the rate below which it is steady.
 const VARIATION: f64 = 0.2;
+
+/// The share of a set rate that may be missing where the queue limits.
+const UNFILLED: f64 = 0.03;
 
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
@@ -18,8 +21,14 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[
         Question {
             step: Step::Queue,
+            about: "at a hop with a known rate",
+            evidence: "97 % of the rate that its queueing discipline is set to passed, and it held packets back 100 times a second, or at a low rate once in 128 KiB; a requested rate is not kept",
+            rule: filled,
+        },
+        Question {
+            step: Step::Queue,
             about: "at a hop",
-            evidence: "its queueing discipline held packets back 100 times a second, half of the samples find packets in it, sender blocked in send 30 % or more",
+            evidence: "its queueing discipline held packets back as often, half of the samples find packets in it, sender blocked in send 30 % or more",
             rule: shapers,
         },
         Question {
@@ -31,6 +40,43 @@ pub static ROW: LimiterRow = LimiterRow {
     ],
 };
 
+/// Queues that pass all that their rate allows, however the sender spends its time: one that is
+/// held back by its own interface may wait on its CPU.
+fn filled(signals: &Signals) -> Vec<Candidate> {
+    if signals
+        .rate_kept
+        .is_some_and(|kept| kept >= 1.0 - RATE_KEPT)
+    {
+        return Vec::new();
+    }
+    let full = |hop: &Hop| {
+        let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0)?;
+        let evidence = vec![
+            share(
+                format!("set rate of {} at {} that did not pass", hop.kind, hop.name),
+                (1.0 - hop.passed_bps / rate_bps).max(0.0),
+                AtMost(UNFILLED),
+            ),
+            held_back(hop),
+        ];
+        Some(candidate(at(hop), "", evidence))
+    };
+    signals.hops.iter().filter_map(full).collect()
+}
+
+fn at(hop: &Hop) -> Limiter {
+    ROW.placed(format!("at {}", hop.name))
+}
+
+fn held_back(hop: &Hop) -> Evidence {
+    number(
+        format!("{} at {} held packets back", hop.kind, hop.name),
+        hop.overlimits,
+        "times/s",
+        AtLeast(hop.holds_least()),
+    )
+}
+
 /// Queues on the path that hold packets back to a rate.
 fn shapers(signals: &Signals) -> Vec<Candidate> {
     let Some(sender) = signals.sender else {
@@ -38,12 +84,7 @@ fn shapers(signals: &Signals) -> Vec<Candidate> {
     };
     let shaper = |hop: &Hop| {
         let evidence = vec![
-            number(
-                format!("{} at {} held packets back", hop.kind, hop.name),
-                hop.overlimits,
-                "times/s",
-                AtLeast(OVERLIMITS),
-            ),
+            held_back(hop),
             share(
                 "samples with packets waiting there",
                 hop.standing,
@@ -51,7 +92,7 @@ fn shapers(signals: &Signals) -> Vec<Candidate> {
             ),
             share("sender blocked in send", sender.blocked, AtLeast(HELD_UP)),
         ];
-        candidate(ROW.placed(format!("at {}", hop.name)), "", evidence)
+        candidate(at(hop), "", evidence)
     };
     let mut found: Vec<Candidate> = signals
         .hops

@@ -14,14 +14,14 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Growth,
         about: "",
-        evidence: "the rate of the last third is over 1.6 × that of the first, and the congestion window too; at most 0.1 % of segments retransmitted; sender blocked in send 30 % or more",
+        evidence: "the rate of the last third is over 1.6 × that of the first, and the congestion window too; no loss has set the threshold of slow start, or at most 0.1 % of segments retransmitted; sender blocked in send 30 % or more",
         rule: |signals| grown(signals).into_iter().collect(),
     }],
 };
 
 fn grown(signals: &Signals) -> Option<Candidate> {
     let (sender, tcp) = (signals.sender?, &signals.tcp);
-    let evidence = vec![
+    let mut evidence = vec![
         number(
             "rate of the last third ÷ first third",
             signals.trend?,
@@ -34,13 +34,15 @@ fn grown(signals: &Signals) -> Option<Candidate> {
             "",
             AtLeast(STEADY),
         ),
-        share(
+        share("sender blocked in send", sender.blocked, AtLeast(HELD_UP)),
+    ];
+    if tcp.never_reduced != Some(true) {
+        evidence.push(share(
             "retransmitted segments",
             tcp.retransmitted?,
             AtMost(RETRANSMITTED),
-        ),
-        share("sender blocked in send", sender.blocked, AtLeast(HELD_UP)),
-    ];
+        ));
+    }
     let detail = if tcp.in_slow_start == Some(true) {
         "still in slow start at the end"
     } else {
