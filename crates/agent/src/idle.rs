@@ -1,6 +1,5 @@
 //! The state of this host's CPUs while bitcost is idle.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bitcost_model::protocol::FromAgent;
@@ -8,6 +7,7 @@ use bitcost_model::record::IdleBaseline;
 use bitcost_probe::cpu::CpuProbe;
 use bitcost_sys::clock::monotonic_ns;
 
+use crate::measuring;
 use crate::output::Output;
 
 /// Wait before the measurement, until earlier activity has ended.
@@ -15,9 +15,6 @@ const SETTLING: Duration = Duration::from_millis(20);
 
 /// The longest measurement, in milliseconds: the limit of `--idle-baseline`.
 const LENGTH_MAX_MS: u32 = 3_600_000;
-
-/// True during a measurement: this process makes one at a time.
-static IS_MEASURING: AtomicBool = AtomicBool::new(false);
 
 /// Measures in a separate thread, which sends the result. The agent keeps listening.
 ///
@@ -29,27 +26,17 @@ pub fn measure(length_ms: u32, output: Output) -> Result<(), String> {
             "measure the idle host for {length_ms} ms: at most {LENGTH_MAX_MS} ms are allowed"
         ));
     }
-    if IS_MEASURING.swap(true, Ordering::Relaxed) {
-        return Err(
-            "measure the idle host: it is being measured; wait until that is done".to_owned(),
-        );
-    }
-    let thread = std::thread::Builder::new().spawn(move || {
+    measuring::start("the idle host", output, move || {
         std::thread::sleep(SETTLING);
         let mut cpus = CpuProbe::open();
         let (start_ns, start) = (monotonic_ns(), cpus.read());
         std::thread::sleep(Duration::from_millis(length_ms.into()));
         let (end_ns, end) = (monotonic_ns(), cpus.read());
-        IS_MEASURING.store(false, Ordering::Relaxed);
-        output.send(&FromAgent::Idle(Box::new(IdleBaseline {
+        FromAgent::Idle(Box::new(IdleBaseline {
             start_ns,
             end_ns,
             start,
             end,
-        })));
-    });
-    thread.map(drop).map_err(|error| {
-        IS_MEASURING.store(false, Ordering::Relaxed);
-        format!("start a thread that measures the idle host: {error}; raise ulimit -u")
+        }))
     })
 }

@@ -8,11 +8,13 @@ mod abort;
 mod affinity;
 mod cached_metrics;
 mod connect;
+mod constants;
 mod describe;
 mod events;
 mod idle;
 mod journaling;
 mod limits;
+mod measuring;
 mod output;
 mod run;
 mod sampler;
@@ -185,6 +187,13 @@ fn answer(
         }),
         ToAgent::Idle { length_ms } => {
             if let Err(reason) = idle::measure(length_ms, output.clone()) {
+                output.send(&FromAgent::Failed { reason });
+            }
+        }
+        ToAgent::Constants { cpus } => {
+            // A prepared run would compete with the measurement.
+            *run = None;
+            if let Err(reason) = constants::measure(cpus, output.clone()) {
                 output.send(&FromAgent::Failed { reason });
             }
         }

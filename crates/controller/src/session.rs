@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcost_model::conditions::Conditions;
+use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::protocol::Route;
 use bitcost_model::record::{InEffect, Role};
 
+use crate::constants;
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{ControllerError, RunError};
 use crate::idle;
@@ -118,6 +120,21 @@ impl<'a> Session<'a> {
             .into_iter()
             .map(|role| self.pair.describe(role, self.stop))
             .collect()
+    }
+
+    /// The constants of each machine, measured one after the other; `is_one_machine` where both
+    /// endpoints are on one. To be called while nothing else runs.
+    ///
+    /// # Errors
+    /// When the user stopped the execution. A machine that cannot be measured is in the result,
+    /// with its reason, and its agent is restarted before the next run where it is lost.
+    pub fn measure_constants(
+        &mut self,
+        is_one_machine: bool,
+    ) -> Result<Vec<MachineConstants>, ControllerError> {
+        let machines = constants::measured(&mut self.pair, is_one_machine, self.stop)?;
+        self.is_upset |= machines.iter().any(|machine| machine.host.is_none());
+        Ok(machines)
     }
 
     /// Executes the runs of `plan` that are not in `done`, in order.

@@ -3,6 +3,7 @@
 //! [`Progress`].
 
 mod calibration;
+mod constants;
 mod destination;
 mod embedded;
 mod error;

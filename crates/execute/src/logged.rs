@@ -21,6 +21,8 @@ pub struct Logged {
     pub plan: Plan,
     /// Its event `prepared`; absent if the execution stopped before it.
     pub prepared: Option<Event>,
+    /// Whether the constants of the machines were measured.
+    pub has_constants: bool,
     /// Whether the path was calibrated.
     pub is_calibrated: bool,
     /// The runs that have their result. A run in which nothing was measured is made again.
@@ -35,6 +37,7 @@ struct Found {
     study: Option<(String, String)>,
     plan: Option<Plan>,
     prepared: Option<Event>,
+    has_constants: bool,
     is_calibrated: bool,
     done: BTreeSet<u32>,
 }
@@ -47,6 +50,7 @@ impl Found {
             } => self.study = Some((study, study_text)),
             Event::Planned { plan } => self.plan = Some(plan),
             Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
+            Event::Constants { .. } => self.has_constants = true,
             Event::Calibrated { .. } => self.is_calibrated = true,
             Event::RunEnded {
                 run,
@@ -81,6 +85,7 @@ impl Logged {
             study: Some((name, text)),
             plan: Some(plan),
             prepared,
+            has_constants,
             is_calibrated,
             done,
         } = found
@@ -108,6 +113,7 @@ impl Logged {
             study,
             plan,
             prepared,
+            has_constants,
             is_calibrated,
             done,
             end,

@@ -7,6 +7,7 @@ use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_study::Study;
 
 use crate::calibration::{Extent, calibrate};
+use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::hosts::Named;
@@ -106,6 +107,11 @@ impl Resume {
         })?;
         if logged.prepared.is_none() {
             recorder.record(&destination.event(study, &prepared))?;
+        }
+        if !logged.has_constants
+            && let Some(event) = constants::measure(&mut prepared, calibration)?
+        {
+            recorder.record(&event)?;
         }
         // Runs that are complete used the path as it was then.
         if done.is_empty() && !logged.is_calibrated {

@@ -9,6 +9,7 @@ use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
 use crate::calibration::{Extent, calibrate};
+use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::programs::Programs;
@@ -70,6 +71,9 @@ impl Start<'_> {
         })?;
         recorder.record(&Event::Planned { plan: plan.clone() })?;
         recorder.record(&destination.event(study, &prepared))?;
+        if let Some(event) = constants::measure(&mut prepared, self.calibration)? {
+            recorder.record(&event)?;
+        }
         let calibrated = calibrate(
             destination.lab(study),
             &mut prepared,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
+use crate::constants::MachineConstants;
 use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
 use crate::plan::Plan;
@@ -12,7 +13,7 @@ use crate::record::{EndpointRecord, Role, Sample};
 use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
@@ -185,6 +186,11 @@ pub enum Event {
         /// study.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         programs: Vec<ProgramUsed>,
+    },
+    /// The constants of each machine, measured before the first run.
+    Constants {
+        /// The machines.
+        machines: Vec<MachineConstants>,
     },
     /// The capacity of the lab's path, measured before the first run; in the embedded lab only.
     Calibrated {

@@ -7,6 +7,7 @@
 pub mod buffers;
 pub mod calibration;
 pub mod conditions;
+pub mod constants;
 pub mod counters;
 pub mod cpu_list;
 pub mod event;

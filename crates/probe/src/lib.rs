@@ -3,6 +3,8 @@
 //! What a host does not report is absent: readers return `None` or an empty list, never an error
 //! and never 0.
 
+pub mod constants;
+pub mod cores;
 pub mod cpu;
 pub mod driver;
 pub mod emulators;

@@ -12,6 +12,7 @@ use bitcost_analysis::explain::queue_limits;
 use bitcost_analysis::frame::{Table, Value as Entry};
 
 use crate::calibration::calibration_json;
+use crate::constants::machines_json;
 use crate::levels::levels_json;
 use crate::queue_limits::queue_limits_json;
 use crate::statements::statements_json;
@@ -68,7 +69,7 @@ fn whole(execution: &Execution, threshold_pct: f64) -> Value {
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`,
 /// `notes`, `ends`, `incomplete_runs`, `caveats` if the log itself has some, such as damage,
-/// `calibration` of a lab, `until_interval` if the study has a stop rule, `checks` if it has
+/// `host_constants` if they were measured, `calibration` of a lab, `until_interval` if the study has a stop rule, `checks` if it has
 /// statements of a document, and the origin of the log.
 ///
 /// Each entry of `cells` has `levels`, `runs`, and per metric
@@ -107,6 +108,9 @@ pub fn json(summary: &Summary) -> Value {
     let queue_limits = queue_limits(summary);
     if !queue_limits.drops.is_empty() {
         document["queue_limits"] = queue_limits_json(&queue_limits);
+    }
+    if !summary.constants.is_empty() {
+        document["host_constants"] = machines_json(&summary.constants);
     }
     if let Some(calibration) = &summary.calibration {
         document["calibration"] = calibration_json(calibration);

@@ -5,6 +5,7 @@ mod calibration;
 mod cell_list;
 mod column_width;
 pub mod comparison;
+pub mod constants;
 pub mod csv;
 pub mod export;
 pub mod forms;

@@ -6,6 +6,7 @@ use bitcost_analysis::metrics::{METRICS, Method, metric};
 use bitcost_model::units::counted;
 
 use crate::calibration::calibration_text;
+use crate::constants::constants_remarks;
 use crate::statements::statement_lines;
 use crate::stop_rule::stop_rule_text;
 use bitcost_analysis::cells::CellSummary;
@@ -44,6 +45,9 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     true_of_runs(summary)
         .into_iter()
         .for_each(|words| add("note: ", words));
+    constants_remarks(summary)
+        .into_iter()
+        .for_each(|words| add("host constants: ", words));
     calibration_text(summary)
         .into_iter()
         .for_each(|words| add("calibration: ", words));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::calibration::Calibration;
+use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, FailureKind};
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
@@ -39,6 +40,7 @@ pub struct Log {
     pub(crate) shared_cpus: bool,
     pub(crate) ends: Vec<EndpointDescription>,
     pub(crate) place_notes: Vec<String>,
+    pub(crate) constants: Vec<MachineConstants>,
     pub(crate) calibration: Option<Box<Calibration>>,
     /// The last outcome of each run, with the place of its event.
     pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
@@ -111,6 +113,7 @@ impl Log {
             shared_cpus: false,
             ends: Vec::new(),
             place_notes: Vec::new(),
+            constants: Vec::new(),
             calibration: None,
             outcomes: BTreeMap::new(),
             began: BTreeMap::new(),
@@ -146,6 +149,7 @@ impl Log {
                 self.shared_cpus = *shared_cpus;
                 *facts = Some(PlaceFacts::new(*shared_cpus, endpoints));
             }
+            Event::Constants { machines } => self.constants.clone_from(machines),
             Event::Calibrated { calibration } => self.calibration = Some(calibration.clone()),
             Event::RunEnded {
                 run,

@@ -2,6 +2,7 @@
 //! out, with the reason.
 
 use bitcost_model::calibration::Calibration;
+use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::plan::Plan;
 use bitcost_model::study::{Cell, LabSpec, Label};
@@ -75,6 +76,8 @@ pub struct Summary {
     pub excluded: Vec<ExcludedRun>,
     /// Requests on the place that are not in effect, in words.
     pub place_notes: Vec<String>,
+    /// The constants of the hosts, measured before the first run; empty in older logs.
+    pub constants: Vec<MachineConstants>,
     /// What the lab's path carried before the first run; absent on real hosts, and in older logs.
     pub calibration: Option<Box<Calibration>>,
     /// Requests that are not in effect, and other notes on the runs.
@@ -141,6 +144,7 @@ impl Summary {
             improvements,
             excluded: runs.excluded,
             place_notes: log.place_notes,
+            constants: log.constants,
             calibration: log.calibration,
             notes: runs.notes.0.into_iter().map(note).collect(),
             incomplete: runs.incomplete,

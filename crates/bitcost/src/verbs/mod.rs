@@ -43,7 +43,8 @@ pub enum Verb {
     Test(Box<test::Arguments>),
     /// Act as the sender or receiver for a controller on standard input and output
     Agent(agent::Arguments),
-    /// Show the settings of this host, or restore those that an interrupted run left changed
+    /// Show the settings of this host, restore those that an interrupted run left changed, or
+    /// measure its constants
     #[command(subcommand)]
     Host(host::Action),
     /// Explain what limited each cell: the bottleneck with its evidence, and cost per message

@@ -46,7 +46,8 @@ pub struct Arguments {
     /// an ssh configuration of another user. What the log names is started with your rights
     #[arg(long, requires = "resume")]
     trust: bool,
-    /// Skip calibration: do not measure the capacity of the lab's path before the first run
+    /// Skip the measurements before the first run: the constants of the hosts, and the capacity of
+    /// the lab's path
     #[arg(long)]
     no_calibration: bool,
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod compare;
 mod corpora;
 mod damage;
 mod formats;
+mod host_bench;
 mod quotations;
 mod rooms;
 mod screens;

@@ -237,6 +237,12 @@ fn frame_with_values_out_of_range_is_refused() {
             "at most 3600000 ms",
         ),
         (
+            ToAgent::Constants {
+                cpus: vec![0; 10_000],
+            },
+            "on 10000 CPUs: at most 2",
+        ),
+        (
             asking(|c| c.flows = u32::MAX),
             "flows is 4294967295; allowed: a whole number from 1 to 1000",
         ),

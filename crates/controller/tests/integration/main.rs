@@ -2,6 +2,7 @@
 //! invalid messages.
 
 mod clocks;
+mod constants;
 mod faults;
 mod order;
 mod processes;

@@ -14,6 +14,7 @@ use bitcost_controller::{
     Transport,
 };
 use bitcost_model::conditions::Conditions;
+use bitcost_model::constants::HostConstants;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::protocol::{FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
@@ -431,6 +432,13 @@ impl State {
                 answers.push(FromAgent::Idle(Box::new(IdleBaseline {
                     end_ns: u64::from(*length_ms) * 1_000_000,
                     ..IdleBaseline::default()
+                })));
+            }
+            ToAgent::Constants { cpus } => {
+                time += Duration::from_secs(1);
+                answers.push(FromAgent::Constants(Box::new(HostConstants {
+                    cpus: cpus.clone(),
+                    ..HostConstants::default()
                 })));
             }
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::conditions::Conditions;
+use crate::constants::HostConstants;
 use crate::machine::HostDescription;
 use crate::record::{EndpointRecord, IdleBaseline, Role, Sample};
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,12 @@ pub enum ToAgent {
         /// The length of the measurement.
         length_ms: u32,
     },
+    /// Asks the agent to measure the constants of its host: [`FromAgent::Constants`].
+    Constants {
+        /// The CPU on which they are measured, then the one on which threads are woken; empty: the
+        /// agent chooses.
+        cpus: Vec<u32>,
+    },
     /// Asks the agent to prepare an endpoint: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
     /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].
@@ -150,6 +157,8 @@ pub enum FromAgent {
     },
     /// The state of the host while bitcost made no traffic.
     Idle(Box<IdleBaseline>),
+    /// The constants of the host.
+    Constants(Box<HostConstants>),
     /// The addresses on which the endpoint listens.
     Listening {
         /// Its addresses.

@@ -1,7 +1,9 @@
 //! The hosts with their settings, starting with those that differ between the endpoints.
 
+use crate::constants::constant_words;
 use crate::lines::Lines;
 use bitcost_analysis::execution::Execution;
+use bitcost_model::constants::CONSTANTS;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::harmless;
 use bitcost_model::machine::HostDescription;
@@ -28,11 +30,29 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
             .chain(ends.iter().map(|end| harmless(&of(&end.host))));
         (false, row.collect())
     };
-    let rows = FACTS.iter().map(fact).collect();
+    let mut rows: Vec<(bool, Vec<String>)> = FACTS.iter().map(fact).collect();
+    rows.extend(constants(execution));
     table(page, "", "Hosts", &Lines { header, rows });
     page.raw("<details><summary>Settings of both ends</summary>\n");
     table(page, "", "Settings of both ends", &settings(ends));
     page.raw("</details>\n</section>\n");
+}
+
+/// Each constant that a host measured, with the 5th and 95th percentile of its samples.
+fn constants(execution: &Execution) -> impl Iterator<Item = (bool, Vec<String>)> {
+    let summary = &execution.summary;
+    CONSTANTS.iter().filter_map(|row| {
+        let of =
+            |end: &EndpointDescription| constant_words(&summary.constants, end.role, row.constant);
+        let found: Vec<Option<String>> = summary.ends.iter().map(of).collect();
+        found.iter().any(Option::is_some).then(|| {
+            let cells = found
+                .into_iter()
+                .map(|words| words.unwrap_or_else(|| "not measured".to_owned()));
+            let title = format!("Constant: {}", row.title);
+            (false, std::iter::once(title).chain(cells).collect())
+        })
+    })
 }
 
 fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &EndpointDescription) {

@@ -1,0 +1,25 @@
+//! The constants of this host, measured when the controller asks for them.
+
+use bitcost_model::protocol::FromAgent;
+
+use crate::measuring;
+use crate::output::Output;
+
+/// The most CPUs that are used.
+const CPUS_MOST: usize = 2;
+
+/// Measures them in a separate thread, which sends the result.
+///
+/// # Errors
+/// When too many CPUs are named, another measurement runs, or no thread can be started.
+pub fn measure(cpus: Vec<u32>, output: Output) -> Result<(), String> {
+    if cpus.len() > CPUS_MOST {
+        return Err(format!(
+            "measure the host's constants on {} CPUs: at most {CPUS_MOST} are used",
+            cpus.len()
+        ));
+    }
+    measuring::start("the host's constants", output, move || {
+        FromAgent::Constants(Box::new(bitcost_probe::constants::measure(&cpus)))
+    })
+}

@@ -1,0 +1,36 @@
+//! The measurements of the host between runs: one at a time, each in a separate thread, so that
+//! the agent keeps listening.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bitcost_model::protocol::FromAgent;
+
+use crate::output::Output;
+
+/// True during a measurement.
+static IS_MEASURING: AtomicBool = AtomicBool::new(false);
+
+/// Makes a measurement in a separate thread, which sends the result.
+///
+/// # Errors
+/// When another measurement runs, or no thread can be started.
+pub fn start(
+    what: &str,
+    output: Output,
+    measure: impl FnOnce() -> FromAgent + Send + 'static,
+) -> Result<(), String> {
+    if IS_MEASURING.swap(true, Ordering::Relaxed) {
+        return Err(format!(
+            "measure {what}: another measurement of this host runs; wait until that is done"
+        ));
+    }
+    let thread = std::thread::Builder::new().spawn(move || {
+        let found = measure();
+        IS_MEASURING.store(false, Ordering::Relaxed);
+        output.send(&found);
+    });
+    thread.map(drop).map_err(|error| {
+        IS_MEASURING.store(false, Ordering::Relaxed);
+        format!("start a thread that measures {what}: {error}; raise ulimit -u")
+    })
+}

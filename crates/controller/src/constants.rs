@@ -1,0 +1,71 @@
+//! The measurement of the constants of each machine, before the first run.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use bitcost_model::constants::{HostConstants, MachineConstants};
+use bitcost_model::protocol::{FromAgent, ToAgent};
+use bitcost_model::record::Role;
+
+use crate::error::{ControllerError, WaitError};
+use crate::pair::Pair;
+
+/// The time that a measurement of a second may take on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Measures one machine after the other, so that nothing else runs meanwhile: once where both
+/// endpoints are on one machine, then on the CPUs of their traffic. A machine that cannot be
+/// measured is in the result, with its reason.
+///
+/// # Errors
+/// When the user stopped the execution.
+pub fn measured(
+    pair: &mut Pair,
+    is_one_machine: bool,
+    stop: &AtomicBool,
+) -> Result<Vec<MachineConstants>, ControllerError> {
+    let (sender, receiver) = (Role::Sender, Role::Receiver);
+    let groups = if is_one_machine {
+        vec![vec![sender, receiver]]
+    } else {
+        vec![vec![sender], vec![receiver]]
+    };
+    let mut machines = Vec::new();
+    for roles in groups {
+        let (host, absent) = match of_machine(pair, &roles, stop) {
+            Ok(host) => (Some(host), None),
+            Err(WaitError::Stopped) => return Err(ControllerError::Stopped),
+            Err(WaitError::Failed(reason) | WaitError::Lost(reason)) => (None, Some(reason)),
+        };
+        machines.push(MachineConstants {
+            roles,
+            host,
+            absent,
+        });
+    }
+    Ok(machines)
+}
+
+/// The constants of the machine of these endpoints, measured by the agent of the first.
+fn of_machine(
+    pair: &mut Pair,
+    roles: &[Role],
+    stop: &AtomicBool,
+) -> Result<HostConstants, WaitError> {
+    let mut cpus = Vec::new();
+    if roles.len() > 1 {
+        for role in roles {
+            let first = pair.endpoint(*role).cpus.first().copied();
+            cpus.extend(first.filter(|cpu| !cpus.contains(cpu)));
+        }
+    }
+    pair.send(roles[0], &ToAgent::Constants { cpus });
+    let what = "the constants of its host";
+    let pick = |message| match message {
+        FromAgent::Constants(constants) => Some(*constants),
+        _ => None,
+    };
+    let constants = pair.wait(roles[0], PATIENCE, what, stop, pick)?;
+    constants.check().map_err(WaitError::Failed)?;
+    Ok(constants)
+}
