@@ -129,6 +129,10 @@ pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
         .host_differences
         .iter()
         .map(|words| format!("hosts differ: {words}"));
+    let constants = comparison
+        .constant_differences
+        .iter()
+        .map(|words| format!("host constants differ: {words}"));
     let settings = comparison
         .setting_differences
         .iter()
@@ -138,7 +142,7 @@ pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
         .iter()
         .chain(&comparison.known_to_one)
         .cloned();
-    hosts.chain(settings).chain(runs).collect()
+    hosts.chain(constants).chain(settings).chain(runs).collect()
 }
 
 /// The most cells of one side alone that are named.
@@ -271,8 +275,8 @@ fn shown(change: &Change) -> String {
 }
 
 /// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `host_differences`,
-/// `setting_differences`, `known_to_one_side`, `run_remarks`, `cells` with `levels` and `changes`,
-/// `unmatched`. Absent values have no key.
+/// `constant_differences`, `setting_differences`, `known_to_one_side`, `run_remarks`, `cells` with
+/// `levels` and `changes`, `unmatched`. Absent values have no key.
 pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     let cells = comparison.cells.iter().map(|cell| {
         let levels = levels_json(&cell.levels);
@@ -292,6 +296,7 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
         "same_blocks": comparison.pairing == Pairing::Blocks,
         "threshold_pct": comparison.threshold_pct,
         "host_differences": comparison.host_differences,
+        "constant_differences": comparison.constant_differences,
         "setting_differences": comparison.setting_differences,
         "known_to_one_side": comparison.known_to_one,
         "run_remarks": comparison.run_remarks,

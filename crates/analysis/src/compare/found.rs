@@ -42,6 +42,8 @@ pub struct Comparison {
     pub threshold_pct: f64,
     /// What differs between the hosts, in words.
     pub host_differences: Vec<String>,
+    /// Constants of the hosts that differ by more than their spread allows, in words.
+    pub constant_differences: Vec<String>,
     /// Settings, apart from the levels, that differ between compared cells, in words.
     pub setting_differences: Vec<String>,
     /// Levels that only one side has, in words.

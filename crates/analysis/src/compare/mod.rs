@@ -2,6 +2,7 @@
 //! interval, and a verdict.
 
 mod change;
+mod constants;
 mod differences;
 mod found;
 mod hosts;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_model::study::Label;
 
 use super::change::{Pairing, change};
+use super::constants::constant_differences;
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::hosts::host_differences;
 use super::matching::matched;
@@ -61,6 +62,7 @@ pub fn across(
         threshold_pct,
     );
     comparison.host_differences = host_differences(old, new);
+    comparison.constant_differences = constant_differences(old, new);
     comparison.setting_differences = setting_differences(old, new, &matched.pairs);
     comparison.known_to_one = matched.known_to_one;
     comparison.run_remarks = [old, new]
@@ -177,6 +179,7 @@ fn empty(
         is_within,
         threshold_pct,
         host_differences: Vec::new(),
+        constant_differences: Vec::new(),
         setting_differences: Vec::new(),
         known_to_one: Vec::new(),
         run_remarks: Vec::new(),

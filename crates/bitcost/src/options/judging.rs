@@ -93,6 +93,7 @@ mod tests {
             is_within,
             threshold_pct: THRESHOLD_PCT,
             host_differences: Vec::new(),
+            constant_differences: Vec::new(),
             setting_differences: Vec::new(),
             known_to_one: Vec::new(),
             run_remarks: Vec::new(),
