@@ -124,7 +124,7 @@ pub fn establish(
 /// without it reports no error.
 fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect>), String> {
     let mut conditions = part.conditions.clone();
-    if conditions.asked_messages_per_second().is_none() || part.role == Role::Receiver {
+    if !conditions.is_paced() || part.role == Role::Receiver {
         return Ok((conditions, None));
     }
     let facts = bitcost_host::describe(device).map_err(|error| error.to_string())?;

@@ -439,11 +439,13 @@ impl Conditions {
     }
 
     /// Bytes that a message takes on the wire with the headers that queueing disciplines count:
-    /// Ethernet 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment.
+    /// Ethernet 14, IPv4 20 or IPv6 40, UDP 8 or TCP 20 and timestamps 12 for each segment. A
+    /// datagram over the MTU is sent in IP fragments: each has the headers of Ethernet and IP, with
+    /// IPv6 8 bytes more.
     pub fn wire_bytes(&self, mtu_bytes: u32) -> u32 {
         const ETHERNET: u32 = 14;
         if self.workload.is_datagram() {
-            return self.message_size_bytes + ETHERNET + self.header_bytes();
+            return self.datagram_wire_bytes(ETHERNET, mtu_bytes);
         }
         let segment = self
             .segment_bytes()
@@ -453,6 +455,21 @@ impl Conditions {
         self.message_size_bytes + segments * (ETHERNET + self.header_bytes() + TCP_TIMESTAMPS)
     }
 
+    fn datagram_wire_bytes(&self, ethernet: u32, mtu_bytes: u32) -> u32 {
+        const UDP: u32 = 8;
+        let (ip, data) = (self.header_bytes() - UDP, self.message_size_bytes + UDP);
+        if data + ip <= mtu_bytes {
+            return data + ip + ethernet;
+        }
+        let ip = match self.ip_version() {
+            IpVersion::V4 => ip,
+            IpVersion::V6 => ip + 8,
+        };
+        // All fragments but the last carry a multiple of 8 bytes.
+        let each = (mtu_bytes.saturating_sub(ip) / 8 * 8).max(8);
+        data + data.div_ceil(each) * (ip + ethernet)
+    }
+
     /// The mean size of a message, in bytes.
     pub fn mean_message_bytes(&self) -> f64 {
         self.message_sizes
@@ -460,21 +477,35 @@ impl Conditions {
             .map_or(f64::from(self.message_size_bytes), Sizes::mean)
     }
 
-    /// Messages per second that the run asks of each flow; absent where it is not paced.
-    pub fn asked_messages_per_second(&self) -> Option<f64> {
+    /// True where the run asks for a rate of messages or bits.
+    pub fn is_paced(&self) -> bool {
+        self.message_rate.is_some() || self.rate_bps.is_some()
+    }
+
+    /// Messages per second that the run asks of each flow; absent where it is not paced. The MTU of
+    /// the path matters where the rate counts headers; where it is not known datagrams count as one
+    /// packet each.
+    pub fn asked_messages_per_second(&self, path_mtu_bytes: Option<u32>) -> Option<f64> {
         if let Some(rate) = self.message_rate {
             return Some(rate as f64);
         }
         let bytes = match self.rate_of {
             RateOf::User => self.mean_message_bytes(),
-            RateOf::Wire => f64::from(self.wire_bytes(1500)),
+            RateOf::Wire => {
+                let without = if self.workload.is_datagram() {
+                    u32::MAX
+                } else {
+                    1500
+                };
+                f64::from(self.wire_bytes(path_mtu_bytes.unwrap_or(without)))
+            }
         };
         Some(self.rate_bps? as f64 / (bytes * 8.0))
     }
 
     /// The same rate where the sender itself keeps it; absent otherwise.
-    pub fn paced_messages_per_second(&self) -> Option<f64> {
-        (self.pacing != Pacing::Kernel).then(|| self.asked_messages_per_second())?
+    pub fn paced_messages_per_second(&self, path_mtu_bytes: Option<u32>) -> Option<f64> {
+        (self.pacing != Pacing::Kernel).then(|| self.asked_messages_per_second(path_mtu_bytes))?
     }
 
     /// True where the run ends after a count of bytes or messages. The whole run is then the
@@ -523,7 +554,7 @@ impl Conditions {
             && !self.shares_threads()
             && self.receive_low_water_bytes.is_none()
             && self.receive_size_bytes == ReceiveSize::Auto
-            && self.asked_messages_per_second().is_none()
+            && !self.is_paced()
             && self.message_size_bytes <= AUTO_RECEIVE_BYTES
     }
 

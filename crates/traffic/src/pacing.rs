@@ -8,11 +8,12 @@ use std::hint::spin_loop;
 
 use std::os::fd::AsFd;
 
-use bitcost_model::conditions::{self, Conditions};
-use bitcost_model::record::{InEffect, Pacing};
+use bitcost_model::conditions::{self, Conditions, RateOf};
+use bitcost_model::record::{InEffect, PATH_MTU, Pacing};
 use bitcost_sys::clock::{monotonic_ns, sleep_until, thread_cpu_ns};
 
-use bitcost_sys::socket;
+use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU};
+use rustix::net::{AddressFamily, getsockname};
 
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
@@ -43,8 +44,12 @@ pub struct Pacer {
 
 impl Pacer {
     /// The pacer of a run; absent where the run is not paced by its sender.
-    pub fn of(conditions: &Conditions) -> Option<Pacer> {
-        let interval_ns = 1e9 / conditions.paced_messages_per_second()?;
+    pub fn of(conditions: &Conditions, socket: impl AsFd) -> Option<Pacer> {
+        Pacer::over(conditions, path_mtu_bytes(socket))
+    }
+
+    fn over(conditions: &Conditions, path_mtu_bytes: Option<u32>) -> Option<Pacer> {
+        let interval_ns = 1e9 / conditions.paced_messages_per_second(path_mtu_bytes)?;
         let burst = conditions.burst_messages.map_or(
             (QUANTUM_NS / interval_ns).round().max(1.0) as u64,
             u64::from,
@@ -150,21 +155,37 @@ fn begin() -> u64 {
     monotonic_ns()
 }
 
-/// Sets the kernel's pacing rate, where the run requests it, and reads it back.
+/// The MTU of the path to the peer of a connected socket, as the kernel knows it.
+fn path_mtu_bytes(socket: impl AsFd) -> Option<u32> {
+    let is_ipv6 = getsockname(&socket).ok()?.address_family() == AddressFamily::INET6;
+    let option = if is_ipv6 { IPV6_MTU } else { IP_MTU };
+    u32::try_from(socket::get_int(socket, option).ok()?).ok()
+}
+
+/// Sets the kernel's pacing rate, where the run requests it, and reads it back. Where the rate
+/// counts headers, the MTU of the path, which decides how many there are, is reported.
 ///
 /// # Errors
 /// The requested rate and the kernel's error.
-pub fn by_kernel(
-    socket: impl AsFd,
-    conditions: &Conditions,
-) -> Result<Option<InEffect>, TrafficError> {
-    let by_kernel = conditions.pacing == conditions::Pacing::Kernel;
-    let Some(messages) = conditions.asked_messages_per_second().filter(|_| by_kernel) else {
-        return Ok(None);
+pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>, TrafficError> {
+    let mtu_bytes = path_mtu_bytes(&socket);
+    let Some(messages) = conditions.asked_messages_per_second(mtu_bytes) else {
+        return Ok(Vec::new());
     };
+    let mut in_effect = Vec::new();
+    if conditions.rate_of == RateOf::Wire {
+        in_effect.push(InEffect {
+            name: PATH_MTU.to_owned(),
+            asked: None,
+            actual: mtu_bytes.map(|bytes| bytes.to_string()),
+        });
+    }
+    if conditions.pacing != conditions::Pacing::Kernel {
+        return Ok(in_effect);
+    }
     // fq counts the packet with its headers, TCP's own pacing only the user data.
     let bytes = if conditions.workload.is_datagram() {
-        conditions.wire_bytes(1500)
+        conditions.wire_bytes(mtu_bytes.unwrap_or(u32::MAX))
     } else {
         conditions.message_size_bytes
     };
@@ -173,11 +194,12 @@ pub fn by_kernel(
         "SO_MAX_PACING_RATE of {asked} bytes/s"
     )))?;
     let actual = socket::max_pacing_rate(socket).ok().flatten();
-    Ok(Some(InEffect {
+    in_effect.push(InEffect {
         name: "max_pacing_rate_bytes_per_second".to_owned(),
         asked: Some(asked.to_string()),
         actual: actual.map(|rate| rate.to_string()),
-    }))
+    });
+    Ok(in_effect)
 }
 
 #[cfg(test)]
@@ -190,7 +212,7 @@ mod tests {
             message_rate: Some(20_000),
             ..Conditions::default()
         };
-        let mut pacer = Pacer::of(&conditions).expect("paced");
+        let mut pacer = Pacer::over(&conditions, None).expect("paced");
         let control = Control::default();
         let begin_ns = monotonic_ns();
         for number in 0..1000u64 {
@@ -213,7 +235,7 @@ mod tests {
             message_rate: Some(1),
             ..Conditions::default()
         };
-        let mut pacer = Pacer::of(&conditions).expect("paced");
+        let mut pacer = Pacer::over(&conditions, None).expect("paced");
         let control = Control::default();
         pacer.wait(&control);
         control.enter(Phase::Over);
@@ -228,7 +250,7 @@ mod tests {
             burst_messages: Some(10),
             ..Conditions::default()
         };
-        assert_eq!(Pacer::of(&conditions).expect("paced").burst, 10);
-        assert!(Pacer::of(&Conditions::default()).is_none());
+        assert_eq!(Pacer::over(&conditions, None).expect("paced").burst, 10);
+        assert!(Pacer::over(&Conditions::default(), None).is_none());
     }
 }

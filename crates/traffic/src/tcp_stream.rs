@@ -41,7 +41,7 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
 
 fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     let mut in_effect = tcp::in_effect(&stream, run.conditions, true);
-    in_effect.extend(pacing::by_kernel(&stream, run.conditions)?);
+    in_effect.extend(pacing::apply(&stream, run.conditions)?);
     modes::ready(
         Role::Sender,
         run.conditions,
@@ -59,10 +59,10 @@ fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, Traf
                 Recorder::of(run.conditions),
             );
             Box::new(Sender {
+                pacer: Pacer::of(run.conditions, &stream),
                 stream,
                 ring,
                 lengths,
-                pacer: Pacer::of(run.conditions),
                 times,
             })
         },

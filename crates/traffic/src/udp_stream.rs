@@ -43,7 +43,7 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
 
 fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
-    in_effect.extend(pacing::by_kernel(&socket, run.conditions)?);
+    in_effect.extend(pacing::apply(&socket, run.conditions)?);
     in_effect.extend(run.conditions.delay_variation.then(|| stamped("true")));
     let tag = Tag::of(run.token);
     modes::ready(
@@ -57,13 +57,13 @@ fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, Traf
                 return Box::new(multiplex::UdpSender::new(socket, run.conditions, tag));
             }
             Box::new(Sender {
+                pacer: Pacer::of(run.conditions, &socket),
                 socket,
                 ring: BufferRing::of_sender(
                     run.conditions.message_size_bytes,
                     run.conditions.buffers,
                 ),
                 lengths: Lengths::of(run.conditions, run.token),
-                pacer: Pacer::of(run.conditions),
                 extras: Extras {
                     tag,
                     stamps: run.conditions.delay_variation,

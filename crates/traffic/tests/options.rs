@@ -66,6 +66,15 @@ use Workload::{TcpRr, TcpStream, UdpRr, UdpStream};
 
 const V6: (&str, &str) = ("ip_version", "6");
 
+/// Datagrams of six fragments at 200 per second, less what their headers take.
+const FRAGMENTED_V6: &[(&str, &str)] = &[
+    V6,
+    ("message_size_bytes", "8192"),
+    ("rate_bps", "13107200"),
+    ("burst_messages", "1"),
+];
+const FRAGMENTED: &[(&str, &str)] = FRAGMENTED_V6.split_at(1).1;
+
 const PROOFS: &[Proof] = &[
     proof("workload", "udp_rr", TcpStream, |c| {
         let met = meet(c);
@@ -244,6 +253,20 @@ const PROOFS: &[Proof] = &[
         |c| {
             assert!(play(c).elapsed >= Duration::from_millis(94));
         },
+    ),
+    with(
+        "rate_of",
+        "wire",
+        UdpStream,
+        FRAGMENTED,
+        counts_the_headers_of_fragments,
+    ),
+    with(
+        "rate_of",
+        "wire",
+        UdpStream,
+        FRAGMENTED_V6,
+        counts_the_headers_of_fragments,
     ),
     with(
         "burst_messages",
@@ -572,6 +595,41 @@ fn try_meet(conditions: &Conditions) -> Result<Met, bitcost_traffic::TrafficErro
 
 fn meet(conditions: &Conditions) -> Met {
     try_meet(conditions).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The bytes of a datagram on the wire are those that the interface counts, with the Ethernet header
+/// that a loopback does not count, and the interval between datagrams is theirs.
+fn counts_the_headers_of_fragments(conditions: &Conditions) {
+    const MTU: u32 = 1500;
+    let mut rtnl = bitcost_netlink::Rtnl::open().expect("rtnetlink");
+    let index = rtnl.link("lo").expect("a loopback").index;
+    rtnl.set_mtu(index, MTU).expect("sets the MTU");
+    let counted = || -> [u64; 2] {
+        let text = std::fs::read_to_string("/proc/net/dev").expect("the kernel's table");
+        let row = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("lo:"));
+        let columns: Vec<u64> = row
+            .expect("a loopback")
+            .split_whitespace()
+            .map(|number| number.parse().expect("a number"))
+            .collect();
+        [columns[8], columns[9]]
+    };
+    let [bytes_before, packets_before] = counted();
+    let played = play(conditions);
+    let [bytes, packets] = counted();
+    let on_the_wire = bytes - bytes_before + 14 * (packets - packets_before);
+    let of_message = u64::from(conditions.wire_bytes(MTU));
+    let headers = of_message - 8192;
+    assert!((200..600).contains(&headers), "{headers}");
+    // The greeting and its answer are two small packets, and no more than 200 bytes.
+    let rest = on_the_wire
+        .checked_sub(20 * of_message)
+        .expect("all of them");
+    assert!(rest < 200, "{on_the_wire} for 20 messages of {of_message}");
+    let interval_ns = of_message * 8 * 1_000_000_000 / 13_107_200;
+    assert!(played.elapsed >= Duration::from_nanos(19 * interval_ns));
 }
 
 /// The settings that an endpoint reports agree with what is requested.

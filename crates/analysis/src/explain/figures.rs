@@ -35,7 +35,7 @@ impl RunFigures {
                 .then(|| conditions.mean_message_bytes()),
             segment_size_bytes: None,
             is_datagram: conditions.workload.is_datagram(),
-            is_paced: conditions.asked_messages_per_second().is_some(),
+            is_paced: conditions.is_paced(),
             figures: METRICS.iter().filter_map(figure).collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! Times of single messages: send calls, one-way delays, departures, and the engine's own cost.
 
-use bitcost_model::record::{DelayVariation, FlowRecord, Latency, Pacing, Role};
+use bitcost_model::record::{DelayVariation, FlowRecord, Latency, PATH_MTU, Pacing, Role};
 
 use crate::metrics::view::RunView;
 
@@ -67,7 +67,14 @@ pub fn jitter_us(run: &RunView) -> Option<f64> {
 
 /// The difference of the window's rate from the requested one, in per cent of the requested one.
 pub fn rate_error_pct(run: &RunView) -> Option<f64> {
-    let asked = run.conditions.asked_messages_per_second()? * run.sender.flows.len().max(1) as f64;
+    let mtu = run
+        .sender
+        .in_effect
+        .iter()
+        .find(|setting| setting.name == PATH_MTU)
+        .and_then(|setting| setting.actual.as_deref()?.parse().ok());
+    let of_flow = run.conditions.asked_messages_per_second(mtu)?;
+    let asked = of_flow * run.sender.flows.len().max(1) as f64;
     let achieved = run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?;
     Some(100.0 * (quotient(achieved, asked)? - 1.0))
 }

@@ -46,7 +46,7 @@ impl Conditions {
                 &allowed.join(", "),
             ));
         }
-        let is_paced = self.asked_messages_per_second().is_some();
+        let is_paced = self.is_paced();
         let rows: &[(bool, &str, &str)] = &[
             (self.send_mode != Mode::Plain, "send_mode", "plain"),
             (self.receive_mode != Mode::Plain, "receive_mode", "plain"),

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const CACHED_METRICS: &str = "tcp_metrics";
 /// The value of that entry where nothing was remembered.
 pub const NO_CACHED_METRICS: &str = "none";
+/// The name of the entry for the MTU of a paced sender's path, where its rate counts headers.
+pub const PATH_MTU: &str = "path_mtu_bytes";
 
 /// A setting as it was requested and as it was read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -420,7 +420,7 @@ pub const SETTINGS: &[Setting] = &[
             ("user", |c| c.rate_of = RateOf::User),
             ("wire", |c| c.rate_of = RateOf::Wire),
         ]),
-        "Which bytes --rate counts: user data, or also the headers of Ethernet, IP and transport (default: user)",
+        "Which bytes --rate counts: user data, or also the headers of Ethernet, IP and transport, those of IP fragments included (default: user)",
     ),
     row(
         "message_rate",

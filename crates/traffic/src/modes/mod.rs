@@ -180,7 +180,7 @@ fn fast(
     let refused = |error| row.refused(conditions, error);
     let fast = (row.prepare)(socket.as_fd(), conditions, tag).map_err(refused)?;
     let pacer = if end == Role::Sender {
-        Pacer::of(conditions)
+        Pacer::of(conditions, &socket)
     } else {
         None
     };
