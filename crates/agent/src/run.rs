@@ -128,7 +128,7 @@ impl Endpoint {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
         let settings = Settings::apply(
             &self.prepare.device,
-            first.role,
+            first.conditions.direction.role_of(first.role),
             &first.conditions,
             &self.journaling,
         )?;

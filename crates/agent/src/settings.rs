@@ -25,20 +25,21 @@ pub struct Settings {
 type Request = (&'static dyn Knob, String, Values);
 
 impl Settings {
-    /// Applies the requests of the run to this endpoint and reads them back.
+    /// Applies the requests of the run to this endpoint, which is on the host called `host`, and
+    /// reads them back.
     ///
     /// # Errors
     /// The requested value and the value in effect. The host is restored, or the error names what
     /// is not.
     pub fn apply(
         device: &str,
-        role: Role,
+        host: Role,
         conditions: &Conditions,
         journaling: &Journaling,
     ) -> Result<Settings, String> {
         bitcost_host::check_device(device).map_err(say)?;
         let offloads = offloads_of(device, Values::new())?;
-        let requests = requests(device, role, conditions)?;
+        let requests = requests(device, host, conditions)?;
         let held = ChangeSet::new(journaling.journal(!requests.is_empty())?);
         let watch = if requests.is_empty() {
             None
@@ -54,7 +55,7 @@ impl Settings {
         };
         match settings
             .set(device, requests, journaling)
-            .and_then(|()| settings.start_stress(role, conditions))
+            .and_then(|()| settings.start_stress(host, conditions))
         {
             Ok(()) => Ok(settings),
             Err(reason) => Err([vec![reason], settings.restore()].concat().join("; ")),
@@ -89,11 +90,11 @@ impl Settings {
         Ok(())
     }
 
-    fn start_stress(&mut self, role: Role, conditions: &Conditions) -> Result<(), String> {
+    fn start_stress(&mut self, host: Role, conditions: &Conditions) -> Result<(), String> {
         for request in conditions
             .host_settings
             .iter()
-            .filter(|request| request.setting == STRESS && request.is_of(role))
+            .filter(|request| request.setting == STRESS && request.is_of(host))
         {
             let stress = stress(request)?;
             let started = stress.start().map_err(say)?;
@@ -171,7 +172,7 @@ fn say(error: bitcost_host::HostError) -> String {
 }
 
 /// The requests of this endpoint, in the order of the settings.
-fn requests(device: &str, role: Role, conditions: &Conditions) -> Result<Vec<Request>, String> {
+fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Request>, String> {
     let mut requests = Vec::new();
     let set = match conditions.offloads {
         conditions::Offloads::On => Some("on"),
@@ -182,7 +183,7 @@ fn requests(device: &str, role: Role, conditions: &Conditions) -> Result<Vec<Req
         let asked = conditions
             .host_settings
             .iter()
-            .filter(|request| request.setting == setting.name() && request.is_of(role));
+            .filter(|request| request.setting == setting.name() && request.is_of(host));
         for request in asked {
             requests.extend(
                 subjects(*setting, device, request)?

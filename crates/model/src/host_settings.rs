@@ -36,7 +36,7 @@ pub const WORKERS_MAX: u32 = 1024;
 /// The request of a run for one setting of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingRequest {
-    /// The endpoint whose host is asked; absent: both.
+    /// The host that is asked, by what it is called, whichever way the data flows; absent: both.
     #[serde(default, alias = "end")]
     pub endpoint: Option<Role>,
     /// The setting.
@@ -51,8 +51,8 @@ pub struct SettingRequest {
 }
 
 impl SettingRequest {
-    /// Whether the request applies to an endpoint.
-    pub fn is_of(&self, role: Role) -> bool {
-        self.endpoint.is_none_or(|endpoint| endpoint == role)
+    /// Whether the request applies to the host called `host`.
+    pub fn is_of(&self, host: Role) -> bool {
+        self.endpoint.is_none_or(|endpoint| endpoint == host)
     }
 }

@@ -1,7 +1,8 @@
 //! Settings of the hosts, as studies and command lines write them: of devices, the kernel and CPUs.
 //!
-//! All have one form: `VALUE` for both endpoints, or `sender: VALUE; receiver: VALUE`. `as-found`
-//! requests nothing.
+//! All have one form: `VALUE` for both endpoints, or `sender: VALUE; receiver: VALUE`, where
+//! sender and receiver are what the hosts are called, also where the data flows in reverse.
+//! `as-found` requests nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -24,6 +24,7 @@ levels = [
   { label = "mtu", mtu_bytes = 1400 },
   { label = "qdisc", qdisc = "sender: tbf rate 200M" },
   { label = "limits", gso_max_segs = "sender: 1", gso_max_size = "sender: 20000", gro_max_size = "receiver: 1" },
+  { label = "reversed", direction = "reverse", qdisc = "receiver: tbf rate 200M" },
   { label = "sysctl", sysctl = "receiver: net.ipv4.tcp_rmem=4096 65536 524288" },
   { label = "features", offloads = "tso off, rx-gro on" },
   { label = "stress", stress = "sender: 1 syscall 10%" },
@@ -92,6 +93,15 @@ fn host_settings_recorded_as_requested_and_in_effect() {
         both("200000000")
     );
     assert_eq!(in_effect(run_of("qdisc"), "receiver", "qdisc.kind"), None);
+    // The host called receiver sends.
+    assert_eq!(
+        in_effect(run_of("reversed"), "sender", "qdisc.rate_bps"),
+        both("200000000")
+    );
+    assert_eq!(
+        in_effect(run_of("reversed"), "receiver", "qdisc.kind"),
+        None
+    );
     let limits = run_of("limits");
     assert_eq!(in_effect(limits, "sender", "gso_max_segs"), both("1"));
     assert_eq!(in_effect(limits, "sender", "gso_max_size"), both("20000"));

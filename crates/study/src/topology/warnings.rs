@@ -236,7 +236,13 @@ fn buffers(path: &Path<'_>, conditions: &Conditions, usual: Option<[u64; 2]>) ->
     for (index, (sysctl, role)) in sysctls.into_iter().enumerate() {
         let fixed = asked[index].map(u64::from);
         let room = fixed
-            .or_else(|| most_of(&conditions.host_settings, sysctl, role))
+            .or_else(|| {
+                most_of(
+                    &conditions.host_settings,
+                    sysctl,
+                    conditions.direction.role_of(role),
+                )
+            })
             .or_else(|| Some(usual?[index]));
         let Some(room) = room.filter(|room| *room < bdp) else {
             continue;
@@ -259,10 +265,10 @@ fn buffers(path: &Path<'_>, conditions: &Conditions, usual: Option<[u64; 2]>) ->
 }
 
 /// The last of the three numbers that a run requests of such a sysctl.
-fn most_of(requests: &[SettingRequest], sysctl: &str, role: Role) -> Option<u64> {
+fn most_of(requests: &[SettingRequest], sysctl: &str, host: Role) -> Option<u64> {
     let request = requests.iter().find(|request| {
         request.setting == SYSCTL
-            && request.is_of(role)
+            && request.is_of(host)
             && request.subject.as_deref() == Some(sysctl)
     })?;
     request
@@ -278,7 +284,7 @@ fn most_of(requests: &[SettingRequest], sysctl: &str, role: Role) -> Option<u64>
 fn pacing(conditions: &Conditions) -> Option<Warning> {
     let has_fq = conditions.host_settings.iter().any(|request| {
         request.setting == QDISC
-            && request.is_of(Role::Sender)
+            && request.is_of(conditions.direction.role_of(Role::Sender))
             && request.values.get("kind").is_some_and(|kind| kind == "fq")
     });
     let is_ineffective =

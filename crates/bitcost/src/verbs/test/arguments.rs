@@ -29,7 +29,9 @@ pub struct Arguments {
     /// kept [default: honest]
     #[arg(long, value_parser = ["honest", "auto"])]
     pub mode: Option<String>,
-    /// Send from the receiver to the sender; same as --direction reverse
+    /// Send from the receiver to the sender; same as --direction reverse. Hosts keep their names:
+    /// `receiver: …` in --qdisc and other settings of hosts, --receiver-cpus and
+    /// --receiver-address are of the host that --receiver names, which then sends
     #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
     pub reverse: bool,
     /// Send in both directions at once; same as --direction both
