@@ -22,6 +22,15 @@ const NO_DUPLICATES: (&str, &str) = ("net/ipv6/conf/default/accept_dad", "0");
 /// `ip tcp_metrics`).
 const NO_METRICS: (&str, &str) = ("net/ipv4/tcp_no_metrics_save", "1");
 
+/// Whether frames that a bridge forwards also pass the rules of IP and ARP filters; each network
+/// namespace has separate values, and they exist where the kernel has bridge netfilter. A switch or
+/// a wire looks at no IP, and these calls cost CPU time for every frame.
+const BRIDGE_NETFILTER: [&str; 3] = [
+    "net/bridge/bridge-nf-call-iptables",
+    "net/bridge/bridge-nf-call-ip6tables",
+    "net/bridge/bridge-nf-call-arptables",
+];
+
 /// Prepares the calling process's network namespace, which has no devices yet.
 pub(crate) fn prepare() -> Result<(), LabError> {
     let is_there = |(name, _): &(&str, &str)| fs::exists(path(name)).unwrap_or(false);
@@ -32,7 +41,7 @@ pub(crate) fn prepare() -> Result<(), LabError> {
 }
 
 /// Joins the ports of the node `name` by the bridge `bridge`, in whose network namespace the caller
-/// is.
+/// is, without filters of other layers.
 pub(crate) fn bridge(bridge: &str, name: &str, topology: &Topology) -> Result<(), LabError> {
     let mut rtnl = Rtnl::open()?;
     match rtnl.create_bridge(bridge) {
@@ -44,7 +53,11 @@ pub(crate) fn bridge(bridge: &str, name: &str, topology: &Topology) -> Result<()
         let link = rtnl.link(&port.device)?;
         rtnl.set_master(link.index, bridge.index)?;
     }
-    Ok(rtnl.set_up(bridge.index, true)?)
+    rtnl.set_up(bridge.index, true)?;
+    BRIDGE_NETFILTER
+        .iter()
+        .filter(|name| fs::exists(path(name)).unwrap_or(false))
+        .try_for_each(|name| write(name, "0"))
 }
 
 /// Makes the calling process's network namespace forward, and reads the setting back.

@@ -8,6 +8,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,11 @@ fn main() -> ExitCode {
             a_killed_controller_leaves_nothing,
         ),
         ("what_is_wrong_is_said", Host, what_is_wrong_is_said),
+        (
+            "frames_of_a_wire_pass_no_filter_of_ip",
+            Host,
+            frames_of_a_wire_pass_no_filter_of_ip,
+        ),
     ]);
 }
 
@@ -380,4 +386,34 @@ fn what_is_wrong_is_said() {
         .unwrap_err()
         .to_string();
     assert!(silent.contains("the lab daemon failed"), "{silent}");
+}
+
+/// Runs `act` in the network namespace of a node, which root may enter.
+fn in_node<T: Send>(lab: &Lab, node: &str, act: impl FnOnce() -> T + Send) -> T {
+    let nodes = lab.nodes_but(&[]);
+    let (_, path) = nodes.iter().find(|(name, _)| name == node).unwrap();
+    let namespace = std::fs::File::open(path).unwrap();
+    std::thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            bitcost_sys::namespace::enter(namespace.as_fd(), bitcost_sys::namespace::Kind::Net)
+                .unwrap();
+            act()
+        });
+        inside.join().unwrap()
+    })
+}
+
+fn frames_of_a_wire_pass_no_filter_of_ip() {
+    let topology = bitcost_study::topology::wire(8896, Napi::Threaded);
+    let lab = Lab::up(Path::new("/proc/self/exe"), &topology).unwrap();
+    let values = in_node(&lab, "w1", || {
+        ["iptables", "ip6tables", "arptables"].map(|table| {
+            std::fs::read_to_string(format!("/proc/sys/net/bridge/bridge-nf-call-{table}")).ok()
+        })
+    });
+    if values.iter().all(Option::is_none) {
+        eprintln!("skipped: this kernel has no bridge netfilter");
+    }
+    let on = values.iter().flatten().filter(|value| value.trim() != "0");
+    assert_eq!(on.count(), 0, "{values:?}");
 }
