@@ -97,14 +97,17 @@ pub fn pinned<'a>(affinities: impl IntoIterator<Item = &'a Affinity>) -> Vec<u32
     cpus
 }
 
+/// CPUs as records list them; absent: none.
+pub fn list(cpus: &[u32]) -> Option<String> {
+    let mut cpus = cpus.to_vec();
+    cpus.sort_unstable();
+    let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    Some(words.join(",")).filter(|list| !list.is_empty())
+}
+
 /// The affinities of a part as requested and as read back.
 pub fn in_effect(part: &Part, affinities: &[&Affinity]) -> Vec<InEffect> {
     let places = &part.conditions.places;
-    let list = |mut cpus: Vec<u32>| {
-        cpus.sort_unstable();
-        let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
-        Some(words.join(",")).filter(|list| !list.is_empty())
-    };
     let class = |class: Scheduling| class.name().to_owned();
     let mut classes = affinities.iter().map(|affinity| affinity.scheduling);
     let first = classes.next().flatten();
@@ -112,8 +115,8 @@ pub fn in_effect(part: &Part, affinities: &[&Affinity]) -> Vec<InEffect> {
     vec![
         InEffect {
             name: format!("{}_cpus", part.role.name()),
-            asked: list(places.end(part.role).cpus.clone()),
-            actual: list(pinned(affinities.iter().copied())),
+            asked: list(&places.end(part.role).cpus),
+            actual: list(&pinned(affinities.iter().copied())),
         },
         InEffect {
             name: "scheduling".to_owned(),

@@ -24,6 +24,7 @@ pub fn host(device: &str) -> Result<HostDescription, String> {
             .collect(),
         qdiscs: facts.qdiscs.into_iter().map(|qdisc| qdisc.kind).collect(),
         napi_threaded: napi_threads(device).map(|threads| !threads.is_empty()),
+        receives: None,
     };
     Ok(description)
 }

@@ -16,6 +16,7 @@ mod journaling;
 mod limits;
 mod measuring;
 mod output;
+mod receiving;
 mod run;
 mod sampler;
 mod self_cost;

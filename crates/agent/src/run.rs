@@ -21,6 +21,7 @@ use crate::connect::named;
 use crate::events::{Command, Event};
 use crate::journaling::Journaling;
 use crate::output::Output;
+use crate::receiving;
 use crate::sampler::Sampler;
 use crate::self_cost;
 use crate::settings::Settings;
@@ -130,9 +131,15 @@ impl Endpoint {
             &self.prepare.device,
             first.conditions.direction.role_of(first.role),
             &first.conditions,
+            receiving::keeps_gro(&self.prepare),
             &self.journaling,
         )?;
-        let record = self.ended_traffic(&settings);
+        // Turning GRO on makes other kernel threads, so this is after the settings.
+        let record = receiving::apply(&self.prepare).and_then(|received| {
+            let mut record = self.ended_traffic(&settings)?;
+            record.in_effect.extend(received);
+            Ok(record)
+        });
         match (record, settings.finish()) {
             (Ok(mut record), Ok(in_effect)) => {
                 record.in_effect.extend(in_effect);

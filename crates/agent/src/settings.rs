@@ -1,7 +1,8 @@
 //! The host's settings for one run: applied before it, read back, restored after it.
 
 use bitcost_host::{
-    ChangeSet, Flavour, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values, Watch, is_on,
+    ChangeSet, Flavour, GRO_MAX_SIZE, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values,
+    Watch, is_on, single,
 };
 use bitcost_model::conditions::{self, Conditions};
 use bitcost_model::host_settings::{STRESS, SettingRequest, WORKERS_MAX};
@@ -9,6 +10,7 @@ use bitcost_model::record::{InEffect, OffloadsInEffect, Role};
 use bitcost_model::shared_sysctls;
 
 use crate::journaling::Journaling;
+use crate::receiving;
 
 /// The settings that were changed. Dropping it restores them.
 pub struct Settings {
@@ -26,7 +28,7 @@ type Request = (&'static dyn Knob, String, Values);
 
 impl Settings {
     /// Applies the requests of the run to this endpoint, which is on the host called `host`, and
-    /// reads them back.
+    /// reads them back. With `keeps_gro` sets of offloads leave GRO as it is.
     ///
     /// # Errors
     /// The requested value and the value in effect. The host is restored, or the error names what
@@ -35,11 +37,15 @@ impl Settings {
         device: &str,
         host: Role,
         conditions: &Conditions,
+        keeps_gro: bool,
         journaling: &Journaling,
     ) -> Result<Settings, String> {
         bitcost_host::check_device(device).map_err(say)?;
         let offloads = offloads_of(device, Values::new())?;
-        let requests = requests(device, host, conditions)?;
+        let mut requests = requests(device, host, conditions)?;
+        if keeps_gro {
+            keep_gro(device, &mut requests);
+        }
         let held = ChangeSet::new(journaling.journal(!requests.is_empty())?);
         let watch = if requests.is_empty() {
             None
@@ -212,6 +218,29 @@ fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Req
             request.setting
         )),
         None => Ok(requests),
+    }
+}
+
+/// Turns sets of offloads into their single features without GRO, which the size of its
+/// super-packets turns off instead, unless the run requests another one.
+fn keep_gro(device: &str, requests: &mut Vec<Request>) {
+    let mut merges = true;
+    for (setting, _, values) in requests.iter_mut() {
+        let set = values
+            .get(SET)
+            .filter(|_| setting.name() == Offloads.name());
+        if let Some((features, merged)) = set.and_then(|set| receiving::without_gro(set)) {
+            values.remove(SET);
+            values.extend(features.map(|(name, word)| (name.to_owned(), word.to_owned())));
+            merges = merged;
+        }
+    }
+    let is_asked = requests
+        .iter()
+        .any(|(setting, _, _)| setting.name() == GRO_MAX_SIZE.name());
+    if !merges && !is_asked {
+        let nothing = single("1".to_owned());
+        requests.push((&GRO_MAX_SIZE, device.to_owned(), nothing));
     }
 }
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bitcost_model::protocol::Receiving;
 use bitcost_model::record::Role;
 
 /// The host of one agent, and how the agent is started there.
@@ -22,6 +23,8 @@ pub struct Endpoint {
     pub addresses: Vec<IpAddr>,
     /// CPUs for the traffic's thread; empty: any.
     pub cpus: Vec<u32>,
+    /// How its interface receives, if it is one of a lab.
+    pub receiving: Option<Receiving>,
     /// Describes how the command ended; absent: only its exit status is reported, and it shares
     /// this program's standard error.
     pub explain: Option<Explain>,
@@ -43,6 +46,7 @@ impl Endpoint {
             device: String::new(),
             addresses: Vec::new(),
             cpus: Vec::new(),
+            receiving: None,
             explain: None,
             bootstrap: None,
             patience: Duration::ZERO,

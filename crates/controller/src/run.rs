@@ -134,6 +134,7 @@ fn prepare(
             cpus: endpoint.cpus.clone(),
             token,
             parts,
+            receiving: endpoint.receiving,
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }

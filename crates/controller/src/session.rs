@@ -249,6 +249,10 @@ impl<'a> Session<'a> {
                 let cannot = "emulator_queue_limit needs a lab: between these hosts is no link emulator of bitcost";
                 return Err(RunError::Failed(cannot.to_owned()));
             }
+            None if conditions.moderation_us.is_some() => {
+                let cannot = "moderation needs a lab: interfaces of real hosts have `coalesce`";
+                return Err(RunError::Failed(cannot.to_owned()));
+            }
             None => Vec::new(),
         };
         let mut ended = run::execute(&mut self.pair, run, conditions, self.stop, sink)?;

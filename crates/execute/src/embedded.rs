@@ -7,9 +7,10 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use bitcost_controller::{Endpoint, Endpoints, PathControl};
-use bitcost_lab::{Lab, LabError, NapiState};
+use bitcost_lab::{Host, Lab, LabError, NapiState};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::ping::{Pings, RttCheck};
+use bitcost_model::protocol::Receiving;
 use bitcost_model::record::InEffect;
 use bitcost_model::shaping::{QueueLimit, show_limit};
 use bitcost_model::study::LabSpec;
@@ -46,12 +47,17 @@ pub fn build(
     let cpus = separate_cpus();
     let mut notes = lab.notes().to_vec();
     notes.extend(inline_notes(&lab, spec));
+    notes.extend(placement_note(&lab, spec));
     if cpus.is_none() {
         notes.push(ONE_CPU.to_owned());
     }
     let napi_threaded = [
         is_threaded(&lab, &spec.sender)?,
         is_threaded(&lab, &spec.receiver)?,
+    ];
+    let receives = [
+        receives(lab.host(&spec.sender)?, cpus.is_some()),
+        receives(lab.host(&spec.receiver)?, cpus.is_some()),
     ];
     // Both endpoints see the same nodes between them: one agent reads their counters.
     let seen = Seen {
@@ -60,13 +66,22 @@ pub fn build(
     };
     let sender_cpus = cpus.map(|(sender, _)| sender);
     let receiver_cpus = cpus.map(|(_, receiver)| receiver);
-    let sender = way(&lab, programs, &spec.sender, seen, sender_cpus)?;
+    let moderation_us = topology.moderation_us;
+    let sender = way(
+        &lab,
+        programs,
+        &spec.sender,
+        seen,
+        sender_cpus,
+        moderation_us,
+    )?;
     let receiver = way(
         &lab,
         programs,
         &spec.receiver,
         Seen::default(),
         receiver_cpus,
+        moderation_us,
     )?;
     let is_emulating = topology.ends().any(|end| end.egress.needs_emulator());
     Ok(BuiltLab {
@@ -75,6 +90,7 @@ pub fn build(
         rtt,
         idle,
         napi_threaded,
+        receives,
         path: Box::new(QueueLimits { lab, is_emulating }),
     })
 }
@@ -203,6 +219,49 @@ fn check_rtt(
     }
 }
 
+/// How the interface of a host of the lab receives; absent where it does so in the sender's call.
+fn receiving(host: &Host, has_cpu: bool, moderation_us: u32) -> Option<Receiving> {
+    let NapiState::Threaded { unplaced, .. } = &host.napi else {
+        return None;
+    };
+    let is_placeable = unplaced.is_none();
+    Some(Receiving {
+        has_own_cpus: is_placeable && has_cpu,
+        moderation_us: is_placeable.then_some(moderation_us),
+    })
+}
+
+/// Where a host of the lab has its receive work done, in words.
+fn receives(host: &Host, has_cpu: bool) -> String {
+    let place = match &host.napi {
+        NapiState::Threaded { unplaced: None, .. } if has_cpu => {
+            "kernel threads on the host's own CPUs"
+        }
+        NapiState::Threaded { .. } => "kernel threads, which the scheduler places",
+        NapiState::Inline { .. } => "the call of the sender",
+    };
+    place.to_owned()
+}
+
+/// A note where the scheduler places the receive work of the endpoints.
+fn placement_note(lab: &Lab, spec: &LabSpec) -> Option<String> {
+    let endpoints = [&spec.sender, &spec.receiver];
+    let mut hosts = lab
+        .hosts()
+        .iter()
+        .filter(|host| endpoints.contains(&&host.name));
+    hosts.find_map(|host| match &host.napi {
+        NapiState::Threaded {
+            unplaced: Some(reason),
+            ..
+        } => Some(format!(
+            "{}: the scheduler places the receive work of both hosts, and interrupts are not moderated: {reason}",
+            host.name
+        )),
+        _ => None,
+    })
+}
+
 /// How the agent of a host of the lab is started.
 fn way(
     lab: &Arc<Lab>,
@@ -210,8 +269,10 @@ fn way(
     name: &str,
     seen: Seen,
     cpu: Option<u32>,
+    moderation_us: u32,
 ) -> Result<Endpoint, ExecuteError> {
     let host = lab.host(name)?;
+    let receiving = receiving(host, cpu.is_some(), moderation_us);
     let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
     let (lab, programs, name) = (lab.clone(), programs.clone(), name.to_owned());
     let place = format!("netns:{name}");
@@ -232,6 +293,7 @@ fn way(
         device,
         addresses,
         cpus: cpu.into_iter().collect(),
+        receiving,
         ..Endpoint::new(place, command)
     })
 }

@@ -23,6 +23,8 @@ pub struct BuiltLab {
     /// Whether the interface of the sender and of the receiver receives in kernel threads, as the
     /// lab set it.
     pub napi_threaded: [bool; 2],
+    /// Where the interface of the sender and of the receiver has its receive work done, in words.
+    pub receives: [String; 2],
     /// Sets up the network as a run requests it.
     pub path: Box<dyn PathControl>,
 }
@@ -83,6 +85,9 @@ impl BuiltLab {
         let mut ends = session.describe()?;
         for (end, threaded) in ends.iter_mut().zip(self.napi_threaded) {
             end.host.device.napi_threaded.get_or_insert(threaded);
+        }
+        for (end, receives) in ends.iter_mut().zip(self.receives) {
+            end.host.device.receives = Some(receives);
         }
         Ok(Prepared {
             session,

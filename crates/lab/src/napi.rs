@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use bitcost_netlink::{Ethtool, Features, Netdev};
 use bitcost_sys::namespace::PrivateSysfs;
+use bitcost_sys::thread::{cpus_of_thread, pin_thread_to};
 
 use crate::NapiState;
 
@@ -18,7 +19,10 @@ const FEATURES: [&str; 2] = ["rx-gro", "rx-udp-gro-forwarding"];
 /// If that is impossible the device is not changed, and the state has the reason.
 pub(crate) fn make_threaded(device: &str, index: u32) -> NapiState {
     match try_threaded(device, index) {
-        Ok(thread_pids) => NapiState::Threaded { thread_pids },
+        Ok(thread_pids) => NapiState::Threaded {
+            unplaced: try_placing(device, &thread_pids).err(),
+            thread_pids,
+        },
         Err(reason) => NapiState::Inline {
             reason: Some(reason),
         },
@@ -40,6 +44,23 @@ fn try_threaded(device: &str, index: u32) -> Result<Vec<u32>, String> {
             Err(format!("{reason}{note}"))
         }
     }
+}
+
+/// Sets what is already so: the affinity of the threads, and no interrupt moderation. Both need
+/// privileges over the whole machine, which an ordinary user's lab has not.
+fn try_placing(device: &str, thread_pids: &[u32]) -> Result<(), String> {
+    if thread_pids.is_empty() {
+        return Err("this kernel does not list its threads (Linux before 6.8)".to_owned());
+    }
+    for pid in thread_pids {
+        cpus_of_thread(*pid)
+            .and_then(|cpus| pin_thread_to(*pid, &cpus))
+            .map_err(|e| format!("its threads cannot be pinned to CPUs: {e}"))?;
+    }
+    let path = PathBuf::from(format!("class/net/{device}/napi_defer_hard_irqs"));
+    PrivateSysfs::mount()
+        .and_then(|sysfs| sysfs.write(&path, "0"))
+        .map_err(|e| format!("its interrupt moderation cannot be set: {e}"))
 }
 
 fn turn_features_on(ethtool: &mut Ethtool, device: &str) -> Result<(), String> {

@@ -91,6 +91,9 @@ pub enum NapiState {
         /// Their process ids, as the machine's first PID namespace numbers them; empty when the
         /// kernel does not list them (before Linux 6.8).
         thread_pids: Vec<u32>,
+        /// Why their CPUs and the device's interrupt moderation cannot be set; `None` where they
+        /// can.
+        unplaced: Option<String>,
     },
     /// In the system call of the sender.
     Inline {

@@ -139,7 +139,7 @@ fn exchange(lab: &Lab) {
 
 fn thread_pids(lab: &Lab) -> Vec<u32> {
     let of_host = |napi: &NapiState| match napi {
-        NapiState::Threaded { thread_pids } => thread_pids.clone(),
+        NapiState::Threaded { thread_pids, .. } => thread_pids.clone(),
         NapiState::Inline { .. } => Vec::new(),
     };
     lab.hosts()
@@ -222,7 +222,7 @@ fn hosts_reach_each_other() {
     assert_eq!(found, expected);
     for host in lab.hosts() {
         match &host.napi {
-            NapiState::Threaded { thread_pids } => {
+            NapiState::Threaded { thread_pids, .. } => {
                 assert!(thread_pids.iter().all(|pid| is_alive(*pid)))
             }
             NapiState::Inline { reason } => {

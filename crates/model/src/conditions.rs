@@ -182,6 +182,10 @@ pub struct Conditions {
     /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator_queue_limit: Option<QueueLimit>,
+    /// Interrupt moderation of the lab's interfaces that receive a stream, in microseconds; absent:
+    /// the lab's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moderation_us: Option<u32>,
     /// TCP congestion control, set per socket; absent: the host's default.
     pub congestion_control: Option<String>,
     /// `SO_SNDBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
@@ -293,6 +297,7 @@ impl Default for Conditions {
             host_settings: Vec::new(),
             program: None,
             emulator_queue_limit: None,
+            moderation_us: None,
             congestion_control: None,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,

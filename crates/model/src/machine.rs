@@ -22,6 +22,9 @@ pub struct DeviceDescription {
     /// True where received packets are handled in a kernel thread of the device; absent where this
     /// is unknown.
     pub napi_threaded: Option<bool>,
+    /// Where a lab has its receive work done, in words; absent on real hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receives: Option<String>,
 }
 
 /// A host as its agent sees it.
@@ -104,6 +107,7 @@ impl HostDescription {
             switch(was.napi_threaded),
             switch(is.napi_threaded),
         );
+        compare("receive work", maybe(&was.receives), maybe(&is.receives));
         compare_maps("feature", &was.features, &is.features, &mut found);
         compare_maps("sysctl", &other.sysctls, &self.sysctls, &mut found);
         found

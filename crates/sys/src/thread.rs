@@ -3,7 +3,7 @@
 use std::io;
 
 use rustix::thread::{
-    CpuSet, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe,
+    CpuSet, Pid, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe,
 };
 
 /// The thread's id, as `/proc/self/task` lists it when `/proc` is of the caller's PID namespace.
@@ -16,6 +16,31 @@ pub fn thread_id() -> i32 {
 /// # Errors
 /// The error of the system call, such as `EINVAL` for CPUs that do not exist or are not allowed.
 pub fn pin_to(cpus: &[u32]) -> io::Result<Vec<u32>> {
+    sched_setaffinity(None, &cpu_set(cpus)?)?;
+    allowed_cpus()
+}
+
+/// Pins any thread, also one of the kernel, to these CPUs and reads back its affinity.
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_NICE` over the thread, `ESRCH` where there is none, `EINVAL` for CPUs
+/// that do not exist.
+pub fn pin_thread_to(thread_id: u32, cpus: &[u32]) -> io::Result<Vec<u32>> {
+    let thread = Pid::from_raw(thread_id.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
+    sched_setaffinity(Some(thread), &cpu_set(cpus)?)?;
+    cpus_of(Some(thread))
+}
+
+/// The CPUs that any thread may run on.
+///
+/// # Errors
+/// `ESRCH` where there is no such thread.
+pub fn cpus_of_thread(thread_id: u32) -> io::Result<Vec<u32>> {
+    let thread = Pid::from_raw(thread_id.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
+    cpus_of(Some(thread))
+}
+
+fn cpu_set(cpus: &[u32]) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();
     for cpu in cpus {
         if *cpu as usize >= CpuSet::MAX_CPU {
@@ -23,8 +48,15 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<Vec<u32>> {
         }
         set.set(*cpu as usize);
     }
-    sched_setaffinity(None, &set)?;
-    allowed_cpus()
+    Ok(set)
+}
+
+fn cpus_of(thread: Option<Pid>) -> io::Result<Vec<u32>> {
+    let set = sched_getaffinity(thread)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|cpu| set.is_set(*cpu))
+        .map(|cpu| cpu as u32)
+        .collect())
 }
 
 /// The CPUs that the calling thread may run on.
@@ -32,11 +64,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<Vec<u32>> {
 /// # Errors
 /// The error of the system call.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|cpu| set.is_set(*cpu))
-        .map(|cpu| cpu as u32)
-        .collect())
+    cpus_of(None)
 }
 
 /// How the kernel schedules a thread (sched(7)).

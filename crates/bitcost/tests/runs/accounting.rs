@@ -57,6 +57,7 @@ fn sender_and_receiver_account_for_every_byte() {
         }
         in_effect(conditions, sender);
         in_effect(conditions, receiver);
+        placement(conditions, sender, receiver);
         for end in [sender, receiver] {
             samples(end);
             threads_and_connections(end, conditions.workload.is_datagram());
@@ -137,6 +138,39 @@ fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
         };
         assert_eq!(setting("congestion_control"), Some(expected));
     }
+}
+
+/// Each host receives on the CPUs of its traffic, and only what receives data is moderated; a set of
+/// offloads leaves GRO on, so that every cell is received in the same way.
+fn placement(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRecord) {
+    let value = |end: &EndpointRecord, name: &str| {
+        let found = end.in_effect.iter().find(|setting| setting.name == name);
+        found.and_then(|setting| setting.actual.clone())
+    };
+    let merged = match conditions.offloads {
+        Offloads::Off => Some("1"),
+        Offloads::On | Offloads::AsFound => None,
+    };
+    for end in [sender, receiver] {
+        assert_eq!(value(end, "gro_max_size").as_deref(), merged);
+        assert_eq!(end.offloads.asked.get("rx-gro"), None);
+    }
+    let Some(moderated) = value(receiver, "moderation_us") else {
+        eprintln!("skipped: the receive work of this lab cannot be placed");
+        return;
+    };
+    assert_eq!(
+        (
+            moderated.as_str(),
+            value(sender, "moderation_us").as_deref()
+        ),
+        ("20", Some("0"))
+    );
+    let [at_sender, at_receiver] =
+        [sender, receiver].map(|end| value(end, "receive_cpus").expect("the CPUs of its threads"));
+    assert_eq!(at_sender, sender.pinned_cpus[0].to_string());
+    assert_eq!(at_receiver, receiver.pinned_cpus[0].to_string());
+    assert_ne!(at_sender, at_receiver);
 }
 
 /// The counters of the samples never decrease, and the first and the last sample are at the edges

@@ -187,6 +187,7 @@ fn prepare(conditions: Conditions) -> Prepare {
         cpus: Vec::new(),
         token: [7; 16],
         parts: vec![part],
+        receiving: None,
     }
 }
 

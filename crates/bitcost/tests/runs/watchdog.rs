@@ -196,6 +196,7 @@ impl Agent {
             cpus: Vec::new(),
             token: [7; 16],
             parts: vec![part],
+            receiving: None,
         };
         self.send(&ToAgent::Prepare(Box::new(prepare)));
     }

@@ -24,6 +24,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         cpus: Vec::new(),
         token: [0; 16],
         parts: Vec::new(),
+        receiving: None,
     };
     vec![
         (

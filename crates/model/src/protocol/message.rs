@@ -24,6 +24,20 @@ pub struct Prepare {
     pub token: Token,
     /// The concurrent parts of the run; the first part's conditions also apply to the host.
     pub parts: Vec<Part>,
+    /// How the endpoint receives, if its interface is one of a lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiving: Option<Receiving>,
+}
+
+/// How the interface of a host of a lab receives. It is set before each run, and ends with the lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receiving {
+    /// Whether the interface's kernel threads run on the CPUs of the endpoint's traffic alone.
+    /// Otherwise the scheduler places them.
+    pub has_own_cpus: bool,
+    /// Interrupt moderation of the interface in runs in which it receives a stream, in
+    /// microseconds; absent where it cannot be set.
+    pub moderation_us: Option<u32>,
 }
 
 /// One workload of a run, as one endpoint plays it.

@@ -12,7 +12,9 @@ pub mod reach;
 
 pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, RECORD_BYTES_MAX, encode};
 pub use lease::Lease;
-pub use message::{Addresses, FromAgent, Part, Prepare, Route, SentCounts, Start, ToAgent, Token};
+pub use message::{
+    Addresses, FromAgent, Part, Prepare, Receiving, Route, SentCounts, Start, ToAgent, Token,
+};
 
 /// Version of the protocol; it rises with every change that the other side must know of.
 pub const PROTOCOL: u32 = 8;

@@ -13,6 +13,10 @@ pub const NO_CACHED_METRICS: &str = "none";
 /// The name of the entry for the MTU of a paced sender's path, where its rate counts headers.
 pub const PATH_MTU: &str = "path_mtu_bytes";
 
+/// The name of the entry of [`InEffect`] for the CPUs to which an interface's kernel threads are
+/// confined, so that the endpoint's receive work is done there.
+pub const RECEIVE_CPUS: &str = "receive_cpus";
+
 /// A setting as it was requested and as it was read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InEffect {

@@ -26,6 +26,11 @@ pub struct Topology {
     /// The backend that delays packets.
     #[serde(default)]
     pub delay_backend: DelayBackend,
+    /// Interrupt moderation of a host's interface while it receives a stream, in microseconds: the
+    /// time from a poll for received packets to the next one. 0: each packet that finds the
+    /// interface idle is received at once.
+    #[serde(default)]
+    pub moderation_us: u32,
 }
 
 /// A node of a topology.

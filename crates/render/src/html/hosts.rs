@@ -102,6 +102,9 @@ const FACTS: &[Fact] = &[
             if on { "on" } else { "off" }.into()
         })
     }),
+    ("Receive work", |host| {
+        known(host.device.receives.as_deref())
+    }),
     ("Root", |host| {
         if host.is_root { "yes" } else { "no" }.into()
     }),

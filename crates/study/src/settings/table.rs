@@ -19,7 +19,7 @@ use crate::host_settings::{
     CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, MTU,
     OFFLOADS, QDISC, STRESS, SYSCTL,
 };
-use crate::topology::parse_limit;
+use crate::topology::{MODERATION, parse_limit, parse_moderation};
 
 const fn row(name: &'static str, flag: Option<Flag>, kind: Kind, about: &'static str) -> Setting {
     Setting {
@@ -267,6 +267,15 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         }),
         "Queue limit of the lab's link emulators (netem's limit), in place of the lab file's (default: the lab file's)",
+    ),
+    row(
+        "moderation",
+        flag("moderation"),
+        form!("TIME", MODERATION, |c, text| {
+            c.moderation_us = Some(parse_moderation(&Value::from(text)).ok()?);
+            Some(())
+        }),
+        "Interrupt moderation of the lab's interfaces that receive a stream: the time between two polls, in place of the lab's (default: the lab's)",
     ),
     row(
         "mtu_bytes",

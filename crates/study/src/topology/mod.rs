@@ -9,7 +9,7 @@ mod warnings;
 mod write;
 
 pub use presets::{PRESETS, Preset, Size};
-pub use quantity::limit as parse_limit;
+pub use quantity::{MODERATION, limit as parse_limit, moderation as parse_moderation};
 pub use read::{KEYS, parse, preset, read, wire};
 pub use warnings::{Ground, Warning, warnings};
 pub use write::to_toml;

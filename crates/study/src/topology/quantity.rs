@@ -9,9 +9,15 @@ use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
 /// Longest time in a shaping, in microseconds: a minute.
 const TIME_MAX_US: u64 = 60_000_000;
 
+/// Longest interrupt moderation, in microseconds: longer than that of any network card.
+const MODERATION_MAX_US: u32 = 10_000;
+
 /// The allowed form of each quantity, in words.
 const RATE: &str = "a rate with its unit, such as \"1G\" or \"250 Mbit/s\"";
 const TIME: &str = "a time with its unit, such as \"20ms\" or \"500us\", up to a minute";
+/// The allowed form of [`moderation`], in words.
+pub const MODERATION: &str =
+    "a time with its unit, such as \"20us\", up to 10 ms; \"0us\" turns it off";
 const SHARE: &str = "a share from \"0%\" to \"100%\", such as \"1%\" or \"0.01%\"";
 const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
 const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
@@ -35,6 +41,15 @@ pub fn time(value: &Value) -> Result<u64, String> {
     } else {
         Err(refused(value, TIME))
     }
+}
+
+/// The interval of an interrupt moderation in microseconds.
+pub fn moderation(value: &Value) -> Result<u32, String> {
+    let us = time(value).map_err(|_| refused(value, MODERATION))?;
+    u32::try_from(us)
+        .ok()
+        .filter(|us| *us <= MODERATION_MAX_US)
+        .ok_or_else(|| refused(value, MODERATION))
 }
 
 /// A share in millionths.

@@ -17,7 +17,7 @@ use bitcost_model::topology::{
 };
 
 /// The keys of a lab file and of a study's `[lab]`.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 17] = [
     "topology",
     "size",
     "hosts",
@@ -34,6 +34,7 @@ pub const KEYS: [&str; 16] = [
     "mtu_bytes",
     "napi",
     "delay_backend",
+    "moderation",
 ];
 
 /// The keys of a link and of a direction that shape it.
@@ -213,6 +214,10 @@ impl Draft {
             backend,
         )? {
             self.topology.delay_backend = backend;
+        }
+        if let Some(value) = section.value("moderation")? {
+            self.topology.moderation_us = quantity::moderation(value)
+                .map_err(|why| section.error_at("moderation", format!("`moderation` {why}")))?;
         }
         if let Some(ipv6) = section.typed("ipv6", "true or false", Value::as_bool)? {
             self.addressing.ipv6 = ipv6;

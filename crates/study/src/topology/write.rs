@@ -34,6 +34,10 @@ pub fn to_toml(topology: &Topology) -> String {
         DelayBackend::Netem => text += "delay_backend = \"netem\"\n",
         DelayBackend::Builtin => text += "delay_backend = \"builtin\"\n",
     }
+    if topology.moderation_us > 0 {
+        let moderation = show_time(topology.moderation_us.into());
+        let _ = writeln!(text, "moderation = \"{moderation}\"");
+    }
     let gro_off: Vec<String> = topology
         .ends()
         .filter(|end| end.gro_off)

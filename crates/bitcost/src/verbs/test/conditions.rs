@@ -55,6 +55,10 @@ impl Typed {
                 let why = "--emulator-queue-limit is for labs; leave it out between named hosts";
                 return Err(Failure::Usage(why.to_owned()));
             }
+            None if conditions.moderation_us.is_some() => {
+                let why = "--moderation is for labs; between named hosts set --coalesce";
+                return Err(Failure::Usage(why.to_owned()));
+            }
             None => {}
         }
         Ok(Typed {
