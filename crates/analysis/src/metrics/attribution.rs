@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use bitcost_model::record::{EndpointRecord, Role, ThreadKind};
+use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 
 use crate::metrics::cpu::{self, CpuSpan};
 use crate::metrics::disturbance;
@@ -20,6 +20,8 @@ pub enum Method {
     /// Each endpoint has its own CPUs, and the hosts' load before the block is known and
     /// subtracted.
     HostsAboveIdle,
+    /// Each host of a lab has its CPUs, also for what its interface receives.
+    OwnCpus,
     /// The receive side ran in kernel threads of the interfaces.
     NapiThread,
     /// The receive side ran in soft interrupts on the other endpoint's CPUs.
@@ -28,9 +30,10 @@ pub enum Method {
 
 impl Method {
     /// Every method.
-    pub const ALL: [Method; 4] = [
+    pub const ALL: [Method; 5] = [
         Method::Hosts,
         Method::HostsAboveIdle,
+        Method::OwnCpus,
         Method::NapiThread,
         Method::SoftirqTicks,
     ];
@@ -40,6 +43,7 @@ impl Method {
         match self {
             Method::Hosts => "hosts",
             Method::HostsAboveIdle => "hosts_above_idle",
+            Method::OwnCpus => "own_cpus",
             Method::NapiThread => "napi_thread",
             Method::SoftirqTicks => "softirq_ticks",
         }
@@ -53,6 +57,9 @@ impl Method {
             }
             Method::HostsAboveIdle => {
                 "all busy time of each end's host (wall clock less idle), less what it was busy before the block while bitcost was idle"
+            }
+            Method::OwnCpus => {
+                "busy time of each end's own CPUs (wall clock less idle), less their soft interrupts, which are the wire's work, and less what they were busy before the block"
             }
             Method::NapiThread => {
                 "run time of each end's traffic thread and of its interface's NAPI thread, by the scheduler's clock"
@@ -99,6 +106,9 @@ pub struct Attribution {
     pub sender: CpuUse,
     /// The receiver's.
     pub receiver: CpuUse,
+    /// The work of the wire between them, which is charged to neither; absent where it is not
+    /// known.
+    pub wire: Option<CpuUse>,
 }
 
 impl Attribution {
@@ -138,7 +148,7 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
         return by_hosts(run)
             .ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));
     }
-    match by_napi_thread(run) {
+    match by_own_cpus(run).or_else(|| by_napi_thread(run)) {
         Some(attribution) => Ok(attribution),
         None if threads_are_hidden(run) => Err(Unattributed(HIDDEN_THREADS.into())),
         None => undisturbed(run)
@@ -157,14 +167,15 @@ fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
     )))
 }
 
-/// A veth uses NAPI only while GRO is on; without GRO, everything is received in soft interrupts.
+/// A veth uses NAPI only while GRO is on; without GRO, everything is received in soft interrupts. A
+/// record that does not name GRO is of a lab that leaves it on.
 fn threads_are_hidden(run: &RunView) -> bool {
     let uses_napi = run
         .receiver
         .offloads
         .active
         .get("rx-gro")
-        .is_some_and(|on| *on);
+        .is_none_or(|on| *on);
     run.napi_threaded && uses_napi && cpu::thread_seconds(run.receiver, ThreadKind::Napi).is_none()
 }
 
@@ -182,6 +193,7 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
             method,
             sender: of(Role::Sender, cpus)?,
             receiver: of(Role::Receiver, cpus)?,
+            wire: None,
         })
     };
     both(Method::HostsAboveIdle, cpu::cpus_above_idle)
@@ -204,7 +216,57 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
         method: Method::NapiThread,
         sender: of(Role::Sender)?,
         receiver: of(Role::Receiver)?,
+        wire: None,
     })
+}
+
+/// Where each endpoint's traffic and its interface's receive work are confined to the endpoint's
+/// own CPUs, these CPUs' busy time is the endpoint's, but for the wire. The wire works in soft
+/// interrupts; a receiving interface does not, because it has kernel threads.
+fn by_own_cpus(run: &RunView) -> Option<Attribution> {
+    let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
+    if a.iter().any(|cpu| b.contains(cpu)) || !receives_there(run.sender) {
+        return None;
+    }
+    let own = |role: Role| own_cpus(run, role).filter(|_| receives_there(run.end(role)));
+    let (sender, receiver) = (own(Role::Sender)?, own(Role::Receiver)?);
+    let share = |own: &OwnCpus, role: Role| {
+        let end = run.end(role);
+        let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
+        let cpus = own.cpus * (1.0 - own.softirq) - before;
+        Some(CpuUse {
+            cpus,
+            span_seconds: cpu::span_seconds(end)?,
+            relative_standard_error: Some(own.variance.sqrt() / cpus),
+        })
+        .filter(|_| cpus > 0.0)
+    };
+    let wire = sender.cpus * sender.softirq + receiver.cpus * receiver.softirq;
+    Some(Attribution {
+        method: Method::OwnCpus,
+        sender: share(&sender, Role::Sender)?,
+        receiver: share(&receiver, Role::Receiver)?,
+        wire: Some(CpuUse {
+            cpus: wire,
+            span_seconds: cpu::span_seconds(run.sender)?,
+            relative_standard_error: (wire > 0.0)
+                .then(|| (sender.variance + receiver.variance).sqrt() / wire),
+        }),
+    })
+}
+
+/// Whether the interface's receive work was confined to the CPUs of the endpoint's traffic, as read
+/// back.
+fn receives_there(end: &EndpointRecord) -> bool {
+    let mut cpus = end.pinned_cpus.clone();
+    cpus.sort_unstable();
+    let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    let list = words.join(",");
+    let in_effect = end
+        .in_effect
+        .iter()
+        .find(|setting| setting.name == RECEIVE_CPUS);
+    !list.is_empty() && in_effect.is_some_and(|setting| setting.actual.as_deref() == Some(&list))
 }
 
 /// CPU time on one endpoint's own CPUs.
@@ -250,6 +312,7 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
         method: Method::SoftirqTicks,
         sender: share(&sender, &receiver, Role::Sender),
         receiver: share(&receiver, &sender, Role::Receiver),
+        wire: None,
     })
 }
 

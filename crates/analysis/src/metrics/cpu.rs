@@ -66,17 +66,27 @@ pub(crate) fn busy_cpus(record: &EndpointRecord) -> Option<f64> {
 /// CPU seconds per second that the host used before the block, while bitcost was idle; absent where
 /// that was not measured.
 pub(crate) fn idle_cpus(record: &EndpointRecord) -> Option<f64> {
+    idle_of(record, |_| true)
+}
+
+/// As [`idle_cpus`], of these CPUs alone.
+pub(crate) fn idle_cpus_of(record: &EndpointRecord, cpus: &[u32]) -> Option<f64> {
+    idle_of(record, |cpu| cpus.contains(&cpu))
+}
+
+fn idle_of(record: &EndpointRecord, is_of: impl Fn(u32) -> bool) -> Option<f64> {
     let wall = idle_seconds(record)?;
     let idle = record
         .idle
         .as_ref()
         .filter(|_| record.ticks_per_second > 0)?;
-    let cpus = spans(
+    let mut cpus = spans(
         &idle.start,
         &idle.end,
         wall,
         1.0 / record.ticks_per_second as f64,
     );
+    cpus.retain(|span| is_of(span.cpu));
     (!cpus.is_empty()).then(|| cpus.iter().map(|cpu| cpu.busy_seconds).sum::<f64>() / wall)
 }
 

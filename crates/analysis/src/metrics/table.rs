@@ -194,6 +194,15 @@ pub const METRICS: &[Metric] = &[
     )
     .attributed(),
     row(
+        "wire_service_demand_us_per_kib",
+        "Wire's service demand",
+        "µs/KiB",
+        Better::Lower,
+        "CPU time of a lab's wire, which is charged to neither endpoint ÷ KiB received; `own_cpus` only",
+        wire_demand,
+    )
+    .attributed(),
+    row(
         "netperf_send_service_demand_us_per_kib",
         "Send service demand as netperf computes it",
         "µs/KiB",
@@ -1175,6 +1184,11 @@ fn demand(run: &RunView, end: Role, per: Role) -> Option<f64> {
     Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(per)?)
 }
 
+/// CPU time of the wire, in µs per KiB that the receiver took.
+fn wire_demand(run: &RunView) -> Option<f64> {
+    Some(alone(run)?.wire?.cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
+}
+
 /// netperf 2.7, `calc_service_demand_internal`: µs per KiB sent, whole machine.
 fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
     let cpus = cpu::cpus(run.end(role)).filter(|_| run.is_alone())?;
@@ -1232,9 +1246,9 @@ fn peak_cpu(run: &RunView, role: Role) -> Option<f64> {
 }
 
 fn attribution_error(run: &RunView, role: Role) -> Option<f64> {
-    let attribution = attribute(run)
-        .ok()
-        .filter(|attribution| attribution.method == Method::SoftirqTicks)?;
+    let attribution = attribute(run).ok().filter(|attribution| {
+        matches!(attribution.method, Method::SoftirqTicks | Method::OwnCpus)
+    })?;
     Some(100.0 * attribution.end(role).relative_standard_error?)
 }
 

@@ -6,9 +6,9 @@ use bitcost_analysis::metrics::{
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface};
 use bitcost_model::record::{
-    Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, InEffect, Latency,
-    Pacing, PhaseCounts, Role, Sample, SelfCost, Sequence, Switches, TcpInfo, ThreadKind,
-    ThreadTime,
+    Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, IdleBaseline, InEffect,
+    Latency, Pacing, PhaseCounts, RECEIVE_CPUS, Role, Sample, SelfCost, Sequence, Switches,
+    TcpInfo, ThreadKind, ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -229,6 +229,59 @@ fn napi_threads_in_use_tell_the_ends_apart() {
     );
     assert_close(run.figure("receiver_thread_wait_pct"), 3.0);
     assert_eq!(run.figure("send_attribution_error_pct"), None);
+}
+
+/// Confines the receive work of both endpoints to the CPUs of their traffic.
+fn receive_on_own_cpus(run: &mut Run) {
+    for (end, cpu) in [(&mut run.sender, "0"), (&mut run.receiver, "1")] {
+        end.in_effect.push(InEffect {
+            name: RECEIVE_CPUS.to_owned(),
+            asked: Some(cpu.to_owned()),
+            actual: Some(cpu.to_owned()),
+        });
+    }
+}
+
+#[test]
+fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    // NAPI threads in use do not change the method.
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 600_000_000);
+        run.threads(role, ThreadKind::Napi, 300_000_000);
+    }
+    let idle = IdleBaseline {
+        start_ns: 0,
+        end_ns: 1_000_000_000,
+        start: ticks(&[(0, 0, 0, 0); 2]),
+        end: ticks(&[(10, 0, 90, 0), (5, 0, 95, 0)]),
+    };
+    run.sender.idle = Some(idle.clone());
+    run.receiver.idle = Some(idle);
+    let found = attribute(&run.view()).unwrap();
+    assert_eq!(found.method, Method::OwnCpus);
+    // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts, 10 % before; CPU 1: 1 s, 50 of 100, 5 %.
+    assert_close(Some(found.sender.cpu_seconds()), 1.5 * 0.8 - 0.2);
+    assert_close(Some(found.receiver.cpu_seconds()), 1.0 * 0.5 - 0.1);
+    let wire = found.wire.expect("the wire's work");
+    assert_close(Some(wire.cpu_seconds()), 1.5 * 0.2 + 1.0 * 0.5);
+    let sum = found.sender.cpus + found.receiver.cpus + wire.cpus;
+    assert_close(Some(2.0 * sum), 2.5 - 0.2 - 0.1);
+    assert_close(
+        run.figure("wire_service_demand_us_per_kib"),
+        0.8e6 / (150.0 * 1024.0),
+    );
+    assert!(run.figure("send_attribution_error_pct").is_some());
+}
+
+#[test]
+fn receive_work_elsewhere_is_not_charged_by_own_cpus() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    run.receiver.in_effect[0].actual = Some("0".to_owned());
+    assert_eq!(attribute(&run.view()).unwrap().method, Method::SoftirqTicks);
+    assert_eq!(run.figure("wire_service_demand_us_per_kib"), None);
 }
 
 #[test]
