@@ -1,12 +1,13 @@
 //! Pacing by the sender: bursts at absolute times, by sleeping and a bounded spin at the end.
 //!
-//! A sleep costs several microseconds of CPU, so at high rates the messages of [`QUANTUM_NS`] are
-//! sent as one burst; the size of bursts and their regularity are recorded. The clock is read once
-//! a burst.
+//! A sleep costs microseconds of CPU, on some virtual machines twenty, so at high rates the messages
+//! of [`QUANTUM_NS`] or a few times that, by what a sleep costs here, are sent as one burst; the
+//! size of bursts and their regularity are recorded. The clock is read once a burst.
 
 use std::hint::spin_loop;
 
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 use bitcost_model::conditions::{self, Conditions, RateOf};
 use bitcost_model::record::{InEffect, PATH_MTU, Pacing};
@@ -18,8 +19,24 @@ use rustix::net::{AddressFamily, getsockname};
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
 
-/// The messages of this time, in ns, are one burst, unless the run requests a number.
+/// The messages of this time, in ns, or of its double, are one burst, unless the run requests a
+/// number.
 const QUANTUM_NS: f64 = 100_000.0;
+
+/// How often that time may be doubled.
+const DOUBLINGS_MAX: u32 = 3;
+
+/// The share of a burst's interval that a sleep may cost: where it costs more, the time is doubled.
+const SLEEP_SHARE: f64 = 0.08;
+
+/// Most messages, and most bytes, of a burst of a doubled time: so many fit a socket's default
+/// receive buffer.
+const DOUBLED_MESSAGES_MAX: u64 = 64;
+const DOUBLED_BYTES_MAX: u64 = 64 << 10;
+
+/// Sleeps that are made to learn what one costs, and the length of each, in ns.
+const TRIALS: usize = 15;
+const TRIAL_NS: u64 = 50_000;
 
 /// The largest share of a burst's interval that may be spent spinning.
 const SPIN_SHARE: f64 = 0.02;
@@ -50,8 +67,9 @@ impl Pacer {
 
     fn over(conditions: &Conditions, path_mtu_bytes: Option<u32>) -> Option<Pacer> {
         let interval_ns = 1e9 / conditions.paced_messages_per_second(path_mtu_bytes)?;
-        let burst = conditions.burst_messages.map_or(
-            (QUANTUM_NS / interval_ns).round().max(1.0) as u64,
+        let size = u64::from(conditions.message_size_bytes);
+        let burst = conditions.burst_messages.map_or_else(
+            || burst_messages(interval_ns, size, sleep_cost_ns),
             u64::from,
         );
         let burst_ns = interval_ns * burst as f64;
@@ -148,6 +166,37 @@ impl Pacer {
     }
 }
 
+/// The messages of one burst, where the run does not request a number.
+fn burst_messages(interval_ns: f64, size: u64, sleep_cost_ns: impl Fn() -> u64) -> u64 {
+    let of = |ns: f64| (ns / interval_ns).round().max(1.0) as u64;
+    let (mut quantum_ns, mut burst) = (QUANTUM_NS, of(QUANTUM_NS));
+    for _ in 0..DOUBLINGS_MAX {
+        let doubled = of(2.0 * quantum_ns);
+        let is_too_large = doubled > DOUBLED_MESSAGES_MAX || doubled * size > DOUBLED_BYTES_MAX;
+        if doubled == 1 || is_too_large || sleep_cost_ns() as f64 <= quantum_ns * SLEEP_SHARE {
+            break;
+        }
+        (quantum_ns, burst) = (2.0 * quantum_ns, doubled);
+    }
+    burst
+}
+
+/// CPU time of a short sleep on this machine, in ns: the median of a few, made once in a process.
+fn sleep_cost_ns() -> u64 {
+    static COST_NS: OnceLock<u64> = OnceLock::new();
+    *COST_NS.get_or_init(|| {
+        let mut costs: Vec<u64> = (0..TRIALS)
+            .map(|_| {
+                let before_ns = thread_cpu_ns();
+                sleep_until(monotonic_ns() + TRIAL_NS);
+                thread_cpu_ns().saturating_sub(before_ns)
+            })
+            .collect();
+        costs.sort_unstable();
+        costs[TRIALS / 2]
+    })
+}
+
 /// Returns the time of the first message. Where the timer slack cannot be reduced, bursts are late,
 /// which is recorded.
 fn begin() -> u64 {
@@ -215,7 +264,7 @@ mod tests {
         let mut pacer = Pacer::over(&conditions, None).expect("paced");
         let control = Control::default();
         let begin_ns = monotonic_ns();
-        for number in 0..1000u64 {
+        for number in 0..960u64 {
             pacer.wait(&control);
             let burst = number / pacer.burst * pacer.burst;
             assert!(monotonic_ns() >= begin_ns + burst * 50_000);
@@ -223,7 +272,7 @@ mod tests {
         let record = pacer.record();
         assert_eq!(
             (record.bursts, record.gaps),
-            (1000 / pacer.burst, 1000 / pacer.burst - 1)
+            (960 / pacer.burst, 960 / pacer.burst - 1)
         );
         let widest = (record.gap_max_ns).abs_diff(50_000 * pacer.burst);
         assert!(record.gap_deviation_total_ns >= widest && record.gap_min_ns <= record.gap_max_ns);
@@ -241,6 +290,19 @@ mod tests {
         control.enter(Phase::Over);
         pacer.wait(&control);
         assert_eq!(control.counts().total().sleeps, 0);
+    }
+
+    #[test]
+    fn bursts_are_larger_where_sleeps_are_dear() {
+        // 1 Gbit/s in messages of 1024 bytes.
+        let of = |cost_ns| burst_messages(8192.0, 1024, move || cost_ns);
+        assert_eq!([4000, 8000].map(of), [12; 2]);
+        assert_eq!([13_000, 20_000].map(of), [24, 49]);
+        // 98 messages are too many.
+        assert_eq!(of(60_000), 49);
+        // Large messages, and messages that are far apart, stay as they are.
+        assert_eq!(burst_messages(52_000.0, 65_507, || 20_000), 2);
+        assert_eq!(burst_messages(1e7, 64, || 20_000), 1);
     }
 
     #[test]
