@@ -1007,7 +1007,7 @@ pub const METRICS: &[Metric] = &[
     row(
         "pacing_cpu_pct",
         "CPU time of pacing",
-        "%",
+        "% of a CPU",
         Better::Lower,
         "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU",
         timing::pacing_cpu_pct,

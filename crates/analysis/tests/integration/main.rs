@@ -1,6 +1,7 @@
 //! Figures, verdicts and tables from records whose contents are known.
 
 mod answers;
+mod documented;
 mod executions;
 mod figures;
 mod parts;
