@@ -82,7 +82,7 @@ pub struct Look {
     /// Print one JSON document: --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Form of the output
+    /// Output format
     #[arg(long, value_name = "FORM", value_parser = format_parser())]
     format: Option<Format>,
     /// Print one row per run, or per interval of 100 ms, instead of the tables per cell

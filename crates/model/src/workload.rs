@@ -51,6 +51,8 @@ pub struct WorkloadInfo {
     pub name: &'static str,
     /// Its name as a test of `bitcost test`.
     pub short_name: &'static str,
+    /// What it does and the names that other programs give it, in a line of help.
+    pub summary: &'static str,
     /// Its transport.
     pub transport: Transport,
     /// The action that each flow repeats.
@@ -70,6 +72,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpStream,
         name: "tcp_stream",
         short_name: "tcp",
+        summary: "One TCP stream, as of iperf3 and TCP_STREAM of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::Stream,
         marks_window: false,
@@ -80,6 +83,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::UdpStream,
         name: "udp_stream",
         short_name: "udp",
+        summary: "One stream of UDP datagrams, as of iperf3 -u and UDP_STREAM of netperf",
         transport: Transport::Udp,
         pattern: Pattern::Stream,
         marks_window: true,
@@ -90,6 +94,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpRr,
         name: "tcp_rr",
         short_name: "rr",
+        summary: "Requests and responses over one TCP connection, as TCP_RR of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::Transactions,
         marks_window: true,
@@ -100,6 +105,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::UdpRr,
         name: "udp_rr",
         short_name: "udp-rr",
+        summary: "Requests and responses in UDP datagrams, as UDP_RR of netperf",
         transport: Transport::Udp,
         pattern: Pattern::Transactions,
         marks_window: true,
@@ -110,6 +116,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpCrr,
         name: "tcp_crr",
         short_name: "crr",
+        summary: "A TCP connection for each request and response, as TCP_CRR of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionPerTransaction,
         marks_window: true,
@@ -120,6 +127,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpConnect,
         name: "tcp_connect",
         short_name: "connect",
+        summary: "TCP connections that are opened and closed without data, as TCP_CC of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionOnly,
         marks_window: false,

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// The metrics, by name [default: those of the study's table]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
-    /// The form of what is printed
+    /// Output format
     #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
     format: String,
     #[command(flatten)]

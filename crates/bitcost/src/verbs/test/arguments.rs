@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use bitcost_model::workload::WORKLOADS;
+use bitcost_model::workload::{WORKLOADS, WorkloadInfo};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use super::form::Form;
 use crate::options::hosts::HostOptions;
@@ -10,11 +11,16 @@ use crate::options::lab::Backend;
 use crate::options::repeats::Repeats;
 use crate::options::settings::Settings;
 
+/// A workload as a value of the command line.
+fn named(row: WorkloadInfo) -> PossibleValue {
+    PossibleValue::new(row.short_name).help(row.summary)
+}
+
 /// Which run.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Workload
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(WORKLOADS.map(|row| row.short_name)))]
+    /// Workload: what the sender and the receiver do
+    #[arg(value_parser = PossibleValuesParser::new(WORKLOADS.map(named)))]
     pub test: String,
     #[command(flatten)]
     pub settings: Settings,
