@@ -99,5 +99,5 @@ fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<Stri
     let asked = conditions.segment_bytes()?;
     let actual = sender.tcp_info.as_ref()?.snd_mss_bytes?;
     (actual != asked)
-        .then(|| format!("user data per segment: asked {asked} bytes, in effect {actual}"))
+        .then(|| format!("user data per segment: requested {asked} bytes, in effect {actual}"))
 }

@@ -6,7 +6,7 @@ use bitcost_model::record::{
 };
 
 /// Each setting that was requested of an endpoint and is not in effect there, in any part:
-/// `receiver: receive_buffer_bytes asked 4194304, in effect 212992`. For parts after the first, the
+/// `receiver: receive_buffer_bytes requested 4194304, in effect 212992`. For parts after the first, the
 /// part is named, too.
 pub fn not_in_effect(run: &RunView) -> Vec<String> {
     of_parts(run, |part| {
@@ -33,7 +33,7 @@ pub(crate) fn unread_segments(run: &RunView) -> Vec<String> {
             .segment_bytes()
             .filter(|_| segment.is_none());
         let sentence = |asked| {
-            format!("sender: user data per segment asked {asked} bytes, could not be read back")
+            format!("sender: user data per segment requested {asked} bytes, could not be read back")
         };
         asked.map(sentence).into_iter().collect()
     })
@@ -107,16 +107,16 @@ pub fn settings_not_in_effect(end: &EndpointRecord) -> Vec<String> {
 fn of_setting(setting: &InEffect) -> Option<String> {
     let (name, asked) = (&setting.name, setting.asked.as_ref()?);
     match &setting.actual {
-        None => Some(format!("{name} asked {asked}, could not be read back")),
+        None => Some(format!("{name} requested {asked}, could not be read back")),
         Some(actual) if asked == actual => None,
         Some(actual) => Some(format!(
-            "{name} asked {asked}, in effect {actual}{}",
+            "{name} requested {asked}, in effect {actual}{}",
             limit(setting)
         )),
     }
 }
 
-/// `veth: rx-gro asked on, in effect off`.
+/// `veth: rx-gro requested on, in effect off`.
 pub(crate) fn of_offloads(offloads: &OffloadsInEffect) -> impl Iterator<Item = String> {
     let word = |state: Option<&bool>| match state {
         Some(true) => "on",
@@ -129,7 +129,7 @@ pub(crate) fn of_offloads(offloads: &OffloadsInEffect) -> impl Iterator<Item = S
             word(offloads.active.get(bit)),
         );
         format!(
-            "{}: {bit} asked {asked}, in effect {active}",
+            "{}: {bit} requested {asked}, in effect {active}",
             offloads.device
         )
     })
@@ -167,12 +167,12 @@ mod tests {
         };
         assert_eq!(of_setting(&setting("4194304", "4194304")), None);
         let clamped =
-            "receive_buffer_bytes asked 4194304, in effect 212992 (limit: net.core.rmem_max)";
+            "receive_buffer_bytes requested 4194304, in effect 212992 (limit: net.core.rmem_max)";
         assert_eq!(of_setting(&setting("4194304", "212992")).unwrap(), clamped);
         // The kernel's minimum, which happens to be twice the requested size.
         assert_eq!(
             of_setting(&setting("576", "1152")).unwrap(),
-            "receive_buffer_bytes asked 576, in effect 1152"
+            "receive_buffer_bytes requested 576, in effect 1152"
         );
     }
 

@@ -40,7 +40,7 @@ fn setting_not_in_effect_fails_the_run() {
         &["udp", "--receive-buffer", &asked.to_string(), "-v"],
     );
     done.assert_code(1);
-    let missed = format!("receiver: receive_buffer_bytes asked {asked}, in effect {most}");
+    let missed = format!("receiver: receive_buffer_bytes requested {asked}, in effect {most}");
     assert!(
         done.stdout.contains(&format!("not in effect: {missed}")),
         "{}",

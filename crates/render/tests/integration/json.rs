@@ -142,12 +142,15 @@ fn runs_whose_conditions_were_not_in_effect_are_left_out_of_tables_and_verdicts(
         reasons[0],
         (
             0,
-            "sender veth: tx-tcp-segmentation asked on, in effect off"
+            "sender veth: tx-tcp-segmentation requested on, in effect off"
         )
     );
     assert_eq!(
         reasons[1],
-        (1, "user data per segment: asked 1024 bytes, in effect 1012")
+        (
+            1,
+            "user data per segment: requested 1024 bytes, in effect 1012"
+        )
     );
     assert!(
         reasons[2]

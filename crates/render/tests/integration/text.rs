@@ -193,7 +193,7 @@ fn what_was_requested_but_not_in_effect_is_a_note() {
     });
     let text = text(&events);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let note = "note: receiver: receive_buffer_bytes asked 4194304, in effect 425984 (limit: net.core.rmem_max) (4 runs)";
+    let note = "note: receiver: receive_buffer_bytes requested 4194304, in effect 425984 (limit: net.core.rmem_max) (4 runs)";
     assert!(words.contains(note), "{text}");
 }
 

@@ -53,12 +53,12 @@ pub(super) fn round_trips() -> Result<Found> {
         let rtt = least_rtt_ms(&lab, 10)?;
         ensure!(
             (45.0..45.0 + RTT_SLACK_MS).contains(&rtt),
-            "45 ms asked, {rtt:.3} ms measured"
+            "45 ms requested, {rtt:.3} ms measured"
         );
         Ok(rtt)
     })?;
     Ok(Found::Holds(format!(
-        "45 ms asked, {:.3} ms by netem, {:.3} ms by the line",
+        "45 ms requested, {:.3} ms by netem, {:.3} ms by its own emulator",
         rtts[0], rtts[1]
     )))
 }
@@ -85,7 +85,7 @@ pub(super) fn drops() -> Result<Found> {
         Ok(lost)
     })?;
     Ok(Found::Holds(format!(
-        "{SENT} sent, room for {ROOM}: {} dropped by netem, {} by the line",
+        "{SENT} sent, room for {ROOM}: {} dropped by netem, {} by its own emulator",
         seen[0], seen[1]
     )))
 }
@@ -175,6 +175,6 @@ pub(super) fn chances() -> Result<Found> {
     })?;
     let [(lost, copied), (line_lost, line_copied)] = seen;
     Ok(Found::Holds(format!(
-        "of {SENT} {lost} lost and {copied} twice by netem, {line_lost} and {line_copied} by the line"
+        "of {SENT} {lost} lost and {copied} twice by netem, {line_lost} and {line_copied} by its own emulator"
     )))
 }

@@ -70,7 +70,7 @@ pub(super) fn datagrams() -> Result<Found> {
     // The packets that fq holds when the window ends take 160 ms here.
     paced("4M")?;
     Ok(Found::Holds(format!(
-        "20 Mbit/s asked, {error:+.3} %; none lost; the sender did not sleep"
+        "20 Mbit/s requested, {error:+.3} %; none lost; the sender did not sleep"
     )))
 }
 
@@ -96,6 +96,6 @@ pub(super) fn stream() -> Result<Found> {
     // The kernel counts headers too: a segment is at least 1448 of 1514 bytes.
     ensure!((18.5..=21.0).contains(&mbps), "{mbps:.2} Mbit/s arrived");
     Ok(Found::Holds(format!(
-        "20 Mbit/s asked, {mbps:.2} Mbit/s of user data arrived"
+        "20 Mbit/s requested, {mbps:.2} Mbit/s of user data arrived"
     )))
 }

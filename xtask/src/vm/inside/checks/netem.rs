@@ -83,7 +83,7 @@ pub(super) fn loaded() -> Result<Found> {
         "20 ms were asked for, the least round trip is {rtt:.3} ms"
     );
     Ok(Found::Holds(format!(
-        "{}; 20 ms asked, {rtt:.3} ms measured",
+        "{}; 20 ms requested, {rtt:.3} ms measured",
         NEEDED.join(", ")
     )))
 }

@@ -85,7 +85,7 @@ pub(super) fn gone() -> Result<Found> {
     });
     ensure!(all_gone, "before: {before:?}; after: {:?}", traces()?);
     Ok(Found::Holds(format!(
-        "5 ms asked, {rtt:.3} ms measured; {} traces while it stood, none after it",
+        "5 ms requested, {rtt:.3} ms measured; {} traces while it stood, none after it",
         during.len() - before.len()
     )))
 }
