@@ -22,6 +22,7 @@ mod sampler;
 mod self_cost;
 mod settings;
 mod setup;
+mod speed;
 mod threads;
 mod worker;
 

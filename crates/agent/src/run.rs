@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bitcost_model::counters::ForeignLoad;
+use bitcost_model::probes::Probes;
 use bitcost_model::protocol::{Addresses, FromAgent, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
 use bitcost_netlink::PeerMetrics;
@@ -26,6 +27,7 @@ use crate::sampler::Sampler;
 use crate::self_cost;
 use crate::settings::Settings;
 use crate::setup::{self, Flows};
+use crate::speed::SpeedMeter;
 use crate::threads::{Threads, Watched};
 
 /// The time that an endpoint waits for the controller's next command; the controller's own
@@ -199,11 +201,14 @@ impl Endpoint {
             sockets,
             &self.between,
         );
+        let speed = (probes == Probes::All).then(|| SpeedMeter::start(&self.prepare.cpus));
         let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
+        let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let foreign = foreign_since(before);
         Ok(EndpointRecord {
             self_cost,
             foreign,
+            speed,
             ..self.finish(threads, watched, in_effect, settings)?
         })
     }
@@ -305,6 +310,7 @@ impl Endpoint {
             samples: watched.samples,
             idle: None,
             foreign: None,
+            speed: Vec::new(),
         })
     }
 

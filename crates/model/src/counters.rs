@@ -210,3 +210,12 @@ pub struct ForeignProgram {
     /// CPU time of the process and of the children that it waited for, in ns.
     pub cpu_ns: u64,
 }
+
+/// How fast one CPU was during a run, by a fixed loop ten times a second.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuSpeed {
+    /// CPU number.
+    pub cpu: u32,
+    /// The time of the loop in each sample, in ns; the fastest of eight stretches.
+    pub loop_ns: Vec<u32>,
+}

@@ -21,7 +21,7 @@ pub use self::plausible::{LATE_PCT, implausible};
 pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
-use crate::counters::ForeignLoad;
+use crate::counters::{CpuSpeed, ForeignLoad};
 pub use crate::tcp_info::TcpInfo;
 
 /// The state of the CPUs of an endpoint's host before the block of a run, while bitcost made no
@@ -92,6 +92,10 @@ pub struct EndpointRecord {
     /// can be seen, and in logs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignLoad>,
+    /// The speed of the endpoint's CPUs from before the warm-up to after the window; empty with
+    /// `probes = "edges"`, and in logs of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speed: Vec<CpuSpeed>,
 }
 
 impl EndpointRecord {

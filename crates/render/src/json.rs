@@ -3,6 +3,7 @@
 use crate::comparison::comparison_json;
 use crate::export::{ExportError, Exported, Exporter, Input, RowSupport};
 use crate::imported::imported_json;
+use crate::noise::noise_json;
 use bitcost_analysis::compare::of_study;
 use bitcost_analysis::execution::Execution;
 use bitcost_stats::Interval;
@@ -114,6 +115,9 @@ pub fn json(summary: &Summary) -> Value {
     }
     if let Some(calibration) = &summary.calibration {
         document["calibration"] = calibration_json(calibration);
+    }
+    if let Some(noise) = &summary.noise {
+        document["noise"] = noise_json(noise);
     }
     if let Some(precision) = &summary.precision {
         document["until_interval"] = stop_rule_json(precision);

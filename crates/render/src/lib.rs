@@ -21,6 +21,7 @@ pub mod markdown;
 pub mod markdown_table;
 pub mod mode_search;
 pub mod netperf;
+mod noise;
 pub mod notes;
 mod number;
 mod own_runs;

@@ -7,6 +7,7 @@ use bitcost_model::units::counted;
 
 use crate::calibration::calibration_text;
 use crate::constants::constants_remarks;
+use crate::noise::noise_text;
 use crate::statements::statement_lines;
 use crate::stop_rule::stop_rule_text;
 use bitcost_analysis::cells::CellSummary;
@@ -51,6 +52,9 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     calibration_text(summary)
         .into_iter()
         .for_each(|words| add("calibration: ", words));
+    if let Some(noise) = &summary.noise {
+        add("noise: ", noise_text(noise));
+    }
     if let Some(precision) = &summary.precision {
         add("stop rule: ", stop_rule_text(precision));
     }

@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod change;
+mod detect;
 mod estimate;
 mod modes;
 mod quantile;
@@ -14,6 +15,7 @@ pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
 pub use change::{Scale, change, paired_change};
+pub use detect::{Residual, residual};
 pub use estimate::estimate_interval;
 pub use modes::{MODES_FROM, SeparatedRanges, TwoModes, separated_ranges, two_modes};
 pub use quantile::{median, quantile, quantile_of_sorted};

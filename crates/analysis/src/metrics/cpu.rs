@@ -2,6 +2,8 @@
 
 use bitcost_model::record::{CpuTicks, EndpointRecord, Sample, ThreadKind, ThreadTime};
 
+use crate::metrics::view::RunView;
+
 /// One CPU over the time between the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CpuSpan {
@@ -156,4 +158,18 @@ fn seconds_of(record: &EndpointRecord, is_of: impl Fn(&ThreadTime) -> bool) -> O
         after.1.checked_sub(before.1)? as f64 / 1e9,
         after.2.checked_sub(before.2)? as f64 / 1e9,
     ))
+}
+
+/// The mean time of the fixed loop over the CPUs of both endpoints, each by its mean, in µs; absent
+/// where it was not measured.
+pub(crate) fn speed_loop_us(run: &RunView) -> Option<f64> {
+    let cpus = run.sender.speed.iter().chain(&run.receiver.speed);
+    let means: Vec<f64> = cpus
+        .filter(|cpu| !cpu.loop_ns.is_empty())
+        .map(|cpu| {
+            let sum: f64 = cpu.loop_ns.iter().map(|ns| f64::from(*ns)).sum();
+            sum / cpu.loop_ns.len() as f64
+        })
+        .collect();
+    (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64 / 1e3)
 }

@@ -106,6 +106,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         samples,
         idle: None,
         foreign: None,
+        speed: Vec::new(),
     })
 }
 

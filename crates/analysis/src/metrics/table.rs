@@ -79,6 +79,9 @@ impl Metric {
     }
 }
 
+/// The name of the metric that says how fast the machine was.
+pub const SPEED: &str = "speed_loop_us";
+
 /// The metric of this name, which may be an earlier one.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     let name = current_name(name);
@@ -855,6 +858,14 @@ pub const METRICS: &[Metric] = &[
         Better::Lower,
         "stolen ticks of the CPU that lost most ÷ wall clock",
         disturbance::stolen_pct,
+    ),
+    row(
+        SPEED,
+        "Time of the machine's fixed loop",
+        "µs",
+        Better::Neither,
+        "mean over all samples and CPUs of the time of a fixed loop, ten times a second on each CPU; longer: a slower machine",
+        cpu::speed_loop_us,
     ),
     row(
         "send_call_mean_us",

@@ -10,6 +10,7 @@ use bitcost_study::Study;
 use bitcost_study::check::Levels;
 
 use super::improvement::{ImprovementSummary, improvements};
+use super::noise::Noise;
 use super::precision::Precision;
 use crate::cells::{CellRuns, CellSummary, ExcludedRun, Places, RunRow, Runs, has};
 use crate::checks::{self, CheckSummary};
@@ -84,6 +85,8 @@ pub struct Summary {
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.
     pub precision: Option<Precision>,
+    /// How noisy the machine was; absent where nothing is known of it.
+    pub noise: Option<Noise>,
     /// Planned runs without a result that did not fail: not begun, aborted or interrupted.
     pub incomplete: Vec<u32>,
     /// Every planned run, in order.
@@ -126,6 +129,7 @@ impl Summary {
             blocks,
             time_series: time_series(&log.study, &runs.cells),
             precision: precision(&log.study, &plan, &runs.cells),
+            noise: noise(&log.study, &runs.cells),
             checks: checks::checks(&log.study.checks, &levels(&plan, &runs.cells), plan.seed),
             study: log.study,
             bitcost_version: log.bitcost_version,
@@ -194,6 +198,12 @@ fn time_series(study: &Study, runs: &[CellRuns]) -> Vec<TimeSeries> {
 fn precision(study: &Study, plan: &Plan, runs: &[CellRuns]) -> Option<Precision> {
     let cells: Vec<_> = plan.cells.iter().map(Cell::name).zip(runs).collect();
     Some(Precision::of(study.until.as_ref()?, &cells, plan.seed))
+}
+
+fn noise(study: &Study, runs: &[CellRuns]) -> Option<Noise> {
+    let shown = study.table.metrics.first().map(String::as_str);
+    let shown = shown.unwrap_or("throughput_mbps");
+    Noise::of(study.until.as_ref(), shown, runs)
 }
 
 fn note(((cell, text), runs): ((Option<String>, String), usize)) -> Note {

@@ -4,11 +4,13 @@
 mod build;
 mod curves;
 mod improvement;
+mod noise;
 mod precision;
 mod shown;
 
 pub use build::{Note, Summary};
 pub use curves::{LineOfCells, lines_along, numeric_factor};
 pub use improvement::ImprovementSummary;
+pub use noise::{Detectable, Noise, WANTED_PCT};
 pub use precision::{Precision, width_pct};
 pub use shown::{measured, shown_metrics, tabled_metrics};

@@ -1,0 +1,48 @@
+//! The noise of an execution, as a sentence and as JSON.
+
+use bitcost_analysis::metrics::metric;
+use bitcost_analysis::summary::{Detectable, Noise, WANTED_PCT};
+use serde_json::{Value, json};
+
+use crate::number;
+
+/// One sentence: how much the machine's speed varied, and what cannot be detected for it.
+pub(crate) fn noise_text(noise: &Noise) -> String {
+    let speed = format!(
+        "the machine's speed varied by a factor of {:.2} between runs of a cell",
+        noise.speed_varied
+    );
+    match &noise.detectable {
+        Some(found) => format!("{speed}; {}", detectable_text(found)),
+        None => speed,
+    }
+}
+
+fn detectable_text(found: &Detectable) -> String {
+    let title = metric(&found.metric).map_or_else(
+        || found.metric.clone(),
+        |metric| metric.title.to_lowercase(),
+    );
+    let text = format!(
+        "{} blocks cannot detect differences of {title} under {} %",
+        found.blocks,
+        number::plain(found.difference_pct)
+    );
+    match found.blocks_wanted {
+        _ if found.difference_pct <= WANTED_PCT => text,
+        Some(blocks) => format!("{text}, {WANTED_PCT} % would take {blocks} blocks"),
+        None => format!("{text}, {WANTED_PCT} % would take over 1000 blocks"),
+    }
+}
+
+pub(crate) fn noise_json(noise: &Noise) -> Value {
+    let mut document = json!({ "speed_varied": noise.speed_varied });
+    if let Some(found) = &noise.detectable {
+        document["metric"] = json!(found.metric);
+        document["blocks"] = json!(found.blocks);
+        document["detectable_pct"] = json!(found.difference_pct);
+        document["wanted_pct"] = json!(WANTED_PCT);
+        document["blocks_wanted"] = json!(found.blocks_wanted);
+    }
+    document
+}
