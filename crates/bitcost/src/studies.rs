@@ -64,5 +64,14 @@ fn parse(file: &str, text: &str) -> Result<Study, Failure> {
     let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     let study = Study::parse(file, text)
         .and_then(|study| study.check_metrics(file, &metrics).map(|()| study));
-    study.map_err(|error| Failure::Usage(error.to_string()))
+    study.map_err(|first| {
+        let all = Study::mistakes(file, text, &metrics);
+        let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let all = if lines.is_empty() {
+            first.to_string()
+        } else {
+            lines.join("\n")
+        };
+        Failure::Usage(all)
+    })
 }

@@ -31,6 +31,19 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     format!("; did you mean {}?", quoted.join(" or "))
 }
 
+/// The most names that an error lists where some resemble the unknown one.
+const LISTED: usize = 16;
+
+/// What to append to an error about an unknown name: the names that resemble it, and all that are
+/// known unless they are many and some resemble it.
+pub fn near_or_all(word: &str, known: &[&str]) -> String {
+    let hint = did_you_mean(word, known.iter().copied());
+    if known.len() > LISTED && !hint.is_empty() {
+        return hint;
+    }
+    format!("{hint}; allowed: {}", known.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::metric_names::current_name;
-use bitcost_model::near::did_you_mean;
+use bitcost_model::near::near_or_all;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
 use serde::{Deserialize, Serialize};
 
@@ -177,23 +177,11 @@ impl Study {
     /// # Errors
     /// The first metric that is not, with its line and its near matches.
     pub fn check_metrics(&self, file: &str, known: &[&str]) -> Result<(), StudyError> {
-        let Some(NamedMetric { name, line }) = self
+        let unknown = self
             .named_metrics
             .iter()
-            .find(|metric| !known.contains(&metric.name.as_str()))
-        else {
-            return Ok(());
-        };
-        let hint = did_you_mean(name, known.iter().copied());
-        let message = format!(
-            "unknown metric `{name}`{hint}; allowed: {}",
-            known.join(", ")
-        );
-        Err(StudyError {
-            file: file.to_owned(),
-            line: *line,
-            message,
-        })
+            .find(|metric| !known.contains(&metric.name.as_str()));
+        unknown.map_or(Ok(()), |named| Err(unknown_metric(file, named, known)))
     }
 
     /// Every combination of levels that is run; the first factor varies slowest.
@@ -265,5 +253,15 @@ impl Level {
             let _ = settings::set(&mut cell.conditions, name, value);
         }
         cell
+    }
+}
+
+/// The error about a metric that does not exist.
+pub(crate) fn unknown_metric(file: &str, named: &NamedMetric, known: &[&str]) -> StudyError {
+    let NamedMetric { name, line } = named;
+    StudyError {
+        file: file.to_owned(),
+        line: *line,
+        message: format!("unknown metric `{name}`{}", near_or_all(name, known)),
     }
 }

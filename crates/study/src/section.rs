@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml_edit::{Item, TableLike, Value};
 
 use crate::error::StudyError;
-use bitcost_model::near::did_you_mean;
+use bitcost_model::near::near_or_all;
 
 /// The file being read.
 #[derive(Clone, Copy)]
@@ -70,22 +70,18 @@ impl<'a> Section<'a> {
     }
 
     pub fn only(&self, allowed: &[&str]) -> Result<(), StudyError> {
-        for (key, _) in self.table.iter() {
-            if !allowed.contains(&key) {
-                let hint = did_you_mean(key, allowed.iter().copied());
-                let place = if self.name.is_empty() {
-                    String::new()
-                } else {
-                    format!(" in [{}]", self.name)
-                };
-                let message = format!(
-                    "unknown key `{key}`{place}{hint}; allowed: {}",
-                    allowed.join(", ")
-                );
-                return Err(self.error_at(key, message));
-            }
-        }
-        Ok(())
+        self.unknown(allowed).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// An error for each key that is not allowed.
+    pub fn unknown(&self, allowed: &[&str]) -> Vec<StudyError> {
+        let keys = self.table.iter().map(|(key, _)| key);
+        keys.filter(|key| !allowed.contains(key))
+            .map(|key| {
+                let (place, rest) = (self.place(), near_or_all(key, allowed));
+                self.error_at(key, format!("unknown key `{key}`{place}{rest}"))
+            })
+            .collect()
     }
 
     pub fn section(&self, key: &str) -> Result<Option<Section<'a>>, StudyError> {

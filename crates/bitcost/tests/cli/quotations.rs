@@ -1,7 +1,7 @@
 //! What the pages and studies say of the documents: each quotation names the line that it stands
 //! on, and stands there.
 //!
-//! The documents are not part of the repository. Where a folder `shared/seeds` stands next to it or
+//! The documents are not part of the repository. Where a folder `shared/seeds` is next to it or
 //! higher up, the words are compared with their lines.
 
 use std::fs;

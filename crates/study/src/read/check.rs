@@ -40,22 +40,28 @@ const CLAIM: [&str; 15] = [
 ];
 
 pub fn checks(top: &Section, factors: &[Factor]) -> Result<Vec<Check>, StudyError> {
-    let check = |section: &Section| -> Result<Check, StudyError> {
-        section.only(&["statement", "claim"])?;
-        let claims = section.sections("claim")?;
-        let claims = claims
-            .iter()
-            .map(|section| claim(section, factors))
-            .collect::<Result<Vec<_>, _>>()?;
-        if claims.is_empty() {
-            return Err(section.error("a [[check]] needs at least one [[check.claim]]"));
-        }
-        Ok(Check {
-            statement: section.required_text("statement")?,
-            claims,
-        })
-    };
-    top.sections("check")?.iter().map(check).collect()
+    let sections = top.sections("check")?;
+    sections
+        .iter()
+        .map(|section| check(section, factors))
+        .collect()
+}
+
+/// One `[[check]]`.
+pub fn check(section: &Section, factors: &[Factor]) -> Result<Check, StudyError> {
+    section.only(&["statement", "claim"])?;
+    let claims = section.sections("claim")?;
+    let claims = claims
+        .iter()
+        .map(|section| claim(section, factors))
+        .collect::<Result<Vec<_>, _>>()?;
+    if claims.is_empty() {
+        return Err(section.error("a [[check]] needs at least one [[check.claim]]"));
+    }
+    Ok(Check {
+        statement: section.required_text("statement")?,
+        claims,
+    })
 }
 
 /// Every metric that a claim names.
@@ -73,7 +79,7 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
     Ok(found)
 }
 
-fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError> {
+pub fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError> {
     section.only(&CLAIM)?;
     let (at_least, at_most) = bounds(section)?;
     Ok(Claim {

@@ -10,8 +10,24 @@ use crate::topology;
 /// The preset of studies that name none.
 const USUAL: &str = "wire";
 
+/// The keys of `[lab]`.
+pub fn keys() -> Vec<&'static str> {
+    topology::KEYS
+        .into_iter()
+        .chain(["sender", "receiver"])
+        .collect()
+}
+
 /// Reads a study's `[lab]`; a study without one has the default lab.
 pub fn read(top: &Section) -> Result<LabSpec, StudyError> {
+    if let Some(section) = top.section("lab")? {
+        section.only(&keys())?;
+    }
+    read_known(top)
+}
+
+/// As [`read`], where keys that are not known are left alone.
+pub fn read_known(top: &Section) -> Result<LabSpec, StudyError> {
     let empty = toml_edit::Table::new();
     let none = Section {
         source: top.source,
@@ -20,11 +36,6 @@ pub fn read(top: &Section) -> Result<LabSpec, StudyError> {
         span: None,
     };
     let section = top.section("lab")?.unwrap_or(none);
-    let allowed: Vec<&str> = topology::KEYS
-        .into_iter()
-        .chain(["sender", "receiver"])
-        .collect();
-    section.only(&allowed)?;
     let is_own = section.table.contains_key("hosts");
     let name = section.text("topology")?;
     let usual = (!is_own).then_some(USUAL);

@@ -5,6 +5,7 @@ mod check;
 mod compared;
 mod lab;
 mod lengths;
+mod mistakes;
 mod names;
 mod picture;
 mod possible;
@@ -53,6 +54,12 @@ impl Study {
     /// The first error, with its line.
     pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         study(file, text)
+    }
+
+    /// All mistakes of a study file, in the order of their lines; none where it can be read.
+    /// `metrics` are the names of all metrics.
+    pub fn mistakes(file: &str, text: &str, metrics: &[&str]) -> Vec<StudyError> {
+        mistakes::mistakes(file, text, metrics)
     }
 }
 

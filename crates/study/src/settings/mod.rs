@@ -5,7 +5,7 @@ mod setting;
 mod table;
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::near::did_you_mean;
+use bitcost_model::near::near_or_all;
 use toml_edit::Value;
 
 pub(crate) use background::to_toml as background_to_toml;
@@ -30,9 +30,8 @@ pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(),
     let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
         let all: Vec<&str> = names().collect();
         return Err(format!(
-            "unknown setting `{name}`{}; allowed: {}",
-            did_you_mean(name, names()),
-            all.join(", ")
+            "unknown setting `{name}`{}",
+            near_or_all(name, &all)
         ));
     };
     match setting.kind {
