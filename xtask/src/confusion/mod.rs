@@ -3,6 +3,7 @@
 
 mod able;
 mod came_about;
+mod condensed;
 mod scenarios;
 mod table;
 mod testbed;
@@ -185,11 +186,10 @@ fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
 fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
     for (source, path) in arguments.from.iter().enumerate() {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+        let text = condensed::text(path).with_context(|| format!("read {}", path.display()))?;
         for line in text.lines() {
-            let mut trial: Trial = serde_json::from_str(line)
-                .with_context(|| format!("{}: no trial", path.display()))?;
+            let mut trial: Trial =
+                condensed::trial(line).with_context(|| format!("{}: no trial", path.display()))?;
             trial.source = source;
             trials.push(trial);
         }

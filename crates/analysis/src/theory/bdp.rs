@@ -128,8 +128,9 @@ impl Bdp {
         let mb = self.bytes() as f64 / MB;
         format!(
             "{mb:.3} MB is not {mb:.3} MiB: {mb:.3} × 1048576 would be {:.0} B, 4.9 % too much.\n\
-             A receive window is at most about half of the receive buffer (tcp(7), tcp_adv_win_scale): to keep the path\n\
-             full, the buffer must hold 2 × BDP. A queue that is limited in packets holds super-packets or segments,\n\
+             A receive window is the receive buffer × the share of user data in the memory that packets take, which the\n\
+             receiver measures (Linux 6.6 and later; half at first, and tcp_adv_win_scale has no effect) or half of it\n\
+             (before, by tcp_adv_win_scale): to keep the path full, the buffer must hold 2 × BDP. A queue that is limited in packets holds super-packets or segments,\n\
              as the offloads say: a limit that is enough for {} of one kind is not for {} of the other.\n",
             mb * MIB,
             self.super_packets(),
