@@ -75,7 +75,8 @@ impl Settings {
         journaling: &Journaling,
     ) -> Result<(), String> {
         for (setting, subject, request) in requests {
-            if setting.scope(&subject) == Scope::Machine && journaling.is_lab() {
+            let is_of_machine = setting.scope(&subject) == Scope::Machine;
+            if is_of_machine && !setting.ends_with_process() && journaling.is_lab() {
                 return Err(format!(
                     "cannot set {} {subject}: it is one value for the whole machine, not of the lab; it can be set on real hosts",
                     setting.name()

@@ -14,7 +14,7 @@
 //! | journal | the changes that are not restored yet, on disk |
 //! | watchdog | the process that holds the journal and outlives the agent |
 //! | recovery | journals that no process holds any more |
-//! | channels and coalesce (tuning), governor, mtu, offload, qdisc, super_packets, sysctl | the knobs |
+//! | channels and coalesce (tuning), governor, idle, mtu, offload, qdisc, super_packets, sysctl | the knobs |
 //! | snapshot | side effects: what the kernel may change along with a setting |
 //! | stress | threads that keep CPUs busy; not a knob, since there is nothing to restore |
 //! | describe | the facts of a device |
@@ -25,6 +25,7 @@ mod describe;
 mod device;
 mod error;
 mod governor;
+mod idle;
 pub mod journal;
 mod knob;
 mod mtu;
@@ -45,6 +46,7 @@ pub use describe::{DeviceFacts, QdiscFact, describe};
 pub use device::check as check_device;
 pub use error::HostError;
 pub use governor::Governor;
+pub use idle::Idle;
 pub use knob::{Knob, Scope};
 pub use mtu::Mtu;
 pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};
@@ -57,13 +59,20 @@ pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};
 pub use values::{Mismatch, VALUE, Values, single};
 pub use watchdog::{WATCHDOG_VERB, Watchdog};
 
+/// Whether idle CPUs of this machine sleep.
+pub static IDLE: Idle = Idle {
+    path: "/dev/cpu_dma_latency",
+    held: std::sync::Mutex::new(None),
+};
+
 /// Every knob, in the order in which they are set: a change of the number of queues creates new
 /// qdiscs.
-pub const KNOBS: &[&dyn Knob] = &[
+pub static KNOBS: &[&dyn Knob] = &[
     &Sysctl,
     &Governor {
         root: "/sys/devices/system/cpu",
     },
+    &IDLE,
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
     &Mtu,

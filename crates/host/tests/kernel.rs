@@ -5,8 +5,8 @@ use std::process::Command;
 
 use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
-    HostError, INTERRUPT_COALESCING, Knob, Mtu, NoJournal, Offloads, RootQdisc, SET, Sysctl,
-    Values, describe, is_on, single,
+    HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RootQdisc, SET,
+    Sysctl, Values, describe, is_on, single,
 };
 use bitcost_netlink::{Limit, Rtnl, VethPair};
 
@@ -50,6 +50,9 @@ fn main() {
         ("channels_are_set_and_restored", channels),
         ("coalescing_is_set_and_restored_if_supported", coalesce),
         ("governor_is_set_and_restored", governor),
+        ("idle_cpus_poll_while_the_file_is_held", idle),
+        ("idle_that_is_not_in_effect_is_seen", idle_not_in_effect),
+        ("idle_without_the_device_is_an_error", idle_without_device),
         ("invalid_subject_is_refused", hostile_subjects),
         ("changes_are_restored_in_reverse_order", reverse_order),
         ("foreign_change_is_kept_and_reported", foreign_change),
@@ -618,6 +621,65 @@ fn coalesce() {
     });
 }
 
+/// The number of descriptors of this process that refer to a file.
+fn descriptors_of(file: &std::path::Path) -> usize {
+    let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    open.filter(|fd| fs::read_link(fd.path()).is_ok_and(|target| target == file))
+        .count()
+}
+
+/// The machine's own device, for a moment.
+fn idle() {
+    let device = std::path::Path::new(IDLE.path);
+    if let Err(error) = fs::OpenOptions::new().write(true).open(device) {
+        bitcost_testkit::ignore(&format!("cannot open {}: {error}", IDLE.path));
+    }
+    assert_eq!(IDLE.subjects(), ["cpus"]);
+    set_and_restore(&IDLE, "cpus", &[("value", "poll")], || {
+        let least = fs::read(device).unwrap();
+        assert_eq!(least[..4], 0i32.to_ne_bytes());
+        assert_eq!(descriptors_of(device), 1);
+    });
+    assert_eq!(descriptors_of(device), 0);
+    let said = held()
+        .set(&IDLE, "cpus", &single("pol"))
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("did you mean poll"), "{said}");
+}
+
+/// A file in place of the device reports another value than was written.
+fn idle_not_in_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cpu_dma_latency");
+    fs::write(&file, 0i32.to_ne_bytes()).unwrap();
+    let knob: &'static Idle = Box::leak(Box::new(Idle {
+        path: file.to_str().unwrap().to_owned().leak(),
+        held: std::sync::Mutex::new(None),
+    }));
+    let mut change = held();
+    change.set(knob, "cpus", &single("poll")).unwrap();
+    fs::write(&file, 7i32.to_ne_bytes()).unwrap();
+    assert_eq!(knob.observe("cpus").unwrap(), single("7 us"));
+    knob.write("cpus", &Values::new(), &single("not requested"))
+        .unwrap();
+    assert_eq!(descriptors_of(&file), 0);
+    assert_eq!(knob.observe("cpus").unwrap(), single("not requested"));
+}
+
+fn idle_without_device() {
+    let knob: &'static Idle = Box::leak(Box::new(Idle {
+        path: "/dev/no-such-device",
+        held: std::sync::Mutex::new(None),
+    }));
+    assert!(knob.subjects().is_empty());
+    let said = held()
+        .set(knob, "cpus", &single("poll"))
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("/dev/no-such-device"), "{said}");
+}
+
 /// The test uses files laid out as in sysfs, because virtual machines have no governor.
 fn governor() {
     let root = tempfile::tempdir().unwrap();
@@ -732,7 +794,7 @@ fn is_a_subject(knob: &str, subject: &str) -> bool {
         "net.",
     ]
     .contains(&subject);
-    is_device_name && !["governor", "sysctl"].contains(&knob)
+    is_device_name && !["governor", "idle", "sysctl"].contains(&knob)
 }
 
 fn reverse_order() {

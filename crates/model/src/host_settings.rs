@@ -27,6 +27,8 @@ pub const CHANNELS: &str = "channels";
 pub const COALESCE: &str = "coalesce";
 /// Frequency governor of every CPU.
 pub const GOVERNOR: &str = "governor";
+/// Whether idle CPUs sleep.
+pub const IDLE: &str = "idle";
 /// Threads that keep CPUs busy.
 pub const STRESS: &str = "stress";
 

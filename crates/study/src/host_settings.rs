@@ -245,6 +245,71 @@ pub const COALESCE: Grammar = Grammar {
     parse: parse_numbers,
 };
 
+/// TCP's delay of small segments while packets wait in the sender's queues.
+pub const AUTOCORKING: Grammar = Grammar {
+    setting: host_settings::SYSCTL,
+    value_name: "on|off",
+    allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let value = match text {
+            "on" | "1" => "1",
+            "off" | "0" => "0",
+            _ => return Err(format!("`{text}` is neither on nor off")),
+        };
+        Ok(sysctl("net.ipv4.tcp_autocorking", value))
+    },
+};
+
+/// Most bytes of one connection that wait in the sender's queues below TCP.
+pub const LIMIT_OUTPUT: Grammar = Grammar {
+    setting: host_settings::SYSCTL,
+    value_name: "BYTES",
+    allowed: "bytes from 4096 to 1073741824, such as 262144; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let bytes = units::parse_bytes(text)
+            .ok()
+            .filter(|bytes| (4096..=1 << 30).contains(bytes))
+            .ok_or_else(|| format!("`{text}` is no number of bytes that is allowed"))?;
+        Ok(sysctl(
+            "net.ipv4.tcp_limit_output_bytes",
+            &bytes.to_string(),
+        ))
+    },
+};
+
+/// Least segments of a packet of a paced TCP connection.
+pub const MIN_TSO_SEGS: Grammar = Grammar {
+    setting: host_settings::SYSCTL,
+    value_name: "N",
+    allowed: "segments from 1 to 255, such as 2; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let count: u8 = text
+            .parse()
+            .ok()
+            .filter(|count| *count > 0)
+            .ok_or_else(|| format!("`{text}` is no number of segments that is allowed"))?;
+        Ok(sysctl("net.ipv4.tcp_min_tso_segs", &count.to_string()))
+    },
+};
+
+fn sysctl(name: &str, value: &str) -> Vec<Parsed> {
+    vec![(Some(name.to_owned()), single(value))]
+}
+
+/// Whether idle CPUs sleep.
+pub const IDLE: Grammar = Grammar {
+    setting: host_settings::IDLE,
+    value_name: "poll",
+    allowed: "\"poll\" or \"as-found\"; also \"sender: …; receiver: …\"",
+    parse: |text| match text {
+        "poll" => Ok(vec![(None, single(text))]),
+        _ => Err(format!(
+            "`{text}` is not what idle CPUs can be made to do{}",
+            did_you_mean(text, ["poll", AS_FOUND])
+        )),
+    },
+};
+
 /// Frequency governor of every CPU.
 pub const GOVERNOR: Grammar = Grammar {
     setting: host_settings::GOVERNOR,
@@ -584,6 +649,18 @@ mod tests {
                 "rx-usecs 10, adaptive_rx off",
                 "both - adaptive_rx=0 rx_usecs=10",
             ),
+            (
+                &AUTOCORKING,
+                "sender: off",
+                "sender net.ipv4.tcp_autocorking value=0",
+            ),
+            (
+                &LIMIT_OUTPUT,
+                "64K",
+                "both net.ipv4.tcp_limit_output_bytes value=65536",
+            ),
+            (&MIN_TSO_SEGS, "4", "both net.ipv4.tcp_min_tso_segs value=4"),
+            (&IDLE, "receiver: poll", "receiver - value=poll"),
             (&CHANNELS, "rx 2 tx 2", "both - rx=2 tx=2"),
             (&GOVERNOR, "performance", "both - value=performance"),
             (
@@ -611,6 +688,10 @@ mod tests {
             (&GSO_MAX_SEGS, "0", "1 to 65535"),
             (&GSO_MAX_SIZE, "1000", "1024 to 524280"),
             (&GRO_MAX_SIZE, "1M", "1 (nothing is merged) to 524280"),
+            (&AUTOCORKING, "maybe", "\"on\" or \"off\""),
+            (&LIMIT_OUTPUT, "1K", "4096 to 1073741824"),
+            (&MIN_TSO_SEGS, "256", "1 to 255"),
+            (&IDLE, "pol", "did you mean `poll`"),
             (&QDISC, "netemm delay 1ms", "did you mean `netem`"),
             (&QDISC, "tbf rat 1G", "did you mean `rate`"),
             (&QDISC, "tbf rate fast", "`fast` is no value of rate"),

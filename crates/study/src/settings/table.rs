@@ -16,8 +16,8 @@ use toml_edit::Value;
 
 use super::setting::{Flag, Form, Kind, Setting};
 use crate::host_settings::{
-    CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, MTU,
-    OFFLOADS, QDISC, STRESS, SYSCTL,
+    AUTOCORKING, CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS,
+    GSO_MAX_SIZE, IDLE, LIMIT_OUTPUT, MIN_TSO_SEGS, MTU, OFFLOADS, QDISC, STRESS, SYSCTL,
 };
 use crate::topology::{MODERATION, parse_limit, parse_moderation};
 
@@ -300,6 +300,30 @@ pub const SETTINGS: &[Setting] = &[
         flag("default-congestion"),
         Kind::Host(&CONGESTION),
         "Default TCP congestion control of the hosts: net.ipv4.tcp_congestion_control (default: unchanged)",
+    ),
+    row(
+        "tcp_autocorking",
+        flag("tcp-autocorking"),
+        Kind::Host(&AUTOCORKING),
+        "Whether TCP delays small segments while packets of the connection wait in the sender's queues: net.ipv4.tcp_autocorking (default: unchanged)",
+    ),
+    row(
+        "tcp_limit_output_bytes",
+        flag("tcp-limit-output"),
+        Kind::Host(&LIMIT_OUTPUT),
+        "Most bytes of a connection in the sender's queues below TCP: net.ipv4.tcp_limit_output_bytes (default: unchanged)",
+    ),
+    row(
+        "tcp_min_tso_segs",
+        flag("tcp-min-tso-segs"),
+        Kind::Host(&MIN_TSO_SEGS),
+        "Least segments of a packet that paced TCP makes: net.ipv4.tcp_min_tso_segs (default: unchanged)",
+    ),
+    row(
+        "idle",
+        flag("idle"),
+        Kind::Host(&IDLE),
+        "Keep idle CPUs of the hosts from sleeping (/dev/cpu_dma_latency held at 0; root or permission to write it; default: unchanged)",
     ),
     row(
         "channels",
