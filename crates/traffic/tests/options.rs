@@ -402,6 +402,11 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "bitcost/tests/runs/delay.rs",
         "--emulator-queue-limit",
     ),
+    (
+        "moderation",
+        "bitcost/tests/runs/accounting.rs",
+        "moderation_us",
+    ),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
     (
