@@ -2,8 +2,9 @@
 //! interface.
 //!
 //! Linux counts a super-packet as one packet of IP and of the interface, and each of its segments
-//! in `TCP_INFO` (`gso_segs`). Counters of IP and of interfaces are those of a whole network
-//! namespace. Where others than the run have a notable share in them, there is no figure.
+//! in the counters of segments (`gso_segs`). All of these are those of a whole network namespace,
+//! and are read at almost the same moment. `TCP_INFO` says how many segments were the run's; where
+//! those of others are notable, there is no figure.
 
 use bitcost_model::conditions::Workload;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
@@ -12,9 +13,11 @@ use crate::metrics::counting;
 use crate::metrics::cpu;
 use crate::metrics::view::RunView;
 
-/// The most segments of others, relative to the packets of the run: the figure is at most that much
-/// too low.
-const FOREIGN: f64 = 0.1;
+/// The most segments of others, relative to the packets of the run.
+const FOREIGN_PER_PACKET: f64 = 0.1;
+/// The most segments of others, relative to the segments of the run: below that they cannot be
+/// distinguished from the time between the readings of two sources.
+const FOREIGN_PER_SEGMENT: f64 = 0.01;
 
 /// Packets that the transport hands to IP; a super-packet counts once.
 const HANDED_TO_IP: [&str; 2] = ["Ip.OutRequests", "Ip6.OutRequests"];
@@ -83,8 +86,8 @@ impl<'a> Edges<'a> {
 
 /// Segments per packet, unless others' segments are too many.
 fn per_packet(segments: f64, packets: f64, others: f64) -> Option<f64> {
-    let is_own = packets > 0.0 && others <= FOREIGN * packets;
-    (segments > 0.0 && is_own).then(|| segments / packets)
+    let allowed = f64::max(FOREIGN_PER_PACKET * packets, FOREIGN_PER_SEGMENT * segments);
+    (segments > 0.0 && packets > 0.0 && others <= allowed).then(|| segments / packets)
 }
 
 /// Whether the connections of the run are the same at both edges.
@@ -116,32 +119,26 @@ pub fn at_the_senders_interface(run: &RunView) -> Option<f64> {
     of_stream(run, &edges, edges.sent_by_interface()?)
 }
 
-/// The sender's data segments per packet of these, without its acknowledgements.
+/// The sender's data segments per packet of these, both without its acknowledgements.
 fn of_stream(run: &RunView, edges: &Edges, packets: f64) -> Option<f64> {
-    let (all, data) = (
-        edges.tcp(|info| info.segs_out)?,
-        edges.tcp(|info| info.data_segs_out)?,
-    );
-    let others = (edges.grown(&["Tcp.OutSegs"])? - all).max(0.0)
-        + edges
-            .grown(&["Udp.OutDatagrams", "Udp6.OutDatagrams"])
-            .unwrap_or(0.0);
-    per_packet(data, packets - (all - data), others).filter(|_| keeps_connections(run))
+    let own = edges.tcp(|info| info.segs_out)?;
+    let acks = own - edges.tcp(|info| info.data_segs_out)?;
+    let all = edges.grown(&["Tcp.OutSegs"])?;
+    let datagrams = edges.grown(&["Udp.OutDatagrams", "Udp6.OutDatagrams"]);
+    let others = (all - own).max(0.0) + datagrams.unwrap_or(0.0);
+    per_packet(all - acks, packets - acks, others).filter(|_| keeps_connections(run))
 }
 
 /// Segments per packet that the receiver's IP delivers to the transport, after GRO.
 pub fn in_the_receivers_stack(run: &RunView) -> Option<f64> {
     let edges = Edges::of(run.receiver)?;
     let packets = edges.grown(&DELIVERED)?;
-    let segments = edges.grown(&RECEIVED_SEGMENTS)?;
+    let all = edges.grown(&RECEIVED_SEGMENTS)?;
     if run.conditions.workload.is_datagram() {
         let is_whole = edges.grown(&REASSEMBLED).unwrap_or(0.0) == 0.0;
-        return per_packet(segments, packets, edges.grown(&["Tcp.InSegs"])?).filter(|_| is_whole);
+        return per_packet(all, packets, edges.grown(&["Tcp.InSegs"])?).filter(|_| is_whole);
     }
-    let (all, data) = (
-        edges.tcp(|info| info.segs_in)?,
-        edges.tcp(|info| info.data_segs_in)?,
-    );
-    per_packet(data, packets - (all - data), (segments - all).max(0.0))
-        .filter(|_| keeps_connections(run))
+    let own = edges.tcp(|info| info.segs_in)?;
+    let acks = own - edges.tcp(|info| info.data_segs_in)?;
+    per_packet(all - acks, packets - acks, (all - own).max(0.0)).filter(|_| keeps_connections(run))
 }

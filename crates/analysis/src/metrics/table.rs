@@ -750,7 +750,7 @@ pub const METRICS: &[Metric] = &[
         "Segments per packet in the sender's stack",
         "segments",
         Better::Neither,
-        "data segments sent (TCP_INFO; UDP: datagrams) ÷ packets that the transport handed to IP, a super-packet once",
+        "data segments sent (Tcp.OutSegs; UDP: datagrams) ÷ packets that the transport handed to IP, a super-packet once",
         packaging::in_the_senders_stack,
     )
     .shown_in(&[Shown::Streams]),
@@ -759,7 +759,7 @@ pub const METRICS: &[Metric] = &[
         "Segments per packet into the sender's interface",
         "segments",
         Better::Neither,
-        "data segments sent (TCP_INFO) ÷ packets that the interface was given, a super-packet once",
+        "data segments sent (Tcp.OutSegs) ÷ packets that the interface was given, a super-packet once",
         packaging::at_the_senders_interface,
     )
     .shown_in(&[Shown::Streams]),
@@ -768,7 +768,7 @@ pub const METRICS: &[Metric] = &[
         "Segments per packet in the receiver's stack",
         "segments",
         Better::Neither,
-        "data segments received (TCP_INFO; UDP: datagrams) ÷ packets that IP delivered to the transport, after GRO",
+        "data segments received (IpExt.In…Pkts) ÷ packets that IP delivered to the transport, after GRO",
         packaging::in_the_receivers_stack,
     )
     .shown_in(&[Shown::Streams]),
