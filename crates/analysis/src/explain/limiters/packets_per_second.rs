@@ -19,7 +19,7 @@ const ALONE: f64 = 0.9;
 pub static ROW: LimiterRow = LimiterRow {
     name: "packets_per_second",
     title: "packets per second",
-    remedy: "send fewer, larger packets: larger messages, a larger MTU, or segmentation offload",
+    remedy: "send fewer, larger packets: larger messages, a larger MTU, or, where it is off and data waits to be sent, segmentation offload",
     questions: &[Question {
         step: Step::Sender,
         about: "",

@@ -4,6 +4,7 @@ mod factors;
 mod found;
 mod hosts;
 mod order;
+mod packaging;
 mod runs;
 
 pub use found::{RunFacts, Study, Warning};
@@ -12,7 +13,7 @@ pub use found::{RunFacts, Study, Warning};
 type Check = fn(&Study) -> Vec<Warning>;
 
 /// Every check.
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 10] = [
     runs::too_few,
     order::drift,
     factors::together,
@@ -20,6 +21,7 @@ const CHECKS: [Check; 9] = [
     runs::rate_missed,
     runs::foreign_load,
     runs::emulator_trouble,
+    packaging::nothing_to_merge,
     hosts::governor,
     hosts::frequency,
 ];
