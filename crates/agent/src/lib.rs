@@ -30,7 +30,7 @@ use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use bitcost_model::protocol::{Decoder, FromAgent, Lease, PROTOCOL, ToAgent};
+use bitcost_model::protocol::{Decoder, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::events::Command;
@@ -201,17 +201,7 @@ fn answer(
         }
         ToAgent::Prepare(prepare) => {
             *run = None;
-            match limits::check(&prepare) {
-                Ok(()) => {
-                    *run = Some(Run::start(
-                        *prepare,
-                        output.clone(),
-                        journaling.clone(),
-                        between.clone(),
-                    ))
-                }
-                Err(reason) => output.send(&FromAgent::Failed { reason }),
-            }
+            *run = prepared(*prepare, output, journaling, between);
         }
         ToAgent::Start(start) => forward(run, output, Command::Start(start)),
         ToAgent::Meet { addresses } => forward(run, output, Command::Connect(addresses)),
@@ -223,6 +213,27 @@ fn answer(
         ToAgent::Renew => output.send(&FromAgent::Alive),
     }
     Ok(())
+}
+
+/// Starts to prepare a run; absent where its settings are refused, which is answered.
+fn prepared(
+    prepare: Prepare,
+    output: &Output,
+    journaling: &Journaling,
+    between: &Between,
+) -> Option<Run> {
+    match limits::check(&prepare) {
+        Ok(()) => Some(Run::start(
+            prepare,
+            output.clone(),
+            journaling.clone(),
+            between.clone(),
+        )),
+        Err(reason) => {
+            output.send(&FromAgent::Failed { reason });
+            None
+        }
+    }
 }
 
 fn forward(run: &mut Option<Run>, output: &Output, command: Command) {

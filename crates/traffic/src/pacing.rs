@@ -29,7 +29,7 @@ const DOUBLINGS_MAX: u32 = 3;
 /// The share of a burst's interval that a sleep may cost: where it costs more, the time is doubled.
 const SLEEP_SHARE: f64 = 0.08;
 
-/// Most messages, and most bytes, of a burst of a doubled time: so many fit a socket's default
+/// Most messages, and most bytes, of a burst of a doubled time: that many fit a socket's default
 /// receive buffer.
 const DOUBLED_MESSAGES_MAX: u64 = 64;
 const DOUBLED_BYTES_MAX: u64 = 64 << 10;

@@ -1,12 +1,6 @@
-//! What this machine can do, measured first: scenarios take their rates and quotas from it.
+//! What a machine can do: scenarios take their rates and quotas from it.
 
 use std::fmt;
-use std::path::Path;
-
-use anyhow::{Context, Result};
-
-use super::scenarios::{SMALL_TCP, TINY_TCP, WHOLE_TCP, WHOLE_UDP};
-use super::trial;
 
 /// What the machine can do over the wire of the scenarios.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,27 +13,6 @@ pub struct Able {
     pub udp_bps: f64,
     /// CPUs that the processes of sender and receiver use for a stream of whole buffers.
     pub tcp_cpus: [f64; 2],
-}
-
-impl Able {
-    /// Measures it by four runs.
-    ///
-    /// # Errors
-    /// When a run fails.
-    pub fn measured(bitcost: &Path) -> Result<Able> {
-        let run = |scenario| {
-            trial::run(scenario, 0, &Able::default(), bitcost)?
-                .able()
-                .context("its records lack counters")
-        };
-        let (_, messages, _) = run(&WHOLE_UDP)?;
-        Ok(Able {
-            small_tcp_bps: run(&SMALL_TCP)?.0,
-            tiny_tcp_bps: run(&TINY_TCP)?.0,
-            udp_bps: 8.0 * 1400.0 * messages,
-            tcp_cpus: run(&WHOLE_TCP)?.2,
-        })
-    }
 }
 
 impl fmt::Display for Able {

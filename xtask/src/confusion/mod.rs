@@ -2,6 +2,7 @@
 //! that bitcost names.
 
 mod able;
+mod able_here;
 mod came_about;
 mod condensed;
 mod scenarios;
@@ -140,7 +141,7 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
         .filter(|scenario| is_wanted(arguments, scenario))
         .collect();
     let able = if wanted.iter().any(|scenario| scenario.is_scaled()) {
-        let able = Able::measured(&bitcost)?;
+        let able = able_here::measure(&bitcost)?;
         println!("{able}");
         able
     } else {

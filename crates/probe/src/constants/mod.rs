@@ -10,11 +10,10 @@ mod wake;
 
 use std::time::Duration;
 
-use bitcost_model::constants::{
-    CONSTANTS, Constant, ConstantFigure, HostConstants, MeasuredConstant,
-};
+use bitcost_model::constants::{CONSTANTS, Constant, HostConstants, MeasuredConstant};
 use bitcost_sys::thread::{allowed_cpus, pin_to};
 
+use self::spread::Found;
 use crate::cores;
 
 /// The time for which each loop on one thread is measured.
@@ -22,9 +21,6 @@ const LOOP: Duration = Duration::from_millis(40);
 
 /// The time for which each kind of wake-up is measured.
 const WAKE_UPS: Duration = Duration::from_millis(150);
-
-/// A constant, or the reason why it could not be measured.
-type Found = (Constant, Result<ConstantFigure, String>);
 
 /// Measures every constant on the CPUs that are named, or on two that this thread may use, on
 /// different cores where there are two. It takes about a second and twice the last-level cache in

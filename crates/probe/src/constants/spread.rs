@@ -1,6 +1,9 @@
 //! From samples to a figure: the median and two percentiles.
 
-use bitcost_model::constants::ConstantFigure;
+use bitcost_model::constants::{Constant, ConstantFigure};
+
+/// A constant, or the reason why it could not be measured.
+pub type Found = (Constant, Result<ConstantFigure, String>);
 
 /// The fewest samples of which a spread is given.
 const SAMPLES_LEAST: usize = 20;

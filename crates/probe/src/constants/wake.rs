@@ -12,7 +12,7 @@ use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::thread::pin_to;
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::{Found, spread};
+use super::spread::{self, Found};
 
 /// The time for which a thread on another CPU sleeps before it is woken, in ns: longer than a
 /// hypervisor polls for work of an idle CPU (200 µs by default on Linux).

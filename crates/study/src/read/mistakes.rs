@@ -17,7 +17,7 @@ use super::picture::pictures;
 use super::{
     SETTINGS_FACTOR, TOP, expect, improvement, lab, levels, named_metrics, possible, table, until,
 };
-use crate::definition::{Factor, Level, unknown_metric};
+use crate::definition::{Factor, Level, Study, unknown_metric};
 use crate::error::StudyError;
 use crate::section::{Section, Source};
 use crate::settings;
@@ -33,30 +33,32 @@ impl Found {
     }
 }
 
-/// The mistakes of a study file, in the order of their lines; none where it can be read. `metrics`
-/// are the names of all metrics.
-pub fn mistakes(file: &str, text: &str, metrics: &[&str]) -> Vec<StudyError> {
-    let source = Source { file, text };
-    let mut found = Found::default();
-    match Document::parse(text) {
-        Ok(document) => {
-            let top = Section {
-                source,
-                name: String::new(),
-                table: document.as_table(),
-                span: None,
-            };
-            parts(&mut found, &top, metrics);
+impl Study {
+    /// The mistakes of a study file, in the order of their lines; none where it can be read. `metrics`
+    /// are the names of all metrics.
+    pub fn mistakes(file: &str, text: &str, metrics: &[&str]) -> Vec<StudyError> {
+        let source = Source { file, text };
+        let mut found = Found::default();
+        match Document::parse(text) {
+            Ok(document) => {
+                let top = Section {
+                    source,
+                    name: String::new(),
+                    table: document.as_table(),
+                    span: None,
+                };
+                parts(&mut found, &top, metrics);
+            }
+            Err(error) => found.0.push(source.error(
+                error.span(),
+                format!("not TOML: {}", error.message().trim()),
+            )),
         }
-        Err(error) => found.0.push(source.error(
-            error.span(),
-            format!("not TOML: {}", error.message().trim()),
-        )),
+        let mut all = found.0;
+        all.sort_by(|a, b| (a.line, &a.message).cmp(&(b.line, &b.message)));
+        all.dedup();
+        all
     }
-    let mut all = found.0;
-    all.sort_by(|a, b| (a.line, &a.message).cmp(&(b.line, &b.message)));
-    all.dedup();
-    all
 }
 
 fn parts(found: &mut Found, top: &Section, metrics: &[&str]) {
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_study_without_a_mistake_has_none() {
-        let all = mistakes("s.toml", STUDY, &METRICS);
+        let all = Study::mistakes("s.toml", STUDY, &METRICS);
         assert!(all.is_empty(), "{all:#?}");
     }
 
@@ -263,9 +265,9 @@ mod tests {
             assert!(all_planted.contains(right), "{right}");
             all_planted = all_planted.replacen(right, wrong, 1);
         }
-        let together = mistakes("s.toml", &all_planted, &METRICS);
+        let together = Study::mistakes("s.toml", &all_planted, &METRICS);
         for [right, wrong, sentence] in PLANTED {
-            let alone = mistakes("s.toml", &STUDY.replacen(right, wrong, 1), &METRICS);
+            let alone = Study::mistakes("s.toml", &STUDY.replacen(right, wrong, 1), &METRICS);
             let of_it = |found: &[StudyError]| {
                 found
                     .iter()

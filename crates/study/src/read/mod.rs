@@ -55,12 +55,6 @@ impl Study {
     pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
         study(file, text)
     }
-
-    /// All mistakes of a study file, in the order of their lines; none where it can be read.
-    /// `metrics` are the names of all metrics.
-    pub fn mistakes(file: &str, text: &str, metrics: &[&str]) -> Vec<StudyError> {
-        mistakes::mistakes(file, text, metrics)
-    }
 }
 
 fn study(file: &str, text: &str) -> Result<Study, StudyError> {
