@@ -144,10 +144,13 @@ mod tests {
             ("net.ipv6.conf.default.mtu", "begin with"),
             ("net.ipv6.conf.c0.stable_secret", "addr_gen_mode"),
             ("net.ipv6.conf.c0.addr_gen_mode", "anew"),
-            ("net.ipv4.conf.default.rp_filter", "never given a value"),
+            (
+                "net.ipv4.conf.default.rp_filter",
+                "never given its own value",
+            ),
             (
                 "net.ipv4.neigh.default.delay_first_probe_time",
-                "never given a value",
+                "never given its own value",
             ),
             ("net.ipv6.neigh.c0.retrans_time", "retrans_time_ms"),
             ("net.ipv4.tcp_allowed_congestion_control", "all programs"),

@@ -313,6 +313,7 @@ fn every_part_is_reported() {
         "1100ms",
         "-O",
         "100ms",
+        "--verbose",
     ];
     let done = bench.bitcost(&words);
     done.assert_code(0);
