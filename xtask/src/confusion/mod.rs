@@ -100,8 +100,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         rows.push(row);
     }
+    println!("did not come about, not judged: {}", missing.len());
+    missing.iter().for_each(|what| println!("  {what}"));
     if rows.is_empty() {
-        bail!("no run of these scenarios");
+        bail!("no run of these scenarios is left to judge");
     }
     let (text, kept) = table::table(&rows);
     print!("{text}");
@@ -110,8 +112,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     } else {
         "left out"
     };
-    println!("did not come about, not judged: {}", missing.len());
-    missing.iter().for_each(|what| println!("  {what}"));
     println!(
         "disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}"
     );

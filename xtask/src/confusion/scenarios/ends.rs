@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use super::scenario::{BBR, Between, CUBIC, Quota, Scenario, line, of, variant};
+use super::scenario::{BBR, Between, CUBIC, Quota, Scenario, line, of, variant, whole_mbps};
 
 /// Scenarios of CPUs, quotas, buffers, readers, paces.
 pub const SCENARIOS: &[Scenario] = &[
@@ -279,8 +279,8 @@ const EMPTY_AFTER_S: f64 = 0.85;
 
 /// A bucket of a third of the rate, which a sender of that rate empties in the middle of its run.
 fn bucket(bps: f64) -> Vec<(&'static str, String)> {
-    let rate = bps / 3.0;
-    let burst = (bps - rate) * EMPTY_AFTER_S / 8.0;
-    let text = format!("sender: tbf rate {rate:.0} burst {burst:.0} limit 8MB");
+    let rate = whole_mbps(bps / 3.0);
+    let burst = (bps - 1e6 * rate) * EMPTY_AFTER_S / 8.0;
+    let text = format!("sender: tbf rate {rate}M burst {burst:.0} limit 8MB");
     vec![("qdisc", text)]
 }

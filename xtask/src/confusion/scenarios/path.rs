@@ -1,6 +1,8 @@
 //! Scenarios in which the path between the hosts limits: rates, loss, full queues.
 
-use super::scenario::{BBR, Between, CUBIC, PathSettings, RENO, Scenario, line, of, variant};
+use super::scenario::{
+    BBR, Between, CUBIC, PathSettings, RENO, Scenario, line, of, variant, whole_mbps,
+};
 
 /// A queue that holds each packet for 10 ms, and has less room than arrives in that time.
 const SHORT_QUEUE_10_MS: &str = r#"
@@ -95,8 +97,8 @@ pub const SCENARIOS: &[Scenario] = &[
         test: "udp",
         formerly: Some("rate: tbf 500M at the sender, UDP"),
         scaled: Some(|able| {
-            let rate = able.udp_bps / 4.0;
-            vec![("qdisc", format!("sender: tbf rate {rate:.0}"))]
+            let rate = whole_mbps(able.udp_bps / 4.0);
+            vec![("qdisc", format!("sender: tbf rate {rate}M"))]
         }),
         ..variant(
             "rate: tbf of a quarter of what it sends at the sender, UDP",
@@ -228,8 +230,10 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         test: "udp",
         formerly: Some("queue_overflow: UDP of 800M into 500M"),
-        between: Between::ScaledQueue(|able| format!("tbf rate {:.0}", able.udp_bps / 10.0)),
-        scaled: Some(|able| vec![("rate_bps", format!("{:.0}", able.udp_bps / 5.0))]),
+        between: Between::ScaledQueue(|able| {
+            format!("tbf rate {}M", whole_mbps(able.udp_bps / 10.0))
+        }),
+        scaled: Some(|able| vec![("rate_bps", format!("{}M", whole_mbps(able.udp_bps / 5.0)))]),
         ..of(
             "queue_overflow: UDP of a fifth of what it can into a tenth",
             &["queue_overflow"],

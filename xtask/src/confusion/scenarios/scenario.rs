@@ -146,6 +146,12 @@ pub(super) const fn variant(
     }
 }
 
+/// A rate in whole Mbit/s, at least 1: the kernel keeps rates in whole bytes per second, so that
+/// others are not read back as they were requested.
+pub(super) fn whole_mbps(bps: f64) -> f64 {
+    (bps / 1e6).floor().max(1.0)
+}
+
 /// A path with this round-trip time, in ms.
 pub(super) const fn line(rtt_ms: u64) -> PathSettings {
     PathSettings {
