@@ -112,9 +112,11 @@ pub fn decide(signals: &Signals) -> Verdict {
         .trend
         .filter(|trend| !(1.0 / STEADY..=STEADY).contains(trend))
     {
-        // If the rate changes, loss explains it; a limiter that holds a steady rate does not.
-        let by_loss = asked(Step::Congestion, signals);
-        if let Some(found) = by_loss.into_iter().find(Candidate::holds) {
+        // If the rate changes, loss or a quota explains it; a limiter that holds a steady rate does
+        // not.
+        let changing = [Step::Quota, Step::Congestion];
+        let mut changing = changing.into_iter().flat_map(|step| asked(step, signals));
+        if let Some(found) = changing.find(Candidate::holds) {
             let verdict = sure(found, &candidates);
             return Verdict {
                 confidence: verdict.confidence.min(Confidence::Medium),

@@ -231,7 +231,7 @@ pub const SCENARIOS: &[Scenario] = &[
         test: "udp",
         formerly: Some("queue_overflow: UDP of 800M into 500M"),
         between: Between::ScaledQueue(|able| {
-            format!("tbf rate {}M", whole_mbps(able.udp_bps / 10.0))
+            format!("tbf rate {}M limit 50kB", whole_mbps(able.udp_bps / 10.0))
         }),
         scaled: Some(|able| vec![("rate_bps", format!("{}M", whole_mbps(able.udp_bps / 5.0)))]),
         ..of(
@@ -242,7 +242,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         test: "udp",
-        between: Between::Queue("tbf rate 100M"),
+        between: Between::Queue("tbf rate 100M limit 50kB"),
         ..variant(
             "queue_overflow: UDP of 300M into 100M",
             &["queue_overflow"],
