@@ -1,6 +1,7 @@
 //! A client without a free port, in its own network namespace.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -36,16 +37,20 @@ fn connect_again_and_again(workload: Workload, transactions: u64) -> (u64, Resul
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let pending = bitcost_traffic::listen(&conditions, here, [7; 16]).expect("listen");
     let address = pending.address();
+    let (accepted, is_accepted) = mpsc::channel();
     let server = thread::spawn(move || {
         let mut server = pending.accept(PATIENCE).expect("the client comes").flow;
+        accepted.send(()).expect("the client waits");
         let control = Control::default();
         server
             .run(&control)
             .map(|()| control.counts().total().messages)
     });
     let mut client = bitcost_traffic::connect(&conditions, address, [7; 16], PATIENCE)
-        .expect("the server answers")
+        .expect("the server listens")
         .flow;
+    // As the controller does: nothing is sent before both endpoints are ready.
+    is_accepted.recv().expect("the server accepts");
     let control = Control::default();
     let result = client.run(&control).map_err(|error| error.to_string());
     drop(client);
