@@ -71,6 +71,9 @@ impl Quota {
     }
 }
 
+/// Settings, by the names that studies use, that follow from what the machine can do.
+pub type Scaled = fn(&Able) -> Vec<(&'static str, String)>;
+
 /// A run whose bottleneck is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
@@ -90,7 +93,7 @@ pub struct Scenario {
     /// Settings by the names that studies use.
     pub settings: &'static [(&'static str, &'static str)],
     /// Settings that follow from what the machine can do.
-    pub scaled: Option<fn(&Able) -> Vec<(&'static str, String)>>,
+    pub scaled: Option<Scaled>,
     /// The path.
     pub between: Between,
     /// MTU of the links, in bytes.
