@@ -65,7 +65,7 @@ impl Residual {
         quantiles * self.deviation * (2.0 / blocks.max(1) as f64).sqrt()
     }
 
-    /// The fewest blocks, three or more, that show a difference; absent where [`BLOCKS_MOST`] do
+    /// The fewest blocks, three or more, that show a difference; absent where `BLOCKS_MOST` do
     /// not.
     pub fn blocks_for(&self, difference: f64) -> Option<usize> {
         (3..=BLOCKS_MOST).find(|blocks| self.detectable(*blocks) <= difference)

@@ -38,7 +38,7 @@ impl Hop {
         self.overlimits > self.holds_least() && self.standing > STANDING
     }
 
-    /// The least number of holds per second that shows a kept rate: [`OVERLIMITS`], and at a low
+    /// The least number of holds per second that shows a kept rate: `OVERLIMITS`, and at a low
     /// rate one in two super-packets, since each is held once or more.
     pub fn holds_least(&self) -> f64 {
         OVERLIMITS.min(self.passed_bps / 8.0 / (2.0 * SUPER_PACKET_BYTES))

@@ -414,7 +414,7 @@ fn every_limiter_has_its_name_and_what_to_change() {
     for (place, row) in LIMITERS.iter().enumerate() {
         assert!(!row.title.is_empty() && !row.remedy.is_empty(), "{row:?}");
         let same = |other: &&bitcost_analysis::explain::LimiterRow| other.name == row.name;
-        assert_eq!(LIMITERS.iter().position(|other| same(&other)), Some(place));
+        assert_eq!(LIMITERS.iter().position(same), Some(place));
         assert_eq!(row.questions.is_empty(), row.name == "unknown");
     }
 }

@@ -4,6 +4,9 @@
 //! The documents are not part of the repository. Where a folder `shared/seeds` is next to it or
 //! higher up, the words are compared with their lines.
 
+// The test harness shows what a test prints.
+#![allow(clippy::disallowed_macros)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
