@@ -16,11 +16,12 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use bitcost_lab::{DAEMON_VERB, Lab, LabError, Napi, NapiState, Topology};
+use bitcost_sys::namespace::{Kind, enter};
 use bitcost_testkit::RunIn::Host;
 
 const NOBODY: u32 = 65534;
 const GONE_LIMIT: Duration = Duration::from_secs(2);
-/// Exit status of a helper that could not do its work for lack of user namespaces.
+/// Exit status of a test or helper that needs what this machine lacks.
 const IMPOSSIBLE: i32 = 77;
 
 const VERBS: &[(&str, fn())] = &[
@@ -28,6 +29,7 @@ const VERBS: &[(&str, fn())] = &[
     ("udp-ask", udp_ask),
     ("controller", controller),
     ("check-lab", check_lab),
+    ("bridge-filters", bridge_filters),
 ];
 
 fn main() -> ExitCode {
@@ -80,7 +82,11 @@ fn pair(mtu_bytes: u32, napi: Napi) -> Topology {
 }
 
 fn up(napi: Napi) -> Lab {
-    match Lab::up(Path::new("/proc/self/exe"), &pair(8896, napi)) {
+    up_with(&pair(8896, napi))
+}
+
+fn up_with(topology: &Topology) -> Lab {
+    match Lab::up(Path::new("/proc/self/exe"), topology) {
         Ok(lab) => lab,
         Err(error @ LabError::NoUserNamespaces { .. }) => {
             eprintln!("{error}");
@@ -388,32 +394,44 @@ fn what_is_wrong_is_said() {
     assert!(silent.contains("the lab daemon failed"), "{silent}");
 }
 
-/// Runs `act` in the network namespace of a node, which root may enter.
-fn in_node<T: Send>(lab: &Lab, node: &str, act: impl FnOnce() -> T + Send) -> T {
-    let nodes = lab.nodes_but(&[]);
-    let (_, path) = nodes.iter().find(|(name, _)| name == node).unwrap();
-    let namespace = std::fs::File::open(path).unwrap();
-    std::thread::scope(|scope| {
-        let inside = scope.spawn(|| {
-            bitcost_sys::namespace::enter(namespace.as_fd(), bitcost_sys::namespace::Kind::Net)
-                .unwrap();
-            act()
-        });
-        inside.join().unwrap()
-    })
+/// Prints whether frames of bridges pass filters of IP and ARP in the network namespace that the last
+/// argument refers to; an argument before it refers to the user namespace that owns it.
+fn bridge_filters() {
+    let arguments: Vec<String> = std::env::args().skip(2).collect();
+    let files = arguments.iter().map(std::fs::File::open);
+    let files: Vec<_> = files.map(Result::unwrap).collect();
+    let kinds = [Kind::User, Kind::Net];
+    for (file, kind) in files.iter().zip(&kinds[kinds.len() - files.len()..]) {
+        enter(file.as_fd(), *kind).unwrap();
+    }
+    let values = ["iptables", "ip6tables", "arptables"].map(|table| {
+        std::fs::read_to_string(format!("/proc/sys/net/bridge/bridge-nf-call-{table}"))
+            .unwrap_or_default()
+    });
+    let values: Vec<&str> = values.iter().map(|value| value.trim()).collect();
+    println!("{}", values.join(" "));
 }
 
 fn frames_of_a_wire_pass_no_filter_of_ip() {
     let topology = bitcost_study::topology::wire(8896, Napi::Threaded);
-    let lab = Lab::up(Path::new("/proc/self/exe"), &topology).unwrap();
-    let values = in_node(&lab, "w1", || {
-        ["iptables", "ip6tables", "arptables"].map(|table| {
-            std::fs::read_to_string(format!("/proc/sys/net/bridge/bridge-nf-call-{table}")).ok()
-        })
-    });
-    if values.iter().all(Option::is_none) {
-        eprintln!("skipped: this kernel has no bridge netfilter");
+    let lab = up_with(&topology);
+    let nodes = lab.nodes_but(&[]);
+    let (_, network) = nodes.iter().find(|(name, _)| name == "w1").unwrap();
+    let mut command = Command::new(me());
+    command.arg("bridge-filters");
+    if bitcost_sys::process::effective_uid() != 0 {
+        command.arg(format!("/proc/{}/ns/user", lab.daemon_pid()));
     }
-    let on = values.iter().flatten().filter(|value| value.trim() != "0");
-    assert_eq!(on.count(), 0, "{values:?}");
+    let output = command.arg(network).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let values = String::from_utf8(output.stdout).unwrap();
+    if values.trim().is_empty() {
+        drop(lab);
+        eprintln!("this kernel has no bridge netfilter");
+        std::process::exit(IMPOSSIBLE);
+    }
+    assert!(
+        values.split_whitespace().all(|value| value == "0"),
+        "{values}"
+    );
 }
