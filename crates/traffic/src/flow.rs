@@ -26,9 +26,6 @@ pub enum TrafficError {
     /// The other endpoint did not connect, or failed.
     #[error("{0}")]
     Peer(String),
-    /// A workload without a row in the table.
-    #[error("no workload `{0}` in this version; use the same bitcost on both hosts")]
-    NoSuchWorkload(&'static str),
 }
 
 impl TrafficError {

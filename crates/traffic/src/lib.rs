@@ -55,20 +55,16 @@ use bitcost_model::record::{Role, SelfCost};
 
 use workload::WorkloadRow;
 
-const WORKLOADS: [WorkloadRow; 6] = [
-    tcp_stream::WORKLOAD,
-    udp_stream::WORKLOAD,
-    tcp_rr::WORKLOAD,
-    udp_rr::WORKLOAD,
-    tcp_crr::WORKLOAD,
-    tcp_connect::WORKLOAD,
-];
-
-fn row(workload: Workload) -> Result<&'static WorkloadRow, TrafficError> {
-    WORKLOADS
-        .iter()
-        .find(|row| row.workload == workload)
-        .ok_or(TrafficError::NoSuchWorkload(workload.name()))
+/// The table of the workloads.
+fn row(workload: Workload) -> &'static WorkloadRow {
+    match workload {
+        Workload::TcpStream => &tcp_stream::WORKLOAD,
+        Workload::UdpStream => &udp_stream::WORKLOAD,
+        Workload::TcpRr => &tcp_rr::WORKLOAD,
+        Workload::UdpRr => &udp_rr::WORKLOAD,
+        Workload::TcpCrr => &tcp_crr::WORKLOAD,
+        Workload::TcpConnect => &tcp_connect::WORKLOAD,
+    }
 }
 
 /// Opens the receiver's socket on `address`; the port is the first of those that the run asks for,
@@ -81,7 +77,7 @@ pub fn listen(
     address: IpAddr,
     token: Token,
 ) -> Result<Pending, TrafficError> {
-    Pending::listen(row(conditions.workload)?, conditions, address, token)
+    Pending::listen(row(conditions.workload), conditions, address, token)
 }
 
 /// Connects the sender to the receiver and sends the run's token. A receiver of datagrams answers
@@ -95,17 +91,11 @@ pub fn connect(
     token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
-    establish::connect(
-        row(conditions.workload)?,
-        conditions,
-        peer,
-        &token,
-        patience,
-    )
+    establish::connect(row(conditions.workload), conditions, peer, &token, patience)
 }
 
 /// The cost of the plain loop of one endpoint without the kernel, measured for about `length`;
 /// absent for fast modes and for workloads that make connections.
 pub fn self_cost(conditions: &Conditions, role: Role, length: Duration) -> Option<SelfCost> {
-    self_cost::measure(row(conditions.workload).ok()?, conditions, role, length)
+    self_cost::measure(row(conditions.workload), conditions, role, length)
 }

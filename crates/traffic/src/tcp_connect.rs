@@ -9,8 +9,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::Workload;
-
 use crate::connections::{Acceptor, Connector};
 use crate::control::Control;
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
@@ -22,7 +20,6 @@ use crate::workload::{Endpoints, Run, WorkloadRow};
 /// The row of `tcp_connect`. Connections are the kernel's work, so there is nothing to measure
 /// without the kernel.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    workload: Workload::TcpConnect,
     endpoints: Endpoints::Tcp { client, server },
     without_kernel: |_, _, _| None,
 };

@@ -10,8 +10,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::Workload;
-
 use crate::connections::{Acceptor, Connector};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
@@ -24,7 +22,6 @@ use crate::workload::{Endpoints, Run, WorkloadRow};
 /// The row of `tcp_crr`. Connections are the kernel's work, so there is nothing to measure without
 /// the kernel.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    workload: Workload::TcpCrr,
     endpoints: Endpoints::Tcp { client, server },
     without_kernel: |_, _, _| None,
 };

@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use rustix::io::Errno;
 
@@ -25,7 +25,6 @@ use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_rr`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    workload: Workload::TcpRr,
     endpoints: Endpoints::Tcp { client, server },
     without_kernel: |conditions, role, messages| match role {
         Role::Sender => Some(client_without_kernel(conditions)),

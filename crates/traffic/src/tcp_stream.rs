@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_sys::socket::{self, SO_RCVLOWAT};
 use rustix::io::Errno;
@@ -31,7 +31,6 @@ use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_stream`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    workload: Workload::TcpStream,
     endpoints: Endpoints::Tcp { client, server },
     without_kernel: |conditions, role, messages| match role {
         Role::Sender => Some(sender_without_kernel(conditions)),

@@ -12,7 +12,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
@@ -99,7 +99,6 @@ impl Numbering {
 
 /// The row of `udp_rr`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    workload: Workload::UdpRr,
     endpoints: Endpoints::Udp { client, server },
     without_kernel: |conditions, role, messages| Some(without_kernel(conditions, role, messages)),
 };

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{InEffect, Role};
 use bitcost_sys::datagram::Wait;
 use bitcost_sys::socket::{self, SO_TIMESTAMPNS};
@@ -31,7 +31,6 @@ use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// The row of `udp_stream`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    workload: Workload::UdpStream,
     endpoints: Endpoints::Udp { client, server },
     without_kernel: |conditions, role, messages| match role {
         Role::Sender => Some(sender_without_kernel(conditions)),

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 
 use crate::control::Control;
@@ -11,8 +11,6 @@ use crate::handshake::Token;
 
 /// One workload. A new one is a file with such a row, and its place in the table of the crate.
 pub struct WorkloadRow {
-    /// Its name.
-    pub workload: Workload,
     /// The functions that make its flows.
     pub endpoints: Endpoints,
     /// Its plain loop of one endpoint without the kernel, for this number of messages; absent where

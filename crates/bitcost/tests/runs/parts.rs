@@ -1,7 +1,7 @@
 //! Directions and mixes: every part of a run accounts for the data that it moved, whoever sent it.
 
 use bitcost_analysis::metrics::{Method, RunView};
-use bitcost_model::conditions::{Conditions, Direction, Workload};
+use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::event::Event;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role, Sample, ThreadKind};
 
@@ -241,9 +241,10 @@ fn one_cost(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpoin
 fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
     let (sent, received) = (from.counts.total(), to.counts.total());
     let name = conditions.phrase();
-    match conditions.workload {
-        Workload::TcpStream => assert_eq!(sent.bytes, received.bytes, "{name}"),
-        Workload::UdpStream => {
+    let workload = conditions.workload;
+    match (workload.is_transactional(), workload.is_datagram()) {
+        (false, false) => assert_eq!(sent.bytes, received.bytes, "{name}"),
+        (false, true) => {
             let sequence = to.sequence.unwrap();
             assert_eq!(
                 sent.messages,
@@ -253,14 +254,14 @@ fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
             let measured = (from.counts.measured.messages, to.counts.measured.messages);
             assert_eq!(measured.0, measured.1 + sequence.measured_lost, "{name}");
         }
-        Workload::UdpRr => {
+        (true, true) => {
             let asked = sent.messages + sent.unanswered;
             assert!(
                 (sent.messages..=asked).contains(&received.messages),
                 "{name}: {sent:?} {received:?}"
             );
         }
-        Workload::TcpRr | Workload::TcpCrr | Workload::TcpConnect => {
+        (true, false) => {
             assert_eq!(
                 (sent.messages, sent.bytes),
                 (received.messages, received.bytes),

@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::record::{Latency, PhaseCounts};
+use bitcost_model::workload::WORKLOADS;
 use bitcost_traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOKEN: [u8; 16] = *b"sixteen letters!";
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const ALL: [Workload; 4] = [
-    Workload::TcpRr,
-    Workload::UdpRr,
-    Workload::TcpCrr,
-    Workload::TcpConnect,
-];
+
+/// The workloads of which this is true.
+fn workloads(is_of: fn(Workload) -> bool) -> impl Iterator<Item = Workload> {
+    let all = WORKLOADS.iter().map(|row| row.workload);
+    all.filter(move |workload| is_of(*workload))
+}
 
 fn of(workload: Workload) -> Conditions {
     Conditions {
@@ -99,14 +100,14 @@ fn transactions(counts: &PhaseCounts) -> [u64; 2] {
 
 #[test]
 fn both_endpoints_count_the_same_transactions_and_bytes() {
-    for workload in ALL {
+    for workload in workloads(Workload::is_transactional) {
         for (waiting, request, response) in [
             (Waiting::Block, 1, 1),
             (Waiting::Spin, 1, 1),
             (Waiting::Block, 8, 24),
             (Waiting::Block, 24, 20_000),
         ] {
-            let sized = workload != Workload::TcpConnect;
+            let sized = workload.has_requests();
             let conditions = Conditions {
                 waiting,
                 request_size_bytes: if sized { request } else { 1 },
@@ -155,7 +156,7 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
 
 #[test]
 fn bound_of_transactions_is_exact() {
-    for workload in ALL {
+    for workload in workloads(Workload::is_transactional) {
         let conditions = Conditions {
             stop_messages: Some(321),
             latency: false,
@@ -170,7 +171,7 @@ fn bound_of_transactions_is_exact() {
 
 #[test]
 fn transaction_takes_one_send_and_one_receive_call() {
-    for workload in [Workload::TcpRr, Workload::UdpRr, Workload::TcpCrr] {
+    for workload in workloads(Workload::has_requests) {
         let played = play(
             meet(&Conditions {
                 stop_messages: Some(100),
@@ -188,7 +189,7 @@ fn transaction_takes_one_send_and_one_receive_call() {
 
 #[test]
 fn client_fails_when_the_server_vanishes() {
-    for workload in ALL {
+    for workload in workloads(Workload::is_transactional) {
         for waiting in [Waiting::Block, Waiting::Spin] {
             let [client, server] = meet(&Conditions {
                 waiting,
@@ -215,7 +216,7 @@ fn client_fails_when_the_server_vanishes() {
 
 #[test]
 fn abort_ends_both_endpoints_within_two_transactions() {
-    for workload in ALL {
+    for workload in workloads(Workload::is_transactional) {
         for waiting in [Waiting::Block, Waiting::Spin] {
             // The server needs 0.3 s for each answer.
             let conditions = Conditions {
@@ -248,12 +249,7 @@ fn abort_ends_both_endpoints_within_two_transactions() {
 
 #[test]
 fn idle_server_ends_when_the_count_is_known() {
-    for workload in [
-        Workload::UdpRr,
-        Workload::TcpCrr,
-        Workload::TcpConnect,
-        Workload::TcpRr,
-    ] {
+    for workload in workloads(Workload::is_transactional) {
         let played = play(meet(&of(workload)), |control| control.enter(Phase::Over));
         // The client made no transaction, or one that it had started before.
         assert!(played.client.total().messages <= 1, "{workload:?}");
@@ -500,7 +496,7 @@ fn open_loop_latency_counts_from_the_intended_time() {
 
 #[test]
 fn open_loop_starts_no_transaction_before_its_intended_time() {
-    for workload in ALL {
+    for workload in workloads(Workload::is_transactional) {
         let conditions = Conditions {
             transaction_rate: Some(200),
             stop_messages: Some(101),
