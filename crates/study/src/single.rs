@@ -24,8 +24,6 @@ metrics = [\"transactions_per_second\", \"latency_p50_us\", \"latency_p99_us\", 
 
 /// One run, or several of the same kind.
 pub struct Single<'a> {
-    /// The word that names the workload: `tcp`.
-    pub test: &'a str,
     /// The kind of traffic.
     pub workload: Workload,
     /// Settings with their values as typed; the last value of a setting counts, and every
@@ -47,9 +45,10 @@ impl Single<'_> {
     /// # Errors
     /// When the settings are not possible together, or not in the lab.
     pub fn study(&self) -> Result<Study, StudyError> {
+        let test = self.workload.info().short_name;
         let name = match self.modes {
-            Some(_) => format!("test-{}-modes", self.test),
-            None => format!("test-{}", self.test),
+            Some(_) => format!("test-{test}-modes"),
+            None => format!("test-{test}"),
         };
         let mut study = Study::parse(&format!("{name}.toml"), &self.text())?;
         match self.lab {
@@ -60,7 +59,8 @@ impl Single<'_> {
     }
 
     fn text(&self) -> String {
-        let (test, modes) = (self.test, self.modes);
+        let test = self.workload.info().short_name;
+        let modes = self.modes;
         let question = match modes {
             Some(_) => "Which pair of modes is the fastest?",
             None => "What does a run with these settings cost?",
@@ -157,7 +157,6 @@ mod tests {
         lab: Option<&'a LabSpec>,
     ) -> Single<'a> {
         Single {
-            test: "tcp",
             workload: Workload::TcpStream,
             settings,
             lab,

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use bitcost_analysis::explain::{CostModel, RunFigures, Verdict, explain_run, packet_cost};
 use bitcost_analysis::metrics::RunView;
 use bitcost_controller::Session;
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Sample, ThreadKind};
@@ -186,8 +186,7 @@ pub fn sweep(scenario: &Scenario, size: u32, able: &Able, bitcost: &Path) -> Res
 }
 
 fn conditions(scenario: &Scenario, able: &Able) -> Result<Conditions> {
-    let workload = Workload::with_short_name(scenario.test);
-    let mut conditions = Conditions::of(workload.unwrap_or(Workload::TcpStream));
+    let mut conditions = Conditions::of(scenario.workload);
     conditions.duration_ms = 1200;
     // No verdict uses the idle baseline.
     conditions.idle_baseline_ms = Some(0);

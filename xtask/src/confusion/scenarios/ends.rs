@@ -1,5 +1,6 @@
 //! Scenarios in which an endpoint limits: its CPU, its buffers, its program.
 
+use bitcost_model::conditions::Workload;
 use bitcost_model::record::Role;
 
 use super::scenario::{BBR, Between, CUBIC, Quota, Scenario, line, of, variant, whole_mbps};
@@ -9,7 +10,7 @@ pub const SCENARIOS: &[Scenario] = &[
     // Packets per second limit here. A queueing discipline that holds no packet makes the sender
     // the slower endpoint.
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         mtu_bytes: 8896,
         sweep: &[64, 1024, 8192],
         ..of(
@@ -24,7 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         mtu_bytes: 8896,
         sweep: &[64, 1024, 8192],
         ..variant(
@@ -122,7 +123,7 @@ pub const SCENARIOS: &[Scenario] = &[
         &[BBR, ("receive_size_bytes", "32")],
     ),
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..of(
             "receiver_cpu: UDP, contended",
             &["receiver_cpu"],
@@ -216,7 +217,7 @@ pub const SCENARIOS: &[Scenario] = &[
         ],
     ),
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..variant(
             "slow_reader: UDP, 100 us after each",
             &["slow_reader"],
@@ -230,7 +231,7 @@ pub const SCENARIOS: &[Scenario] = &[
         &[("message_size_bytes", "8192"), ("rate_bps", "500M")],
     ),
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..of(
             "application_pacing: UDP 200M",
             &["application_pacing"],
@@ -243,7 +244,7 @@ pub const SCENARIOS: &[Scenario] = &[
         &[CUBIC, ("message_size_bytes", "1024"), ("rate_bps", "50M")],
     ),
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..variant(
             "application_pacing: UDP 1G",
             &["application_pacing"],

@@ -1,5 +1,7 @@
 //! Scenarios in which the path between the hosts limits: rates, loss, full queues.
 
+use bitcost_model::conditions::Workload;
+
 use super::scenario::{
     BBR, Between, CUBIC, PathSettings, RENO, Scenario, line, of, variant, whole_mbps,
 };
@@ -94,7 +96,7 @@ pub const SCENARIOS: &[Scenario] = &[
         ..variant("rate: tbf 500M on the way, bbr", &["rate"], &[BBR])
     },
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         formerly: Some("rate: tbf 500M at the sender, UDP"),
         scaled: Some(|able| {
             let rate = whole_mbps(able.udp_bps / 4.0);
@@ -159,7 +161,7 @@ pub const SCENARIOS: &[Scenario] = &[
             loss_pct: 5.0,
             ..line(2)
         }),
-        test: "udp",
+        workload: Workload::UdpStream,
         ..of(
             "path_loss: UDP, 5 %",
             &["path_loss"],
@@ -171,7 +173,7 @@ pub const SCENARIOS: &[Scenario] = &[
             loss_pct: 10.0,
             ..line(2)
         }),
-        test: "udp",
+        workload: Workload::UdpStream,
         ..variant(
             "path_loss: UDP, 10 %, 64 B",
             &["path_loss"],
@@ -228,7 +230,7 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         formerly: Some("queue_overflow: UDP of 800M into 500M"),
         between: Between::ScaledQueue(|able| {
             format!("tbf rate {}M limit 50kB", whole_mbps(able.udp_bps / 10.0))
@@ -241,7 +243,7 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         between: Between::Queue("tbf rate 100M limit 50kB"),
         ..variant(
             "queue_overflow: UDP of 300M into 100M",
@@ -250,7 +252,7 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..of(
             "udp_receive_buffer: bursts of 100",
             &["udp_receive_buffer"],
@@ -263,7 +265,7 @@ pub const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..variant(
             "udp_receive_buffer: bursts of 300",
             &["udp_receive_buffer"],

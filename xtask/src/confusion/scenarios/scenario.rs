@@ -1,5 +1,6 @@
 //! A run whose bottleneck is known by construction.
 
+use bitcost_model::conditions::Workload;
 use bitcost_model::record::Role;
 
 use crate::confusion::able::Able;
@@ -88,8 +89,8 @@ pub struct Scenario {
     pub is_divided: bool,
     /// Whether no bound was chosen by means of it.
     pub is_variant: bool,
-    /// `tcp` or `udp`.
-    pub test: &'static str,
+    /// The kind of traffic.
+    pub workload: Workload,
     /// Settings by the names that studies use.
     pub settings: &'static [(&'static str, &'static str)],
     /// Settings that follow from what the machine can do.
@@ -113,7 +114,7 @@ const BASE: Scenario = Scenario {
     right: &[],
     is_divided: false,
     is_variant: false,
-    test: "tcp",
+    workload: Workload::TcpStream,
     settings: &[],
     scaled: None,
     between: Between::Wire,
@@ -170,7 +171,7 @@ pub(super) const RENO: (&str, &str) = ("congestion_control", "reno");
 
 /// Datagrams as fast as the sender can.
 pub const WHOLE_UDP: Scenario = Scenario {
-    test: "udp",
+    workload: Workload::UdpStream,
     ..of(
         "able: UDP of 1400 B",
         &[],

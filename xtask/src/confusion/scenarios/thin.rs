@@ -1,5 +1,7 @@
 //! Runs with too little data to name a limiter: the right answer is *unknown*.
 
+use bitcost_model::conditions::Workload;
+
 use super::scenario::{Between, CUBIC, RENO, Scenario, Stripped, line, of, variant};
 
 /// Runs that are too short, and records without the figures that the rules need.
@@ -10,7 +12,7 @@ pub const SCENARIOS: &[Scenario] = &[
         &[("message_size_bytes", "64"), ("duration_s", "0.5")],
     ),
     Scenario {
-        test: "udp",
+        workload: Workload::UdpStream,
         ..of(
             "unknown: UDP, counters at the edges alone",
             &["unknown"],

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use bitcost_model::workload::{WORKLOADS, WorkloadInfo};
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::form::Form;
 use crate::options::hosts::HostOptions;
@@ -11,17 +11,19 @@ use crate::options::lab::Backend;
 use crate::options::repeats::Repeats;
 use crate::options::settings::Settings;
 
-/// A workload as a value of the command line.
-fn named(row: WorkloadInfo) -> PossibleValue {
-    PossibleValue::new(row.short_name).help(row.summary)
+/// Reads the short name of a workload, and offers all names and their help.
+fn workload_parser() -> impl TypedValueParser<Value = Workload> {
+    let value = |row: WorkloadInfo| PossibleValue::new(row.short_name).help(row.summary);
+    PossibleValuesParser::new(WORKLOADS.map(value))
+        .try_map(|name| Workload::with_short_name(&name).ok_or("no such workload"))
 }
 
 /// Which run.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Workload: what the sender and the receiver do
-    #[arg(value_parser = PossibleValuesParser::new(WORKLOADS.map(named)))]
-    pub test: String,
+    #[arg(value_parser = workload_parser())]
+    pub test: Workload,
     #[command(flatten)]
     pub settings: Settings,
     /// Use IPv4 only; same as --ip-version 4

@@ -30,8 +30,7 @@ impl Typed {
     /// # Errors
     /// Usage, when a value is not possible, or the values are not possible together.
     pub fn new(arguments: &Arguments, lab: Option<&LabSpec>) -> Result<Typed, Failure> {
-        let test = &arguments.test;
-        let workload = Workload::with_short_name(test).unwrap_or(Workload::TcpStream);
+        let workload = arguments.test;
         // The limits of the interfaces of named hosts are known only when the hosts are reached.
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
         let mut settings = usual(workload, mtu_bytes);
@@ -92,7 +91,7 @@ impl Typed {
 /// The defaults of a test.
 fn usual(workload: Workload, mtu_bytes: u32) -> Vec<(&'static Setting, String)> {
     let mut message = Conditions::of(workload).message_size_bytes;
-    if workload == Workload::UdpStream {
+    if workload.numbers_datagrams() {
         message = message.min(mtu_bytes.saturating_sub(UDP_HEADERS_BYTES));
     }
     let latency = workload.is_transactional().then_some("true");
@@ -138,7 +137,7 @@ fn refuse_sizes(arguments: &Arguments, workload: Workload) -> Result<(), Failure
         Some((setting, _)) if workload.is_transactional() => Err(Failure::Usage(format!(
             "{} is not for {}; use --request-size and --response-size",
             option(setting),
-            arguments.test
+            workload.info().short_name
         ))),
         _ => Ok(()),
     }

@@ -77,7 +77,6 @@ impl Test<'_> {
             None => self.typed.settings.clone(),
         };
         let single = Single {
-            test: &self.arguments.test,
             workload: self.typed.conditions.workload,
             settings: &settings,
             lab: self.lab.as_ref(),

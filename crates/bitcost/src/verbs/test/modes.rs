@@ -25,14 +25,15 @@ impl Test<'_> {
     /// # Errors
     /// Usage, when the workload has no modes, or when named modes contradict `--mode honest`.
     pub fn modes(&self) -> Result<Option<ModeSearch>, Failure> {
-        let (conditions, test) = (&self.typed.conditions, &self.arguments.test);
+        let conditions = &self.typed.conditions;
         let is_named = |name: &str| {
             let mut given = self.arguments.settings.0.iter();
             given.any(|(setting, _)| setting.name == name)
         };
         match self.arguments.mode.as_deref() {
             Some("auto") if conditions.workload.is_transactional() => Err(Failure::Usage(format!(
-                "--mode auto is for tcp and udp; {test} has no fast modes"
+                "--mode auto is for tcp and udp; {} has no fast modes",
+                conditions.workload.info().short_name
             ))),
             Some("auto") => {
                 let named = Named {
