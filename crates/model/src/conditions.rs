@@ -285,12 +285,12 @@ fn second() -> u32 {
 impl Default for Conditions {
     fn default() -> Self {
         Conditions {
-            workload: Workload::TcpStream,
+            workload: Workload::default(),
             direction: Direction::Forward,
             background: Vec::new(),
             send_mode: Mode::Plain,
             receive_mode: Mode::Plain,
-            message_size_bytes: Workload::TcpStream.info().message_size_bytes,
+            message_size_bytes: Workload::default().info().message_size_bytes,
             receive_size_bytes: ReceiveSize::Auto,
             mss: None,
             offloads: Offloads::AsFound,
@@ -555,7 +555,7 @@ impl Conditions {
     /// limit, with messages that are not larger than the highest mark, and with a separate thread
     /// for each flow.
     pub fn chooses_low_water(&self) -> bool {
-        self.workload == Workload::TcpStream
+        self.workload.is_byte_stream()
             && !self.shares_threads()
             && self.receive_low_water_bytes.is_none()
             && self.receive_size_bytes == ReceiveSize::Auto
@@ -567,7 +567,7 @@ impl Conditions {
     pub fn receive_bytes(&self) -> u32 {
         match self.receive_size_bytes {
             ReceiveSize::Bytes(bytes) => bytes,
-            ReceiveSize::Auto if self.workload == Workload::TcpStream => {
+            ReceiveSize::Auto if self.workload.is_byte_stream() => {
                 self.message_size_bytes.max(AUTO_RECEIVE_BYTES)
             }
             ReceiveSize::Auto | ReceiveSize::Message => self.message_size_bytes,

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// A kind of traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
     /// One TCP connection, one send call per message, sender to receiver.
+    #[default]
     TcpStream,
     /// One UDP flow, one datagram per message, sender to receiver.
     UdpStream,
@@ -51,6 +52,8 @@ pub struct WorkloadInfo {
     pub name: &'static str,
     /// Its name as a test of `bitcost test`.
     pub short_name: &'static str,
+    /// Its name in the answer of `bitcost test`.
+    pub title: &'static str,
     /// What it does and the names that other programs give it, in a line of help.
     pub summary: &'static str,
     /// Its transport.
@@ -72,6 +75,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpStream,
         name: "tcp_stream",
         short_name: "tcp",
+        title: "TCP stream",
         summary: "One TCP stream, as of iperf3 and TCP_STREAM of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::Stream,
@@ -83,6 +87,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::UdpStream,
         name: "udp_stream",
         short_name: "udp",
+        title: "UDP stream",
         summary: "One stream of UDP datagrams, as of iperf3 -u and UDP_STREAM of netperf",
         transport: Transport::Udp,
         pattern: Pattern::Stream,
@@ -94,6 +99,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpRr,
         name: "tcp_rr",
         short_name: "rr",
+        title: "TCP request/response",
         summary: "Requests and responses over one TCP connection, as TCP_RR of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::Transactions,
@@ -105,6 +111,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::UdpRr,
         name: "udp_rr",
         short_name: "udp-rr",
+        title: "UDP request/response",
         summary: "Requests and responses in UDP datagrams, as UDP_RR of netperf",
         transport: Transport::Udp,
         pattern: Pattern::Transactions,
@@ -116,6 +123,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpCrr,
         name: "tcp_crr",
         short_name: "crr",
+        title: "TCP connect/request/response",
         summary: "A TCP connection for each request and response, as TCP_CRR of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionPerTransaction,
@@ -127,6 +135,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         workload: Workload::TcpConnect,
         name: "tcp_connect",
         short_name: "connect",
+        title: "TCP connect",
         summary: "TCP connections that are opened and closed without data, as TCP_CC of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionOnly,
@@ -154,6 +163,13 @@ impl Workload {
         Some(row.workload)
     }
 
+    /// The names of the workloads for which this is true, as errors list them.
+    pub fn names(is_allowed: impl Fn(Workload) -> bool) -> String {
+        let allowed = WORKLOADS.iter().filter(|row| is_allowed(row.workload));
+        let names: Vec<&str> = allowed.map(|row| row.name).collect();
+        names.join(", ")
+    }
+
     /// The name that studies use.
     pub fn name(self) -> &'static str {
         self.info().name
@@ -168,6 +184,11 @@ impl Workload {
     /// false for streams.
     pub fn is_transactional(self) -> bool {
         self.info().pattern != Pattern::Stream
+    }
+
+    /// True where a flow is a stream of bytes in one direction.
+    pub fn is_byte_stream(self) -> bool {
+        !self.is_datagram() && !self.is_transactional()
     }
 
     /// True where a flow is one TCP connection for the whole run.

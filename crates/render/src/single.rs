@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bitcost_analysis::metrics::{
     METRICS, Mark, Metric, PartRun, RunView, Shown, attribute, marks, parts,
 };
-use bitcost_model::conditions::{Conditions, Direction, Workload};
+use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::modes;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use serde_json::{Map, Value, json};
@@ -109,7 +109,7 @@ fn sizes(conditions: &Conditions) -> String {
             Some(_) => ", messages of several sizes".to_owned(),
         };
     }
-    if conditions.workload == Workload::TcpConnect {
+    if !conditions.workload.has_requests() {
         return String::new();
     }
     let [request, response] = [

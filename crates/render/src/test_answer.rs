@@ -6,7 +6,7 @@ use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
 use bitcost_analysis::metrics::{
     PartRun, RunView, disturbance, emulator_trouble, marks, metric, parts,
 };
-use bitcost_model::conditions::{Conditions, Direction, Workload};
+use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::harmless;
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
@@ -48,9 +48,13 @@ fn labelled(label: &str, words: &str) -> String {
 /// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.
 fn headline(run: &RunView, place: &str) -> String {
     let conditions = run.conditions;
-    let mut words = vec![format!("{}{}", name(conditions), direction(conditions))];
+    let mut words = vec![format!(
+        "{}{}",
+        conditions.workload.info().title,
+        direction(conditions)
+    )];
     if conditions.workload.is_transactional() {
-        if conditions.workload != Workload::TcpConnect {
+        if conditions.workload.has_requests() {
             let (request, response) = (
                 conditions.request_size_bytes,
                 conditions.response_size_bytes,
@@ -81,17 +85,6 @@ fn congestion_control(run: &RunView) -> Option<String> {
     let mut settings = run.sender.in_effect.iter();
     let setting = settings.find(|setting| setting.name == "congestion_control")?;
     setting.actual.as_deref().map(harmless)
-}
-
-fn name(conditions: &Conditions) -> &'static str {
-    match conditions.workload {
-        Workload::TcpStream => "TCP stream",
-        Workload::UdpStream => "UDP stream",
-        Workload::TcpRr => "TCP request/response",
-        Workload::UdpRr => "UDP request/response",
-        Workload::TcpCrr => "TCP connect/request/response",
-        Workload::TcpConnect => "TCP connect",
-    }
 }
 
 fn direction(conditions: &Conditions) -> &'static str {

@@ -136,14 +136,15 @@ fn saturation_of(
     }
     let path = PathTraits::of(cell, ground).ok_or("the log does not say what the lab is")?;
     let base = base(cell, lengths);
-    let stands_in = cell.workload == Workload::TcpStream && path.holds_back;
-    let mut saturation = match cell.workload {
-        Workload::TcpStream if !stands_in => tcp(cell, base, &path),
-        Workload::TcpStream => in_place_of_tcp(cell, base, &path),
-        _ => udp(cell, base),
+    let is_datagram = cell.workload.is_datagram();
+    let stands_in = !is_datagram && path.holds_back;
+    let mut saturation = match () {
+        () if is_datagram => udp(cell, base),
+        () if stands_in => in_place_of_tcp(cell, base, &path),
+        () => tcp(cell, base, &path),
     };
     let conditions = &mut saturation.conditions;
-    if conditions.workload == Workload::UdpStream {
+    if conditions.workload.is_datagram() {
         path.pace(conditions, stands_in);
     }
     let wait_ms = path.settles_us().div_ceil(1000).min(WARMUP_MOST_MS) as u32;

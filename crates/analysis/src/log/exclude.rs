@@ -1,7 +1,7 @@
 //! Why a run with a result is left out of its cell.
 
 use crate::metrics::{PartRun, RunView, parts};
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Sample, ThreadKind, implausible};
 
 use super::contradiction::contradictions;
@@ -88,11 +88,10 @@ fn counts(part: &PartRun) -> Option<String> {
         implausible(sent, &receiver.counts, receiver.sequence.as_ref())
     };
     let mut flows = part.sender.flows.iter().zip(&part.receiver.flows);
-    (part.conditions.workload == Workload::UdpStream)
-        .then(|| {
-            of_flow((&all(&part.sender), &all(&part.receiver))).or_else(|| flows.find_map(of_flow))
-        })
-        .flatten()
+    if !part.conditions.workload.numbers_datagrams() {
+        return None;
+    }
+    of_flow((&all(&part.sender), &all(&part.receiver))).or_else(|| flows.find_map(of_flow))
 }
 
 fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<String> {

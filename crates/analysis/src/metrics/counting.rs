@@ -95,9 +95,8 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
 
 pub fn short_sends(run: &RunView) -> Option<f64> {
     let counts = run.measured(Role::Sender);
-    let streams =
-        !run.conditions.workload.is_transactional() && !run.conditions.workload.is_datagram();
-    quotient(100.0 * counts.short_calls as f64, counts.calls as f64).filter(|_| streams)
+    quotient(100.0 * counts.short_calls as f64, counts.calls as f64)
+        .filter(|_| run.conditions.workload.is_byte_stream())
 }
 
 pub fn failed_sends(run: &RunView) -> Option<f64> {

@@ -4,7 +4,6 @@
 
 use std::fmt;
 
-use bitcost_model::conditions::Workload;
 use bitcost_model::counters::ForeignLoad;
 use bitcost_model::record::EndpointRecord;
 
@@ -107,10 +106,7 @@ fn is_much(cpu_seconds: f64, wall_seconds: f64) -> bool {
 /// Absent for workloads that make connections, because there the kernel's own threads clean up
 /// after closed connections.
 fn unexplained(run: &RunView) -> Option<Disturbance> {
-    let connects = matches!(
-        run.conditions.workload,
-        Workload::TcpCrr | Workload::TcpConnect
-    );
+    let connects = run.conditions.workload.makes_connections();
     let asked = 100.0 * stress_cpus(run) / counting::busy_cpus(run)?.1;
     let pct = counting::other_cpu(run)? - asked;
     (pct > UNEXPLAINED_PCT && !connects).then_some(Disturbance::Unexplained { pct })

@@ -6,7 +6,6 @@
 //! and are read at almost the same moment. `TCP_INFO` says how many segments were the run's; where
 //! those of others are notable, there is no figure.
 
-use bitcost_model::conditions::Workload;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::metrics::counting;
@@ -92,10 +91,7 @@ fn per_packet(segments: f64, packets: f64, others: f64) -> Option<f64> {
 
 /// Whether the connections of the run are the same at both edges.
 fn keeps_connections(run: &RunView) -> bool {
-    !matches!(
-        run.conditions.workload,
-        Workload::TcpCrr | Workload::TcpConnect
-    )
+    !run.conditions.workload.makes_connections()
 }
 
 /// Segments per packet that the sender's transport hands to IP.

@@ -8,7 +8,6 @@ use crate::buffers::Buffers;
 use crate::modes::{self, Mode};
 use crate::record::Role;
 use crate::sizes::Sizes;
-use crate::workload::WORKLOADS;
 
 impl Conditions {
     /// Checks the limits of a run in the embedded lab, whose links have this MTU.
@@ -50,14 +49,14 @@ impl Conditions {
         self.places.check(self.flows, mtu_bytes)?;
         self.check_transactions()?;
         let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
-        if self.workload == Workload::UdpStream && self.message_size_bytes > most {
+        if self.workload.numbers_datagrams() && self.message_size_bytes > most {
             return Err(format!(
                 "message size {} bytes is over the UDP limit; allowed: 1 to {most} (IPv{})",
                 self.message_size_bytes,
                 version.name()
             ));
         }
-        if self.workload == Workload::UdpStream && self.receive_bytes() < self.message_size_bytes {
+        if self.workload.numbers_datagrams() && self.receive_bytes() < self.message_size_bytes {
             return Err(format!(
                 "a receive call of {} bytes cuts datagrams of {} bytes; allowed: at least the message size",
                 self.receive_bytes(),
@@ -65,7 +64,7 @@ impl Conditions {
             ));
         }
         if let Some((_, last)) = self.bound()
-            && self.workload == Workload::UdpStream
+            && self.workload.numbers_datagrams()
             && self.message_size_bytes >= 8
             && (1..8).contains(&last)
         {
@@ -116,10 +115,11 @@ impl Conditions {
             return Ok(());
         }
         let refused = |found: String| format!("delay_variation is not possible {found}");
-        if self.workload != Workload::UdpStream {
+        if !self.workload.numbers_datagrams() {
             return Err(refused(format!(
-                "with {}; allowed with: udp_stream",
-                self.workload.name()
+                "with {}; allowed with: {}",
+                self.workload.name(),
+                Workload::names(Workload::numbers_datagrams)
             )));
         }
         let size = self
@@ -220,14 +220,9 @@ impl Conditions {
         ];
         for (of_transactions, is_set, setting) in rows {
             if *is_set && *of_transactions != self.workload.is_transactional() {
-                let allowed: Vec<&str> = WORKLOADS
-                    .iter()
-                    .filter(|row| row.workload.is_transactional() == *of_transactions)
-                    .map(|row| row.name)
-                    .collect();
+                let allowed = Workload::names(|other| other.is_transactional() == *of_transactions);
                 return Err(format!(
-                    "{setting} is not for {name}; allowed with: {}",
-                    allowed.join(", ")
+                    "{setting} is not for {name}; allowed with: {allowed}"
                 ));
             }
         }
@@ -255,7 +250,8 @@ impl Conditions {
             }
             if !self.workload.has_requests() && self.workload.is_transactional() && size != one() {
                 return Err(format!(
-                    "tcp_connect carries no {what}; allowed with: tcp_rr, udp_rr, tcp_crr"
+                    "{name} carries no {what}; allowed with: {}",
+                    Workload::names(Workload::has_requests)
                 ));
             }
         }

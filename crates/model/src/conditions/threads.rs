@@ -1,10 +1,9 @@
 //! Threads that share flows: the runs that can have them, and the settings that need a thread for
 //! each flow.
 
-use super::{Conditions, Pacing, Waiting};
+use super::{Conditions, Pacing, Waiting, Workload};
 use crate::buffers::Buffers;
 use crate::modes::Mode;
-use crate::workload::WORKLOADS;
 
 impl Conditions {
     /// Threads that make the traffic, at each endpoint.
@@ -35,15 +34,10 @@ impl Conditions {
             return Ok(());
         }
         if !self.workload.info().shares_threads {
-            let allowed: Vec<&str> = WORKLOADS
-                .iter()
-                .filter(|row| row.shares_threads)
-                .map(|row| row.name)
-                .collect();
             return Err(refusal(
                 self,
                 &format!("workload {}", self.workload.name()),
-                &allowed.join(", "),
+                &Workload::names(|other| other.info().shares_threads),
             ));
         }
         let is_paced = self.is_paced();
@@ -93,7 +87,6 @@ fn refusal(conditions: &Conditions, setting: &str, allowed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
 
     #[test]
     fn what_needs_a_thread_for_each_flow_is_refused_with_what_is_allowed() {

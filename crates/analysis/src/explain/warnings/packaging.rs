@@ -29,8 +29,6 @@ pub fn nothing_to_merge(study: &Study) -> Vec<Warning> {
 /// Whether every run had segmentation offload on at the sender, for a stream of TCP.
 fn may_send_super_packets(study: &Study, cell: usize) -> bool {
     let conditions = &study.cells[cell].conditions;
-    let workload = conditions.workload;
-    let is_stream = !workload.is_datagram() && !workload.is_transactional();
     let is_limited = conditions
         .host_settings
         .iter()
@@ -40,7 +38,10 @@ fn may_send_super_packets(study: &Study, cell: usize) -> bool {
         bits.any(|(name, on)| name == "tx-tcp-segmentation" && *on)
     };
     let runs = &study.runs[cell];
-    is_stream && !is_limited && !runs.is_empty() && runs.iter().all(|run| is_on(&run.active[0]))
+    conditions.workload.is_byte_stream()
+        && !is_limited
+        && !runs.is_empty()
+        && runs.iter().all(|run| is_on(&run.active[0]))
 }
 
 /// The median over the runs of a cell.
