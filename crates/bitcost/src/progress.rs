@@ -32,8 +32,8 @@ impl Progress for Live {
         output::say(text);
     }
 
-    fn precision(&mut self, blocks: u32, precision: &Precision) {
-        let made = counted(blocks as usize, "block");
+    fn precision(&mut self, precision: &Precision) {
+        let made = counted(precision.blocks as usize, "block");
         output::say(&format!("after {made}: {}", stop_rule_text(precision)));
     }
 

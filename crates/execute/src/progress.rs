@@ -11,8 +11,8 @@ pub trait Progress {
     fn event(&mut self, event: &Event);
     /// A sentence for the user.
     fn message(&mut self, text: &str);
-    /// The widths of the intervals that the stop rule uses, after this number of blocks.
-    fn precision(&mut self, blocks: u32, precision: &Precision);
+    /// How far the execution is from the end that the stop rule asks for.
+    fn precision(&mut self, precision: &Precision);
     /// Runs of the plan that an earlier start of this execution has completed.
     fn completed(&mut self, runs: &BTreeSet<u32>);
     /// No more events will come.

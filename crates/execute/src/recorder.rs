@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use bitcost_analysis::log::Reader;
 use bitcost_analysis::summary::Precision;
@@ -80,12 +81,24 @@ impl Target {
 pub struct Recorder<'a> {
     target: Target,
     progress: &'a mut dyn Progress,
+    /// When this part of the execution began.
+    began: Instant,
+    /// When its first run began.
+    runs_began: Instant,
+    /// The time of the runs that were made before it.
+    spent_before: Duration,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder that writes to `target`, and then reports to `progress`.
     pub fn new(target: Target, progress: &'a mut dyn Progress) -> Recorder<'a> {
-        Recorder { target, progress }
+        Recorder {
+            target,
+            progress,
+            began: Instant::now(),
+            runs_began: Instant::now(),
+            spent_before: Duration::ZERO,
+        }
     }
 
     /// The watcher.
@@ -104,25 +117,37 @@ impl<'a> Recorder<'a> {
     }
 
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
-    /// and the interval is narrow in every cell.
+    /// and more would not be worth their time, or because the next would exceed the budget.
     fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, String> {
-        let Some(rule) = study.until.as_ref().filter(|_| blocks >= study.blocks) else {
+        let Some(rule) = study.until.as_ref().filter(|_| blocks > 0) else {
             return Ok(false);
         };
+        let spent = self.spent_before + self.began.elapsed();
+        let next = (self.spent_before + self.runs_began.elapsed()) / blocks;
+        let is_spent = rule.budget.is_some_and(|budget| spent + next > budget);
+        if blocks < study.blocks {
+            return Ok(is_spent);
+        }
         let reader = self.target.read().map_err(|error| error.to_string())?;
-        let precision = Precision::from_reader(rule, reader).map_err(|error| error.to_string())?;
-        self.progress.precision(blocks, &precision);
-        Ok(precision.is_reached())
+        let precision =
+            Precision::from_reader(blocks, reader).map_err(|error| error.to_string())?;
+        let Some(precision) = precision else {
+            return Ok(false);
+        };
+        self.progress.precision(&precision);
+        Ok(is_spent || precision.is_enough())
     }
 
     /// Executes the runs that are not in `done`, until the study's stop rule is satisfied.
     pub fn execute(
-        self,
+        mut self,
         session: &mut Session,
         study: &Study,
         plan: &Plan,
         done: &BTreeSet<u32>,
     ) -> Executed {
+        self.spent_before = plan.time_of(done);
+        self.runs_began = Instant::now();
         let recorder = RefCell::new(self);
         let mut sink = |event| {
             let recorded = recorder.borrow_mut().record(&event);
@@ -130,7 +155,9 @@ impl<'a> Recorder<'a> {
         };
         let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
         let ending = session.execute_until(plan, done, &mut sink, &mut enough);
-        let Recorder { target, progress } = recorder.into_inner();
+        let Recorder {
+            target, progress, ..
+        } = recorder.into_inner();
         progress.end();
         Executed {
             log: target.log(),

@@ -1,5 +1,6 @@
 //! A plan: every run of an execution, in order.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,12 @@ impl Plan {
         let conditions = &self.cells[cell].conditions;
         Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms))
             + RUN_OVERHEAD
+    }
+
+    /// The time that these runs take.
+    pub fn time_of(&self, runs: &BTreeSet<u32>) -> Duration {
+        let of_them = self.runs.iter().filter(|run| runs.contains(&run.index));
+        of_them.map(|run| self.run_time(run.cell)).sum()
     }
 
     /// The time that all runs take, including the idle measurement before each block.

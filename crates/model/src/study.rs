@@ -1,6 +1,7 @@
 //! The part of a study that a log keeps: its cells with their levels, its stop rule, and its lab.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,8 @@ impl fmt::Display for Label {
     }
 }
 
-/// Adds blocks until the 95 % interval of the median of a metric is narrow enough.
+/// Adds blocks until the 95 % interval of the median of a metric is narrow enough, or with a budget
+/// until the study's question is answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UntilInterval {
     /// The metric.
@@ -37,6 +39,9 @@ pub struct UntilInterval {
     pub width_pct: f64,
     /// Most blocks.
     pub max_blocks: u32,
+    /// Most time, where the number of blocks follows from the study's question: its statements, or
+    /// the intervals of its ratios or cells.
+    pub budget: Option<Duration>,
 }
 
 /// One combination of levels.

@@ -70,7 +70,7 @@ fn whole(execution: &Execution, threshold_pct: f64) -> Value {
 
 /// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`,
 /// `notes`, `ends`, `incomplete_runs`, `caveats` if the log itself has some, such as damage,
-/// `host_constants` if they were measured, `calibration` of a lab, `until_interval` if the study has a stop rule, `checks` if it has
+/// `host_constants` if they were measured, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
 /// statements of a document, and the origin of the log.
 ///
 /// Each entry of `cells` has `levels`, `runs`, and per metric
@@ -120,7 +120,11 @@ pub fn json(summary: &Summary) -> Value {
         document["noise"] = noise_json(noise);
     }
     if let Some(precision) = &summary.precision {
-        document["until_interval"] = stop_rule_json(precision);
+        let key = match precision.budget {
+            Some(_) => "blocks_auto",
+            None => "until_interval",
+        };
+        document[key] = stop_rule_json(precision);
     }
     if let Some(lab) = &summary.lab {
         document["lab"] = json!(lab);

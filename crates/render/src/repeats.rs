@@ -123,6 +123,7 @@ impl Repeats {
     }
 
     fn width_pct(&self, rule: &UntilInterval) -> Option<f64> {
-        width_pct(self.values.get(rule.metric.as_str())?, 0)
+        let values = self.values.get(rule.metric.as_str())?;
+        width_pct(&bitcost_stats::median_interval(values, 0)?)
     }
 }

@@ -17,6 +17,7 @@ mod read;
 mod section;
 pub mod settings;
 mod single;
+mod stop_rule;
 mod tcp_buffers;
 pub mod topology;
 

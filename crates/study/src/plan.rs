@@ -1,12 +1,9 @@
 //! From a study and a seed to every run in its order: randomised complete blocks, pure and
 //! repeatable.
 
-use std::time::Duration;
-
 use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::Cell;
-use bitcost_model::units::show_duration;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
@@ -73,31 +70,6 @@ impl Study {
         Err(format!(
             "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS_MOST}; ask for fewer blocks with --blocks"
         ))
-    }
-
-    /// The most blocks that fit a budget, at least one.
-    ///
-    /// # Errors
-    /// A sentence when not even one block fits.
-    pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, String> {
-        let one = self
-            .plan(
-                0,
-                Lengths {
-                    blocks: Some(1),
-                    ..lengths
-                },
-            )
-            .total_time();
-        let blocks = budget.as_nanos() / one.as_nanos().max(1);
-        if blocks == 0 {
-            return Err(format!(
-                "a budget of {} is too short: one block takes {}; allow more, or shorten the runs with --duration",
-                show_duration(budget),
-                show_duration(one)
-            ));
-        }
-        Ok(blocks.min(100_000) as u32)
     }
 
     /// The first run in which `plan` differs from the plan that this study gives with its seed and

@@ -221,6 +221,7 @@ mod tests {
             metric: "throughput_mbps".to_owned(),
             width_pct: 5.0,
             max_blocks: 30,
+            budget: None,
         };
         let single = Single {
             until: Some(&until),

@@ -1,6 +1,8 @@
 //! Studies as people write them: the embedded one can be read, and each error is reported with its
 //! line.
 
+use std::time::Duration;
+
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::Label;
 use bitcost_study::Study;
@@ -62,6 +64,40 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
         (rule.metric.as_str(), rule.width_pct, rule.max_blocks),
         ("throughput_mbps", 2.5, 30)
     );
+    let auto = |lines: &str| {
+        let text = TEXT.replacen("blocks = 5\n", &format!("blocks = \"auto\"\n{lines}\n"), 1);
+        Study::parse("mine.toml", &text)
+    };
+    let found = auto("").expect("it reads");
+    let default = found.default_budget(Lengths::default());
+    let rule = found.until.clone().expect("a rule");
+    assert_eq!((found.blocks, rule.width_pct), (5, 10.0));
+    assert!(!default.is_zero() && rule.budget == Some(default));
+    assert_eq!(found.blocks_within(Lengths::default(), default), Ok(20));
+    let found = auto("budget_s = 90.5\nmax_blocks = 7").expect("it reads");
+    let rule = found.until.clone().expect("a rule");
+    assert_eq!(
+        (rule.budget, rule.max_blocks),
+        (Some(Duration::from_millis(90_500)), 7)
+    );
+    // The command line's rule is part of the study's text.
+    let changed = study().until_answered(Some(3.0), Duration::from_secs(60));
+    let changed = changed.expect("a study");
+    let again = Study::parse("mine.toml", &changed.text).expect("it reads");
+    assert_eq!(again.until, changed.until);
+    assert_eq!(again.until.expect("a rule").width_pct, 3.0);
+    let fixed = changed.with_blocks(4).expect("a study");
+    assert_eq!((fixed.until, fixed.blocks), (None, 4));
+    for (lines, says) in [
+        ("budget_s = 0", "allowed: a number of seconds over 0"),
+        (
+            "max_blocks = 4",
+            "allowed: 5 (the least with \"auto\") and more",
+        ),
+    ] {
+        let error = auto(lines).expect_err("it is refused");
+        assert!(error.message.contains(says), "{error}");
+    }
     let rule = read("until_interval_pct = 5\nuntil_metric = \"rtt_us\"\nmax_blocks = 7");
     assert_eq!(
         (rule.metric.as_str(), rule.width_pct, rule.max_blocks),
@@ -72,6 +108,7 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
             "until_interval_pct = 0",
             "allowed: a number over 0, up to 100",
         ),
+        ("budget_s = 60", "`budget_s` goes with `blocks = \"auto\"`"),
         (
             "max_blocks = 7",
             "`max_blocks` goes with `until_interval_pct`",

@@ -43,7 +43,7 @@ impl Verdict {
         }
     }
 
-    fn of(interval: &Interval, claim: &Claim) -> Verdict {
+    fn of(interval: Interval, claim: &Claim) -> Verdict {
         let (Some(low), Some(high)) = (interval.low, interval.high) else {
             return Verdict::CannotTell;
         };
@@ -96,23 +96,25 @@ pub struct ClaimSummary {
     pub verdict: Verdict,
 }
 
-/// Every statement of a study, checked on the runs of its cells.
+/// Every statement of a study, checked on the runs of its cells. The interval that decides is
+/// `margin` times as wide as that of the figure.
 pub(crate) fn checks(
     checks: &[Check],
     cells: &[(&Levels, &CellRuns)],
     seed: u64,
+    margin: f64,
 ) -> Vec<CheckSummary> {
     checks
         .iter()
-        .map(|check| summary(check, cells, seed))
+        .map(|check| summary(check, cells, seed, margin))
         .collect()
 }
 
-fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSummary {
+fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64, margin: f64) -> CheckSummary {
     let claims: Vec<ClaimSummary> = check
         .claims
         .iter()
-        .flat_map(|claim| claims(claim, cells, seed))
+        .flat_map(|claim| claims(claim, cells, seed, margin))
         .collect();
     let verdict = Verdict::all(claims.iter().map(|claim| claim.verdict));
     CheckSummary {
@@ -124,10 +126,15 @@ fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSum
 
 /// A claim at each combination of the factors that it does not name; without a figure where there
 /// is no such cell.
-fn claims(claim: &Claim, cells: &[(&Levels, &CellRuns)], seed: u64) -> Vec<ClaimSummary> {
+fn claims(
+    claim: &Claim,
+    cells: &[(&Levels, &CellRuns)],
+    seed: u64,
+    margin: f64,
+) -> Vec<ClaimSummary> {
     let told = |levels: Levels, interval: Option<Interval>, runs: usize| {
         let verdict = match &interval {
-            Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(interval, claim),
+            Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(interval.widened(margin), claim),
             _ => Verdict::CannotTell,
         };
         ClaimSummary {

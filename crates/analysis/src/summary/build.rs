@@ -11,7 +11,7 @@ use bitcost_study::check::Levels;
 
 use super::improvement::{ImprovementSummary, improvements};
 use super::noise::Noise;
-use super::precision::Precision;
+use super::precision::{Measured, Precision};
 use crate::cells::{CellRuns, CellSummary, ExcludedRun, Places, RunRow, Runs, has};
 use crate::checks::{self, CheckSummary};
 use crate::log::{Log, LogError, Reader, TimeSeries};
@@ -124,13 +124,26 @@ impl Summary {
         let cells = summaries(&log.study, &plan, &runs.cells);
         let places = Places::of(&cells);
         let improvements = improvements(&log.study, &cells, &places, &runs.cells, plan.seed);
+        let levels = levels(&plan, &runs.cells);
+        let checks = checks::checks(&log.study.checks, &levels, plan.seed, 1.0);
+        let measured = Measured {
+            study: &log.study,
+            plan: &plan,
+            cells: &runs.cells,
+            blocks: if log.is_ended {
+                blocks
+            } else {
+                most_runs(&runs.cells)
+            },
+            is_ended: log.is_ended,
+        };
         let mut summary = Summary {
             seed: plan.seed,
             blocks,
             time_series: time_series(&log.study, &runs.cells),
-            precision: precision(&log.study, &plan, &runs.cells),
+            precision: Precision::of(&measured, &checks),
             noise: noise(&log.study, &runs.cells),
-            checks: checks::checks(&log.study.checks, &levels(&plan, &runs.cells), plan.seed),
+            checks,
             study: log.study,
             bitcost_version: log.bitcost_version,
             began_at: log.began_at,
@@ -187,17 +200,18 @@ fn levels<'a>(plan: &'a Plan, runs: &'a [CellRuns]) -> Vec<(&'a Levels, &'a Cell
     levels.zip(runs).collect()
 }
 
+/// The runs of the cell that has the most of them.
+fn most_runs(cells: &[CellRuns]) -> u32 {
+    let most = cells.iter().map(CellRuns::count).max();
+    most.map_or(0, |most| most as u32)
+}
+
 fn time_series(study: &Study, runs: &[CellRuns]) -> Vec<TimeSeries> {
     if study.table.each_second {
         runs.iter().filter_map(CellRuns::middle).collect()
     } else {
         Vec::new()
     }
-}
-
-fn precision(study: &Study, plan: &Plan, runs: &[CellRuns]) -> Option<Precision> {
-    let cells: Vec<_> = plan.cells.iter().map(Cell::name).zip(runs).collect();
-    Some(Precision::of(study.until.as_ref()?, &cells, plan.seed))
 }
 
 fn noise(study: &Study, runs: &[CellRuns]) -> Option<Noise> {

@@ -2,7 +2,8 @@
 
 use bitcost_model::study::Label;
 use bitcost_stats::Interval;
-use bitcost_study::Study;
+use bitcost_study::check::Levels;
+use bitcost_study::{Improvement, Study};
 
 use crate::cells::{CellRuns, CellSummary, Places, has};
 use crate::metrics::{Better, METRICS, Metric, metric};
@@ -38,21 +39,10 @@ pub(super) fn improvements(
     };
     let mut found = Vec::new();
     for (from_index, from) in cells.iter().enumerate() {
-        if !from
-            .levels
-            .contains(&(asked.factor.clone(), asked.from.clone()))
-        {
+        let Some((levels, to)) = counterpart(asked, &from.levels) else {
             continue;
-        }
-        let levels: Vec<_> = from
-            .levels
-            .iter()
-            .filter(|(factor, _)| *factor != asked.factor)
-            .cloned()
-            .collect();
-        let mut other = levels.clone();
-        other.push((asked.factor.clone(), asked.to.clone()));
-        let Some(to_index) = places.index(cells, &other) else {
+        };
+        let Some(to_index) = places.index(cells, &to) else {
             continue;
         };
         found.push(ImprovementSummary {
@@ -65,6 +55,19 @@ pub(super) fn improvements(
         });
     }
     found
+}
+
+/// The levels of the other factors, and the levels of the cell that is compared with the cell of
+/// these levels; absent where that is not at the old level.
+pub(super) fn counterpart(asked: &Improvement, from: &Levels) -> Option<(Levels, Levels)> {
+    let is_asked = |level: &&(String, Label)| level.0 == asked.factor;
+    let (of_asked, others): (Vec<_>, Vec<_>) = from.iter().partition(is_asked);
+    if !of_asked.iter().any(|(_, label)| *label == asked.from) {
+        return None;
+    }
+    let others: Levels = others.into_iter().cloned().collect();
+    let to = (asked.factor.clone(), asked.to.clone());
+    Some((others.clone(), [others, vec![to]].concat()))
 }
 
 fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> Vec<(&'static str, Interval)> {

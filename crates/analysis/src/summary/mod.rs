@@ -12,5 +12,5 @@ pub use build::{Note, Summary};
 pub use curves::{LineOfCells, lines_along, numeric_factor};
 pub use improvement::ImprovementSummary;
 pub use noise::{Detectable, Noise, WANTED_PCT};
-pub use precision::{Precision, width_pct};
+pub use precision::{Goal, Missing, Precision, width_pct};
 pub use shown::{measured, shown_metrics, tabled_metrics};

@@ -1,69 +1,247 @@
-//! The width of the intervals of one metric's medians, which decides whether more blocks or runs
-//! are needed.
+//! How far an execution is from the end that its stop rule asks for, which decides whether more
+//! blocks or runs are needed.
 
-use bitcost_model::study::{Cell, UntilInterval};
+use std::time::Duration;
 
-use crate::cells::{CellRuns, Runs};
+use bitcost_model::plan::Plan;
+use bitcost_model::study::{UntilInterval, phrase};
+use bitcost_stats::{Interval, LOOKED, Outlook, outlook_of_bounds, outlook_of_width};
+use bitcost_study::{Improvement, Study};
+
+use super::improvement::counterpart;
+use crate::cells::{CellRuns, Runs, has};
+use crate::checks::{self, CheckSummary, Verdict};
 use crate::log::{LogError, Reader};
 use crate::metrics::METRICS;
 
-/// The widths of the intervals of an execution's cells.
+/// What a stop rule asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// A narrow interval of each cell's median.
+    Cells,
+    /// A narrow interval of the ratio of each pair of cells that the study compares.
+    Ratios,
+    /// That each of this number of statements passes or fails.
+    Statements(usize),
+}
+
+/// What is not there yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    /// The cell, the two levels and the others, or the statement's number from 1.
+    pub name: String,
+    /// The width of the interval, in per cent; absent for a statement, and where too few runs have
+    /// a value.
+    pub width_pct: Option<f64>,
+    /// What more blocks would show.
+    pub outlook: Outlook,
+}
+
+/// How far an execution is from the end that its stop rule asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precision {
+    /// What the rule asks for.
+    pub goal: Goal,
     /// The metric of the medians.
     pub metric: String,
     /// The requested width, in per cent of the median.
     pub asked_pct: f64,
-    /// Cells whose interval is not narrower than requested, each with its width; the width is
-    /// absent where too few runs have a value. Cells whose runs all lack the metric are left out.
-    pub wide: Vec<(String, Option<f64>)>,
+    /// What is missing. Cells whose runs all lack the metric are left out.
+    pub missing: Vec<Missing>,
+    /// The blocks that were made.
+    pub blocks: u32,
+    /// The blocks that the budget allows.
+    pub most: u32,
+    /// The budget, where the study's question decides how many blocks there are.
+    pub budget: Option<Duration>,
+    /// Whether no more blocks will be made.
+    pub is_ended: bool,
+}
+
+/// A study and what was measured of it so far.
+pub(crate) struct Measured<'a> {
+    pub study: &'a Study,
+    pub plan: &'a Plan,
+    pub cells: &'a [CellRuns],
+    /// The blocks that were made.
+    pub blocks: u32,
+    pub is_ended: bool,
 }
 
 impl Precision {
-    pub(crate) fn of(rule: &UntilInterval, cells: &[(String, &CellRuns)], seed: u64) -> Precision {
-        let index = METRICS.iter().position(|metric| metric.name == rule.metric);
-        let wide = cells.iter().filter_map(|(name, runs)| {
-            let values: Vec<f64> = runs
-                .values(index?)
-                .iter()
-                .map(|(_, value)| *value)
-                .collect();
-            if values.is_empty() && runs.count() > 0 {
-                return None;
+    /// The precision by these verdicts; absent where the study has no stop rule.
+    pub(crate) fn of(measured: &Measured, checks: &[CheckSummary]) -> Option<Precision> {
+        let Measured {
+            study,
+            plan,
+            blocks,
+            ..
+        } = measured;
+        let rule = study.until.as_ref()?;
+        let compared = compared(study).filter(|_| rule.budget.is_some());
+        let counts = (*blocks, plan.blocks);
+        let (goal, missing) = match compared {
+            _ if rule.budget.is_some() && !checks.is_empty() => {
+                (Goal::Statements(checks.len()), undecided(checks, counts))
             }
-            let width = width_pct(&values, seed);
-            let is_narrow = width.is_some_and(|width| width < rule.width_pct);
-            (!is_narrow).then(|| (name.clone(), width))
-        });
-        Precision {
+            Some(asked) => {
+                let found = ratios(rule, &asked, measured);
+                (Goal::Ratios, wide(rule, found, counts))
+            }
+            None => (Goal::Cells, wide(rule, medians(rule, measured), counts)),
+        };
+        Some(Precision {
+            goal,
             metric: rule.metric.clone(),
             asked_pct: rule.width_pct,
-            wide: wide.collect(),
-        }
+            missing,
+            blocks: *blocks,
+            most: plan.blocks,
+            budget: rule.budget,
+            is_ended: measured.is_ended,
+        })
     }
 
-    /// The precision of the runs that a reader took so far.
+    /// The precision of the runs that a reader took, after this number of blocks; absent where the
+    /// study has no stop rule. As more blocks may follow, an interval that decides a statement must
+    /// be clear of its bound by a margin.
     ///
     /// # Errors
     /// As [`Reader::finish`].
-    pub fn from_reader(rule: &UntilInterval, reader: Reader) -> Result<Precision, LogError> {
+    pub fn from_reader(blocks: u32, reader: Reader) -> Result<Option<Precision>, LogError> {
         let (mut log, plan) = reader.finish()?;
-        let blocks = log.enough_blocks.unwrap_or(plan.blocks);
         let runs = Runs::sort(&plan, &mut log, blocks);
-        let cells: Vec<_> = plan.cells.iter().map(Cell::name).zip(&runs.cells).collect();
-        Ok(Precision::of(rule, &cells, plan.seed))
+        let levels = plan.cells.iter().map(|cell| &cell.levels);
+        let levels: Vec<_> = levels.zip(&runs.cells).collect();
+        let checks = checks::checks(&log.study.checks, &levels, plan.seed, LOOKED);
+        let measured = Measured {
+            study: &log.study,
+            plan: &plan,
+            cells: &runs.cells,
+            blocks,
+            is_ended: false,
+        };
+        Ok(Precision::of(&measured, &checks))
     }
 
-    /// True if no cell needs more runs.
+    /// True if nothing is missing.
     pub fn is_reached(&self) -> bool {
-        self.wide.is_empty()
+        self.missing.is_empty()
+    }
+
+    /// True if more blocks are not worth their time: nothing is missing, or with a budget nothing
+    /// that the blocks of the budget are likely to show.
+    pub fn is_enough(&self) -> bool {
+        let is_worth = |missing: &Missing| missing.outlook.has_chance();
+        self.is_reached() || (self.budget.is_some() && !self.missing.iter().any(is_worth))
     }
 }
 
-/// The width of the 95 % interval of the median, in per cent of the median; absent with fewer than
-/// two values, and where the median is 0 and the bounds are not.
-pub fn width_pct(values: &[f64], seed: u64) -> Option<f64> {
-    let interval = bitcost_stats::median_interval(values, seed)?;
+/// A name and its interval, if it has one.
+type Named = (String, Option<Interval>);
+
+/// The medians of the cells that have the metric, or no run yet.
+fn medians(rule: &UntilInterval, measured: &Measured) -> Vec<Named> {
+    let Some(index) = METRICS.iter().position(|metric| metric.name == rule.metric) else {
+        return Vec::new();
+    };
+    let cells = measured.plan.cells.iter().zip(measured.cells);
+    let median = cells.filter_map(|(cell, runs)| {
+        let values: Vec<f64> = runs.values(index).iter().map(|(_, value)| *value).collect();
+        if values.is_empty() && runs.count() > 0 {
+            return None;
+        }
+        let interval = bitcost_stats::median_interval(&values, measured.plan.seed);
+        Some((cell.name(), interval))
+    });
+    median.collect()
+}
+
+/// The levels that the study compares.
+fn compared(study: &Study) -> Option<Improvement> {
+    let of_compare = study.compare.as_ref().map(|compared| Improvement {
+        factor: compared.factor.clone(),
+        from: compared.old.clone(),
+        to: compared.new.clone(),
+    });
+    of_compare.or_else(|| study.table.improvement.clone())
+}
+
+/// The ratios of the cells that the study compares, which have the metric or no run yet.
+fn ratios(rule: &UntilInterval, asked: &Improvement, measured: &Measured) -> Vec<Named> {
+    let Some(index) = METRICS.iter().position(|metric| metric.name == rule.metric) else {
+        return Vec::new();
+    };
+    let cells = &measured.plan.cells;
+    let ratio = cells.iter().zip(measured.cells).filter_map(|(cell, from)| {
+        let (others, to) = counterpart(asked, &cell.levels)?;
+        let to = cells.iter().position(|cell| has(&cell.levels, &to))?;
+        let to = &measured.cells[to];
+        let sides = [to, from].map(|runs| runs.values(index));
+        if from.count().min(to.count()) > 0 && sides.iter().any(|side| side.is_empty()) {
+            return None;
+        }
+        let name = match phrase(&others) {
+            others if others.is_empty() => format!("{} ÷ {}", asked.to, asked.from),
+            others => format!("{} ÷ {} ({others})", asked.to, asked.from),
+        };
+        let interval = bitcost_stats::ratio_interval(sides[0], sides[1], measured.plan.seed);
+        Some((name, interval))
+    });
+    ratio.collect()
+}
+
+/// Those whose interval is not narrower than requested.
+fn wide(rule: &UntilInterval, found: Vec<Named>, (made, most): (u32, u32)) -> Vec<Missing> {
+    let missing = found.into_iter().filter_map(|(name, interval)| {
+        let width_pct = interval.as_ref().and_then(width_pct);
+        let is_narrow = width_pct.is_some_and(|width| width < rule.width_pct);
+        let outlook = width_pct.map_or(Outlook::NONE, |width| {
+            outlook_of_width(width, rule.width_pct, (made as usize, most as usize))
+        });
+        (!is_narrow).then_some(Missing {
+            name,
+            width_pct,
+            outlook,
+        })
+    });
+    missing.collect()
+}
+
+/// The statements that neither pass nor fail. A statement needs the most blocks of its claims, and
+/// has the smallest chance of them.
+fn undecided(checks: &[CheckSummary], (made, most): (u32, u32)) -> Vec<Missing> {
+    let open = checks
+        .iter()
+        .zip(1..)
+        .filter(|(check, _)| check.verdict == Verdict::CannotTell);
+    let missing = open.map(|(check, number)| {
+        let claims = check
+            .claims
+            .iter()
+            .filter(|claim| claim.verdict == Verdict::CannotTell);
+        let outlooks = claims.map(|found| {
+            let bounds = (
+                found.claim.at_least.unwrap_or(f64::NEG_INFINITY),
+                found.claim.at_most.unwrap_or(f64::INFINITY),
+            );
+            found.interval.as_ref().map_or(Outlook::NONE, |interval| {
+                outlook_of_bounds(interval, bounds, LOOKED, (made as usize, most as usize))
+            })
+        });
+        let outlook = outlooks.reduce(Outlook::both).unwrap_or(Outlook::NONE);
+        Missing {
+            name: format!("statement {number}"),
+            width_pct: None,
+            outlook,
+        }
+    });
+    missing.collect()
+}
+
+/// The width of an interval, in per cent of its value; absent without bounds, and where the value
+/// is 0 and the bounds are not.
+pub fn width_pct(interval: &Interval) -> Option<f64> {
     let width = interval.high? - interval.low?;
     if width == 0.0 {
         Some(0.0)

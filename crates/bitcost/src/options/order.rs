@@ -7,30 +7,55 @@ use bitcost_model::plan::Lengths;
 use bitcost_model::units::parse_duration;
 use bitcost_study::Study;
 
+use super::repeats::percent;
 use crate::failure::Failure;
 
 /// How long a study takes, and in which order its runs come.
 #[derive(clap::Args)]
 pub struct Order {
-    /// Number of blocks; each runs every cell once, in random order [default: as the study says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    blocks: Option<u32>,
+    /// Number of blocks; each runs every cell once, in random order. With auto, blocks are added
+    /// until each statement of the study passes or fails, or without statements until each ratio
+    /// that it compares, or else each cell, is known --within this much [default: as the study says]
+    #[arg(long, value_name = "N|auto", value_parser = parse_blocks)]
+    blocks: Option<Blocks>,
+    /// With --blocks auto: how narrow the 95 % confidence intervals of a study without statements
+    /// must be, as a share of the median [default: 10%]
+    #[arg(long, visible_alias = "until-interval", value_name = "PERCENT", value_parser = percent)]
+    within: Option<f64>,
     /// Measured time of each run, such as 2s or 500ms [default: as the study says]
     #[arg(long, value_name = "TIME", value_parser = parse_window)]
     duration: Option<Duration>,
-    /// Total time, such as 10m: make as many blocks as fit into it
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "blocks")]
+    /// Total time, such as 10m: make as many blocks as fit into it, or with --blocks auto at most
+    /// that many [default with auto: four times that of the study's own blocks, which halves
+    /// intervals]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
     /// Use the durations and counts of the document that the study reproduces
-    #[arg(long, visible_alias = "like-the-paper", conflicts_with_all = ["blocks", "duration", "budget"])]
+    #[arg(long, visible_alias = "like-the-paper", conflicts_with_all = ["blocks", "within", "duration", "budget"])]
     like_the_document: bool,
     /// Use the short durations of the study, for continuous integration
-    #[arg(long, conflicts_with_all = ["blocks", "duration", "budget", "like_the_document"])]
+    #[arg(long, conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document"])]
     pub ci: bool,
     /// Seed of the random order; the same seed gives the same order on any machine [default:
     /// random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+}
+
+/// How many blocks are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blocks {
+    Number(u32),
+    Auto,
+}
+
+fn parse_blocks(text: &str) -> Result<Blocks, String> {
+    if text == "auto" {
+        return Ok(Blocks::Auto);
+    }
+    let number = text.parse().ok().filter(|n| (1..=100_000).contains(n));
+    let unknown = || format!("`{text}` is not a number of blocks; allowed: 1..=100000, auto");
+    number.map(Blocks::Number).ok_or_else(unknown)
 }
 
 fn parse_window(text: &str) -> Result<Duration, String> {
@@ -44,18 +69,24 @@ fn parse_window(text: &str) -> Result<Duration, String> {
 }
 
 impl Order {
-    /// The changes that the command line makes to the lengths of a study.
+    /// The study with the changes of the command line to its stop rule, and those to its lengths.
     ///
     /// # Errors
     /// Usage, when the study has no such form, or when the plan would have more runs than is
     /// possible.
-    pub fn lengths(&self, study: &Study) -> Result<Lengths, Failure> {
-        let lengths = self.asked(study)?;
+    pub fn apply(&self, study: Study) -> Result<(Study, Lengths), Failure> {
+        let named = self.named(&study)?;
+        let study = self.with_rule(study, named)?;
+        let lengths = match named {
+            Some(lengths) => lengths,
+            None => self.lengths(&study).map_err(Failure::Usage)?,
+        };
         study.check_lengths(lengths).map_err(Failure::Usage)?;
-        Ok(lengths)
+        Ok((study, lengths))
     }
 
-    fn asked(&self, study: &Study) -> Result<Lengths, Failure> {
+    /// The lengths that the study has under a name, if these are requested.
+    fn named(&self, study: &Study) -> Result<Option<Lengths>, Failure> {
         let named = [
             (
                 self.like_the_document,
@@ -64,29 +95,71 @@ impl Order {
             ),
             (self.ci, study.ci, "short form ([run] ci)"),
         ];
-        if let Some((_, length, what)) = named.into_iter().find(|(asked, _, _)| *asked) {
-            let missing = || Failure::Usage(format!("the study {} has no {what}", study.name));
-            return length.map(Lengths::from).ok_or_else(missing);
-        }
-        let most = study.until.as_ref().map(|until| until.max_blocks);
-        let duration_ms = self.duration.map(|duration| duration.as_millis() as u32);
-        let lengths = Lengths {
-            blocks: self.blocks.or(most),
-            duration_ms,
-            counts_pct: None,
+        let asked = named.into_iter().find(|(asked, _, _)| *asked);
+        let Some((_, length, what)) = asked else {
+            return Ok(None);
         };
-        match self.budget {
-            Some(budget) => {
-                let blocks = study
-                    .blocks_within(lengths, budget)
-                    .map_err(Failure::Usage)?;
-                Ok(Lengths {
-                    blocks: Some(most.map_or(blocks, |most| most.min(blocks))),
-                    ..lengths
-                })
-            }
-            None => Ok(lengths),
+        let missing = || Failure::Usage(format!("the study {} has no {what}", study.name));
+        length.map(Lengths::from).ok_or_else(missing).map(Some)
+    }
+
+    /// The study with `--blocks auto`, or without its own `blocks = "auto"` where a number of
+    /// blocks is requested.
+    fn with_rule(&self, study: Study, named: Option<Lengths>) -> Result<Study, Failure> {
+        let fixed = match self.blocks {
+            Some(Blocks::Number(blocks)) => Some(blocks),
+            _ => named.and_then(|lengths| lengths.blocks),
+        };
+        let is_auto = self.blocks == Some(Blocks::Auto) || study.is_auto();
+        let given = [
+            ("--within", self.within.is_some()),
+            ("--budget", self.budget.is_some() && fixed.is_some()),
+        ];
+        let alone = given.iter().find(|(_, is_given)| *is_given);
+        if let Some((option, _)) = alone.filter(|_| !is_auto || fixed.is_some()) {
+            let message = format!("{option} needs --blocks auto");
+            return Err(Failure::Usage(match fixed {
+                Some(blocks) => format!("{message}, not --blocks {blocks}"),
+                None => message,
+            }));
         }
+        let changed = match fixed {
+            Some(blocks) if study.is_auto() => study.with_blocks(blocks),
+            None if self.blocks == Some(Blocks::Auto) || (is_auto && self.changes_rule()) => {
+                let own = study.until.as_ref().and_then(|rule| rule.budget);
+                let default = || study.default_budget(self.own_lengths());
+                let budget = self.budget.or(own).unwrap_or_else(default);
+                study.until_answered(self.within, budget)
+            }
+            _ => return Ok(study),
+        };
+        changed.map_err(Failure::Usage)
+    }
+
+    fn changes_rule(&self) -> bool {
+        self.within.is_some() || self.budget.is_some()
+    }
+
+    fn own_lengths(&self) -> Lengths {
+        Lengths {
+            duration_ms: self.duration.map(|duration| duration.as_millis() as u32),
+            ..Lengths::default()
+        }
+    }
+
+    fn lengths(&self, study: &Study) -> Result<Lengths, String> {
+        let most = study.until.as_ref().map(|until| until.max_blocks);
+        let lengths = self.own_lengths();
+        let of_rule = study.until.as_ref().and_then(|until| until.budget);
+        let blocks = match (self.blocks, of_rule.or(self.budget)) {
+            (Some(Blocks::Number(blocks)), _) => Some(blocks),
+            (_, Some(budget)) => {
+                let fit = study.blocks_within(lengths, budget)?;
+                Some(most.map_or(fit, |most| most.min(fit)))
+            }
+            (_, None) => most,
+        };
+        Ok(Lengths { blocks, ..lengths })
     }
 }
 

@@ -22,7 +22,11 @@ pub struct Repeats {
     repeats: (u32, u32),
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+/// Reads a share such as `5%`, in per cent.
+///
+/// # Errors
+/// When it is none over 0 % up to 100 %.
+pub fn percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     let possible = number.filter(|number| *number > 0.0 && *number <= 100.0);
     possible.ok_or_else(|| {
@@ -76,6 +80,7 @@ impl Repeats {
                 metric: metric.name.to_owned(),
                 width_pct,
                 max_blocks,
+                budget: None,
             },
         )))
     }

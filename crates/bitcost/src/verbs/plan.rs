@@ -32,7 +32,7 @@ pub struct Arguments {
 /// Prints the plan.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = arguments.against.apply(find(&arguments.study)?)?;
-    let lengths = arguments.order.lengths(&study)?;
+    let (study, lengths) = arguments.order.apply(study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
     Programs::open(&plan)?;
@@ -54,8 +54,12 @@ fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration
     } else {
         format!(" after about {} of calibration", show_duration(calibration))
     };
+    let (most, least) = match study.is_auto() {
+        true => ("at most ", format!("{} to ", study.blocks)),
+        false => ("", String::new()),
+    };
     text += &format!(
-        "{}: {} in {}; about {}{before}; order by seed {} (--seed {} gives it again)\n\n",
+        "{most}{}: {} in {least}{}; {most}about {}{before}; order by seed {} (--seed {} gives it again)\n\n",
         counted(plan.runs.len(), "run"),
         counted(plan.cells.len(), "cell"),
         counted(plan.blocks as usize, "block"),

@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
     out: PathBuf,
     /// Resume the execution in this folder: make the runs that are missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
     /// With --resume: trust a log that another user owns or may write, or that names a program or
     /// an ssh configuration of another user. What the log names is started with your rights
@@ -137,9 +137,9 @@ fn check(summary: &Summary) -> Result<(), Failure> {
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let mut study = arguments.against.apply(studies::find(name)?)?;
+    let study = arguments.against.apply(studies::find(name)?)?;
     check_compares(&study, &arguments.judging)?;
-    let lengths = arguments.order.lengths(&study)?;
+    let (mut study, lengths) = arguments.order.apply(study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
     let destination = arguments.hosts.destination()?;

@@ -91,6 +91,12 @@ fn a_plan_says_how_long_and_in_which_order_again() {
         .parse()
         .unwrap();
     assert!(runs > 40 && runs.is_multiple_of(8), "{budget}");
+    // Four times the time of the study's own five blocks.
+    let auto = printed(&["plan", "not-all-mbits", "--blocks", "auto"]);
+    assert!(
+        auto.contains("at most 160 runs: 8 cells in 5 to 20 blocks; at most about "),
+        "{auto}"
+    );
     let document = printed(&["plan", "not-all-mbits", "--like-the-paper"]);
     assert!(
         document.contains("160 runs: 8 cells in 20 blocks") && document.contains("10 s"),
@@ -489,6 +495,18 @@ fn a_mistake_on_the_command_line_is_named() {
         (
             &["run", "not-all-mbits", "--budget", "1m", "--blocks", "2"],
             &["--budget", "--blocks"],
+        ),
+        (
+            &["plan", "not-all-mbits", "--blocks", "automatic"],
+            &["--blocks", "allowed: 1..=100000, auto"],
+        ),
+        (
+            &["plan", "not-all-mbits", "--within", "5%"],
+            &["--within needs --blocks auto"],
+        ),
+        (
+            &["plan", "lab15", "--blocks", "auto", "--budget", "1m"],
+            &["budget of 60 s is too short", "the 5 blocks", "--duration"],
         ),
         (
             &["run", "--resume", "nowhere"],

@@ -11,7 +11,7 @@ use crate::bench::{Bench, PATIENCE, program};
 
 bitcost_testkit::trials! {
     Host: setting_not_in_effect_fails_the_run, mode_search_reports_the_fastest_modes, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_and_scheduling_class_are_in_effect;
-    QuietHost: test_repeats_until_the_interval_is_narrow, study_ends_when_its_stop_rule_is_met;
+    QuietHost: test_repeats_until_the_interval_is_narrow, study_ends_when_its_stop_rule_is_met, blocks_are_added_until_the_question_is_answered;
 }
 
 /// A short run of one workload with these settings.
@@ -203,6 +203,60 @@ fn study_ends_when_its_stop_rule_is_met() {
     let again = bench.bitcost(&["run", "--resume", folder.to_str().unwrap()]);
     again.assert_code(0);
     assert_eq!(again.stdout, done.stdout);
+}
+
+/// With `--blocks auto` a study ends when its statements are decided, or when more blocks would not
+/// decide them, and says which; its log can be shown and resumed.
+fn blocks_are_added_until_the_question_is_answered() {
+    let check = |metric: &str| {
+        format!(
+            "{}[[check]]\nstatement = \"It is above 0\"\n[[check.claim]]\nmetric = \"{metric}\"\nvalue = {{ message_size_bytes = 1024 }}\nat_least = 0.001\n",
+            crate::bench::SMALL
+        )
+    };
+    let run = |study: &str, words: &[&str]| {
+        let bench = Bench::new();
+        bench.write("mine.toml", study);
+        let auto = ["run", "mine.toml", "--blocks", "auto", "--no-calibration"];
+        let done = bench.bitcost(&[&auto, words, &["--duration", "100ms"]].concat());
+        done.assert_code(0);
+        let folder = bench.execution();
+        let folder = folder.to_str().unwrap();
+        let again = bench.bitcost(&["run", "--resume", folder]);
+        assert_eq!(again.stdout, done.stdout);
+        let document = bench.bitcost(&["show", "--json", folder]).json();
+        assert_eq!(document["incomplete_runs"], json!([]));
+        bench.assert_nothing_left();
+        (document, done.stdout + &done.stderr)
+    };
+    let (document, said) = run(&check("throughput_mbps"), &["--budget", "1m"]);
+    assert_eq!(
+        (&document["blocks"], &document["blocks_auto"]["reached"]),
+        (&json!(5), &json!(true))
+    );
+    assert_eq!(document["blocks_auto"]["budget_s"], 60.0);
+    assert!(
+        said.contains("after 5 blocks: the statement passes or fails: reached"),
+        "{said}"
+    );
+    // A TCP stream has no latency, so that no number of blocks decides.
+    let (document, said) = run(&check("latency_p50_us"), &["--budget", "1m"]);
+    assert_eq!(
+        (&document["blocks"], &document["blocks_auto"]["reached"]),
+        (&json!(5), &json!(false))
+    );
+    let why = "stop rule: ended after 5 blocks, because the ";
+    assert!(
+        said.contains(why) && said.contains("statement 1 cannot be determined"),
+        "{said}"
+    );
+    let (document, said) = run(crate::bench::SMALL, &["--within", "100%"]);
+    let auto = &document["blocks_auto"];
+    assert_eq!(
+        (&auto["goal"], &auto["asked_pct"]),
+        (&json!("cells"), &json!(100.0)),
+        "{said}"
+    );
 }
 
 /// The reader leaves after the first line: the run ends, its log is named, and no process is left.

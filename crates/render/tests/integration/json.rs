@@ -360,18 +360,17 @@ fn a_stop_rule_names_the_cells_that_are_still_wide() {
         .iter()
         .enumerate()
         .for_each(|(place, event)| reader.take(place, event));
-    assert_eq!(
-        summary(&events).precision.expect("a rule"),
-        bitcost_analysis::summary::Precision::from_reader(&rule(), reader).expect("a log")
-    );
-}
-
-fn rule() -> bitcost_model::study::UntilInterval {
-    bitcost_model::study::UntilInterval {
-        metric: "throughput_mbps".into(),
-        width_pct: 3.0,
-        max_blocks: 8,
-    }
+    let of_summary = summary(&events).precision;
+    let while_running = bitcost_analysis::summary::Precision::from_reader(5, reader);
+    let ended =
+        while_running
+            .expect("a log")
+            .map(|precision| bitcost_analysis::summary::Precision {
+                is_ended: true,
+                ..precision
+            });
+    assert!(of_summary.is_some());
+    assert_eq!(of_summary, ended);
 }
 
 /// An execution of one block whose first run's records are changed.

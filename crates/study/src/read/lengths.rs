@@ -1,14 +1,27 @@
 //! The number and length of a study's runs: the default, those of its document, and the short ones.
 
+use super::until::BLOCKS_MOST;
 use crate::definition::Length;
 use crate::error::StudyError;
 use crate::section::Section;
 use crate::settings;
 use bitcost_model::conditions::bounds::DURATION_S;
 
+/// The blocks of a study that does not say how many; an interval of fewer covers too little where
+/// every block is looked at (METHOD.md, Stop rule).
+const BLOCKS: u32 = 5;
+
+const KEYS: [&str; 4] = ["blocks", "like_the_document", "ci", "until_interval_pct"];
+
+/// The keys that belong to a stop rule.
+pub const RULE: [&str; 3] = ["until_metric", "max_blocks", "budget_s"];
+
 /// The blocks of a study: the default, those of its document, and the fewest that give a result.
 pub struct Lengths {
+    /// The fewest blocks where `is_auto`.
     pub blocks: u32,
+    /// Whether the study's question decides how many blocks there are.
+    pub is_auto: bool,
     pub document: Option<Length>,
     pub short: Option<Length>,
 }
@@ -16,21 +29,24 @@ pub struct Lengths {
 pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
     let Some(section) = top.section("run")? else {
         return Ok(Lengths {
-            blocks: 5,
+            blocks: BLOCKS,
+            is_auto: false,
             document: None,
             short: None,
         });
     };
-    section.only(&[
-        "blocks",
-        "like_the_document",
-        "ci",
-        "until_interval_pct",
-        "until_metric",
-        "max_blocks",
-    ])?;
+    section.only(&[&KEYS as &[&str], &RULE].concat())?;
+    let allowed = "a whole number from 1 to 100000, or \"auto\"";
+    let blocks = section.typed("blocks", allowed, |value| match value.as_str() {
+        Some(text) => (text == "auto").then_some(None),
+        None => {
+            let number = u32::try_from(value.as_integer()?).ok()?;
+            (1..=BLOCKS_MOST).contains(&number).then_some(Some(number))
+        }
+    })?;
     Ok(Lengths {
-        blocks: section.whole("blocks", 1..100_001)?.unwrap_or(5),
+        blocks: blocks.flatten().unwrap_or(BLOCKS),
+        is_auto: blocks == Some(None),
         document: section
             .section("like_the_document")?
             .as_ref()
@@ -52,7 +68,7 @@ fn length(section: &Section) -> Result<Length, StudyError> {
     }
     Ok(Length {
         blocks: section
-            .whole("blocks", 1..100_001)?
+            .whole("blocks", 1..BLOCKS_MOST + 1)?
             .ok_or_else(|| missing("blocks"))?,
         duration_ms,
         counts_pct,

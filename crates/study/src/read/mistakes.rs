@@ -14,8 +14,9 @@ use super::compared::compared;
 use super::lengths::lengths;
 use super::names::label;
 use super::picture::pictures;
+use super::until::until;
 use super::{
-    SETTINGS_FACTOR, TOP, expect, improvement, lab, levels, named_metrics, possible, table, until,
+    SETTINGS_FACTOR, TOP, expect, improvement, lab, levels, named_metrics, possible, table,
 };
 use crate::definition::{Factor, Level, Study, unknown_metric};
 use crate::error::StudyError;
@@ -83,7 +84,7 @@ fn parts(found: &mut Found, top: &Section, metrics: &[&str]) {
         }
     }
     if let Some(lengths) = found.take(lengths(top)) {
-        found.take(until(top, lengths.blocks));
+        found.take(until(top, &lengths));
     }
     found.take(answer(top));
     if factors.iter().all(|factor| !factor.levels.is_empty()) {

@@ -9,13 +9,14 @@ mod mistakes;
 mod names;
 mod picture;
 mod possible;
+mod until;
 mod workload;
 
 use std::collections::HashSet;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
-use bitcost_model::study::{Label, UntilInterval};
+use bitcost_model::study::Label;
 use toml_edit::{Document, Value};
 
 use crate::definition::{
@@ -30,6 +31,7 @@ use compared::compared;
 use lengths::lengths;
 use names::{known_factor, known_level, label};
 use picture::pictures;
+use until::until;
 use workload::workload;
 
 const TOP: [&str; 12] = [
@@ -72,7 +74,7 @@ fn study(file: &str, text: &str) -> Result<Study, StudyError> {
     let factors = factors(&top, &base)?;
     let leave_out = leave_out(&top, &factors)?;
     let lengths = lengths(&top)?;
-    let until = until(&top, lengths.blocks)?;
+    let until = until(&top, &lengths)?;
     let lab = lab::read(&top)?;
     possible::check(&top, &lab, &base, &factors, &leave_out)?;
     let mut study = Study {
@@ -100,6 +102,7 @@ fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         factors,
     };
     study.rename_metrics();
+    study.set_budget();
     Ok(study)
 }
 
@@ -302,50 +305,6 @@ fn level(
         settings,
         line,
     })
-}
-
-/// Default limit of blocks of a study that continues until an interval is narrow enough.
-const MAX_BLOCKS: u32 = 30;
-
-fn until(top: &Section, blocks: u32) -> Result<Option<UntilInterval>, StudyError> {
-    let Some(section) = top.section("run")? else {
-        return Ok(None);
-    };
-    let percent = |value: &Value| {
-        let number = value
-            .as_float()
-            .or_else(|| value.as_integer().map(|number| number as f64))?;
-        (number > 0.0 && number <= 100.0).then_some(number)
-    };
-    let Some(width_pct) =
-        section.typed("until_interval_pct", "a number over 0, up to 100", percent)?
-    else {
-        for key in ["until_metric", "max_blocks"] {
-            if section.value(key)?.is_some() {
-                return Err(section.error_at(
-                    key,
-                    format!("`{key}` goes with `until_interval_pct`, which is missing"),
-                ));
-            }
-        }
-        return Ok(None);
-    };
-    let metric = section
-        .text("until_metric")?
-        .unwrap_or_else(|| "throughput_mbps".to_owned());
-    let max_blocks = section
-        .whole("max_blocks", 1..100_001)?
-        .unwrap_or(MAX_BLOCKS.max(blocks));
-    if max_blocks < blocks {
-        let message =
-            format!("`max_blocks` is {max_blocks}; allowed: {blocks} (`blocks`) and more");
-        return Err(section.error_at("max_blocks", message));
-    }
-    Ok(Some(UntilInterval {
-        metric,
-        width_pct,
-        max_blocks,
-    }))
 }
 
 fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {

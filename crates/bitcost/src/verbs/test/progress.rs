@@ -92,8 +92,8 @@ impl Progress for Lines {
         output::say(text);
     }
 
-    fn precision(&mut self, blocks: u32, precision: &Precision) {
-        let made = counted(blocks as usize, "run");
+    fn precision(&mut self, precision: &Precision) {
+        let made = counted(precision.blocks as usize, "run");
         output::say(&format!("after {made}: {}", stop_rule_text(precision)));
     }
 

@@ -1,0 +1,88 @@
+//! The stop rule of a study, from its section `[run]`.
+
+use std::time::Duration;
+
+use bitcost_model::study::UntilInterval;
+use toml_edit::Value;
+
+use super::lengths::{Lengths, RULE};
+use crate::error::StudyError;
+use crate::section::Section;
+
+/// Default limit of blocks of a study that continues until an interval is narrow enough.
+const MAX_BLOCKS: u32 = 30;
+
+/// Default width of intervals with `blocks = "auto"`, in per cent of the median.
+const WITHIN_PCT: f64 = 10.0;
+
+/// The most blocks of any study.
+pub const BLOCKS_MOST: u32 = 100_000;
+
+pub fn until(top: &Section, lengths: &Lengths) -> Result<Option<UntilInterval>, StudyError> {
+    let Some(section) = top.section("run")? else {
+        return Ok(None);
+    };
+    let percent = |value: &Value| number(value).filter(|number| *number <= 100.0);
+    let width_pct = section.typed("until_interval_pct", "a number over 0, up to 100", percent)?;
+    check_alone(&section, lengths.is_auto, width_pct.is_some())?;
+    if width_pct.is_none() && !lengths.is_auto {
+        return Ok(None);
+    }
+    let budget = section.typed("budget_s", "a number of seconds over 0", |value| {
+        Duration::try_from_secs_f64(number(value)?).ok()
+    })?;
+    let shown = match top.section("table")?.filter(|_| lengths.is_auto) {
+        Some(table) => table.value("metrics")?.and_then(Value::as_array),
+        None => None,
+    };
+    let shown = shown.and_then(|metrics| metrics.get(0)?.as_str());
+    let metric = section
+        .text("until_metric")?
+        .unwrap_or_else(|| shown.unwrap_or("throughput_mbps").to_owned());
+    let default = if lengths.is_auto {
+        BLOCKS_MOST
+    } else {
+        MAX_BLOCKS
+    };
+    let blocks = lengths.blocks;
+    let max_blocks = section
+        .whole("max_blocks", 1..BLOCKS_MOST + 1)?
+        .unwrap_or(default.max(blocks));
+    if max_blocks < blocks {
+        let least = if lengths.is_auto {
+            "the least with \"auto\""
+        } else {
+            "`blocks`"
+        };
+        let message = format!("`max_blocks` is {max_blocks}; allowed: {blocks} ({least}) and more");
+        return Err(section.error_at("max_blocks", message));
+    }
+    Ok(Some(UntilInterval {
+        metric,
+        width_pct: width_pct.unwrap_or(WITHIN_PCT),
+        max_blocks,
+        budget: budget.or(lengths.is_auto.then_some(Duration::ZERO)),
+    }))
+}
+
+fn number(value: &Value) -> Option<f64> {
+    let number = value
+        .as_float()
+        .or_else(|| value.as_integer().map(|number| number as f64))?;
+    (number > 0.0).then_some(number)
+}
+
+/// Refuses keys of a rule that is not there.
+fn check_alone(section: &Section, is_auto: bool, has_width: bool) -> Result<(), StudyError> {
+    for key in RULE {
+        let (has_rule, needs) = match key {
+            "budget_s" => (is_auto, "`blocks = \"auto\"`"),
+            _ => (is_auto || has_width, "`until_interval_pct`"),
+        };
+        if !has_rule && section.value(key)?.is_some() {
+            let message = format!("`{key}` goes with {needs}, which is missing");
+            return Err(section.error_at(key, message));
+        }
+    }
+    Ok(())
+}
