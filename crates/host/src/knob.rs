@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;
+use crate::device::{check_name, devices};
 use crate::values::{Mismatch, VALUE, Values};
 
 /// The extent of a change.
@@ -23,12 +24,15 @@ pub trait Knob: Sync {
     /// A description of what it changes, for help and listings.
     fn about(&self) -> &'static str;
 
-    /// Checks that a text can be a subject of this knob. Subjects come from journals, from the
-    /// controller and from the command line, and some become parts of paths.
+    /// Checks that a text can be a subject of this knob: a device, unless the knob is of something
+    /// else. Subjects come from journals, from the controller and from the command line, and some
+    /// become parts of paths.
     ///
     /// # Errors
     /// A sentence that names what is allowed.
-    fn check_subject(&self, subject: &str) -> Result<(), HostError>;
+    fn check_subject(&self, subject: &str) -> Result<(), HostError> {
+        check_name(subject)
+    }
 
     /// The extent of a change.
     fn scope(&self, _subject: &str) -> Scope {
@@ -36,7 +40,9 @@ pub trait Knob: Sync {
     }
 
     /// Every subject of this host that has the knob: a device, a sysctl, a CPU.
-    fn subjects(&self) -> Vec<String>;
+    fn subjects(&self) -> Vec<String> {
+        devices()
+    }
 
     /// The subjects of a request that names none, of a run over `device`.
     ///

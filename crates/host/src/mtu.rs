@@ -5,7 +5,7 @@ use std::fs;
 use bitcost_netlink::Rtnl;
 
 use crate::HostError;
-use crate::device::{check_name, devices, link};
+use crate::device::link;
 use crate::knob::Knob;
 use crate::snapshot;
 use crate::values::{VALUE, Values, single};
@@ -23,14 +23,6 @@ impl Knob for Mtu {
 
     fn about(&self) -> &'static str {
         "largest packet of a device, in bytes"
-    }
-
-    fn check_subject(&self, device: &str) -> Result<(), HostError> {
-        check_name(device)
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        devices()
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

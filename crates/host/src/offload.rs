@@ -10,7 +10,7 @@ use bitcost_netlink::Ethtool;
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;
-use crate::device::{check_name, devices};
+use crate::device::check_name;
 use crate::error::near;
 use crate::knob::Knob;
 use crate::values::{FIXED, Values};
@@ -79,14 +79,6 @@ impl Knob for Offloads {
 
     fn about(&self) -> &'static str {
         "features of a device by the kernel's or ethtool's names, or as a set: on, off, tso-only, as-found"
-    }
-
-    fn check_subject(&self, device: &str) -> Result<(), HostError> {
-        check_name(device)
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        devices()
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

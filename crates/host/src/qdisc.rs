@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use bitcost_netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
-use crate::device::{check_name, devices};
 use crate::error::near;
 use crate::knob::Knob;
 use crate::values::Values;
@@ -33,14 +32,6 @@ impl Knob for RootQdisc {
 
     fn about(&self) -> &'static str {
         "queueing discipline at the root of a device, with its parameters"
-    }
-
-    fn check_subject(&self, device: &str) -> Result<(), HostError> {
-        check_name(device)
-    }
-
-    fn subjects(&self) -> Vec<String> {
-        devices()
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use bitcost_netlink::{Limit, Rtnl};
 
 use crate::HostError;
-use crate::device::{check_name, devices};
+use crate::device::{check_name, devices_with};
 use crate::knob::Knob;
 use crate::values::{VALUE, Values};
 
@@ -89,13 +89,8 @@ impl Knob for SuperPackets {
         self.about
     }
 
-    fn check_subject(&self, device: &str) -> Result<(), HostError> {
-        check_name(device)
-    }
-
     fn subjects(&self) -> Vec<String> {
-        let has_it = |device: &String| self.observe(device).is_ok_and(|values| !values.is_empty());
-        devices().into_iter().filter(has_it).collect()
+        devices_with(self)
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

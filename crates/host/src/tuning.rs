@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
-use crate::device::{check_name, devices};
+use crate::device::{check_name, devices_with};
 use crate::error::near;
 use crate::knob::Knob;
 use crate::snapshot;
@@ -44,13 +44,8 @@ impl Knob for Tuning {
         self.about
     }
 
-    fn check_subject(&self, device: &str) -> Result<(), HostError> {
-        check_name(device)
-    }
-
     fn subjects(&self) -> Vec<String> {
-        let has_it = |device: &String| self.observe(device).is_ok_and(|values| !values.is_empty());
-        devices().into_iter().filter(has_it).collect()
+        devices_with(self)
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
