@@ -1,5 +1,6 @@
 //! One endpoint of one run, in its own thread: prepare, start, watch, finish, restore.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -213,6 +214,19 @@ impl Endpoint {
         })
     }
 
+    /// Handles of the sockets of the parts for which this is true.
+    fn handles<'a>(
+        &'a self,
+        flows: &'a [Flows],
+        is_of: impl Fn(&Part) -> bool + 'a,
+    ) -> impl Iterator<Item = OwnedFd> + 'a {
+        let parts = self.prepare.parts.iter().zip(flows);
+        parts
+            .filter(move |(part, _)| is_of(part))
+            .flat_map(|(_, flows)| flows)
+            .filter_map(|flow| flow.handle().ok())
+    }
+
     /// The metrics with which TCP connections started; absent where there is none.
     fn cached_metrics(
         &self,
@@ -220,17 +234,9 @@ impl Endpoint {
         flows: &[Flows],
         sent: &Addresses,
     ) -> Option<InEffect> {
-        let is_tcp = |part: &&Part| !part.conditions.workload.is_datagram();
-        self.prepare.parts.iter().find(is_tcp)?;
-        let parts = self
-            .prepare
-            .parts
-            .iter()
-            .zip(flows)
-            .filter(|(part, _)| is_tcp(part));
-        let handles = parts
-            .flat_map(|(_, flows)| flows)
-            .filter_map(|flow| flow.handle().ok());
+        let is_tcp = |part: &Part| !part.conditions.workload.is_datagram();
+        self.prepare.parts.iter().find(|part| is_tcp(part))?;
+        let handles = self.handles(flows, is_tcp);
         let sent = sent
             .iter()
             .flatten()
@@ -337,21 +343,11 @@ impl Endpoint {
 
     /// Waits until the kernel has sent the datagrams of this endpoint: a qdisc that paces or delays
     /// still holds some, and would drop them when the run's settings are restored.
-    fn await_queue_drain(&self, flows: &[Vec<Box<dyn Flow>>]) {
+    fn await_queue_drain(&self, flows: &[Flows]) {
         let deadline = Instant::now() + DRAIN_TIMEOUT;
-        let is_sent = |part: &&Part| {
-            part.role == Role::Sender && part.conditions.workload.numbers_datagrams()
-        };
-        let of_parts = self
-            .prepare
-            .parts
-            .iter()
-            .zip(flows)
-            .filter(|(part, _)| is_sent(part));
-        for handle in of_parts
-            .flat_map(|(_, flows)| flows)
-            .filter_map(|flow| flow.handle().ok())
-        {
+        let is_sent =
+            |part: &Part| part.role == Role::Sender && part.conditions.workload.numbers_datagrams();
+        for handle in self.handles(flows, is_sent) {
             while bitcost_sys::socket::memory(&handle)
                 .is_ok_and(|memory| memory.send_allocated_bytes > 0)
                 && Instant::now() < deadline
