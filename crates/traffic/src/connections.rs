@@ -25,19 +25,85 @@ use rustix::net::{RecvFlags, SocketFlags, acceptfrom_with, recv};
 use crate::binding;
 use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
-use crate::flow::TrafficError;
+use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::loops::receive_flags;
 use crate::options;
 use crate::pending_requests::PendingRequests;
 use crate::tcp;
+use crate::transactions::{Answer, Exchange, Requester, transaction_bytes};
+use crate::workload::Run;
 
 /// A spinning server checks once in this number of calls whether the client is done.
 const SPINS: u32 = 1024;
 
-/// The client's side.
-pub struct Connector {
+/// The client of a workload that makes a connection for each transaction, which carries a request
+/// and its response, or nothing.
+pub fn client(run: &Run, first: TcpStream, peer: SocketAddr) -> Result<Ready, TrafficError> {
+    let conditions = run.conditions;
+    let carries = conditions.workload.has_requests();
+    let bytes = if carries {
+        transaction_bytes(conditions)
+    } else {
+        0
+    };
+    Ok(Ready {
+        in_effect: tcp::in_effect(&first, conditions, true),
+        flow: Box::new(Client {
+            connector: Connector::new(conditions, first, peer),
+            exchange: carries.then(|| Exchange::of(conditions)),
+            requester: Requester::of(conditions, bytes),
+        }),
+    })
+}
+
+struct Client {
+    connector: Connector,
+    exchange: Option<Exchange>,
+    requester: Requester,
+}
+
+impl Flow for Client {
+    fn handle(&self) -> io::Result<OwnedFd> {
+        Ok(self.connector.first.try_clone()?.into())
+    }
+
+    fn keeps_new_files(&self) -> bool {
+        true
+    }
+
+    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
+        let Client {
+            connector,
+            exchange,
+            requester,
+        } = self;
+        requester.ask(control, |phase| {
+            let Some(socket) = connector.open(control)? else {
+                return Ok(Answer::Halted);
+            };
+            let answer = match exchange {
+                Some(exchange) => exchange.ask(&socket, phase, control)?,
+                None => Answer::Came { calls: 0 },
+            };
+            let closed =
+                !matches!(answer, Answer::Halted) && connector.await_close(&socket, control)?;
+            Ok(if closed { answer } else { Answer::Halted })
+        })?;
+        connector.end(control)
+    }
+
+    fn outcome(&self, _sent: Sent) -> Outcome {
+        Outcome {
+            latency: self.requester.latency(),
+            ..Outcome::default()
+        }
+    }
+}
+
+/// The client's connections.
+struct Connector {
     /// The first connection.
-    pub first: TcpStream,
+    first: TcpStream,
     peer: SocketAddr,
     target: SocketAddr,
     conditions: Conditions,
@@ -47,7 +113,7 @@ pub struct Connector {
 
 impl Connector {
     /// The state of a client whose first connection has been made.
-    pub fn new(conditions: &Conditions, first: TcpStream, peer: SocketAddr) -> Connector {
+    fn new(conditions: &Conditions, first: TcpStream, peer: SocketAddr) -> Connector {
         Connector {
             first,
             peer,
@@ -60,7 +126,7 @@ impl Connector {
 
     /// Makes one more connection; absent when the run was stopped meanwhile. Its calls return after
     /// [`QUIET`] at the latest, or at once where the run spins, so that a stop is noticed.
-    pub fn open(&self, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
+    fn open(&self, control: &Control) -> Result<Option<OwnedFd>, TrafficError> {
         let socket = tcp::open(&self.peer, &self.conditions)?;
         binding::bind_sender(&socket, self.peer, &self.conditions)?;
         if let Some(bytes) = self.segment {
@@ -91,7 +157,7 @@ impl Connector {
     }
 
     /// Waits until the server has closed; false when the run was stopped meanwhile.
-    pub fn await_close(&self, socket: impl AsFd, control: &Control) -> Result<bool, TrafficError> {
+    fn await_close(&self, socket: impl AsFd, control: &Control) -> Result<bool, TrafficError> {
         loop {
             match recv(&socket, &mut [0; 1][..], self.flags) {
                 Ok((0, _)) => return Ok(true),
@@ -112,7 +178,7 @@ impl Connector {
     }
 
     /// Ends the first connection, and with it the run.
-    pub fn end(&mut self, control: &Control) -> Result<(), TrafficError> {
+    fn end(&mut self, control: &Control) -> Result<(), TrafficError> {
         if control.phase() == Phase::Abort {
             return Ok(());
         }

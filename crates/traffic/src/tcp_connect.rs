@@ -5,16 +5,15 @@
 //! phase, so that each endpoint counts by its own clock; the sums over the whole run are equal.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use crate::connections::{Acceptor, Connector};
+use crate::connections::{Acceptor, client};
 use crate::control::Control;
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::loops::receiver_delay;
 use crate::tcp;
-use crate::transactions::{Answer, Requester};
 use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_connect`. Connections are the kernel's work, so there is nothing to measure
@@ -23,16 +22,6 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Tcp { client, server },
     without_kernel: |_, _, _| None,
 };
-
-fn client(run: &Run, stream: TcpStream, peer: SocketAddr) -> Result<Ready, TrafficError> {
-    Ok(Ready {
-        in_effect: tcp::in_effect(&stream, run.conditions, true),
-        flow: Box::new(Client {
-            connector: Connector::new(run.conditions, stream, peer),
-            requester: Requester::of(run.conditions, 0),
-        }),
-    })
-}
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
@@ -44,47 +33,6 @@ fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, 
             delay: receiver_delay(run.conditions),
         }),
     })
-}
-
-struct Client {
-    connector: Connector,
-    requester: Requester,
-}
-
-impl Flow for Client {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.connector.first.try_clone()?.into())
-    }
-
-    fn keeps_new_files(&self) -> bool {
-        true
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Client {
-            connector,
-            requester,
-        } = self;
-        requester.ask(control, |_| {
-            let Some(socket) = connector.open(control)? else {
-                return Ok(Answer::Halted);
-            };
-            let closed = connector.await_close(&socket, control)?;
-            Ok(if closed {
-                Answer::Came { calls: 0 }
-            } else {
-                Answer::Halted
-            })
-        })?;
-        connector.end(control)
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome {
-            latency: self.requester.latency(),
-            ..Outcome::default()
-        }
-    }
 }
 
 struct Server {

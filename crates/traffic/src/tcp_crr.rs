@@ -6,17 +6,17 @@
 //! two timeouts; the server's connections inherit theirs from the listening socket.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use crate::connections::{Acceptor, Connector};
+use crate::connections::{Acceptor, client};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::loops::receiver_delay;
 use crate::pending_requests::{PartialRequest, PendingRequests};
 use crate::tcp;
-use crate::transactions::{Answer, Exchange, Request, Requester, phase_of, transaction_bytes};
+use crate::transactions::{Exchange, Request, phase_of, transaction_bytes};
 use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_crr`. Connections are the kernel's work, so there is nothing to measure without
@@ -25,17 +25,6 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Tcp { client, server },
     without_kernel: |_, _, _| None,
 };
-
-fn client(run: &Run, stream: TcpStream, peer: SocketAddr) -> Result<Ready, TrafficError> {
-    Ok(Ready {
-        in_effect: tcp::in_effect(&stream, run.conditions, true),
-        flow: Box::new(Client {
-            connector: Connector::new(run.conditions, stream, peer),
-            exchange: Exchange::of(run.conditions),
-            requester: Requester::of(run.conditions, transaction_bytes(run.conditions)),
-        }),
-    })
-}
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
@@ -50,47 +39,6 @@ fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, 
             delay: receiver_delay(run.conditions),
         }),
     })
-}
-
-struct Client {
-    connector: Connector,
-    exchange: Exchange,
-    requester: Requester,
-}
-
-impl Flow for Client {
-    fn handle(&self) -> io::Result<OwnedFd> {
-        Ok(self.connector.first.try_clone()?.into())
-    }
-
-    fn keeps_new_files(&self) -> bool {
-        true
-    }
-
-    fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Client {
-            connector,
-            exchange,
-            requester,
-        } = self;
-        requester.ask(control, |phase| {
-            let Some(socket) = connector.open(control)? else {
-                return Ok(Answer::Halted);
-            };
-            let answer = exchange.ask(&socket, phase, control)?;
-            let closed =
-                !matches!(answer, Answer::Halted) && connector.await_close(&socket, control)?;
-            Ok(if closed { answer } else { Answer::Halted })
-        })?;
-        connector.end(control)
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome {
-            latency: self.requester.latency(),
-            ..Outcome::default()
-        }
-    }
 }
 
 struct Server {
