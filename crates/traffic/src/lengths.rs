@@ -5,12 +5,11 @@ use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::handshake::Token;
-use crate::loops::{Amount, send_messages, send_one_message};
+use crate::loops::{Supply, send_messages, send_one_message};
 
 /// The lengths of a sender's messages, and their number.
 pub struct Lengths {
-    size: usize,
-    amount: Amount,
+    supply: Supply,
     /// Empty where all messages are of one length.
     table: Vec<u32>,
     most_messages: u64,
@@ -24,8 +23,7 @@ impl Lengths {
             .iter()
             .fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
         Lengths {
-            size: conditions.message_size_bytes as usize,
-            amount: Amount::of(conditions),
+            supply: Supply::of(conditions),
             table: conditions
                 .message_sizes
                 .as_ref()
@@ -38,7 +36,7 @@ impl Lengths {
 
     /// The longest length, in bytes.
     pub fn longest(&self) -> usize {
-        self.size
+        self.supply.size()
     }
 
     /// Sends messages until all are sent or the window is over, as [`send_messages`] does.
@@ -49,13 +47,12 @@ impl Lengths {
     pub fn send(
         &self,
         control: &Control,
-        send: impl FnMut(Phase, usize) -> Result<usize, Errno>,
-        rest: impl FnMut(usize, usize) -> Result<usize, Errno>,
+        send: impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
     ) -> Result<(), Errno> {
         if self.table.is_empty() {
-            send_messages(control, self.size, self.amount, send, rest)
+            send_messages(control, self.supply, send)
         } else {
-            self.send_table(control, send, rest)
+            self.send_table(control, send)
         }
     }
 
@@ -65,8 +62,7 @@ impl Lengths {
     fn send_table(
         &self,
         control: &Control,
-        mut send: impl FnMut(Phase, usize) -> Result<usize, Errno>,
-        mut rest: impl FnMut(usize, usize) -> Result<usize, Errno>,
+        mut send: impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
     ) -> Result<(), Errno> {
         let (mut messages, mut bytes) = (self.most_messages, self.most_bytes);
         for length in self.table.iter().cycle() {
@@ -74,7 +70,7 @@ impl Lengths {
                 break;
             }
             let length = u64::from(*length).min(bytes);
-            if !send_one_message(control, length as usize, &mut send, &mut rest)? {
+            if !send_one_message(control, length as usize, &mut send)? {
                 break;
             }
             messages -= 1;

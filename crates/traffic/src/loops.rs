@@ -9,43 +9,29 @@ use rustix::net::RecvFlags;
 use crate::control::{Control, Phase};
 use crate::pacing::Pacer;
 
-/// The amount that a sender sends in a bounded run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Amount {
-    /// Whole messages.
-    pub messages: u64,
-    /// Bytes of one last, shorter message; 0 where there is none.
-    pub last: usize,
-}
-
-impl Amount {
-    /// The bound of the run; unlimited where there is none.
-    pub fn of(conditions: &Conditions) -> Amount {
-        let (messages, last) = conditions.bound().unwrap_or((u64::MAX, 0));
-        Amount {
-            messages,
-            last: last as usize,
-        }
-    }
-}
-
-/// The messages of a sender that sends them in several turns.
+/// The messages of a sender: whole ones, and one last, shorter message where the run's bound
+/// leaves bytes for it.
+#[derive(Clone, Copy, Debug)]
 pub struct Supply {
+    /// Bytes of a whole message.
     size: usize,
+    /// Bytes of the last message; 0 where there is none.
     last: usize,
+    /// Messages of the present length.
     left: u64,
+    /// Bytes of the next message.
     length: usize,
 }
 
 impl Supply {
-    /// The messages that the run requests.
+    /// The messages that the run requests; without limit where it has no bound.
     pub fn of(conditions: &Conditions) -> Supply {
-        let Amount { messages, last } = Amount::of(conditions);
+        let (left, last) = conditions.bound().unwrap_or((u64::MAX, 0));
         let size = conditions.message_size_bytes as usize;
         Supply {
             size,
-            last,
-            left: messages,
+            last: last as usize,
+            left,
             length: size,
         }
     }
@@ -55,54 +41,52 @@ impl Supply {
         self.size
     }
 
-    /// The phase and the length of the next message; absent when all are sent or the window is
-    /// over.
+    /// The length of the next message; absent when all are sent.
     #[inline]
-    pub fn next(&mut self, control: &Control) -> Option<(Phase, usize)> {
+    fn length(&mut self) -> Option<usize> {
         if self.left == 0 {
             if self.length != self.size || self.last == 0 {
                 return None;
             }
             (self.left, self.length) = (1, self.last);
         }
-        let phase = control.phase();
-        ((phase as u8) < Phase::Over as u8).then_some((phase, self.length))
+        Some(self.length)
     }
 
-    /// Records that the kernel has taken the whole message.
+    /// The phase and the length of the next message; absent when all are sent or the window is
+    /// over.
     #[inline]
-    pub fn took(&mut self) {
-        self.left -= 1;
+    pub fn next(&mut self, control: &Control) -> Option<(Phase, usize)> {
+        let length = self.length()?;
+        let phase = control.phase();
+        ((phase as u8) < Phase::Over as u8).then_some((phase, length))
+    }
+
+    /// Records that the kernel has taken this number of whole messages.
+    #[inline]
+    pub fn took(&mut self, messages: u64) {
+        self.left -= messages;
     }
 }
 
-/// Sends messages of `size` bytes until the amount is sent or the window is over. `send` makes one
-/// call for a whole message of the given length and returns how many bytes the kernel took; `rest`
-/// does so for a message from an offset on.
+/// Sends messages until all are sent or the window is over. `send` makes one call for a message of
+/// a phase from an offset on, up to its length, and returns how many bytes the kernel took.
 ///
 /// # Errors
 /// The first error that is not transient.
 #[inline]
 pub fn send_messages(
     control: &Control,
-    size: usize,
-    amount: Amount,
-    mut send: impl FnMut(Phase, usize) -> Result<usize, Errno>,
-    mut rest: impl FnMut(usize, usize) -> Result<usize, Errno>,
+    mut supply: Supply,
+    mut send: impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
-    let (mut left, mut length) = (amount.messages, size);
-    loop {
-        if left == 0 {
-            if length != size || amount.last == 0 {
-                return Ok(());
-            }
-            (left, length) = (1, amount.last);
+    while let Some(length) = supply.length() {
+        if !send_one_message(control, length, &mut send)? {
+            break;
         }
-        if !send_one_message(control, length, &mut send, &mut rest)? {
-            return Ok(());
-        }
-        left -= 1;
+        supply.took(1);
     }
+    Ok(())
 }
 
 /// Sends one message of this length; false when the window is over before it.
@@ -113,17 +97,16 @@ pub fn send_messages(
 pub fn send_one_message(
     control: &Control,
     length: usize,
-    send: &mut impl FnMut(Phase, usize) -> Result<usize, Errno>,
-    rest: &mut impl FnMut(usize, usize) -> Result<usize, Errno>,
+    send: &mut impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<bool, Errno> {
     loop {
         let phase = control.phase();
         if phase as u8 >= Phase::Over as u8 {
             return Ok(false);
         }
-        match send(phase, length) {
+        match send(phase, 0, length) {
             Ok(bytes) if bytes == length => control.count_message(phase, bytes),
-            Ok(bytes) => complete(control, phase, length, bytes, rest)?,
+            Ok(bytes) => complete(control, phase, length, bytes, send)?,
             Err(Errno::INTR) => continue,
             Err(error) if is_transient(error) => {
                 control.count_failed(phase);
@@ -142,12 +125,12 @@ fn complete(
     phase: Phase,
     size: usize,
     mut done: usize,
-    rest: &mut impl FnMut(usize, usize) -> Result<usize, Errno>,
+    send: &mut impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,
 ) -> Result<(), Errno> {
     control.count_call(phase, done);
     control.count_short(phase);
     while done < size {
-        match rest(done, size) {
+        match send(phase, done, size) {
             Ok(bytes) => {
                 control.count_call(phase, bytes);
                 done += bytes;
@@ -182,29 +165,21 @@ impl Handed {
     }
 }
 
-/// Sends messages of `size` bytes, up to `most` in a call, until the amount is sent or the window
-/// is over. `send` is given a number of messages and their length, and sends some of them.
+/// Sends messages, up to `most` in a call, until all are sent or the window is over. `send` is given
+/// a number of messages and their length, and sends some of them.
 ///
 /// # Errors
 /// The first error that is not transient.
 #[inline]
 pub fn send_batches(
     control: &Control,
-    size: usize,
+    mut supply: Supply,
     most: u64,
-    amount: Amount,
     pacer: &mut Option<Pacer>,
     mut send: impl FnMut(Phase, u64, usize) -> Result<Handed, Errno>,
 ) -> Result<(), Errno> {
-    let (mut left, mut length) = (amount.messages, size);
-    loop {
-        if left == 0 {
-            if length != size || amount.last == 0 {
-                return Ok(());
-            }
-            (left, length) = (1, amount.last);
-        }
-        let mut count = left.min(most);
+    while let Some(length) = supply.length() {
+        let mut count = supply.left.min(most);
         if let Some(pacer) = pacer {
             count = pacer.wait_for(control, count);
         }
@@ -223,13 +198,14 @@ pub fn send_batches(
                 if handed.is_short {
                     control.count_short(phase);
                 }
-                left -= handed.messages;
+                supply.took(handed.messages);
             }
             Err(Errno::INTR) => {}
             Err(error) if is_transient(error) => control.count_failed(phase),
             Err(error) => return Err(error),
         }
     }
+    Ok(())
 }
 
 /// The time that a receiver waits after each message.

@@ -1,6 +1,5 @@
 //! `tcp_stream`: one TCP connection, one send call per message.
 
-use std::cell::RefCell;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -128,23 +127,21 @@ fn send_all(
     };
     let call = |bytes: &[u8]| calls.send(bytes, SendFlags::NOSIGNAL);
     if let Some(message) = ring.only() {
-        let send_one = |phase: Phase, length: usize| {
+        return lengths.send(control, |phase, done, length| {
+            if done > 0 {
+                return call(&message[done..length]);
+            }
             hold();
             timed(times, phase, || call(&message[..length]))
-        };
-        return lengths.send(control, send_one, |done, length| {
-            call(&message[done..length])
         });
     }
-    let ring = RefCell::new(ring);
-    let send_one = |phase: Phase, length: usize| {
+    lengths.send(control, |phase, done, length| {
+        if done > 0 {
+            return call(&ring.present()[done..length]);
+        }
         hold();
-        let mut ring = ring.borrow_mut();
         let message = ring.next(length);
         timed(times, phase, || call(&message[..length]))
-    };
-    lengths.send(control, send_one, |done, length| {
-        call(&ring.borrow().present()[done..length])
     })
 }
 

@@ -157,7 +157,10 @@ fn send_all(
     extras: &mut Extras,
 ) -> Result<(), Errno> {
     let mut number = 0;
-    let send_one = |phase: Phase, length: usize| {
+    lengths.send(control, |phase, done, length| {
+        if done > 0 {
+            return Err(Errno::MSGSIZE);
+        }
         if let Some(pacer) = pacer {
             pacer.wait(control);
         }
@@ -171,9 +174,7 @@ fn send_all(
         })?;
         number += 1;
         Ok(sent)
-    };
-    let cut = |_, _| Err(Errno::MSGSIZE);
-    lengths.send(control, send_one, cut)
+    })
 }
 
 /// Receives datagrams until everything has been received, or nothing more comes.

@@ -8,9 +8,11 @@ use bitcost_sys::datagram::Wait;
 use rustix::io::Errno;
 
 use super::stream_receiver::StreamReceiver;
-use crate::control::Control;
+use crate::control::{Control, Phase};
 use crate::datagrams::Datagrams;
+use crate::loops::{Handed, Supply, send_batches, send_messages};
 use crate::pacing::Pacer;
+use crate::sequence::Tag;
 
 /// A fast mode of one endpoint, ready to move messages.
 pub trait FastMode: Send {
@@ -41,6 +43,201 @@ pub trait FastMode: Send {
     }
 }
 
+/// Counters that only one mode has: their names, and their values.
+type Counters<const N: usize> = ([&'static str; N], [u64; N]);
+
+fn by_name<const N: usize>((names, counts): &Counters<N>) -> BTreeMap<&'static str, u64> {
+    names.iter().copied().zip(counts.iter().copied()).collect()
+}
+
+/// A sender of a stream that makes a call for each message.
+struct MessageSender<C, const N: usize> {
+    supply: Supply,
+    call: C,
+    counters: Counters<N>,
+}
+
+/// A sender of a stream. `call` hands over a message of the given length from an offset on, and
+/// counts by `names`.
+pub fn message_sender<C, const N: usize>(
+    conditions: &Conditions,
+    names: [&'static str; N],
+    call: C,
+) -> Box<dyn FastMode>
+where
+    C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
+{
+    Box::new(MessageSender {
+        supply: Supply::of(conditions),
+        call,
+        counters: (names, [0; N]),
+    })
+}
+
+impl<C, const N: usize> FastMode for MessageSender<C, N>
+where
+    C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send,
+{
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        send_paced(control, self.supply, pacer, |done, length| {
+            (self.call)(socket, done, length, &mut self.counters.1)
+        })
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        by_name(&self.counters)
+    }
+}
+
+/// Sends messages as [`send_messages`], each at its time where the run is paced.
+///
+/// # Errors
+/// The first error that is not transient.
+pub fn send_paced(
+    control: &Control,
+    supply: Supply,
+    pacer: &mut Option<Pacer>,
+    mut call: impl FnMut(usize, usize) -> Result<usize, Errno>,
+) -> Result<(), Errno> {
+    let mut is_repeated = false;
+    send_messages(control, supply, |_, done, length| {
+        if let Some(pacer) = pacer
+            && done == 0
+            && !is_repeated
+        {
+            pacer.wait(control);
+        }
+        let sent = call(done, length);
+        is_repeated = sent == Err(Errno::INTR);
+        sent
+    })
+}
+
+/// A sender that hands over many messages in a call.
+struct BatchSender<C> {
+    supply: Supply,
+    most: u64,
+    call: C,
+}
+
+/// A sender of up to `most` messages in a call. `call` hands over messages of a phase: their number
+/// and their length.
+pub fn batch_sender<C>(conditions: &Conditions, most: usize, call: C) -> Box<dyn FastMode>
+where
+    C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send + 'static,
+{
+    Box::new(BatchSender {
+        supply: Supply::of(conditions),
+        most: most as u64,
+        call,
+    })
+}
+
+impl<C> FastMode for BatchSender<C>
+where
+    C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send,
+{
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let call = |phase, count, length| (self.call)(socket, phase, count as usize, length);
+        send_batches(control, self.supply, self.most, pacer, call)
+    }
+}
+
+/// A receiver of a stream.
+struct ByteReceiver<C, const N: usize> {
+    stream: StreamReceiver,
+    call: C,
+    counters: Counters<N>,
+}
+
+/// A receiver of a stream. `call` receives once and returns the number of bytes; it counts by
+/// `names`.
+pub fn byte_receiver<C, const N: usize>(
+    conditions: &Conditions,
+    socket: BorrowedFd<'_>,
+    names: [&'static str; N],
+    call: C,
+) -> Box<dyn FastMode>
+where
+    C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
+{
+    Box::new(ByteReceiver {
+        stream: StreamReceiver::of(conditions, socket),
+        call,
+        counters: (names, [0; N]),
+    })
+}
+
+impl<C, const N: usize> FastMode for ByteReceiver<C, N>
+where
+    C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send,
+{
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        _pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        self.stream.receive(socket, control, || {
+            (self.call)(socket, &mut self.counters.1)
+        })
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        by_name(&self.counters)
+    }
+
+    fn stream(&self) -> Option<&StreamReceiver> {
+        Some(&self.stream)
+    }
+}
+
+/// A receiver of datagrams.
+struct DatagramReceiver<C> {
+    datagrams: Datagrams,
+    call: C,
+}
+
+/// A receiver of datagrams. `call` receives once and gives the datagrams to their counter.
+pub fn datagram_receiver<C>(conditions: &Conditions, tag: Tag, call: C) -> Box<dyn FastMode>
+where
+    C: FnMut(BorrowedFd<'_>, &Control, &mut Datagrams) -> Result<(), Errno> + Send + 'static,
+{
+    Box::new(DatagramReceiver {
+        datagrams: Datagrams::of(conditions, tag),
+        call,
+    })
+}
+
+impl<C> FastMode for DatagramReceiver<C>
+where
+    C: FnMut(BorrowedFd<'_>, &Control, &mut Datagrams) -> Result<(), Errno> + Send,
+{
+    fn run(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        control: &Control,
+        _pacer: &mut Option<Pacer>,
+    ) -> Result<(), Errno> {
+        let call = |datagrams: &mut Datagrams| (self.call)(socket, control, datagrams);
+        self.datagrams.receive(control, call)
+    }
+
+    fn datagrams(&self) -> Option<&Datagrams> {
+        Some(&self.datagrams)
+    }
+}
+
 /// The default size of one receive call of the modes that do not copy data to the program, in
 /// bytes.
 const ROOM: u32 = 1 << 20;
@@ -58,12 +255,5 @@ pub fn wait(conditions: &Conditions) -> Wait {
     match conditions.waiting {
         Waiting::Block => Wait::Sleep,
         Waiting::Spin => Wait::Never,
-    }
-}
-
-/// Delays one message until its time, where the run is paced.
-pub fn hold(pacer: &mut Option<Pacer>, control: &Control) {
-    if let Some(pacer) = pacer {
-        pacer.wait(control);
     }
 }

@@ -9,7 +9,7 @@ use rustix::net::{SendFlags, send};
 
 use super::fast::FastMode;
 use crate::control::Control;
-use crate::loops::{Amount, Handed, send_batches};
+use crate::loops::{Handed, Supply, send_batches};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 
@@ -20,7 +20,7 @@ const BYTES: usize = 8 << 20;
 
 struct Sender {
     message: Vec<u8>,
-    amount: Amount,
+    supply: Supply,
 }
 
 /// Sends lists of messages.
@@ -32,7 +32,7 @@ pub fn sender(
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     Ok(Box::new(Sender {
         message,
-        amount: Amount::of(conditions),
+        supply: Supply::of(conditions),
     }))
 }
 
@@ -48,9 +48,8 @@ impl FastMode for Sender {
         let list = vec![IoSlice::new(message); most];
         send_batches(
             control,
-            message.len(),
+            self.supply,
             most as u64,
-            self.amount,
             pacer,
             |_, count, length| {
                 let sent = if length == message.len() {

@@ -4,7 +4,6 @@
 //! The data is never changed, so the next send call need not wait for a completion. Completions are
 //! read from the error queue from time to time, because its size is limited.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,9 +16,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use super::fast::{FastMode, hold};
+use super::fast::{FastMode, send_paced};
 use crate::control::Control;
-use crate::loops::{Amount, send_messages};
+use crate::loops::Supply;
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 
@@ -41,8 +40,6 @@ struct Book {
     queue_reads: u64,
     /// Calls that the kernel refused for now, because too much was in flight.
     put_off: u64,
-    /// True after such a call, which is repeated.
-    is_again: bool,
     refused: bool,
 }
 
@@ -68,14 +65,14 @@ impl Book {
         let was_alone = self.completed == self.calls;
         let result = send(socket, bytes, SendFlags::NOSIGNAL | ZEROCOPY);
         match result {
-            Ok(_) => (self.calls, self.is_again) = (self.calls + 1, false),
+            Ok(_) => self.calls += 1,
             Err(Errno::NOBUFS) => {
                 self.take_completions(socket);
                 if was_alone {
                     self.refused = true;
                     return Err(Errno::CANCELED);
                 }
-                (self.put_off, self.is_again) = (self.put_off + 1, true);
+                self.put_off += 1;
                 if self.completed < self.calls {
                     wait_for_completion(socket);
                 }
@@ -102,8 +99,8 @@ fn wait_for_completion(socket: BorrowedFd<'_>) {
 
 struct Sender {
     message: Vec<u8>,
-    amount: Amount,
-    book: RefCell<Book>,
+    supply: Supply,
+    book: Book,
 }
 
 /// Asks for `MSG_ZEROCOPY`.
@@ -116,8 +113,8 @@ pub fn sender(
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     Ok(Box::new(Sender {
         message,
-        amount: Amount::of(conditions),
-        book: RefCell::default(),
+        supply: Supply::of(conditions),
+        book: Book::default(),
     }))
 }
 
@@ -128,21 +125,11 @@ impl FastMode for Sender {
         control: &Control,
         pacer: &mut Option<Pacer>,
     ) -> Result<(), Errno> {
-        let Sender {
-            message,
-            amount,
-            book,
-        } = self;
-        let send_one = |_, length: usize| {
-            if !book.borrow().is_again {
-                hold(pacer, control);
-            }
-            book.borrow_mut().send(socket, &message[..length])
-        };
-        let send_rest =
-            |done: usize, length: usize| book.borrow_mut().send(socket, &message[done..length]);
-        let result = send_messages(control, message.len(), *amount, send_one, send_rest);
-        if book.borrow().refused {
+        let Sender { message, book, .. } = self;
+        let result = send_paced(control, self.supply, pacer, |done, length| {
+            book.send(socket, &message[done..length])
+        });
+        if book.refused {
             Err(Errno::NOBUFS)
         } else {
             result
@@ -150,7 +137,7 @@ impl FastMode for Sender {
     }
 
     fn ended(&mut self, socket: BorrowedFd<'_>) {
-        let book = self.book.get_mut();
+        let book = &mut self.book;
         let deadline = Instant::now() + LAST_COMPLETIONS;
         book.take_completions(socket);
         while book.completed < book.calls && Instant::now() < deadline {
@@ -160,7 +147,7 @@ impl FastMode for Sender {
     }
 
     fn counters(&self) -> BTreeMap<&'static str, u64> {
-        let book = self.book.borrow();
+        let book = &self.book;
         BTreeMap::from([
             ("zerocopy_calls", book.calls),
             ("zerocopy_completed", book.completed),

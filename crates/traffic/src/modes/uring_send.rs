@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::fast::FastMode;
 use crate::control::{Control, Phase};
-use crate::loops::{Amount, Handed, is_transient, send_batches};
+use crate::loops::{Handed, Supply, is_transient, send_batches};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 use crate::syscalls::errno;
@@ -31,11 +31,10 @@ const LAST_NOTIFICATIONS: Duration = Duration::from_millis(500);
 struct Sender {
     ring: SendRing,
     how: How,
-    size: usize,
     most: usize,
     /// The first bytes of each message; absent for a stream.
     tag: Option<Tag>,
-    amount: Amount,
+    supply: Supply,
 }
 
 /// Sends chains of `IORING_OP_SEND`.
@@ -70,10 +69,9 @@ fn sender(
     Ok(Box::new(Sender {
         ring,
         how,
-        size,
         most,
         tag: is_datagram.then_some(tag),
-        amount: Amount::of(conditions),
+        supply: Supply::of(conditions),
     }))
 }
 
@@ -86,18 +84,16 @@ impl FastMode for Sender {
     ) -> Result<(), Errno> {
         let Sender {
             ring,
-            size,
             most,
             tag,
-            amount,
+            supply,
             ..
         } = self;
         let mut number = 0;
         send_batches(
             control,
-            *size,
+            *supply,
             *most as u64,
-            *amount,
             pacer,
             |phase, count, length| {
                 let count = count as usize;

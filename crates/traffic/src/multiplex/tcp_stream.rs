@@ -63,7 +63,7 @@ impl Sender {
         ) {
             Ok(bytes) if bytes == length => {
                 control.count_message(phase, bytes);
-                self.supply.took();
+                self.supply.took(1);
                 Ok(None)
             }
             Ok(bytes) => Ok(self.took_part(
@@ -96,7 +96,7 @@ impl Sender {
             return Some(Next::Write);
         }
         control.count_whole(message.phase);
-        self.supply.took();
+        self.supply.took(1);
         self.unfinished = None;
         None
     }

@@ -62,7 +62,7 @@ impl Multiplexed for Sender {
             match send(&self.socket, &buffer[..length], SendFlags::DONTWAIT) {
                 Ok(bytes) => {
                     control.count_message(phase, bytes);
-                    self.supply.took();
+                    self.supply.took(1);
                     self.number += 1;
                 }
                 Err(Errno::AGAIN) => {
