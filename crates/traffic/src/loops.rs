@@ -144,7 +144,7 @@ fn complete(
 }
 
 /// The messages that the kernel took in one call and in those that completed its last message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handed {
     /// Whole messages.
     pub messages: u64,

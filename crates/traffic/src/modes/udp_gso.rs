@@ -37,26 +37,34 @@ pub fn sender(
     socket::set_int(socket, UDP_SEGMENT, size as i32)?;
     let most = (IpVersion::V4.udp_payload_max() as usize / size).clamp(1, SEGMENTS_MAX);
     let mut messages = vec![0x5A; most * size];
-    let mut number = 0;
+    let (mut number, mut at_once) = (0, most);
     Ok(batch_sender(
         conditions,
         most,
-        move |socket, phase, mut count, length| {
+        move |socket, phase, count, length| {
             for (message, number) in messages.chunks_exact_mut(size).take(count).zip(number..) {
                 tag.write(message, phase, number);
             }
             // Only a single message may be shorter.
-            let bytes = |count: usize| if count == 1 { length } else { count * size };
-            let sent = match send(socket, &messages[..bytes(count)], SendFlags::empty()) {
-                Err(Errno::INVAL) if count > SEGMENTS_MAX_BEFORE => {
-                    count = SEGMENTS_MAX_BEFORE;
-                    send(socket, &messages[..bytes(count)], SendFlags::empty())
+            let mut rest = &messages[..if count == 1 { length } else { count * size }];
+            let mut handed = Handed::default();
+            while !rest.is_empty() {
+                let part = rest.len().min(at_once * size);
+                match send(socket, &rest[..part], SendFlags::empty()) {
+                    Ok(_) => {
+                        handed.messages += part.div_ceil(size) as u64;
+                        handed.calls += 1;
+                        rest = &rest[part..];
+                    }
+                    Err(Errno::INVAL) if part > SEGMENTS_MAX_BEFORE * size => {
+                        at_once = SEGMENTS_MAX_BEFORE;
+                    }
+                    Err(error) if handed.messages == 0 => return Err(error),
+                    Err(_) => break,
                 }
-                result => result,
-            };
-            sent?;
-            number += count as u64;
-            Ok(Handed::at_once(count as u64))
+            }
+            number += handed.messages;
+            Ok(handed)
         },
     ))
 }
