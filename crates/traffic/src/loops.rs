@@ -187,7 +187,7 @@ pub fn send_batches(
         if phase as u8 >= Phase::Over as u8 {
             return Ok(());
         }
-        match send(phase, count, length) {
+        let unsent = match send(phase, count, length) {
             Ok(handed) => {
                 control.count_batch(
                     phase,
@@ -199,10 +199,17 @@ pub fn send_batches(
                     control.count_short(phase);
                 }
                 supply.took(handed.messages);
+                count - handed.messages
             }
-            Err(Errno::INTR) => {}
-            Err(error) if is_transient(error) => control.count_failed(phase),
+            Err(Errno::INTR) => count,
+            Err(error) if is_transient(error) => {
+                control.count_failed(phase);
+                0
+            }
             Err(error) => return Err(error),
+        };
+        if let Some(pacer) = pacer {
+            pacer.give_back(unsent);
         }
     }
     Ok(())
@@ -225,4 +232,32 @@ pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
 /// queues, and a receiver that did not listen when an earlier datagram arrived.
 pub fn is_transient(error: Errno) -> bool {
     matches!(error, Errno::NOBUFS | Errno::CONNREFUSED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_a_call_left_are_due_at_once() {
+        let conditions = Conditions {
+            message_rate: Some(20_000),
+            burst_messages: Some(10),
+            stop_messages: Some(100),
+            ..Conditions::default()
+        };
+        let (control, file) = (Control::default(), std::net::UdpSocket::bind("127.0.0.1:0"));
+        let mut pacer = Pacer::of(&conditions, file.expect("a socket"));
+        let (mut calls, supply) = (0, Supply::of(&conditions));
+        send_batches(&control, supply, 64, &mut pacer, |_, count, _| {
+            calls += 1;
+            match calls % 3 {
+                0 => Err(Errno::INTR),
+                _ => Ok(Handed::at_once(count.div_ceil(2))),
+            }
+        })
+        .expect("all are sent");
+        assert_eq!(control.counts().total().messages, 100);
+        assert_eq!(pacer.expect("paced").record().bursts, 10);
+    }
 }
