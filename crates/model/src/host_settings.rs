@@ -1,5 +1,5 @@
 //! The requests of a run to its hosts beyond the traffic: values of device, kernel and CPU
-//! settings.
+//! settings. The settings that code asks for have their name here.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,10 @@ pub const OFFLOADS: &str = "offloads";
 pub const MTU: &str = "mtu_bytes";
 /// Most segments of a packet that TCP hands to the interface.
 pub const GSO_MAX_SEGS: &str = "gso_max_segs";
-/// Most bytes of a packet that TCP hands to the interface.
-pub const GSO_MAX_SIZE: &str = "gso_max_size";
-/// Most bytes of a packet that GRO makes of those that the interface receives.
-pub const GRO_MAX_SIZE: &str = "gro_max_size";
 /// Queueing discipline at the interface's root.
 pub const QDISC: &str = "qdisc";
 /// Kernel parameters below `net.`.
 pub const SYSCTL: &str = "sysctl";
-/// Queues of the interface.
-pub const CHANNELS: &str = "channels";
-/// Interrupt coalescing of the interface.
-pub const COALESCE: &str = "coalesce";
-/// Frequency governor of every CPU.
-pub const GOVERNOR: &str = "governor";
-/// Whether idle CPUs sleep.
-pub const IDLE: &str = "idle";
 /// Threads that keep CPUs busy.
 pub const STRESS: &str = "stress";
 

@@ -166,7 +166,7 @@ pub const GSO_MAX_SEGS: Grammar = Grammar {
 
 /// Most bytes of a packet that TCP hands to the interface.
 pub const GSO_MAX_SIZE: Grammar = Grammar {
-    setting: host_settings::GSO_MAX_SIZE,
+    setting: "gso_max_size",
     value_name: "BYTES",
     allowed: "bytes from 1024 to 524280, such as 16384; also \"sender: …; receiver: …\"",
     parse: |text| limit(text, "size of a packet", super_packet(text, 1024)),
@@ -174,7 +174,7 @@ pub const GSO_MAX_SIZE: Grammar = Grammar {
 
 /// Most bytes of a packet that GRO makes of those that the interface receives.
 pub const GRO_MAX_SIZE: Grammar = Grammar {
-    setting: host_settings::GRO_MAX_SIZE,
+    setting: "gro_max_size",
     value_name: "BYTES",
     allowed: "bytes from 1 (nothing is merged) to 524280, such as 16384; also \"sender: …; receiver: …\"",
     parse: |text| limit(text, "size of a packet", super_packet(text, 1)),
@@ -216,22 +216,12 @@ pub const CONGESTION: Grammar = Grammar {
     setting: host_settings::SYSCTL,
     value_name: "NAME",
     allowed: "the name of a congestion control such as \"cubic\"; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let is_name = !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-        let name = is_name.then(|| "net.ipv4.tcp_congestion_control".to_owned());
-        Ok(vec![(
-            Some(name.ok_or_else(|| format!("`{text}` is no name"))?),
-            single(text),
-        )])
-    },
+    parse: |text| Ok(sysctl("net.ipv4.tcp_congestion_control", name(text)?)),
 };
 
 /// Queues of the interface.
 pub const CHANNELS: Grammar = Grammar {
-    setting: host_settings::CHANNELS,
+    setting: "channels",
     value_name: "NAME N,…",
     allowed: "counts such as \"combined 4\" or \"rx 2, tx 2\"; also \"sender: …; receiver: …\"",
     parse: parse_numbers,
@@ -239,7 +229,7 @@ pub const CHANNELS: Grammar = Grammar {
 
 /// Interrupt coalescing of the interface.
 pub const COALESCE: Grammar = Grammar {
-    setting: host_settings::COALESCE,
+    setting: "coalesce",
     value_name: "NAME N,…",
     allowed: "numbers such as \"rx_usecs 10, rx_frames 64, adaptive_rx off\"; also \"sender: …; receiver: …\"",
     parse: parse_numbers,
@@ -292,13 +282,22 @@ pub const MIN_TSO_SEGS: Grammar = Grammar {
     },
 };
 
+/// The text, where it can be the name of something in the kernel.
+fn name(text: &str) -> Result<&str, String> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let is_name = !text.is_empty() && text.chars().all(is_letter);
+    is_name
+        .then_some(text)
+        .ok_or_else(|| format!("`{text}` is no name"))
+}
+
 fn sysctl(name: &str, value: &str) -> Vec<Parsed> {
     vec![(Some(name.to_owned()), single(value))]
 }
 
 /// Whether idle CPUs sleep.
 pub const IDLE: Grammar = Grammar {
-    setting: host_settings::IDLE,
+    setting: "idle",
     value_name: "poll",
     allowed: "\"poll\" or \"as-found\"; also \"sender: …; receiver: …\"",
     parse: |text| match text {
@@ -312,20 +311,10 @@ pub const IDLE: Grammar = Grammar {
 
 /// Frequency governor of every CPU.
 pub const GOVERNOR: Grammar = Grammar {
-    setting: host_settings::GOVERNOR,
+    setting: "governor",
     value_name: "NAME",
     allowed: "the name of a governor such as \"performance\"; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let is_name = !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-        if is_name {
-            Ok(vec![(None, single(text))])
-        } else {
-            Err(format!("`{text}` is no name"))
-        }
-    },
+    parse: |text| Ok(vec![(None, single(name(text)?))]),
 };
 
 /// Threads that keep CPUs busy during a run.
