@@ -130,7 +130,10 @@ pub fn decide(signals: &Signals) -> Verdict {
     match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => {
             let verdict = sure(found.clone(), &candidates);
-            let most = if both_ends_full(signals) || holds_back(signals, &found.limiter) {
+            let others = both_ends_full(signals)
+                || holds_back(signals, &found.limiter)
+                || loses_behind(signals, found);
+            let most = if others {
                 Confidence::Medium
             } else {
                 Confidence::High
@@ -151,6 +154,13 @@ fn both_ends_full(signals: &Signals) -> bool {
         .loss
         .is_some_and(|loss| (LOSS_PCT..LOSS_CLEAR_PCT).contains(&loss.pct));
     is_little && asked(Step::Sender, signals).iter().any(Candidate::holds)
+}
+
+/// True where a queue passes its whole rate, and datagrams are lost as well: with another rate,
+/// what drops them may limit.
+fn loses_behind(signals: &Signals, found: &Candidate) -> bool {
+    asked(Step::SetRate, signals).contains(found)
+        && asked(Step::Loss, signals).iter().any(Candidate::holds)
 }
 
 /// True where a queue that the verdict does not name holds packets back to a rate: it may be what

@@ -37,11 +37,13 @@ pub struct Question {
 pub enum Step {
     /// The rate grows until the run's end.
     Growth,
+    /// A queue passes the whole rate that it is set to.
+    SetRate,
     /// Datagrams are lost.
     Loss,
     /// A control group's quota holds an endpoint back.
     Quota,
-    /// A queue with known counters keeps a rate.
+    /// A queue with known counters holds packets back to a rate.
     Queue,
     /// The program keeps a rate.
     Program,
@@ -63,8 +65,9 @@ pub enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Step; 12] = [
+    pub const ALL: [Step; 13] = [
         Step::Growth,
+        Step::SetRate,
         Step::Loss,
         Step::Quota,
         Step::Queue,

@@ -321,6 +321,25 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
         ..bucket(4.9e8, 4e4)
     };
     assert_eq!(named(&asked), "application pacing");
+    let loss = Loss {
+        lost: 1000.0,
+        pct: 6.0,
+        socket: Some(1000.0),
+        softnet: Some(0.0),
+    };
+    let losing = decide(&Signals {
+        loss: Some(loss),
+        ..bucket(4.99e8, 4e4)
+    });
+    assert_eq!(losing.limiter().name(), "rate");
+    assert_eq!(losing.confidence, Confidence::Medium, "{losing:?}");
+    let behind = losing.runner_up.expect("what drops them");
+    assert_eq!(behind.limiter.name(), "udp_receive_buffer");
+    let half_full = Signals {
+        loss: Some(loss),
+        ..bucket(2.5e8, 0.0)
+    };
+    assert_eq!(named(&half_full), "UDP receive buffer overflow");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub static ROW: LimiterRow = LimiterRow {
     remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
     questions: &[
         Question {
-            step: Step::Queue,
+            step: Step::SetRate,
             about: "at a hop with a known rate",
             evidence: "97 % of the rate that its queueing discipline is set to passed, and it held packets back 100 times a second, or at a low rate once in 128 KiB; a requested rate is not kept",
             rule: filled,
