@@ -76,11 +76,13 @@ pub(crate) fn build(
         napi.insert(key(end), state);
     }
     if let Some(emulators) = &mut emulators {
-        topology
+        for link in topology
             .links
             .iter()
             .filter(|link| emulated_links::carries(link))
-            .try_for_each(|link| emulators.start(link))?;
+        {
+            notes.extend(emulators.start(link)?);
+        }
     }
     let network = Network {
         topology: topology.clone(),

@@ -134,8 +134,9 @@ impl EmulatedLinks {
         Ok(())
     }
 
-    /// Starts the emulator of a link whose devices were made.
-    pub(crate) fn start(&mut self, link: &Link) -> Result<(), LabError> {
+    /// Starts the emulator of a link whose devices were made. Returns a sentence where its rings have
+    /// less room than they need.
+    pub(crate) fn start(&mut self, link: &Link) -> Result<Option<String>, LabError> {
         self.enter()?;
         let mut rtnl = Rtnl::open()?;
         let mut device = |end: &End| {
@@ -155,6 +156,12 @@ impl EmulatedLinks {
             )
         };
         let emulator = Emulator::open(devices, settings, SEED).map_err(failed)?;
+        let note = emulator.has_short_rings().then(|| {
+            format!(
+                "this machine has too little memory for the rings of the link emulator of {} and {}: it may drop packets of bursts shorter than rate × delay",
+                names[0], names[1]
+            )
+        });
         let handle = emulator.handle();
         let (sheet, devices) = (self.sheet.clone(), names.clone());
         let work = move || {
@@ -181,7 +188,7 @@ impl EmulatedLinks {
             ends: link.ends.clone(),
             handle,
         });
-        Ok(())
+        Ok(note)
     }
 
     /// Sets this limit for every queue of an emulated direction, or its own limit again, and

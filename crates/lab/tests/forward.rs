@@ -22,6 +22,14 @@ fn main() {
             without_offloads_segments_pass,
         ),
         ("udp_super_packets_pass_whole", udp_super_packets_pass_whole),
+        (
+            "a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator",
+            a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator,
+        ),
+        (
+            "what_the_ring_drops_is_counted",
+            what_the_ring_drops_is_counted,
+        ),
         ("losses_are_those_of_the_seed", losses_are_those_of_the_seed),
         (
             "a_short_queue_drops_and_says_so",
@@ -39,10 +47,16 @@ struct Path {
 
 impl Path {
     fn new(mtu_bytes: u32, settings: [Settings; 2]) -> Path {
+        Path::later(mtu_bytes, settings, |_| ())
+    }
+
+    /// A path whose emulator begins to read when `before` has ended.
+    fn later(mtu_bytes: u32, settings: [Settings; 2], before: impl FnOnce(&Gap)) -> Path {
         let gap = Gap::new(mtu_bytes);
         let devices = gap.devices.map(|index| Device { index, mtu_bytes });
         let line = Emulator::open(devices, settings, 7).expect("opens");
         let handle = line.handle();
+        before(&gap);
         thread::spawn(move || line.run().expect("runs"));
         Path { gap, handle }
     }
@@ -183,6 +197,47 @@ fn udp_super_packets_pass_whole() {
     assert_eq!(lengths, [1000, 1000, 1000, 1000, 500]);
     let counters = path.counters(0, |counters| counters.departed.segments >= 6);
     assert_eq!(counters.departed.segments, counters.departed.packets + 4);
+}
+
+/// Sends this number of super-packets of `segments` × 1400 bytes from the first host to all others
+/// of its network, for which it needs no answer.
+fn burst(gap: &Gap, super_packets: u64, segments: usize) {
+    let host = &gap.hosts[0];
+    let socket = host.run(|| UdpSocket::bind((host.address, 0)).expect("binds"));
+    socket.set_broadcast(true).expect("may broadcast");
+    if bitcost_sys::socket::set_int(&socket, bitcost_sys::socket::UDP_SEGMENT, 1400).is_err() {
+        bitcost_testkit::ignore("this kernel has no UDP_SEGMENT");
+    }
+    let data = vec![9; 1400 * segments];
+    for _ in 0..super_packets {
+        socket.send_to(&data, "10.0.0.255:9").expect("sends");
+    }
+}
+
+fn a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator() {
+    // 100 MB/s × 40 ms are 4 MB.
+    let shaped = Settings {
+        rate_bps: Some(800_000_000),
+        ..held(40)
+    };
+    for (settings, bytes) in [(held(1), 8 << 20), (shaped, 12 << 20)] {
+        let super_packets = bytes / (45 * 1400) + 1;
+        let path = Path::later(MTU_BYTES, [settings, held(0)], |gap| {
+            burst(gap, super_packets, 45);
+        });
+        let counters = path.counters(0, |counters| counters.arrived.packets >= super_packets);
+        assert_eq!(counters.missed_packets, 0, "{counters:?}");
+    }
+}
+
+fn what_the_ring_drops_is_counted() {
+    let sent = 2000;
+    let path = Path::later(MTU_BYTES, [held(1), held(0)], |gap| burst(gap, sent, 2));
+    let counters = path.counters(0, |counters| {
+        counters.arrived.packets + counters.missed_packets >= sent
+    });
+    assert!(counters.missed_packets > 0, "{counters:?}");
+    assert!(counters.arrived.packets > 512, "{counters:?}");
 }
 
 fn losses_are_those_of_the_seed() {

@@ -20,6 +20,9 @@ pub struct Hop {
     pub kind: String,
     /// Packets dropped; for a link emulator, segments, and only those for which it had no room.
     pub drops: f64,
+    /// Segments that a link emulator's ring dropped before the emulator read them, at the mean number of
+    /// segments of the packets that it read.
+    pub missed: f64,
     /// Times per second that it held packets back to keep its rate.
     pub overlimits: f64,
     /// Share of the samples in which packets waited in it.
@@ -89,8 +92,9 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         .samples()
         .filter_map(|sample| Some(same(sample)?.backlog_packets > 0))
         .collect();
-    let (dropped, left) = match line(series, &queue.device) {
-        Some(of_line) => of_line,
+    let line = line(series, &queue.device);
+    let (dropped, left) = match &line {
+        Some(line) => (line.overflowed, line.departed),
         None => (
             grown(|queue| u64::from(queue.drops), true)?,
             grown(|queue| queue.packets, false)?,
@@ -100,6 +104,7 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         name: name(queue),
         kind: queue.kind.replace('_', " "),
         drops: dropped,
+        missed: line.map_or(0.0, |line| line.missed),
         overlimits: grown(|queue| u64::from(queue.overlimits), true)? / series.seconds(),
         standing: samples.iter().filter(|stands| **stands).count() as f64
             / samples.len().max(1) as f64,
@@ -116,9 +121,18 @@ fn name(queue: &Queue) -> String {
     }
 }
 
-/// Segments for which a link emulator had no room, and those that left it; absent where the device
-/// has no emulator.
-fn line(series: &Series, device: &str) -> Option<(f64, f64)> {
+/// Segments of a link emulator.
+struct Line {
+    /// Those for which its queue had no room.
+    overflowed: f64,
+    /// Those that left it.
+    departed: f64,
+    /// Those that its ring dropped, which it never read.
+    missed: f64,
+}
+
+/// The segments of the emulator at a device; absent where the device has none.
+fn line(series: &Series, device: &str) -> Option<Line> {
     let grown = |count: fn(&LinkEmulator) -> u64| {
         let of = |sample: &Sample| {
             sample
@@ -129,8 +143,11 @@ fn line(series: &Series, device: &str) -> Option<(f64, f64)> {
         };
         series.growth(|before, after| Some(of(after)?.checked_sub(of(before)?)? as f64))
     };
-    Some((
-        grown(|line| line.overflowed.segments)?,
-        grown(|line| line.departed.segments)?,
-    ))
+    let arrived = grown(|line| line.arrived.segments)?;
+    let each = (arrived / grown(|line| line.arrived.packets)?.max(1.0)).max(1.0);
+    Some(Line {
+        overflowed: grown(|line| line.overflowed.segments)?,
+        departed: grown(|line| line.departed.segments)?,
+        missed: each * grown(|line| line.missed_packets)?,
+    })
 }

@@ -42,6 +42,7 @@ fn hop(name: &str, drops: f64, overlimits: f64, standing: f64) -> Vec<Hop> {
         name: name.into(),
         kind: "tbf".into(),
         drops,
+        missed: 0.0,
         overlimits,
         standing,
         packets: 1e5,
@@ -230,6 +231,14 @@ fn buffers_and_windows_are_told_by_the_connection() {
         ..blocked()
     };
     assert_eq!(named(&dropped), "queue overflow at s1 s1-eth2");
+    let mut unread = hop("s1 s1-eth2", 0.0, 0.0, 0.9);
+    unread[0].missed = 90.0;
+    let unread = Signals {
+        tcp: losing,
+        hops: unread,
+        ..blocked()
+    };
+    assert_eq!(named(&unread), "link emulator's ring at s1 s1-eth2");
     let shaped = Signals {
         tcp: losing,
         hops: hop("sender h1-eth0", 90.0, 5000.0, 1.0),
@@ -253,6 +262,16 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         ..lossy()
     };
     assert_eq!(named(&at_hop), "queue overflow at w1 w1-eth2");
+    let unread = |missed| {
+        let mut signals = Signals {
+            hops: hop("s1-eth2", 0.0, 0.0, 1.0),
+            ..lossy()
+        };
+        signals.hops[0].missed = missed;
+        signals
+    };
+    assert_eq!(named(&unread(900.0)), "link emulator's ring at s1-eth2");
+    assert_eq!(named(&unread(90.0)), "path loss");
     let loss = Loss {
         lost: 1000.0,
         pct: 10.0,

@@ -124,6 +124,14 @@ impl Emulator {
         })
     }
 
+    /// Whether the machine's memory does not allow rings that have room for the bursts of these
+    /// directions.
+    pub fn has_short_rings(&self) -> bool {
+        self.directions
+            .iter()
+            .any(|direction| direction.inlet.is_short())
+    }
+
     /// A handle to observe or change the emulator while it runs.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
@@ -240,7 +248,7 @@ impl Direction {
         number: u64,
     ) -> io::Result<Direction> {
         Ok(Direction {
-            inlet: Inlet::open(from.index, from.mtu_bytes)?,
+            inlet: Inlet::open(from.index, from.mtu_bytes, settings.rate_by_delay_bytes())?,
             is_prompt: is_prompt(&settings),
             schedule: Schedule::new(settings, seed, number),
             leaving: VecDeque::new(),

@@ -5,10 +5,21 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bitcost_sys::clock;
+use bitcost_sys::files::available_memory_bytes;
 use bitcost_sys::packet::{Lengths, Ring};
 
-/// Memory of each of the two rings of a device.
-const RING_BYTES: usize = 8 << 20;
+/// The least user data that a ring has room for: twice what the kernel lets one TCP connection send
+/// at once by default (`net.ipv4.tcp_wmem`, 4 MiB).
+const BURST_BYTES: u64 = 8 << 20;
+
+/// The shortest super-packet that a ring is made for. TCP makes them of the data of 1 ms
+/// (`tcp_tso_autosize`), so those of a flow of 131 Mbit/s or more are longer, and a slower one has
+/// no large bursts.
+const SUPER_PACKET_BYTES: u64 = 16 << 10;
+
+/// The memory that remains for other uses: a ring takes at most one in this many bytes that are
+/// available.
+const OF_AVAILABLE: u64 = 16;
 
 /// Bytes of an Ethernet header with a VLAN tag.
 const HEADER_BYTES: u32 = 18;
@@ -43,6 +54,8 @@ pub struct Inlet {
     segments: Ring,
     supers: Option<Ring>,
     before_ns: u64,
+    /// The rings have less room than bursts of this many bytes need.
+    is_short: bool,
 }
 
 /// Which ring the next packet is in.
@@ -53,28 +66,44 @@ enum From {
 }
 
 impl Inlet {
-    /// Opens a device of the calling thread's network namespace.
+    /// Opens a device of the calling thread's network namespace, with room for bursts of the product
+    /// of the direction's rate and delay, and [`BURST_BYTES`] more.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn open(device_index: u32, mtu_bytes: u32) -> io::Result<Inlet> {
+    pub fn open(device_index: u32, mtu_bytes: u32, rate_by_delay: u64) -> io::Result<Inlet> {
         let before_ns = clock::monotonic_ns();
+        let data = rate_by_delay.saturating_add(BURST_BYTES);
+        let mut is_short = false;
+        let mut ring = |lengths: Lengths, each: u64| {
+            let wanted = (data / each).saturating_mul(Ring::slot_bytes(lengths));
+            let most = available_memory_bytes().map_or(u64::MAX, |bytes| bytes / OF_AVAILABLE);
+            is_short |= wanted > most;
+            Ring::open(device_index, lengths, wanted.min(most) as usize)
+        };
         if mtu_bytes > TWO_RINGS_MTU_BYTES {
-            let segments = Ring::open(device_index, Lengths::Any, 2 * RING_BYTES)?;
+            let segments = ring(Lengths::Any, SUPER_PACKET_BYTES)?;
             return Ok(Inlet {
                 segments,
                 supers: None,
                 before_ns,
+                is_short,
             });
         }
         let longest = mtu_bytes + HEADER_BYTES;
-        let segments = Ring::open(device_index, Lengths::UpTo(longest), RING_BYTES)?;
-        let supers = Ring::open(device_index, Lengths::Above(longest), RING_BYTES)?;
+        let segments = ring(Lengths::UpTo(longest), u64::from(mtu_bytes))?;
+        let supers = ring(Lengths::Above(longest), SUPER_PACKET_BYTES)?;
         Ok(Inlet {
             segments,
             supers: Some(supers),
             before_ns,
+            is_short,
         })
+    }
+
+    /// Whether the machine's memory does not allow rings of the size that is wanted.
+    pub fn is_short(&self) -> bool {
+        self.is_short
     }
 
     /// The files to wait for.

@@ -38,6 +38,13 @@ pub enum Limit {
 }
 
 impl Settings {
+    /// Bytes that a direction holds at its rate: the product of rate and delay; 0 without a rate.
+    pub fn rate_by_delay_bytes(&self) -> u64 {
+        let held_ns = u128::from(self.delay_ns) + u128::from(self.jitter_ns);
+        let bits = u128::from(self.rate_bps.unwrap_or(0)) * held_ns / 1_000_000_000;
+        u64::try_from(bits / 8).unwrap_or(u64::MAX)
+    }
+
     /// The shortest time that a packet may be held, in ns.
     pub fn least_delay_ns(&self) -> u64 {
         if self.reorder > 0.0 {

@@ -25,16 +25,12 @@ fn size(text: &str) -> Option<u64> {
 /// Bytes that can be taken without harm: of the machine's available memory, and below the limits of
 /// this process's control groups. Absent where the kernel does not report the former.
 pub fn available() -> Option<u64> {
-    let text = read::text("/proc/meminfo")?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    let machine = bitcost_sys::files::available_memory_bytes()?;
     let groups = read::text("/proc/self/cgroup").unwrap_or_default();
     let mounts = read::text("/proc/self/mounts").unwrap_or_default();
     let files = throttling::paths(&groups, &mounts);
     let left = files.iter().filter_map(|file| below_limit(file.parent()?));
-    Some(left.fold(kib.saturating_mul(1024), u64::min))
+    Some(left.fold(machine, u64::min))
 }
 
 /// Bytes until the memory limit of a control group of version 2; absent where it has none.

@@ -87,11 +87,7 @@ impl Ring {
     /// The error of the system call: `EPERM` without `CAP_NET_RAW` over the namespace, `ENOMEM`.
     pub fn open(device_index: u32, lengths: Lengths, memory_bytes: usize) -> io::Result<Ring> {
         let socket = open()?;
-        let frame = match lengths {
-            Lengths::UpTo(most) => most as usize,
-            Lengths::Any | Lengths::Above(_) => PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES,
-        };
-        let slot_bytes = slot_bytes(frame);
+        let slot_bytes = slot_bytes(lengths);
         let blocks = memory_bytes.div_ceil(BLOCK_BYTES).max(1);
         let slots = BLOCK_BYTES / slot_bytes * blocks;
         let bytes = blocks * BLOCK_BYTES;
@@ -119,6 +115,11 @@ impl Ring {
         };
         bind(&ring.socket, device_index, EVERY_PROTOCOL)?;
         Ok(ring)
+    }
+
+    /// The memory that a packet takes in a ring for these lengths, whatever its length.
+    pub fn slot_bytes(lengths: Lengths) -> u64 {
+        (BLOCK_BYTES / (BLOCK_BYTES / slot_bytes(lengths))) as u64
     }
 
     /// When the next packet arrived, in ns of `CLOCK_REALTIME`; absent where there is none.
@@ -211,9 +212,13 @@ impl Drop for Ring {
     }
 }
 
-/// The size of a slot for a frame of this length: a power of two up to half a page, whole pages above, so that no short slot
-/// crosses a page.
-fn slot_bytes(frame: usize) -> usize {
+/// The size of a slot for the longest of these frames: a power of two up to half a page, whole pages above, so that no short
+/// slot crosses a page.
+fn slot_bytes(lengths: Lengths) -> usize {
+    let frame = match lengths {
+        Lengths::UpTo(most) => most as usize,
+        Lengths::Any | Lengths::Above(_) => PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES,
+    };
     let needed = SLOT_HEADER_BYTES + frame;
     if needed > PAGE_BYTES {
         needed.next_multiple_of(PAGE_BYTES)
@@ -276,12 +281,9 @@ mod tests {
 
     #[test]
     fn slots_hold_their_frames() {
-        assert_eq!(slot_bytes(1518), 2048);
-        assert_eq!(slot_bytes(9018), 12_288);
-        assert_eq!(slot_bytes(PACKET_MAX_BYTES) % PAGE_BYTES, 0);
-        assert_eq!(
-            BLOCK_BYTES / slot_bytes(PACKET_MAX_BYTES - OFFLOAD_HEADER_BYTES),
-            15
-        );
+        assert_eq!(slot_bytes(Lengths::UpTo(1518)), 2048);
+        assert_eq!(slot_bytes(Lengths::UpTo(9018)), 12_288);
+        assert_eq!(slot_bytes(Lengths::Above(1518)) % PAGE_BYTES, 0);
+        assert_eq!(BLOCK_BYTES / slot_bytes(Lengths::Any), 15);
     }
 }

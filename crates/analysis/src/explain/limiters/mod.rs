@@ -3,6 +3,7 @@
 mod application_pacing;
 mod congestion_loss;
 mod cpu_quota;
+mod emulator_ring;
 mod ends;
 mod evidence;
 mod loss;
@@ -27,11 +28,12 @@ pub use sender_cpu::ROW as SENDER_CPU;
 pub use unknown::verdict as unknown;
 
 /// Every limiter, in the order in which those of one step are asked.
-pub static LIMITERS: [&LimiterRow; 15] = [
+pub static LIMITERS: [&LimiterRow; 16] = [
     &slow_start::ROW,
     &slow_reader::ROW,
     &receiver_cpu::ROW,
     &udp_receive_buffer::ROW,
+    &emulator_ring::ROW,
     &queue_overflow::ROW,
     &path_loss::ROW,
     &cpu_quota::ROW,

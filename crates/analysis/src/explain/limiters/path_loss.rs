@@ -25,7 +25,12 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
         return Vec::new();
     };
     let seen = loss.socket.unwrap_or(0.0) + loss.softnet.unwrap_or(0.0);
-    let seen = seen + signals.hops.iter().map(|hop| hop.drops).sum::<f64>();
+    let seen = seen
+        + signals
+            .hops
+            .iter()
+            .map(|hop| hop.drops + hop.missed)
+            .sum::<f64>();
     let unseen = ((loss.lost - seen) / loss.lost.max(1.0)).clamp(0.0, 1.0);
     let evidence = vec![
         lost(&loss),

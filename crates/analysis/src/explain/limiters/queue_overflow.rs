@@ -1,9 +1,8 @@
 //! A full queue at a named hop.
 
-use super::evidence::{candidate, share};
-use super::loss::{explained, lost};
-use crate::explain::bounds::{EXPLAINED, RETRANSMITTED};
-use crate::explain::limiter::Bound::AtLeast;
+use super::evidence::candidate;
+use super::loss::{explained, lost, retransmitted};
+use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
 
@@ -56,37 +55,21 @@ fn of_datagrams(signals: &Signals) -> Vec<Candidate> {
 
 /// Queues that dropped what was retransmitted.
 fn of_streams(signals: &Signals) -> Vec<Candidate> {
-    let tcp = &signals.tcp;
-    let (Some(again), Some(retransmits)) = (tcp.retransmitted, tcp.retransmits) else {
-        return Vec::new();
-    };
-    // A window of W segments that loses one halves, and needs about W ÷ 2 round trips with some W
-    // segments each to grow back: one loss in W² segments keeps it small.
-    let often = tcp.cwnd_segments.map_or(RETRANSMITTED, |window| {
-        RETRANSMITTED.min(1.0 / (window * window))
-    });
-    let mut found = Vec::new();
-    for hop in signals.hops.iter().filter(|hop| hop.drops > 0.0) {
+    let named = |hop: &Hop| {
         // One packet may be several segments, as long as nothing splits it.
-        let segments = tcp
-            .segments
-            .map_or(1.0, |segments| (segments / hop.packets.max(1.0)).max(1.0));
-        let explained = hop.drops * segments / retransmits.max(1.0);
-        let counter = format!(
-            "segments dropped by {} at {} ÷ retransmitted segments",
-            hop.kind, hop.name
-        );
-        let often = share(
-            "retransmitted segments, against one loss in a window's square",
-            again,
-            AtLeast(often),
-        );
-        let evidence = vec![often, share(counter, explained, AtLeast(EXPLAINED))];
-        found.push(candidate(
+        let segments = signals.tcp.segments;
+        let each = segments.map_or(1.0, |all| (all / hop.packets.max(1.0)).max(1.0));
+        let evidence = retransmitted(
+            signals,
+            &format!("{} at {}", hop.kind, hop.name),
+            hop.drops * each,
+        )?;
+        Some(candidate(
             ROW.placed(format!("at {}", hop.name)),
             "",
             evidence,
-        ));
-    }
-    found
+        ))
+    };
+    let dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
+    dropping.filter_map(named).collect()
 }
