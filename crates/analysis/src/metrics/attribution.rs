@@ -148,7 +148,10 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
         return by_hosts(run)
             .ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));
     }
-    match by_own_cpus(run).or_else(|| by_napi_thread(run)) {
+    if has_own_cpus(run) {
+        return by_own_cpus(run);
+    }
+    match by_napi_thread(run) {
         Some(attribution) => Ok(attribution),
         None if threads_are_hidden(run) => Err(Unattributed(HIDDEN_THREADS.into())),
         None => undisturbed(run)
@@ -220,38 +223,53 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
     })
 }
 
-/// Where each endpoint's traffic and its interface's receive work are confined to the endpoint's
-/// own CPUs, these CPUs' busy time is the endpoint's, but for the wire. The wire works in soft
-/// interrupts; a receiving interface does not, because it has kernel threads.
-fn by_own_cpus(run: &RunView) -> Option<Attribution> {
+/// Whether each endpoint's traffic and its interface's receive work were confined to CPUs that the
+/// other endpoint does not use. It is what the lab does with all of its runs alike, and so they all
+/// have one method.
+fn has_own_cpus(run: &RunView) -> bool {
     let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
-    if a.iter().any(|cpu| b.contains(cpu)) || !receives_there(run.sender) {
-        return None;
-    }
-    let own = |role: Role| own_cpus(run, role).filter(|_| receives_there(run.end(role)));
-    let (sender, receiver) = (own(Role::Sender)?, own(Role::Receiver)?);
-    let share = |own: &OwnCpus, role: Role| {
+    let is_shared = a.iter().any(|cpu| b.contains(cpu));
+    !is_shared && receives_there(run.sender) && receives_there(run.receiver)
+}
+
+/// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The
+/// wire works in soft interrupts; a receiving interface does not, because it has kernel threads.
+fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
+    let unread = |role: Role| {
+        Unattributed(format!(
+            "the times of the {}'s CPUs could not be read",
+            role.name()
+        ))
+    };
+    let share = |role: Role| {
         let end = run.end(role);
+        let own = own_cpus(run, role).ok_or_else(|| unread(role))?;
         let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) - before;
-        Some(CpuUse {
+        if cpus <= 0.0 {
+            return Err(Unattributed(format!(
+                "the {}'s CPUs were busier before the block than in the run, which leaves it no CPU time; measure on an idle machine",
+                role.name()
+            )));
+        }
+        let shared = CpuUse {
             cpus,
-            span_seconds: cpu::span_seconds(end)?,
+            span_seconds: cpu::span_seconds(end).ok_or_else(|| unread(role))?,
             relative_standard_error: Some(own.variance.sqrt() / cpus),
-        })
-        .filter(|_| cpus > 0.0)
+        };
+        Ok((own, shared))
     };
-    let wire = sender.cpus * sender.softirq + receiver.cpus * receiver.softirq;
-    Some(Attribution {
+    let ((a, sender), (b, receiver)) = (share(Role::Sender)?, share(Role::Receiver)?);
+    let wire = a.cpus * a.softirq + b.cpus * b.softirq;
+    Ok(Attribution {
         method: Method::OwnCpus,
-        sender: share(&sender, Role::Sender)?,
-        receiver: share(&receiver, Role::Receiver)?,
         wire: Some(CpuUse {
             cpus: wire,
-            span_seconds: cpu::span_seconds(run.sender)?,
-            relative_standard_error: (wire > 0.0)
-                .then(|| (sender.variance + receiver.variance).sqrt() / wire),
+            span_seconds: sender.span_seconds,
+            relative_standard_error: (wire > 0.0).then(|| (a.variance + b.variance).sqrt() / wire),
         }),
+        sender,
+        receiver,
     })
 }
 

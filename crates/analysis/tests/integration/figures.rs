@@ -276,6 +276,29 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
 }
 
 #[test]
+fn a_busy_idle_baseline_leaves_no_figure_and_no_other_method() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    for role in [Role::Sender, Role::Receiver] {
+        run.threads(role, ThreadKind::Traffic, 600_000_000);
+        run.threads(role, ThreadKind::Napi, 300_000_000);
+    }
+    run.receiver.idle = Some(IdleBaseline {
+        start_ns: 0,
+        end_ns: 1_000_000_000,
+        start: ticks(&[(0, 0, 0, 0); 2]),
+        end: ticks(&[(10, 0, 90, 0), (90, 0, 10, 0)]),
+    });
+    let reason = attribute(&run.view()).unwrap_err().to_string();
+    assert!(
+        reason.contains("receiver's CPUs were busier before the block"),
+        "{reason}"
+    );
+    assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
+    assert_eq!(run.figure("wire_service_demand_us_per_kib"), None);
+}
+
+#[test]
 fn receive_work_elsewhere_is_not_charged_by_own_cpus() {
     let mut run = Run::udp();
     receive_on_own_cpus(&mut run);
