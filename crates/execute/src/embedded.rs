@@ -40,7 +40,7 @@ pub fn build(
     };
     let lab = Arc::new(Lab::up(&PathBuf::from("/proc/self/exe"), topology)?);
     let (rtt, idle) = match topology.has_network() {
-        true => check_rtt(ping(&lab, spec)?, spec)?,
+        true => check_rtt(spec, || ping(&lab, spec))?,
         false if pinged => (None, ping(&lab, spec).ok()),
         false => (None, None),
     };
@@ -201,15 +201,27 @@ fn ping_once(
     Ok(command.output())
 }
 
+/// How often the receiver is pinged at most until the shortest round trip is not too long: other
+/// programs on the CPUs make round trips longer, never shorter.
+const PING_ATTEMPTS: usize = 5;
+
 /// Compares round trips with the delays that the lab asks for.
 fn check_rtt(
-    pings: Pings,
     spec: &LabSpec,
+    mut ping: impl FnMut() -> Result<Pings, ExecuteError>,
 ) -> Result<(Option<RttCheck>, Option<Pings>), ExecuteError> {
+    let mut pings = ping()?;
     let Some(path) = spec.path() else {
         return Ok((None, Some(pings)));
     };
-    let check = RttCheck::new(path.rtt_us(), path.jitter_us(), pings.clone());
+    let check = |pings: &Pings| RttCheck::new(path.rtt_us(), path.jitter_us(), pings.clone());
+    for _ in 1..PING_ATTEMPTS {
+        if !check(&pings).is_too_long() {
+            break;
+        }
+        pings = ping()?;
+    }
+    let check = check(&pings);
     match check.problem() {
         None => Ok((Some(check), Some(pings))),
         Some(problem) => Err(ExecuteError::Check(format!(

@@ -78,6 +78,13 @@ impl RttCheck {
         }
     }
 
+    /// Whether even the shortest round trip took longer than requested.
+    pub fn is_too_long(&self) -> bool {
+        let longest_us = (self.asked_us + self.tolerance_us) as f64;
+        let figures = self.pings.figures();
+        figures.is_some_and(|figures| figures.min_us > longest_us)
+    }
+
     /// The fault in a sentence; `None` where the delay is the requested one. The shortest round
     /// trip is compared, because a busy machine makes single ones longer.
     pub fn problem(&self) -> Option<String> {
