@@ -16,6 +16,7 @@ pub mod iperf3;
 pub mod json;
 pub mod layout;
 mod levels;
+pub mod limits;
 mod lines;
 pub mod markdown;
 pub mod markdown_table;

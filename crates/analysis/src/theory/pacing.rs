@@ -2,11 +2,9 @@
 //! footnote 7 computes it.
 
 use bitcost_model::conditions::Conditions;
-use serde_json::{Value, json};
 
 use crate::theory::framing::{Counted, Framing, Transport};
 use crate::theory::goodput::Goodput;
-use crate::theory::show;
 
 /// The rate of user data and the messages for which a pacing rate is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +46,21 @@ impl Pacing {
         })
     }
 
+    /// The messages.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// The rate of user data, in bit/s.
+    pub fn rate_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
+    /// Largest IP packet, in bytes.
+    pub fn mtu_bytes(&self) -> u32 {
+        self.mtu_bytes
+    }
+
     /// Bytes of a message with the headers that queueing disciplines count.
     pub fn wire_bytes(&self) -> u32 {
         self.conditions.wire_bytes(self.mtu_bytes)
@@ -77,62 +90,5 @@ impl Pacing {
     /// Messages per second.
     pub fn messages_per_second(&self) -> f64 {
         self.rate_bps as f64 / 8.0 / f64::from(self.conditions.message_size_bytes)
-    }
-
-    /// The answer for people.
-    pub fn text(&self) -> String {
-        let (message, wire) = (self.conditions.message_size_bytes, self.wire_bytes());
-        let (user, paced) = (self.rate_bps / 8, self.pacing_bytes_per_second());
-        let rows = [
-            (
-                "user data",
-                format!("{} = {user} byte/s", show::short_rate(self.rate_bps as f64)),
-            ),
-            (
-                "messages",
-                format!(
-                    "{user} ÷ {message} = {:.1} per second",
-                    self.messages_per_second()
-                ),
-            ),
-            (
-                "message with headers",
-                format!("{message} + {} = {wire} B", wire - message),
-            ),
-            (
-                "pacing rate",
-                format!("{user} × {wire} ÷ {message} = {paced} byte/s"),
-            ),
-            (
-                "the same in bit/s",
-                format!(
-                    "{:.0} bit/s, {}",
-                    self.pacing_bps(),
-                    show::rate(self.pacing_bps())
-                ),
-            ),
-        ];
-        let rows = rows.map(|(name, value)| (name.to_owned(), value));
-        let name = self.conditions.workload.name();
-        format!(
-            "{name}, messages of {message} bytes, MTU {}\n\n{}\nHeaders are those that fq counts: Ethernet, IP and transport, without check sequence, preamble and gap.\n\
-             byte/s is what SO_MAX_PACING_RATE and netperf's -q take; tc's maxrate takes the bit/s.\n",
-            self.mtu_bytes,
-            show::lines(&rows)
-        )
-    }
-
-    /// The answer for programs.
-    pub fn json(&self) -> Value {
-        json!({
-            "workload": self.conditions.workload.name(),
-            "rate_bps": self.rate_bps,
-            "mtu_bytes": self.mtu_bytes,
-            "message_size_bytes": self.conditions.message_size_bytes,
-            "message_with_headers_bytes": self.wire_bytes(),
-            "messages_per_second": self.messages_per_second(),
-            "pacing_bytes_per_second": self.pacing_bytes_per_second(),
-            "pacing_bps": self.pacing_bps(),
-        })
     }
 }

@@ -6,6 +6,9 @@ use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
+use bitcost_render::limits::{
+    bdp_json, bdp_text, goodput_json, goodput_text, pacing_json, pacing_text,
+};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -100,11 +103,11 @@ pub fn run(question: &Question) -> Result<(), Failure> {
         Question::Goodput(arguments) => {
             let goodput = goodput(arguments);
             goodput.check().map_err(Failure::Usage)?;
-            print(arguments.path.json, || goodput.text(), || goodput.json())
+            print(arguments.path.json, &goodput, goodput_text, goodput_json)
         }
         Question::Pacing(arguments) => {
             let pacing = pacing(arguments).map_err(Failure::Usage)?;
-            print(arguments.path.json, || pacing.text(), || pacing.json())
+            print(arguments.path.json, &pacing, pacing_text, pacing_json)
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
             let bdp = Bdp {
@@ -113,7 +116,7 @@ pub fn run(question: &Question) -> Result<(), Failure> {
                 mtu_bytes: path.mtu,
             };
             bdp.check().map_err(Failure::Usage)?;
-            print(path.json, || bdp.text(), || bdp.json())
+            print(path.json, &bdp, bdp_text, bdp_json)
         }
     }
 }
@@ -179,14 +182,15 @@ fn pacing(arguments: &PacingArguments) -> Result<Pacing, String> {
     Pacing::new(conditions, path.rate, path.mtu)
 }
 
-fn print(
-    json: bool,
-    text: impl FnOnce() -> String,
-    document: impl FnOnce() -> Value,
+fn print<T>(
+    is_json: bool,
+    answer: &T,
+    text: impl Fn(&T) -> String,
+    json: impl Fn(&T) -> Value,
 ) -> Result<(), Failure> {
-    if json {
-        output::line(&format!("{:#}", document()))
+    if is_json {
+        output::line(&format!("{:#}", json(answer)))
     } else {
-        output::print(&text())
+        output::print(&text(answer))
     }
 }

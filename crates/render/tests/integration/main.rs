@@ -7,6 +7,7 @@ mod compare;
 mod compare_cells;
 mod frame;
 mod json;
+mod limits;
 mod page;
 mod peers;
 mod pictures;
