@@ -1,5 +1,5 @@
 //! From records to figures: the log, the metrics of a run, summaries, comparisons, and what limited
-//! a flow. Nothing is printed here.
+//! a flow. Nothing is formatted for output here.
 
 pub mod cells;
 pub mod checks;

@@ -7,6 +7,7 @@ mod column_width;
 pub mod comparison;
 pub mod constants;
 pub mod csv;
+pub mod explained;
 pub mod export;
 pub mod forms;
 mod grid;

@@ -31,12 +31,11 @@ pub fn fine(value: f64) -> String {
 
 /// `10638 [10500, 10800]`; without brackets where there are no bounds.
 pub fn interval(interval: &Interval) -> String {
-    let Interval { value, low, high } = *interval;
-    let (Some(low), Some(high)) = (low, high) else {
-        return plain(value);
+    let of = match (interval.value, interval.high) {
+        (0.0, Some(high)) => high,
+        (value, _) => value,
     };
-    let places = decimals(if value == 0.0 { high } else { value }, DIGITS);
-    format!("{value:.places$} [{low:.places$}, {high:.places$}]")
+    interval.with_places(decimals(of, DIGITS))
 }
 
 /// How much better a metric became: `×1.69 [1.50, 1.80]`; if it was or became 0 there is no ratio,

@@ -33,6 +33,15 @@ impl Interval {
         let high = quantile_in_place(&mut resampled, 0.975);
         Interval { value, low, high }
     }
+
+    /// `1.69 [1.50, 1.80]`, with this many decimals; without brackets where there are no bounds.
+    pub fn with_places(&self, places: usize) -> String {
+        let value = format!("{:.places$}", self.value);
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => format!("{value} [{low:.places$}, {high:.places$}]"),
+            _ => value,
+        }
+    }
 }
 
 /// The median with its 95 % bootstrap interval. It depends on the values and the seed, not on the order.

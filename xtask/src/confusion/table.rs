@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use bitcost_analysis::explain::{Confidence, Verdict, verdict_text};
+use bitcost_analysis::explain::{Confidence, Verdict};
+use bitcost_render::explained::verdict_text;
 
 use super::scenarios::Scenario;
 use super::trial::{Models, Trial};

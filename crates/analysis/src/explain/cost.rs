@@ -1,10 +1,8 @@
 //! The cost of a message at each endpoint: a fixed part, and a part that grows with its bytes.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use bitcost_stats::{Interval, LineFit, fit_line};
-use serde_json::{Value, json};
 
 use crate::explain::figures::RunFigures;
 
@@ -17,9 +15,6 @@ const FIT_MIN: f64 = 0.01;
 
 /// Measured sizes of segments that differ by less than this share are one size.
 const SAME_SIZE: f64 = 0.05;
-
-/// The most sizes whose share of per-byte cost is given.
-const SHARES: usize = 8;
 
 /// The cost that is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +54,8 @@ pub struct CostModel {
 impl Spent {
     const ALL: [Spent; 3] = [Spent::SendTime, Spent::SendCpu, Spent::ReceiveCpu];
 
-    fn words(self) -> &'static str {
+    /// The name for people.
+    pub fn title(self) -> &'static str {
         match self {
             Spent::SendTime => "time of a send call",
             Spent::SendCpu => "sender's CPU time",
@@ -67,7 +63,8 @@ impl Spent {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
         match self {
             Spent::SendTime => "send_time",
             Spent::SendCpu => "send_cpu",
@@ -212,15 +209,6 @@ pub fn packet_cost(models: &[CostModel], run: &RunFigures) -> Option<PacketCost>
 }
 
 impl CostModel {
-    /// `1447 ns per packet + 0.26 ns per byte`.
-    pub fn formula(&self) -> String {
-        let (fixed, slope) = (self.fit.intercept.value, self.fit.slope.value);
-        format!(
-            "{fixed:.0} ns per {} + {slope:.2} ns per byte",
-            self.unit.word()
-        )
-    }
-
     /// The share of the cost of this size that grows with its bytes, from 0 to 1.
     pub fn per_byte_share(&self, size_bytes: f64) -> f64 {
         self.fit.share_of_slope(size_bytes).clamp(0.0, 1.0)
@@ -236,147 +224,16 @@ impl CostModel {
     /// Where each packet costs the same, the line explains nothing of the differences between the
     /// sizes (R² is near 0), and the part per packet is known all the same.
     pub fn tells(&self) -> bool {
-        is_there(&self.fit.intercept) || is_there(&self.fit.slope)
+        self.parts_that_differ().contains(&true)
     }
 
-    /// What follows from the model, one sentence each.
-    pub fn sentences(&self) -> Vec<String> {
-        vec![self.parts_words(), self.share_words(), self.fit_words()]
-    }
-
-    /// Which of the two parts differ from 0, and the size at which they are equal.
-    fn parts_words(&self) -> String {
-        let unit = self.unit.word();
-        let (fixed, slope) = (is_there(&self.fit.intercept), is_there(&self.fit.slope));
-        match (self.fit.equal_at(), fixed, slope) {
-            (Some(equal), true, true) => {
-                let bound = match self.unit {
-                    Unit::Message => "what it costs to send a message at all",
-                    Unit::Packet | Unit::Segment => "packet rate",
-                };
-                let below = if equal < 1e3 {
-                    format!("{equal:.0} B")
-                } else {
-                    format!("{:.1} KB", equal / 1e3)
-                };
-                format!(
-                    "both parts are equal at {equal:.0} B: bound by {bound} below about {below}, by bytes above it"
-                )
-            }
-            (_, false, true) => {
-                format!("the part per {unit} does not differ from 0: bytes alone decide")
-            }
-            (_, true, false) => {
-                format!("the part per byte does not differ from 0: each {unit} costs the same")
-            }
-            _ => format!(
-                "neither part differs from 0: within these sizes, {unit}s and bytes cannot be distinguished"
-            ),
-        }
-    }
-
-    /// The share that grows with bytes, at each size, or at some of many.
-    fn share_words(&self) -> String {
-        let places = &self.fit.places;
-        let told = places.len().min(SHARES);
-        let place = |index: usize| &places[index * (places.len() - 1) / (told - 1).max(1)];
-        let share = |(size, ..): &(f64, f64, usize)| {
-            format!("{size:.0} B {:.1} %", 100.0 * self.per_byte_share(*size))
-        };
-        let shares: Vec<String> = (0..told).map(|index| share(place(index))).collect();
-        format!("share of the cost per byte: {}", shares.join(", "))
-    }
-
-    fn fit_words(&self) -> String {
-        let fit = &self.fit;
-        let (residual, place) = fit.largest_residual;
-        let mut words = format!(
-            "R² {:.4}, largest residual {:.1} % (at {place:.0} B), root mean square {:.1} %",
-            fit.r_squared,
-            100.0 * residual,
-            100.0 * fit.relative_rms
-        );
-        let _ = match fit.lack_of_fit {
-            None => write!(
-                words,
-                "; one run a size: whether a line fits cannot be tested"
-            ),
-            Some(lack) if lack.p < FIT_MIN => {
-                write!(
-                    words,
-                    "; a line does not fit (F {:.1}, p {:.2e}): read it as a rough guide",
-                    lack.f, lack.p
-                )
-            }
-            Some(lack) => write!(
-                words,
-                "; nothing speaks against a line (F {:.1}, p {:.2})",
-                lack.f, lack.p
-            ),
-        };
-        words
-    }
-
-    /// The model for people, several lines.
-    pub fn text(&self) -> String {
-        let (fixed, slope) = (&self.fit.intercept, &self.fit.slope);
-        if !self.tells() {
-            let spent = self.spent.words();
-            return format!(
-                "cost: {spent} per {}: no line through these sizes: {}\n",
-                self.unit.word(),
-                self.fit_words()
-            );
-        }
-        let mut text = format!("cost: {}: {}\n", self.spent.words(), self.formula());
-        let (fixed, slope) = (bounds(fixed, 0), bounds(slope, 3));
-        let _ = writeln!(
-            text,
-            "      95 % intervals over {} runs: {fixed} ns per {} and {slope} ns per byte",
-            self.runs,
-            self.unit.word()
-        );
-        for sentence in self.sentences() {
-            let _ = writeln!(text, "      {sentence}");
-        }
-        text
-    }
-
-    /// The model for programs.
-    pub fn json(&self) -> Value {
-        let fit = &self.fit;
-        let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
-        let place = |(size, ns, runs): &(f64, f64, usize)| json!({ "size_bytes": size, "ns": ns, "runs": runs, "per_byte_share": self.per_byte_share(*size) });
-        json!({
-            "of": self.spent.name(),
-            "per": self.unit.word(),
-            "formula": self.formula(),
-            "runs": self.runs,
-            "tells": self.tells(),
-            "fixed_ns": interval(&fit.intercept),
-            "ns_per_byte": interval(&fit.slope),
-            "r_squared": fit.r_squared,
-            "largest_residual": { "share": fit.largest_residual.0, "size_bytes": fit.largest_residual.1 },
-            "relative_rms": fit.relative_rms,
-            "lack_of_fit": fit.lack_of_fit.map(|lack| json!({ "f": lack.f, "p": lack.p })),
-            "equal_at_bytes": fit.equal_at(),
-            "sizes": fit.places.iter().map(place).collect::<Vec<_>>(),
-        })
+    /// Whether the part per unit and the part per byte differ from 0.
+    pub fn parts_that_differ(&self) -> [bool; 2] {
+        [&self.fit.intercept, &self.fit.slope].map(is_there)
     }
 }
 
 /// True where a part is above 0 with 95 % confidence.
 fn is_there(part: &Interval) -> bool {
     part.low.unwrap_or(part.value) > 0.0
-}
-
-/// `1447 [1439, 1455]`.
-pub(super) fn bounds(interval: &Interval, places: usize) -> String {
-    match (interval.low, interval.high) {
-        (Some(low), Some(high)) => format!(
-            "{:.places$} [{low:.places$}, {high:.places$}]",
-            interval.value
-        ),
-        _ => format!("{:.places$}", interval.value),
-    }
 }

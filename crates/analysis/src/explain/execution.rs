@@ -4,14 +4,13 @@
 use crate::metrics::RunView;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::study::Cell;
+use bitcost_model::study::{Cell, Label};
 
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
 use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
 use crate::explain::decide::RunSignals;
 use crate::explain::explanation::Explanation;
 use crate::explain::figures::RunFigures;
-use crate::explain::names::cell_name;
 use crate::explain::warnings::{self, RunFacts, Study};
 
 /// Takes the runs of an execution one after the other, and explains them together.
@@ -129,6 +128,16 @@ impl Kept {
                 figures: self.figures,
             },
         )
+    }
+}
+
+/// The cell's name, preceded by the factor's name where the cell's name is only a number; the
+/// cell's conditions where a study has no factors.
+fn cell_name(cell: &Cell) -> String {
+    match cell.levels.as_slice() {
+        [] => cell.conditions.phrase(),
+        [(factor, Label::Number(number))] => format!("{factor} {number}"),
+        _ => cell.name(),
     }
 }
 

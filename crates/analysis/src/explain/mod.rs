@@ -15,7 +15,6 @@ mod hops;
 mod limiter;
 mod limiters;
 mod modality;
-mod names;
 mod of_execution;
 mod queue_limits;
 mod series;
@@ -23,13 +22,13 @@ mod signals;
 mod sparse;
 mod table;
 mod warnings;
-mod words;
 
+pub use alike::alike;
 pub use cells::{ExplainedCell, ExplainedRun};
 pub use cost::{CostModel, PacketCost, Spent, Unit, cost_models, no_cost_model, packet_cost};
 pub use decide::{decide, explain_run};
 pub use execution::Explainer;
-pub use explanation::{Explanation, cell_json, verdict_json};
+pub use explanation::Explanation;
 pub use figures::RunFigures;
 pub use hops::Hop;
 pub use limiter::{
@@ -45,4 +44,3 @@ pub use signals::{EndTimes, Loss, Signals, Tcp, intervals};
 pub use sparse::explain_figures;
 pub use table::explain_table;
 pub use warnings::Warning;
-pub use words::{cell_words, evidence_words, verdict_text};

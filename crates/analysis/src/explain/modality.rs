@@ -1,7 +1,6 @@
 //! Runs of one cell in two modes, and which covariate distinguishes them.
 
 use bitcost_stats::{SeparatedRanges, TwoModes, separated_ranges, two_modes};
-use serde_json::{Value, json};
 
 use crate::explain::figures::RunFigures;
 
@@ -64,32 +63,6 @@ impl Covariate {
         let full = |range: (f64, f64)| range.0 >= FULL_PCT;
         self.name.ends_with("_peak_cpu_pct") && full(low) != full(high)
     }
-
-    fn words(&self) -> String {
-        let SeparatedRanges { low, high } = self.apart;
-        let range = |(least, most): (f64, f64)| {
-            if least == most {
-                number(least)
-            } else {
-                format!("{} to {}", number(least), number(most))
-            }
-        };
-        let equal = if self.is_full_in_one() { " = 100" } else { "" };
-        format!(
-            "{}{equal}: {} in the lower mode, {} in the higher",
-            self.name,
-            range(low),
-            range(high)
-        )
-    }
-}
-
-fn number(value: f64) -> String {
-    if value.abs() >= 1000.0 {
-        format!("{value:.0}")
-    } else {
-        format!("{value:.2}")
-    }
 }
 
 /// The modes of a cell's throughput, if it has two.
@@ -128,64 +101,4 @@ pub fn modality(runs: &[RunFigures], seed: u64) -> Option<Modality> {
         modes,
         covariates,
     })
-}
-
-impl Modality {
-    /// The modes for people, several lines.
-    pub fn text(&self) -> String {
-        let TwoModes {
-            low,
-            high,
-            low_mean,
-            high_mean,
-            separation,
-            ..
-        } = &self.modes;
-        let (low, high) = (low.len(), high.len());
-        let mut text = format!(
-            "modes: {} has two: {} in {low} runs and {} in {high}; a mean of all describes neither (distance {separation:.0} standard deviations)\n",
-            self.metric,
-            number(*low_mean),
-            number(*high_mean)
-        );
-        let list = |runs: &[u64]| {
-            runs.iter()
-                .map(u64::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        text += &format!(
-            "       runs {} and {}\n",
-            list(&self.low_runs),
-            list(&self.high_runs)
-        );
-        match self.covariates.split_first() {
-            None => text += "       nothing that was measured tells them apart\n",
-            Some((first, rest)) => {
-                text += &format!("       separated by {}\n", first.words());
-                for covariate in rest {
-                    text += &format!("       also apart: {}\n", covariate.words());
-                }
-            }
-        }
-        text
-    }
-
-    /// The modes for programs.
-    pub fn json(&self) -> Value {
-        let covariate = |covariate: &Covariate| {
-            let SeparatedRanges { low, high } = covariate.apart;
-            json!({
-                "name": covariate.name, "low": [low.0, low.1], "high": [high.0, high.1], "full_in_one_mode": covariate.is_full_in_one(),
-            })
-        };
-        json!({
-            "metric": self.metric,
-            "low": { "mean": self.modes.low_mean, "runs": self.low_runs },
-            "high": { "mean": self.modes.high_mean, "runs": self.high_runs },
-            "separation": self.modes.separation,
-            "chance": self.modes.chance,
-            "covariates": self.covariates.iter().map(covariate).collect::<Vec<_>>(),
-        })
-    }
 }

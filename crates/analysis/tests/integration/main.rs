@@ -6,5 +6,4 @@ mod executions;
 mod figures;
 mod parts;
 mod quality;
-mod tables;
 mod verdicts;

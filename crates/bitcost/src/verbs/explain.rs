@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::{Explanation, RunFigures};
+use bitcost_analysis::explain::{Explanation, RunFigures, explain_table, explanation};
 use bitcost_import::ForeignRun;
+use bitcost_render::explained::{explanation_json, explanation_lines, explanation_text};
 
 use crate::failure::Failure;
 use crate::opened::{self, Opened, Reading};
@@ -27,8 +28,7 @@ pub struct Arguments {
 
 /// Prints the limiter of each cell of an execution on standard error.
 pub fn say(execution: &Execution, folder: &Path) {
-    bitcost_analysis::explain::explanation(execution)
-        .lines()
+    explanation_lines(&explanation(execution))
         .iter()
         .for_each(|line| output::say(&format!("limiter: {line}")));
     output::say(&format!("why: bitcost explain {}", folder.display()));
@@ -41,22 +41,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         && path
             .file_name()
             .is_none_or(|name| name != bitcost_execute::store::LOG_NAME);
-    let explanation = if is_table || !path.exists() {
+    let found = if is_table || !path.exists() {
         of_table(path)?
     } else {
         of_execution(path, arguments.reading)?
     };
     if arguments.json {
-        return output::line(&format!("{:#}", explanation.json()));
+        return output::line(&format!("{:#}", explanation_json(&found)));
     }
-    output::print(&explanation.text(arguments.runs))
+    output::print(&explanation_text(&found, arguments.runs))
 }
 
 fn of_execution(folder: &Path, reading: Reading) -> Result<Explanation, Failure> {
     let opened = Opened::open_as(folder, reading)?;
     let execution = opened.execution()?;
     opened::say_caveats(std::slice::from_ref(&execution));
-    Ok(bitcost_analysis::explain::explanation(&execution))
+    Ok(explanation(&execution))
 }
 
 fn of_table(path: &Path) -> Result<Explanation, Failure> {
@@ -71,7 +71,7 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
         ));
     }
     let runs: Vec<RunFigures> = table.iter().map(figures).collect();
-    Ok(bitcost_analysis::explain::explain_table(
+    Ok(explain_table(
         format!("{shown}: {} runs of another program", runs.len()),
         &runs,
         0,

@@ -1,19 +1,20 @@
 //! What limited each cell, what a message costs, and the warnings.
 
-use bitcost_analysis::explain::{Explanation, Warning};
+use bitcost_analysis::explain::Explanation;
 
 use super::writer::Html;
+use crate::explained::{cost_text, explanation_lines, explanation_text, warning_line};
 
 /// A line per cell with its evidence, the cost models, and the warnings.
 pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
     page.raw("<section>\n")
         .element("h2", "", "What limited it")
         .raw("<ul>\n");
-    for line in explanation.lines() {
+    for line in explanation_lines(explanation) {
         page.element("li", "", &line);
     }
     page.raw("</ul>\n<details><summary>The evidence</summary>\n<pre tabindex=\"0\">");
-    page.text(&explanation.text(false))
+    page.text(&explanation_text(explanation, false))
         .raw("</pre></details>\n");
     if !explanation.costs.is_empty() {
         page.element("h3", "", "What a message costs");
@@ -24,14 +25,14 @@ pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
                 format!("{line}: ")
             };
             page.raw("<pre tabindex=\"0\">")
-                .text(&format!("{of}{}", cost.text()))
+                .text(&format!("{of}{}", cost_text(cost)))
                 .raw("</pre>\n");
         }
     }
     for warning in explanation
         .warnings
         .iter()
-        .map(Warning::line)
+        .map(warning_line)
         .chain(explanation.remarks.iter().cloned())
     {
         page.element("p", "", &warning);

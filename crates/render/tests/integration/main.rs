@@ -5,6 +5,7 @@ mod checks;
 mod common;
 mod compare;
 mod compare_cells;
+mod explained;
 mod frame;
 mod json;
 mod limits;

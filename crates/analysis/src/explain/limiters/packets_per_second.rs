@@ -3,7 +3,6 @@
 use super::ends::sending;
 use super::evidence::{candidate, number, share};
 use crate::explain::bounds::CONTENDED;
-use crate::explain::cost::bounds;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
@@ -37,7 +36,7 @@ fn by_packets(signals: &Signals) -> Vec<Candidate> {
     };
     let detail = format!(
         "the sender's CPU: {} ns a packet, whatever its size",
-        bounds(&cost.fixed_ns, 0)
+        cost.fixed_ns.with_places(0)
     );
     let named = |evidence: Vec<Evidence>| {
         candidate(

@@ -82,7 +82,7 @@ pub fn together(study: &Study) -> Vec<Warning> {
     let confounded = divisions.into_values().filter(|names| names.len() > 1);
     let warning = |names: Vec<&str>| Warning {
         name: "moved_together",
-        cell: String::new(),
+        cells: Vec::new(),
         found: format!(
             "{} change in the same cells: their effects cannot be distinguished",
             names.join(", ")
@@ -119,7 +119,7 @@ pub fn without_effect(study: &Study) -> Vec<Warning> {
     }
     vec![Warning {
         name: "no_effect",
-        cell: String::new(),
+        cells: Vec::new(),
         found: format!(
             "{} is varied, and every run had the same active bits",
             names.join(", ")

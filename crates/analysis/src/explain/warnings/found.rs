@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::record::{EndpointRecord, Sample};
 use bitcost_model::study::Cell;
-use serde_json::{Value, json};
 
 use crate::explain::cells::ExplainedCell;
 use crate::explain::figures::RunFigures;
-use crate::explain::names;
 use crate::metrics::{EmulatorTrouble, RunView};
 
 /// A warning about a result.
@@ -17,8 +15,8 @@ use crate::metrics::{EmulatorTrouble, RunView};
 pub struct Warning {
     /// Which check found it.
     pub name: &'static str,
-    /// The cell, or several cells; empty where the warning concerns all of them.
-    pub cell: String,
+    /// The names of its cells; empty where the warning concerns all of them.
+    pub cells: Vec<String>,
     /// What was found, with its numbers.
     pub found: String,
     /// What to do.
@@ -76,34 +74,15 @@ impl Study<'_> {
     }
 
     pub(super) fn name(&self, cell: usize) -> String {
-        names::cell_name(&self.cells[cell])
+        self.explained[cell].name.clone()
     }
 
-    /// Names of cells for one line; empty where it is all of them.
-    pub(super) fn list(&self, cells: &[usize]) -> String {
-        let names: Vec<String> = cells.iter().map(|cell| self.name(*cell)).collect();
+    /// Names of cells; none where it is all of them.
+    pub(super) fn names(&self, cells: &[usize]) -> Vec<String> {
         if cells.len() == self.cells.len() {
-            String::new()
-        } else {
-            names::list(&names)
+            return Vec::new();
         }
-    }
-}
-
-impl Warning {
-    /// The warning as one line.
-    pub fn line(&self) -> String {
-        let cell = if self.cell.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", self.cell)
-        };
-        format!("warning: {cell}{}; {}\n", self.found, self.remedy)
-    }
-
-    /// The warning for programs.
-    pub fn json(&self) -> Value {
-        json!({ "warning": self.name, "cell": self.cell, "found": self.found, "remedy": self.remedy })
+        cells.iter().map(|cell| self.name(*cell)).collect()
     }
 }
 

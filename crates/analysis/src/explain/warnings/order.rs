@@ -48,7 +48,7 @@ pub fn drift(study: &Study) -> Vec<Warning> {
     }
     vec![Warning {
         name: "drift",
-        cell: String::new(),
+        cells: Vec::new(),
         found: format!(
             "{metric} drifted by {:+.0} % from the first run to the last (chance {:.3})",
             100.0 * change,

@@ -17,7 +17,7 @@ pub fn nothing_to_merge(study: &Study) -> Vec<Warning> {
         .filter(|(_, segments)| *segments < FEW);
     let warning = |(cell, segments): (usize, f64)| Warning {
         name: "nothing_to_merge",
-        cell: study.name(cell),
+        cells: vec![study.name(cell)],
         found: format!(
             "offloads are on, but packets carry {segments:.1} segments: nothing waits to be merged"
         ),
@@ -47,10 +47,8 @@ fn may_send_super_packets(study: &Study, cell: usize) -> bool {
 /// The median over the runs of a cell.
 fn segments_per_packet(study: &Study, cell: usize) -> Option<f64> {
     let figures = study.figures(cell);
-    let mut found: Vec<f64> = figures
+    let found: Vec<f64> = figures
         .filter_map(|run| run.get("sender_segments_per_packet"))
         .collect();
-    found.sort_by(f64::total_cmp);
-    let middle = found.len().checked_sub(1)? / 2;
-    Some((found[middle] + found[found.len() / 2]) / 2.0)
+    bitcost_stats::median(&found)
 }

@@ -30,7 +30,7 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
         let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
         (!cells.is_empty()).then(|| Warning {
             name: "few_runs",
-            cell: study.list(&cells),
+            cells: study.names(&cells),
             found,
             remedy,
         })
@@ -38,58 +38,30 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
     (0..RUNS_MIN).filter_map(few).collect()
 }
 
-/// The cells in which some runs have a property, with the number of those runs.
-fn counted(
-    study: &Study,
-    is_so: impl Fn(usize, usize) -> bool,
-    warning: impl Fn(String) -> Warning,
-) -> Vec<Warning> {
+/// The requested rate was not achieved.
+pub fn rate_missed(study: &Study) -> Vec<Warning> {
     let of_cell = |cell: usize| {
-        let count = (0..study.runs[cell].len())
-            .filter(|run| is_so(cell, *run))
-            .count();
-        (count > 0).then(|| Warning {
-            cell: study.name(cell),
-            ..warning(format!("in {count} of {} runs", study.runs[cell].len()))
+        let errors = study
+            .figures(cell)
+            .filter_map(|run| run.get("rate_error_pct"));
+        let missed: Vec<f64> = errors
+            .filter(|error| error.abs() > RATE_ERROR_PCT)
+            .collect();
+        let worst = missed
+            .iter()
+            .copied()
+            .max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
+        let (count, all) = (missed.len(), study.runs[cell].len());
+        Some(Warning {
+            name: "rate_missed",
+            cells: vec![study.name(cell)],
+            found: format!(
+                "the rate is not the one that was asked for in {count} of {all} runs, worst {worst:+.1} %"
+            ),
+            remedy: "compare it with what the limiter allows, or ask for less",
         })
     };
     (0..study.cells.len()).filter_map(of_cell).collect()
-}
-
-/// The requested rate was not achieved.
-pub fn rate_missed(study: &Study) -> Vec<Warning> {
-    let missed = |cell: usize, run: usize| {
-        study.explained[cell].runs[run]
-            .figures
-            .get("rate_error_pct")
-            .is_some_and(|error| error.abs() > RATE_ERROR_PCT)
-    };
-    let errors = |cell: &str| {
-        let index = (0..study.cells.len())
-            .find(|index| study.name(*index) == cell)
-            .unwrap_or(0);
-        let errors = study
-            .figures(index)
-            .filter_map(|run| run.get("rate_error_pct"));
-        errors
-            .max_by(|a, b| a.abs().total_cmp(&b.abs()))
-            .unwrap_or(0.0)
-    };
-    let warning = |count| Warning {
-        name: "rate_missed",
-        cell: String::new(),
-        found: count,
-        remedy: "compare it with what the limiter allows, or ask for less",
-    };
-    let mut found = counted(study, missed, warning);
-    for warning in &mut found {
-        let worst = errors(&warning.cell);
-        warning.found = format!(
-            "the rate is not the one that was asked for {}, worst {worst:+.1} %",
-            warning.found
-        );
-    }
-    found
 }
 
 /// Other programs took CPU time.
@@ -112,7 +84,7 @@ pub fn foreign_load(study: &Study) -> Vec<Warning> {
     let remedy = "measure on an idle machine, or leave these runs out";
     let warning = Warning {
         name: "foreign_load",
-        cell: study.list(&cells),
+        cells: study.names(&cells),
         found,
         remedy,
     };
@@ -144,7 +116,7 @@ pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
             .max_by(|a, b| much(&a.2).total_cmp(&much(&b.2)))?;
         Some(Warning {
             name: "emulator_trouble",
-            cell: study.list(&cells),
+            cells: study.names(&cells),
             found: format!(
                 "in {} of {all} runs {worst} (run {run}, the worst)",
                 found.len()

@@ -3,10 +3,11 @@
 use bitcost_analysis::cells::{RunRow, Status};
 use bitcost_analysis::compare::THRESHOLD_PCT;
 use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::{ExplainedCell, cell_json, cell_words, explanation};
+use bitcost_analysis::explain::{ExplainedCell, explanation};
 use bitcost_analysis::log::not_in_effect;
 use bitcost_model::record::Role;
 use bitcost_model::study::UntilInterval;
+use bitcost_render::explained::{cell_json, cell_text};
 use bitcost_render::markdown_table::{escape, markdown_table};
 use bitcost_render::mode_search::mode_search_json;
 use bitcost_render::repeats::Repeats;
@@ -80,7 +81,7 @@ impl Outcome<'_> {
     }
 
     fn text(&self, runs: &Runs, is_verbose: bool) -> String {
-        let evidence = || runs.limiter.as_ref().map(cell_words).unwrap_or_default();
+        let evidence = || runs.limiter.as_ref().map(cell_text).unwrap_or_default();
         match self.until {
             Some(rule) => runs.repeats.text(rule) + &evidence(),
             None if is_verbose => format!("{}{}\n{}", runs.text, evidence(), runs.answer),
@@ -149,7 +150,7 @@ impl Runs {
 
 fn markdown(runs: &Runs) -> String {
     let mut text = markdown_table(&runs.repeats.table());
-    let limiter = runs.limiter.as_ref().map(cell_words).unwrap_or_default();
+    let limiter = runs.limiter.as_ref().map(cell_text).unwrap_or_default();
     for line in limiter.lines() {
         text += &format!("\n{}\n", escape(line.trim()));
     }

@@ -9,6 +9,7 @@ use plotly::{Plot, Scatter};
 
 use super::curve::sizes;
 use super::drawing::{Drawn, HEIGHT, label, layout, scaled};
+use crate::explained::formula;
 use bitcost_study::Picture as Wanted;
 
 const ENDS: [(&str, Spent); 2] = [("send", Spent::SendCpu), ("receive", Spent::ReceiveCpu)];
@@ -52,7 +53,7 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
         } else {
             format!("{name}: ")
         };
-        sentences.push(format!("{of}{}", cost.formula()));
+        sentences.push(format!("{of}{}", formula(cost)));
         let (line_x, line_y): (Vec<f64>, Vec<f64>) = line(&x).map(|x| (x, fit.at(x))).unzip();
         all_x.extend(x.iter().copied());
         all_y.extend(y.iter().chain(&line_y).copied());

@@ -1,8 +1,9 @@
-//! The paper's own tables, explained.
+//! Explanations as text and as JSON: of the paper's own tables, and of cells that are known.
 
 use std::collections::BTreeMap;
 
-use bitcost_analysis::explain::{Explanation, RunFigures, explain_table};
+use bitcost_analysis::explain::{Explanation, RunFigures, Warning, explain_table};
+use bitcost_render::explained::{explanation_json, explanation_lines, explanation_text};
 
 /// Messages of these sizes with the throughput that the paper has for them.
 const SWEEP: [(f64, f64); 14] = [
@@ -48,7 +49,7 @@ fn a_sweep_over_sizes_has_a_cost_of_packets_and_of_bytes() {
         fit.r_squared >= 0.999 && fit.largest_residual.0 < 0.015,
         "{fit:?}"
     );
-    let text = found.text(false);
+    let text = explanation_text(&found, false);
     assert!(
         text.contains("1447 ns per packet + 0.26 ns per byte"),
         "{text}"
@@ -57,7 +58,7 @@ fn a_sweep_over_sizes_has_a_cost_of_packets_and_of_bytes() {
         text.contains("bound by packet rate below about 5.5 KB"),
         "{text}"
     );
-    assert_eq!(found.json()["cost_models"][0]["per"], "packet");
+    assert_eq!(explanation_json(&found)["cost_models"][0]["per"], "packet");
 }
 
 #[test]
@@ -66,13 +67,8 @@ fn two_sizes_give_no_cost_model_and_say_so() {
         .map(|(size, mbps)| datagrams(1, size, &[("send_throughput_mbps", mbps)]));
     let found = explained(&runs);
     assert!(found.costs.is_empty());
-    assert!(
-        found
-            .text(false)
-            .contains("no cost model: it needs 3 sizes"),
-        "{}",
-        found.text(false)
-    );
+    let text = explanation_text(&found, false);
+    assert!(text.contains("no cost model: it needs 3 sizes"), "{text}");
 }
 
 #[test]
@@ -108,7 +104,7 @@ fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
     assert!(modes.covariates[0].is_full_in_one());
     let lossy = &found.cells[0].runs[0].verdicts[0];
     assert_eq!(lossy.limiter().name(), "receiver_cpu");
-    let text = found.text(true);
+    let text = explanation_text(&found, true);
     assert!(
         text.contains("separated by receiver_peak_cpu_pct = 100"),
         "{text}"
@@ -118,18 +114,64 @@ fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
         "{text}"
     );
     assert_eq!(text.matches("% too low").count(), 4, "{text}");
+    assert!(
+        text.contains("  run 1: receiver's CPU (its busiest"),
+        "{text}"
+    );
+    let evidence = &explanation_json(&found)["cells"][0]["runs"][0]["verdicts"][0]["evidence"][0];
+    assert_eq!(evidence["holds"], true, "{evidence}");
 }
 
 #[test]
 fn of_another_program_s_run_nothing_is_advised_that_it_cannot_do() {
     let found = explained(&[datagrams(1, 64.0, &[("send_throughput_mbps", 900.0)])]);
-    let text = found.text(false);
+    let text = explanation_text(&found, false);
     assert!(
         text.contains("unknown") && text.contains("make one such run with bitcost"),
         "{text}"
     );
     assert!(
-        !text.contains("--probes") && !found.json().to_string().contains("--probes"),
+        !text.contains("--probes") && !explanation_json(&found).to_string().contains("--probes"),
         "{text}"
     );
+}
+
+#[test]
+fn cells_with_one_verdict_are_one_entry_with_the_ranges_of_their_evidence() {
+    let run = |size: f64, peak: f64| {
+        datagrams(1, size, &[("sender_peak_cpu_pct", peak), ("loss_pct", 0.0)])
+    };
+    let found = explained(&[run(64.0, 99.9), run(1024.0, 100.0)]);
+    let line = "messages of 64 B; messages of 1024 B: sender's CPU (all 2 runs, medium confidence)";
+    assert_eq!(explanation_lines(&found), [line]);
+    let text = explanation_text(&found, true);
+    assert!(text.contains(line), "{text}");
+    assert!(
+        text.contains("  evidence: sender_peak_cpu_pct 99.9 to 100 % (threshold: at least 99.5 %)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  messages of 64 B: run 1: sender's CPU"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_warning_is_a_line_and_names_its_cells() {
+    let warning = |cells: &[&str]| Warning {
+        name: "few_runs",
+        cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
+        found: "2 runs".into(),
+        remedy: "make more",
+    };
+    let found = Explanation {
+        warnings: vec![warning(&[]), warning(&["a", "b"])],
+        ..explained(&[datagrams(1, 64.0, &[])])
+    };
+    let text = explanation_text(&found, false);
+    assert!(
+        text.contains("\nwarning: 2 runs; make more\nwarning: a; b: 2 runs; make more\n"),
+        "{text}"
+    );
+    assert_eq!(explanation_json(&found)["warnings"][1]["cell"], "a; b");
 }

@@ -1,0 +1,17 @@
+//! Why runs were not faster, for people and for programs.
+
+mod cells;
+mod cost;
+mod json;
+mod modes;
+mod names;
+mod text;
+mod verdict;
+
+pub use cells::cell_text;
+pub use json::{cell_json, explanation_json};
+pub use text::{explanation_lines, explanation_text};
+pub use verdict::verdict_text;
+
+pub(crate) use cost::{cost_text, formula};
+pub(crate) use text::warning_line;

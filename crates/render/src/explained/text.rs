@@ -1,0 +1,96 @@
+//! The whole explanation as text.
+
+use std::fmt::Write;
+
+use bitcost_analysis::explain::{
+    ExplainedCell, ExplainedRun, Explanation, Verdict, Warning, alike,
+};
+
+use super::cells::{group_line, group_text};
+use super::cost::cost_text;
+use super::names::names_in_line;
+
+/// One line for each cell, or for a group of cells with the same verdict: their names and what
+/// limited them.
+pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
+    alike(&explanation.cells)
+        .iter()
+        .map(|group| group_line(group))
+        .collect()
+}
+
+/// The explanation for people; with `each_run`, it has a line for every run.
+pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
+    let mut text = format!("{}\n", explanation.title);
+    for group in alike(&explanation.cells) {
+        let _ = write!(text, "\n{}", group_text(&group));
+        if each_run {
+            group
+                .iter()
+                .for_each(|cell| text += &run_lines(cell, group.len() > 1));
+        }
+    }
+    for (cells, cost) in &explanation.costs {
+        let of = if cells.is_empty() {
+            String::new()
+        } else {
+            format!("{cells}\n")
+        };
+        let _ = write!(text, "\n{of}{}", cost_text(cost));
+    }
+    let remarks = explanation.remarks.iter();
+    let rest: String = explanation
+        .warnings
+        .iter()
+        .map(warning_line)
+        .chain(remarks.map(|remark| format!("note: {remark}\n")))
+        .collect();
+    if !rest.is_empty() {
+        let _ = write!(text, "\n{rest}");
+    }
+    text
+}
+
+/// A warning with its remedy.
+pub(crate) fn warning_line(warning: &Warning) -> String {
+    let cells = if warning.cells.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", names_in_line(&warning.cells))
+    };
+    format!("warning: {cells}{}; {}\n", warning.found, warning.remedy)
+}
+
+fn run_lines(cell: &ExplainedCell, named: bool) -> String {
+    let name = if named {
+        format!("{}: ", cell.name)
+    } else {
+        String::new()
+    };
+    cell.runs
+        .iter()
+        .map(|run| format!("  {name}{}", run_line(run)))
+        .collect()
+}
+
+fn run_line(run: &ExplainedRun) -> String {
+    let part = |verdict: &Verdict| {
+        let share = if verdict.share < 0.995 {
+            format!(" {:.0} % of the time", 100.0 * verdict.share)
+        } else {
+            String::new()
+        };
+        let detail = if verdict.chosen.detail.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", verdict.chosen.detail)
+        };
+        format!(
+            "{}{share}{detail}, {} confidence",
+            verdict.limiter(),
+            verdict.confidence.name()
+        )
+    };
+    let parts: Vec<String> = run.verdicts.iter().map(part).collect();
+    format!("run {}: {}\n", run.figures.run, parts.join("; "))
+}

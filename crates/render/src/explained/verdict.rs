@@ -1,0 +1,105 @@
+//! Verdicts with their evidence, runner-up and remedy.
+
+use bitcost_analysis::explain::{Bound, Candidate, Evidence, Verdict};
+
+/// The evidence of a runner-up may be this far on the wrong side of a bound, as a share of it, to
+/// be reported.
+const NEAR: f64 = -0.5;
+
+/// Evidence, runner-up and remedy of a verdict, several lines.
+pub fn verdict_text(verdict: &Verdict) -> String {
+    verdicts_text(std::slice::from_ref(verdict))
+}
+
+/// The same of verdicts that agree, each counter with its range.
+pub(super) fn verdicts_text(verdicts: &[Verdict]) -> String {
+    let Some(first) = verdicts.first() else {
+        return String::new();
+    };
+    let mut lines = Vec::new();
+    if !first.chosen.detail.is_empty() {
+        lines.push(first.chosen.detail.clone());
+    }
+    for index in 0..first.chosen.evidence.len() {
+        let all: Vec<&Evidence> = verdicts
+            .iter()
+            .filter_map(|verdict| verdict.chosen.evidence.get(index))
+            .collect();
+        lines.push(format!("evidence: {}", evidence(&all)));
+    }
+    let next = verdicts
+        .iter()
+        .filter_map(|verdict| verdict.runner_up.as_ref())
+        .max_by(|a, b| a.strength().total_cmp(&b.strength()));
+    lines.extend(next.map(runner_up));
+    lines.push(format!("remedy: {}", first.remedy()));
+    lines.iter().map(|line| format!("  {line}\n")).collect()
+}
+
+/// `, high confidence`; nothing where no limiter is named.
+pub(super) fn sure(verdict: &Verdict) -> String {
+    if verdict.limiter().is_unknown() {
+        String::new()
+    } else {
+        format!(", {} confidence", verdict.confidence.name())
+    }
+}
+
+/// The runner-up with its weakest evidence, if it comes near.
+fn runner_up(next: &Candidate) -> String {
+    let all = next.evidence.iter();
+    match all.min_by(|a, b| a.margin().total_cmp(&b.margin())) {
+        Some(weakest) if weakest.margin() >= NEAR => {
+            format!("runner-up: {}: {}", next.limiter, evidence(&[weakest]))
+        }
+        _ => "runner-up: nothing else comes near".to_owned(),
+    }
+}
+
+/// `sender on a CPU 98.9 % (threshold: at least 75 %)`: one counter's values in all cells.
+fn evidence(all: &[&Evidence]) -> String {
+    let first = all[0];
+    let unit = if first.unit.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", first.unit)
+    };
+    let side = match first.bound {
+        Bound::AtLeast(_) => "at least",
+        Bound::AtMost(_) => "at most",
+    };
+    let bound = |evidence: &Evidence| match evidence.bound {
+        Bound::AtLeast(bound) | Bound::AtMost(bound) => bound,
+    };
+    format!(
+        "{} {}{unit} (threshold: {side} {}{unit})",
+        first.counter,
+        range(all.iter().map(|evidence| evidence.value)),
+        range(all.iter().map(|evidence| bound(evidence)))
+    )
+}
+
+/// `98.9`, `97.1 to 98.9`.
+fn range(values: impl Iterator<Item = f64>) -> String {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    match [values.first(), values.last()].map(|value| value.copied().map_or(String::new(), number))
+    {
+        [least, most] if least == most => least,
+        [least, most] => format!("{least} to {most}"),
+    }
+}
+
+/// A value as people read it.
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        size => format!(
+            "{value:.places$}",
+            places = (1.0 - size.log10().floor()).min(9.0) as usize
+        ),
+    }
+}
