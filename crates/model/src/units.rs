@@ -5,102 +5,106 @@ use std::time::Duration;
 /// Bytes in one KiB, the unit of service demand.
 pub const KIB: f64 = 1024.0;
 
-/// Reads a duration such as `2s`, `250ms`, `1.5s`, `10m` or `1h`; a bare number is seconds.
+/// Words for units of time, each with its length in seconds.
+const TIMES: [(&str, f64); 18] = [
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("usec", 1e-6),
+    ("ms", 1e-3),
+    ("msec", 1e-3),
+    ("s", 1.0),
+    ("sec", 1.0),
+    ("secs", 1.0),
+    ("second", 1.0),
+    ("seconds", 1.0),
+    ("m", 60.0),
+    ("min", 60.0),
+    ("minute", 60.0),
+    ("minutes", 60.0),
+    ("h", 3600.0),
+    ("hour", 3600.0),
+    ("hours", 3600.0),
+];
+
+/// Letters for multiples: the letter, the decimal and the binary multiple.
+const MULTIPLES: [(&str, f64, f64); 4] = [
+    ("k", 1e3, 1024.0),
+    ("m", 1e6, 1_048_576.0),
+    ("g", 1e9, 1_073_741_824.0),
+    ("t", 1e12, 1_099_511_627_776.0),
+];
+
+/// Reads a duration such as `2s`, `250ms`, `1.5 sec`, `10min` or `1h`; a bare number is seconds.
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 6] = [
-        ("ns", 1e-9),
-        ("us", 1e-6),
-        ("ms", 1e-3),
-        ("s", 1.0),
-        ("m", 60.0),
-        ("h", 3600.0),
-    ];
+    let error = || {
+        format!(
+            "`{text}` is not a duration; allowed: a number above 0 with ns, us, ms, s, min or h, such as `2s` or `250ms` (a bare number is seconds)"
+        )
+    };
     let (number, unit) = split_unit(text);
+    let known = TIMES.iter().find(|(name, _)| *name == unit);
     let scale = match unit {
         "" => 1.0,
-        unit => match UNITS.iter().find(|(name, _)| *name == unit) {
-            Some((_, scale)) => *scale,
-            None => return Err(duration_error(text)),
-        },
+        _ => known.ok_or_else(error)?.1,
     };
-    let seconds = number.parse::<f64>().map_err(|_| duration_error(text))? * scale;
+    let seconds = number.parse::<f64>().map_err(|_| error())? * scale;
     if !(seconds > 0.0 && seconds <= 366.0 * 86_400.0) {
-        return Err(duration_error(text));
+        return Err(error());
     }
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Reads a rate in bit/s such as `1G`, `2.5Gbit/s` or `500k`, in units of 10^3.
+/// Reads a rate in bit/s such as `1G`, `2.5 Gbit/s`, `100Mbit`, `100mbps` or `500k`, in units of
+/// 10^3.
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
 pub fn parse_rate(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 7] = [
-        ("", 1.0),
-        ("k", 1e3),
-        ("K", 1e3),
-        ("m", 1e6),
-        ("M", 1e6),
-        ("g", 1e9),
-        ("G", 1e9),
-    ];
     let error = || {
         format!(
-            "`{text}` is not a rate; allowed: a number of bit/s with k, M or G, such as `1G` or `500M`"
+            "`{text}` is not a rate; allowed: a number of bit/s with k, M, G or T, such as `1G`, `500M` or `250 Mbit/s` (a rate in bytes per second is multiplied by 8)"
         )
     };
     let (number, unit) = split_unit(text);
-    let unit = ["bit/s", "bps"]
-        .iter()
-        .find_map(|tail| unit.strip_suffix(tail))
-        .unwrap_or(unit);
-    let (_, scale) = UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or_else(error)?;
-    let rate = number.parse::<f64>().map_err(|_| error())? * scale;
-    if (1.0..9e15).contains(&rate) {
+    let (letter, tail) = multiple(unit);
+    // A large B is a byte, unless all of the word is large.
+    let is_bytes = tail.starts_with('B') && !tail.starts_with("BIT");
+    let is_bits = matches!(
+        tail.to_lowercase().as_str(),
+        "" | "bit" | "bits" | "bit/s" | "bits/s" | "bps" | "b/s"
+    );
+    let number = number.parse::<f64>().map_err(|_| error())?;
+    let rate = number * letter_scale(letter, |(_, decimal, _)| *decimal);
+    if is_bits && !is_bytes && (1.0..9e15).contains(&rate) {
         Ok(rate.round() as u64)
     } else {
         Err(error())
     }
 }
 
-/// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M` and `G` alone are
+/// Reads a count of bytes such as `1448`, `64KiB`, `1MB` or `1k`; `k`, `M`, `G` and `T` alone are
 /// binary, as in netperf and iperf3, `kB` and `MB` decimal.
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 14] = [
-        ("", 1.0),
-        ("B", 1.0),
-        ("k", 1024.0),
-        ("K", 1024.0),
-        ("KiB", 1024.0),
-        ("kB", 1e3),
-        ("KB", 1e3),
-        ("m", 1_048_576.0),
-        ("M", 1_048_576.0),
-        ("MiB", 1_048_576.0),
-        ("MB", 1e6),
-        ("g", 1_073_741_824.0),
-        ("G", 1_073_741_824.0),
-        ("GiB", 1_073_741_824.0),
-    ];
     let error = || {
         format!(
-            "`{text}` is not a count of bytes; allowed: a number with B, kB, KiB, MB, MiB or GiB, such as `8192` or `64KiB`"
+            "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1024), kB, MB or GB (of 1000), KiB, MiB or GiB, such as `8192` or `64KiB`"
         )
     };
     let (number, unit) = split_unit(text);
-    let (_, scale) = UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or_else(error)?;
+    let (letter, tail) = multiple(unit);
+    let scale = match tail {
+        "" | "iB" => letter_scale(letter, |(_, _, binary)| *binary),
+        "B" => letter_scale(letter, |(_, decimal, _)| *decimal),
+        "byte" | "bytes" if letter.is_empty() => 1.0,
+        _ => return Err(error()),
+    };
     let bytes = number.parse::<f64>().map_err(|_| error())? * scale;
     if bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes) {
         Ok(bytes as u64)
@@ -109,10 +113,17 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-fn duration_error(text: &str) -> String {
-    format!(
-        "`{text}` is not a duration; allowed: a number above 0 with ns, us, ms, s, m or h, such as `2s` or `250ms` (a bare number is seconds)"
-    )
+/// The letter of a unit that multiplies, and the rest of the unit.
+fn multiple(unit: &str) -> (&str, &str) {
+    let is_letter = |(letter, ..): &(&str, f64, f64)| unit.to_lowercase().starts_with(letter);
+    unit.split_at(usize::from(MULTIPLES.iter().any(is_letter)))
+}
+
+/// The multiple of a letter; 1 without one.
+fn letter_scale(letter: &str, scale: fn(&(&str, f64, f64)) -> f64) -> f64 {
+    let lower = letter.to_lowercase();
+    let known = MULTIPLES.iter().find(|(known, ..)| *known == lower);
+    known.map_or(1.0, scale)
 }
 
 fn split_unit(text: &str) -> (&str, &str) {
@@ -150,7 +161,17 @@ mod tests {
     fn durations_carry_their_units() {
         assert_eq!(parse_duration("2s"), Ok(Duration::from_secs(2)));
         assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(parse_duration("10m"), Ok(Duration::from_secs(600)));
+        for text in [
+            "10m",
+            "10min",
+            "10 minutes",
+            "600",
+            "600 sec",
+            "600 seconds",
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_secs(600)), "{text}");
+        }
+        assert_eq!(parse_duration("50 µs"), parse_duration("50usec"));
         assert_eq!(parse_duration("1.5"), Ok(Duration::from_millis(1500)));
     }
 
@@ -159,8 +180,38 @@ mod tests {
         assert_eq!(parse_bytes("64KiB"), Ok(65_536));
         assert_eq!(parse_bytes("1M"), Ok(1_048_576));
         assert_eq!(parse_bytes("1.5kB"), Ok(1500));
-        for text in ["", "KiB", "-1", "0.3", "1 parsec", "1e99"] {
+        assert_eq!(parse_bytes("1GB"), Ok(1_000_000_000));
+        assert_eq!(parse_bytes("1448 bytes"), Ok(1448));
+        for text in [
+            "", "KiB", "-1", "0.3", "1 parsec", "1e99", "1Mbit", "1kbytes",
+        ] {
             assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_written_in_the_ways_of_many_programs() {
+        for text in [
+            "100M",
+            "100m",
+            "100Mbit",
+            "100mbit",
+            "100 Mbit/s",
+            "100mbps",
+            "100Mbps",
+            "100 Mb/s",
+            "100000k",
+            "0.1G",
+            "100000000",
+            "100MBIT",
+        ] {
+            assert_eq!(parse_rate(text), Ok(100_000_000), "{text}");
+        }
+        assert_eq!(parse_rate("1T"), Ok(1_000_000_000_000));
+        for text in [
+            "", "M", "-1M", "0", "1 parsec", "1 Mi", "100MB/s", "100MBps", "1e99", "1/10",
+        ] {
+            assert!(parse_rate(text).is_err(), "{text}");
         }
     }
 

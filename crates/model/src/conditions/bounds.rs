@@ -8,8 +8,10 @@ use super::{Conditions, Mss, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX}
 pub enum Unit {
     /// Bytes.
     Bytes,
-    /// A number of items, or of the unit at the end of the setting's name.
+    /// A number of items.
     Count,
+    /// The unit at the end of the setting's name, `us` or `ms`; people may write another one.
+    Named(&'static str),
     /// Bits per second.
     BitsPerSecond,
     /// Milliseconds, which people write in seconds or with a unit.
@@ -49,8 +51,13 @@ impl Bounds {
         let Bounds { least, most, .. } = self;
         match self.unit {
             Unit::Bytes => format!("bytes from {least} to {most}, such as 8192 or \"64KiB\""),
-            Unit::BitsPerSecond => format!("bit/s from {least} to {most}, such as \"1G\""),
+            Unit::BitsPerSecond => {
+                format!("bit/s from {least} to {most}, such as \"100M\" or \"1 Gbit/s\"")
+            }
             Unit::Count => format!("a whole number from {least} to {most}"),
+            Unit::Named(unit) => format!(
+                "a whole number of {unit} from {least} to {most}, or a time such as \"50{unit}\""
+            ),
             Unit::Milliseconds => format!(
                 "seconds from {} to {}, or a time such as \"250ms\"",
                 *least as f64 / 1000.0,
@@ -94,9 +101,10 @@ pub const DSCP: Bounds = Bounds::new("dscp", Unit::Count, 0, 63);
 /// Bounds of `priority`.
 pub const PRIORITY: Bounds = Bounds::new("priority", Unit::Count, 0, 6);
 /// Bounds of `busy_poll_us`.
-pub const BUSY_POLL_US: Bounds = Bounds::new("busy_poll_us", Unit::Count, 0, 1_000_000);
+pub const BUSY_POLL_US: Bounds = Bounds::new("busy_poll_us", Unit::Named("us"), 0, 1_000_000);
 /// Bounds of `receiver_delay_us`.
-pub const RECEIVER_DELAY_US: Bounds = Bounds::new("receiver_delay_us", Unit::Count, 0, 1_000_000);
+pub const RECEIVER_DELAY_US: Bounds =
+    Bounds::new("receiver_delay_us", Unit::Named("us"), 0, 1_000_000);
 /// Bounds of `rate_bps`.
 pub const RATE_BPS: Bounds = Bounds::new("rate_bps", Unit::BitsPerSecond, 1, RATE_MAX);
 /// Bounds of `message_rate`.
@@ -135,7 +143,8 @@ pub const TRANSACTION_RATE: Bounds = Bounds::new(
     TRANSACTION_RATE_MAX as u64,
 );
 /// Bounds of `request_timeout_ms`.
-pub const REQUEST_TIMEOUT_MS: Bounds = Bounds::new("request_timeout_ms", Unit::Count, 1, 60_000);
+pub const REQUEST_TIMEOUT_MS: Bounds =
+    Bounds::new("request_timeout_ms", Unit::Named("ms"), 1, 60_000);
 /// Bounds of `warmup_s`.
 pub const WARMUP_S: Bounds = Bounds::new("warmup_s", Unit::Milliseconds, 0, HOUR_MS);
 /// Bounds of `duration_s`.

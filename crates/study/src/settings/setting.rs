@@ -52,6 +52,8 @@ pub struct Flag {
     pub long: &'static str,
     /// Its letter, if it has one.
     pub letter: Option<char>,
+    /// Other names, of other programs for the same.
+    pub aliases: &'static [&'static str],
 }
 
 /// One setting of a run, as a study names it.
@@ -160,7 +162,7 @@ impl Kind {
                 Unit::Bytes => "BYTES".to_owned(),
                 Unit::BitsPerSecond => "RATE".to_owned(),
                 Unit::Count => "N".to_owned(),
-                Unit::Milliseconds => "TIME".to_owned(),
+                Unit::Milliseconds | Unit::Named(_) => "TIME".to_owned(),
             },
             Kind::Word(_) | Kind::Named(..) => self.words().join("|"),
             Kind::Text(form) => form.value_name.to_owned(),
@@ -221,7 +223,7 @@ fn plain_text(value: &Value) -> Option<String> {
 pub fn number(bounds: &Bounds, value: &Value) -> Option<u64> {
     let scale = match bounds.unit {
         Unit::Milliseconds => 1000.0,
-        Unit::Bytes | Unit::Count | Unit::BitsPerSecond => 1.0,
+        Unit::Bytes | Unit::Count | Unit::BitsPerSecond | Unit::Named(_) => 1.0,
     };
     match value {
         Value::Integer(number) => within(bounds, *number.value() as f64 * scale),
@@ -238,10 +240,20 @@ fn number_of_text(bounds: &Bounds, text: &str) -> Option<u64> {
         Unit::Bytes => units::parse_bytes(text).ok()? as f64,
         Unit::BitsPerSecond => units::parse_rate(text).ok()? as f64,
         Unit::Count => text.parse::<u64>().ok()? as f64,
-        Unit::Milliseconds if matches!(text, "0" | "0s") => 0.0,
-        Unit::Milliseconds => units::parse_duration(text).ok()?.as_secs_f64() * 1000.0,
+        Unit::Named(unit) => match text.parse::<u64>() {
+            Ok(number) => number as f64,
+            Err(_) => milliseconds(text)? * if unit == "us" { 1000.0 } else { 1.0 },
+        },
+        Unit::Milliseconds => milliseconds(text)?,
     };
     within(bounds, number)
+}
+
+fn milliseconds(text: &str) -> Option<f64> {
+    if matches!(text, "0" | "0s") {
+        return Some(0.0);
+    }
+    Some(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0)
 }
 
 fn within(bounds: &Bounds, number: f64) -> Option<u64> {
