@@ -115,12 +115,12 @@ pub fn in_effect(part: &Part, affinities: &[&Affinity]) -> Vec<InEffect> {
     vec![
         InEffect {
             name: format!("{}_cpus", part.role.name()),
-            asked: list(&places.end(part.role).cpus),
+            requested: list(&places.end(part.role).cpus),
             actual: list(&pinned(affinities.iter().copied())),
         },
         InEffect {
             name: "scheduling".to_owned(),
-            asked: places.scheduling.map(class),
+            requested: places.scheduling.map(class),
             actual: all.map(class),
         },
     ]

@@ -47,7 +47,7 @@ impl CachedMetrics {
         });
         InEffect {
             name: CACHED_METRICS.to_owned(),
-            asked: None,
+            requested: None,
             actual,
         }
     }
@@ -110,7 +110,7 @@ mod tests {
         let metrics = CachedMetrics::default();
         let recorded = metrics.record(Some(&[entry]), &BTreeSet::from([old, new]));
         assert_eq!(
-            (recorded.asked, recorded.actual.as_deref()),
+            (recorded.requested, recorded.actual.as_deref()),
             (None, Some("10.0.0.2 rtt 312 us, reordering 5"))
         );
         assert_eq!(*metrics.ours(), BTreeSet::from([new]));

@@ -98,7 +98,7 @@ fn place(prepare: &Prepare, part: &Part) -> Result<Option<InEffect>, String> {
     let list = affinity::list(&cpus);
     Ok(Some(InEffect {
         name: RECEIVE_CPUS.to_owned(),
-        asked: list.clone(),
+        requested: list.clone(),
         actual: list,
     }))
 }
@@ -148,7 +148,7 @@ fn moderate(device: &str, us: u32) -> Result<InEffect, String> {
     let text = Some(us.to_string());
     Ok(InEffect {
         name: "moderation_us".to_owned(),
-        asked: text.clone(),
+        requested: text.clone(),
         actual: text,
     })
 }

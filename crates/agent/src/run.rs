@@ -262,7 +262,7 @@ impl Endpoint {
             let probes = Some(first.conditions.probes.name().to_owned());
             in_effect.push(InEffect {
                 name: "probes".into(),
-                asked: probes.clone(),
+                requested: probes.clone(),
                 actual: probes,
             });
         }
@@ -277,7 +277,7 @@ impl Endpoint {
             in_effect.extend(affinity::in_effect(part, &affinities));
             in_effect.push(InEffect {
                 name: "threads".into(),
-                asked: part.conditions.threads.map(|threads| threads.to_string()),
+                requested: part.conditions.threads.map(|threads| threads.to_string()),
                 actual: Some(affinities.len().to_string()),
             });
         }

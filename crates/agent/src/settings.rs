@@ -106,14 +106,14 @@ impl Settings {
             let stress = stress(request)?;
             let started = stress.start().map_err(say)?;
             let actual = Some(stress_text(&stress, &started.cpus));
-            let asked = if stress.cpus.is_empty() {
+            let requested = if stress.cpus.is_empty() {
                 actual.clone()
             } else {
                 Some(stress_text(&stress, &stress.cpus))
             };
             self.in_effect.push(InEffect {
                 name: "stress".to_owned(),
-                asked,
+                requested,
                 actual,
             });
             self.stress.push(started);
@@ -137,7 +137,7 @@ impl Settings {
             let actual = Some(format!("{mean_percent:.1}"));
             self.in_effect.push(InEffect {
                 name: "stress_load_percent".to_owned(),
-                asked: None,
+                requested: None,
                 actual,
             });
         }
@@ -280,7 +280,7 @@ fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, String> 
     let active = now.iter().filter(|(name, _)| shown.contains_key(*name));
     Ok(OffloadsInEffect {
         device: device.to_owned(),
-        asked: asked
+        requested: asked
             .iter()
             .map(|(name, word)| (name.clone(), is_on(word)))
             .collect(),
@@ -301,7 +301,7 @@ fn entries(setting: &dyn Knob, subject: &str, in_effect: &bitcost_host::InEffect
             .is_some_and(|actual| setting.agrees(name, asked, actual));
         InEffect {
             name: setting.label(subject, name),
-            asked: if agrees {
+            requested: if agrees {
                 actual.clone()
             } else {
                 Some(asked.clone())

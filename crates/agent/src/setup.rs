@@ -170,7 +170,7 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
     };
     let pacing = InEffect {
         name: "pacing".into(),
-        asked: asked.map(str::to_owned),
+        requested: asked.map(str::to_owned),
         actual: Some(actual.to_owned()),
     };
     Ok((conditions, Some(pacing)))

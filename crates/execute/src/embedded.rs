@@ -142,7 +142,7 @@ impl PathControl for QueueLimits {
         let limit = show_limit(limit);
         Ok(vec![InEffect {
             name: "emulator_queue_limit".to_owned(),
-            asked: Some(limit.clone()),
+            requested: Some(limit.clone()),
             actual: Some(limit),
         }])
     }

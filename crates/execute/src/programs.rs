@@ -154,13 +154,13 @@ impl Programs {
             .map(|path| path.to_string_lossy().into_owned())
             .unwrap_or_default();
         let this = ProgramUsed {
-            asked: None,
+            requested: None,
             path,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             identity: own,
         };
         let used = |program: &Program| ProgramUsed {
-            asked: Some(program.asked.clone()),
+            requested: Some(program.asked.clone()),
             path: std::fs::canonicalize(&program.asked)
                 .map_or_else(|_| program.asked.clone(), |path| path.display().to_string()),
             version: program
@@ -230,13 +230,15 @@ impl Program {
 /// Environment, with the first program that is a different one.
 pub fn check_same(before: &[ProgramUsed], now: &[ProgramUsed]) -> Result<(), ExecuteError> {
     for was in before {
-        let is = now.iter().find(|program| program.asked == was.asked);
+        let is = now
+            .iter()
+            .find(|program| program.requested == was.requested);
         if is.is_none_or(|is| is.identity != was.identity) {
             let now = is.map_or("not there".to_owned(), |is| {
                 format!("one of size and hash {}", is.identity)
             });
             return Err(ExecuteError::Environment(format!(
-                "the program {} is not the one of this execution: was bitcost {} of size and hash {}, is {now}; put that one back, or start a new execution",
+                "the program {} is not the one of this execution: was bitcost {} of size and hash {}, is {now}; install that one, or start a new execution",
                 was.path, was.version, was.identity
             )));
         }

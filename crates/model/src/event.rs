@@ -13,7 +13,7 @@ use crate::record::{EndpointRecord, Role, Sample};
 use crate::study::LabSpec;
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
@@ -126,10 +126,10 @@ pub struct NamedHost {
 /// A program at the endpoints of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramUsed {
-    /// The name by which runs ask for it ([`crate::conditions::Conditions::program`]); absent: the
+    /// The name by which runs request it ([`crate::conditions::Conditions::program`]); absent: the
     /// one that runs the study.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<String>,
+    #[serde(default, alias = "asked", skip_serializing_if = "Option::is_none")]
+    pub requested: Option<String>,
     /// Its file.
     pub path: String,
     /// Its version, as it reports it.
@@ -178,8 +178,8 @@ pub enum Event {
         /// embedded lab.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<NamedHosts>,
-        /// The round trip between the endpoints in the lab, as asked for and as measured; absent
-        /// where nothing was asked.
+        /// The round trip between the endpoints in the lab, as requested and as measured; absent
+        /// where nothing was requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rtt: Option<crate::ping::RttCheck>,
         /// The programs at the endpoints, where runs ask for others than the one that runs the

@@ -54,25 +54,26 @@ impl Pings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttCheck {
     /// The sum of the delays there and back, in microseconds.
-    pub asked_us: u64,
+    #[serde(alias = "asked_us")]
+    pub requested_us: u64,
     /// The most by which the shortest round trip may differ from it, in microseconds.
     pub tolerance_us: u64,
     /// The measured round trips.
     pub pings: Pings,
 }
 
-/// Part of the asked round trip that the measured one may differ by, and what it may in any case,
+/// Part of the requested round trip that the measured one may differ by, and what it may in any case,
 /// in microseconds.
 const TOLERANCE_PART: u64 = 20;
 const TOLERANCE_LEAST_US: u64 = 500;
 
 impl RttCheck {
-    /// Compares with `asked_us`, which may vary by `jitter_us` to either side. The tolerance is 5
+    /// Compares with `requested_us`, which may vary by `jitter_us` to either side. The tolerance is 5
     /// %, at least 0.5 ms, plus the jitter.
-    pub fn new(asked_us: u64, jitter_us: u64, pings: Pings) -> RttCheck {
-        let tolerance_us = (asked_us / TOLERANCE_PART).max(TOLERANCE_LEAST_US) + jitter_us;
+    pub fn new(requested_us: u64, jitter_us: u64, pings: Pings) -> RttCheck {
+        let tolerance_us = (requested_us / TOLERANCE_PART).max(TOLERANCE_LEAST_US) + jitter_us;
         RttCheck {
-            asked_us,
+            requested_us,
             tolerance_us,
             pings,
         }
@@ -80,7 +81,7 @@ impl RttCheck {
 
     /// Whether even the shortest round trip took longer than requested.
     pub fn is_too_long(&self) -> bool {
-        let longest_us = (self.asked_us + self.tolerance_us) as f64;
+        let longest_us = (self.requested_us + self.tolerance_us) as f64;
         let figures = self.pings.figures();
         figures.is_some_and(|figures| figures.min_us > longest_us)
     }
@@ -92,15 +93,15 @@ impl RttCheck {
         let Some(RttFigures { min_us, .. }) = self.pings.figures() else {
             return Some(format!("none of {sent} echo requests to {to} was answered"));
         };
-        let (asked, tolerance) = (self.asked_us as f64, self.tolerance_us as f64);
-        if (min_us - asked).abs() <= tolerance {
+        let (requested, tolerance) = (self.requested_us as f64, self.tolerance_us as f64);
+        if (min_us - requested).abs() <= tolerance {
             return None;
         }
         Some(format!(
-            "the shortest of {} round trips to {to} took {:.3} ms; asked for: {:.3} ms ± {:.3} ms",
+            "the shortest of {} round trips to {to} took {:.3} ms; requested: {:.3} ms ± {:.3} ms",
             self.pings.rtts_us.len(),
             min_us / 1000.0,
-            asked / 1000.0,
+            requested / 1000.0,
             tolerance / 1000.0,
         ))
     }
@@ -135,15 +136,16 @@ mod tests {
 
     #[test]
     fn a_delay_that_was_not_asked_for_is_a_problem() {
-        let check =
-            |asked, jitter, rtts: &[f64]| RttCheck::new(asked, jitter, pings(rtts)).problem();
+        let check = |requested, jitter, rtts: &[f64]| {
+            RttCheck::new(requested, jitter, pings(rtts)).problem()
+        };
         assert_eq!(check(20_000, 0, &[55_000.0, 20_160.0]), None);
         assert_eq!(check(20_000, 5000, &[15_500.0]), None);
         assert_eq!(check(0, 0, &[60.0]), None);
         assert!(
             check(20_000, 0, &[40_100.0])
                 .unwrap()
-                .contains("took 40.100 ms; asked for: 20.000 ms ± 1.000 ms")
+                .contains("took 40.100 ms; requested: 20.000 ms ± 1.000 ms")
         );
         assert!(check(20_000, 0, &[100.0]).is_some());
         assert!(check(20_000, 0, &[]).unwrap().contains("none of 4"));

@@ -110,7 +110,7 @@ impl Repeats {
             "metrics": metrics,
             "until_interval": {
                 "metric": rule.metric,
-                "asked_pct": rule.width_pct,
+                "requested_pct": rule.width_pct,
                 "width_pct": width,
                 "reached": width.is_some_and(|width| width < rule.width_pct),
             },

@@ -30,7 +30,7 @@ pub fn stop_rule_text(precision: &Precision) -> String {
 }
 
 fn goal(precision: &Precision) -> String {
-    let (metric, asked) = (&precision.metric, precision.asked_pct);
+    let (metric, asked) = (&precision.metric, precision.requested_pct);
     match precision.goal {
         Goal::Cells => format!("95 % interval of the median of {metric} narrower than {asked} %"),
         Goal::Ratios => {
@@ -84,7 +84,7 @@ fn missing_text(missing: &Missing, precision: &Precision) -> String {
     }
 }
 
-/// `goal` (`cells`, `ratios`, `statements`), `metric` and `asked_pct` but for statements,
+/// `goal` (`cells`, `ratios`, `statements`), `metric` and `requested_pct` but for statements,
 /// `reached`, and `wide`: what is missing, each with its `width_pct`. With a budget also
 /// `budget_s`, and for each the `blocks_wanted` of at most 1000.
 pub(crate) fn stop_rule_json(precision: &Precision) -> Value {
@@ -113,7 +113,7 @@ pub(crate) fn stop_rule_json(precision: &Precision) -> Value {
     });
     if name != "statement" {
         document["metric"] = json!(precision.metric);
-        document["asked_pct"] = json!(precision.asked_pct);
+        document["requested_pct"] = json!(precision.requested_pct);
     }
     if let Some(budget) = precision.budget {
         document["goal"] = json!(goal);

@@ -175,9 +175,9 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<
         return Vec::new();
     };
     let (places, place) = (&conditions.places, conditions.places.end(role));
-    let row = |name: &str, asked: Option<String>, actual: Option<String>| InEffect {
+    let row = |name: &str, requested: Option<String>, actual: Option<String>| InEffect {
         name: name.to_owned(),
-        asked,
+        requested,
         actual,
     };
     let of_endpoint = |what: &str| format!("{}_{what}", role.name());

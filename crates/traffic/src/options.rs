@@ -166,7 +166,7 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Ve
         let [asked_shown, actual_shown] = row.shown;
         InEffect {
             name: row.name.to_owned(),
-            asked: (row.asked)(conditions).map(|value| asked_shown(value).to_string()),
+            requested: (row.asked)(conditions).map(|value| asked_shown(value).to_string()),
             actual: actual.map(|value| actual_shown(value).to_string()),
         }
     };

@@ -232,7 +232,7 @@ pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>
     if conditions.rate_of == RateOf::Wire {
         in_effect.push(InEffect {
             name: PATH_MTU.to_owned(),
-            asked: None,
+            requested: None,
             actual: mtu_bytes.map(|bytes| bytes.to_string()),
         });
     }
@@ -252,7 +252,7 @@ pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>
     let actual = socket::max_pacing_rate(socket).ok().flatten();
     in_effect.push(InEffect {
         name: "max_pacing_rate_bytes_per_second".to_owned(),
-        asked: Some(asked.to_string()),
+        requested: Some(asked.to_string()),
         actual: actual.map(|rate| rate.to_string()),
     });
     Ok(in_effect)

@@ -123,13 +123,13 @@ pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> V
     let mut settings = options::in_effect(stream, conditions, true);
     settings.push(InEffect {
         name: "congestion_control".into(),
-        asked: conditions.congestion_control.clone(),
+        requested: conditions.congestion_control.clone(),
         actual: socket::congestion_control(stream).ok(),
     });
     if !sender {
         settings.push(InEffect {
             name: "receive_low_water_bytes".into(),
-            asked: conditions
+            requested: conditions
                 .receive_low_water_bytes
                 .map(|bytes| bytes.to_string()),
             actual: socket::get_int(stream, SO_RCVLOWAT)
@@ -141,7 +141,7 @@ pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> V
         let actual = tcp_info(stream).and_then(|info| info.snd_mss_bytes);
         settings.push(InEffect {
             name: "mss_bytes".into(),
-            asked: conditions.segment_bytes().map(|bytes| bytes.to_string()),
+            requested: conditions.segment_bytes().map(|bytes| bytes.to_string()),
             actual: actual.map(|bytes| bytes.to_string()),
         });
     }

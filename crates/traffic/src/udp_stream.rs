@@ -111,7 +111,7 @@ fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
 fn stamped(actual: &str) -> InEffect {
     InEffect {
         name: "delay_variation".into(),
-        asked: Some("true".into()),
+        requested: Some("true".into()),
         actual: Some(actual.into()),
     }
 }

@@ -657,7 +657,7 @@ fn counts_the_headers_of_fragments(conditions: &Conditions) {
 fn no_difference(in_effect: &[InEffect]) {
     for setting in in_effect {
         assert!(
-            setting.asked.is_none() || setting.asked == setting.actual,
+            setting.requested.is_none() || setting.requested == setting.actual,
             "{setting:?}"
         );
     }

@@ -105,7 +105,7 @@ pub fn settings_not_in_effect(end: &EndpointRecord) -> Vec<String> {
 }
 
 fn of_setting(setting: &InEffect) -> Option<String> {
-    let (name, asked) = (&setting.name, setting.asked.as_ref()?);
+    let (name, asked) = (&setting.name, setting.requested.as_ref()?);
     match &setting.actual {
         None => Some(format!("{name} requested {asked}, could not be read back")),
         Some(actual) if asked == actual => None,
@@ -125,7 +125,7 @@ pub(crate) fn of_offloads(offloads: &OffloadsInEffect) -> impl Iterator<Item = S
     };
     offloads.mismatched.iter().map(move |bit| {
         let (asked, active) = (
-            word(offloads.asked.get(bit)),
+            word(offloads.requested.get(bit)),
             word(offloads.active.get(bit)),
         );
         format!(
@@ -145,7 +145,7 @@ fn limit(setting: &InEffect) -> String {
     };
     let number = |text: &Option<String>| text.as_deref()?.parse::<u64>().ok();
     let cut = number(&setting.actual)
-        .zip(number(&setting.asked))
+        .zip(number(&setting.requested))
         .is_some_and(|(actual, asked)| actual < asked);
     if cut {
         format!(" (limit: {limit})")
@@ -162,7 +162,7 @@ mod tests {
     fn a_buffer_is_as_asked_when_all_of_it_was_granted() {
         let setting = |asked: &str, actual: &str| InEffect {
             name: "receive_buffer_bytes".into(),
-            asked: Some(asked.into()),
+            requested: Some(asked.into()),
             actual: Some(actual.into()),
         };
         assert_eq!(of_setting(&setting("4194304", "4194304")), None);
@@ -180,7 +180,7 @@ mod tests {
     fn a_setting_that_nobody_asked_for_is_no_news() {
         let setting = InEffect {
             name: "send_buffer_bytes".into(),
-            asked: None,
+            requested: None,
             actual: Some("16384".into()),
         };
         assert_eq!(of_setting(&setting), None);

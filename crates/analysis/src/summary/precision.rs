@@ -45,7 +45,7 @@ pub struct Precision {
     /// The metric of the medians.
     pub metric: String,
     /// The requested width, in per cent of the median.
-    pub asked_pct: f64,
+    pub requested_pct: f64,
     /// What is missing. Cells whose runs all lack the metric are left out.
     pub missing: Vec<Missing>,
     /// The blocks that were made.
@@ -93,7 +93,7 @@ impl Precision {
         Some(Precision {
             goal,
             metric: rule.metric.clone(),
-            asked_pct: rule.width_pct,
+            requested_pct: rule.width_pct,
             missing,
             blocks: *blocks,
             most: plan.blocks,

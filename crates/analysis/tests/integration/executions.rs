@@ -41,7 +41,7 @@ fn record(role: Role, pace: Pace, size: u64, active: bool) -> EndpointRecord {
     let record = json!({
         "role": role,
         "in_effect": [],
-        "offloads": { "device": "eth0", "asked": {}, "active": { "rx-gro": active }, "mismatched": [] },
+        "offloads": { "device": "eth0", "requested": {}, "active": { "rx-gro": active }, "mismatched": [] },
         "pinned_cpus": [],
         "window_start_ns": 0,
         "window_end_ns": (SAMPLES - 1) * 100_000_000,

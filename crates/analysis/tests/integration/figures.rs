@@ -236,7 +236,7 @@ fn receive_on_own_cpus(run: &mut Run) {
     for (end, cpu) in [(&mut run.sender, "0"), (&mut run.receiver, "1")] {
         end.in_effect.push(InEffect {
             name: RECEIVE_CPUS.to_owned(),
-            asked: Some(cpu.to_owned()),
+            requested: Some(cpu.to_owned()),
             actual: Some(cpu.to_owned()),
         });
     }
@@ -787,7 +787,7 @@ fn what_else_ran_is_told() {
     );
     let told = |name: &str, actual: &str| InEffect {
         name: name.into(),
-        asked: None,
+        requested: None,
         actual: Some(actual.into()),
     };
     run.sender.in_effect.extend([

@@ -104,8 +104,8 @@ fn connection(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpo
 fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
     let offloads = &end.offloads;
     assert_eq!(
-        offloads.asked,
-        if offloads.asked.is_empty() {
+        offloads.requested,
+        if offloads.requested.is_empty() {
             Default::default()
         } else {
             offloads.active.clone()
@@ -117,11 +117,11 @@ fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
         Offloads::Off => Some(false),
         Offloads::AsFound => None,
     };
-    assert_eq!(offloads.asked.is_empty(), wanted.is_none());
+    assert_eq!(offloads.requested.is_empty(), wanted.is_none());
     assert!(
-        offloads.asked.values().all(|on| Some(*on) == wanted),
+        offloads.requested.values().all(|on| Some(*on) == wanted),
         "{:?}",
-        offloads.asked
+        offloads.requested
     );
     if !conditions.workload.is_datagram() {
         let setting = |name: &str| {
@@ -133,7 +133,7 @@ fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
         let cubic = || Some("cubic".to_owned());
         let expected = InEffect {
             name: "congestion_control".into(),
-            asked: cubic(),
+            requested: cubic(),
             actual: cubic(),
         };
         assert_eq!(setting("congestion_control"), Some(expected));
@@ -153,7 +153,7 @@ fn placement(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpoi
     };
     for end in [sender, receiver] {
         assert_eq!(value(end, "gro_max_size").as_deref(), merged);
-        assert_eq!(end.offloads.asked.get("rx-gro"), None);
+        assert_eq!(end.offloads.requested.get("rx-gro"), None);
     }
     // The lab of an ordinary user may not place its receive work, and says so in its log.
     let Some(moderated) = value(receiver, "moderation_us") else {

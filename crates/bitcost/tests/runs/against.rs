@@ -47,7 +47,10 @@ fn comparison_with_a_setting_reports_the_change() {
     for (cell, sender) in senders(&log) {
         let is_off = cell % 2 == 1;
         assert_eq!(
-            sender.offloads.asked.contains_key("tx-tcp-segmentation"),
+            sender
+                .offloads
+                .requested
+                .contains_key("tx-tcp-segmentation"),
             is_off,
             "{:?}",
             sender.offloads
@@ -105,7 +108,10 @@ fn comparison_with_another_program_alternates_both() {
     running.signal_group(Signal::INT);
     running.finish(PATIENCE).assert_code(130);
     let used = programs(&bench.log());
-    let asked: Vec<bool> = used.iter().map(|program| program.asked.is_some()).collect();
+    let asked: Vec<bool> = used
+        .iter()
+        .map(|program| program.requested.is_some())
+        .collect();
     assert_eq!(asked, [false, true]);
     assert!(
         used[0].identity != used[1].identity && used[1].path.ends_with("/old"),

@@ -148,7 +148,7 @@ fn both_endpoints_on_this_machine() {
                 "{rows:?}"
             );
             assert!(
-                document[end]["offloads"]["asked"]
+                document[end]["offloads"]["requested"]
                     .as_object()
                     .unwrap()
                     .is_empty()

@@ -39,7 +39,7 @@ blocks = 1
 fn in_effect(run: &Value, end: &str, name: &str) -> Option<(Value, Value)> {
     let all = run[end]["in_effect"].as_array()?;
     let entry = all.iter().find(|entry| entry["name"] == name)?;
-    Some((entry["asked"].clone(), entry["actual"].clone()))
+    Some((entry["requested"].clone(), entry["actual"].clone()))
 }
 
 fn host_settings_recorded_as_requested_and_in_effect() {
@@ -87,7 +87,7 @@ fn host_settings_recorded_as_requested_and_in_effect() {
             ),
             (&true.into(), &false.into())
         );
-        assert_eq!(features["asked"], features["active"]);
+        assert_eq!(features["requested"], features["active"]);
     }
     assert_eq!(
         in_effect(run_of("qdisc"), "sender", "qdisc.rate_bps"),

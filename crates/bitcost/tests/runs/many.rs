@@ -42,7 +42,7 @@ fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize, threads: &str
             .find(|setting| setting.name == "threads")
             .unwrap();
         assert_eq!(
-            [&setting.asked, &setting.actual],
+            [&setting.requested, &setting.actual],
             [&Some(threads.to_owned()); 2]
         );
         assert!(sum.wait_calls > 0, "{sum:?}");

@@ -253,7 +253,7 @@ fn blocks_are_added_until_the_question_is_answered() {
     let (document, said) = run(crate::bench::SMALL, &["--within", "100%"]);
     let auto = &document["blocks_auto"];
     assert_eq!(
-        (&auto["goal"], &auto["asked_pct"]),
+        (&auto["goal"], &auto["requested_pct"]),
         (&json!("cells"), &json!(100.0)),
         "{said}"
     );
@@ -294,7 +294,7 @@ fn in_effect(document: &Value, end: &str, name: &str) -> [String; 2] {
         .iter()
         .find(|row| row["name"] == name)
         .unwrap_or_else(|| panic!("no {name} in {rows:?}"));
-    ["asked", "actual"].map(|key| row[key].as_str().unwrap_or("").to_owned())
+    ["requested", "actual"].map(|key| row[key].as_str().unwrap_or("").to_owned())
 }
 
 /// Settings of the agents are in effect: times, flows, offloads, the receiver's address.

@@ -222,7 +222,7 @@ fn programs_named_by_a_log_are_checked_first() {
         &["sender: kernel: was 2.6.18, is "],
     );
     let other = ProgramUsed {
-        asked: Some("./old".into()),
+        requested: Some("./old".into()),
         path: "/old".into(),
         version: "0.1.0".into(),
         identity: "1-0".into(),

@@ -194,7 +194,7 @@ impl PathControl for OneQueue {
         }
         Ok(vec![InEffect {
             name: "queue_packets".to_owned(),
-            asked: None,
+            requested: None,
             actual: None,
         }])
     }

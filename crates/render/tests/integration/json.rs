@@ -113,7 +113,7 @@ fn runs_whose_conditions_were_not_in_effect_are_left_out_of_tables_and_verdicts(
             (0, "1024 · TCP") => {
                 sender
                     .offloads
-                    .asked
+                    .requested
                     .insert("tx-tcp-segmentation".into(), true);
                 sender
                     .offloads
@@ -321,7 +321,7 @@ fn a_stop_rule_names_the_cells_that_are_still_wide() {
     let wide =
         json(&log(&with_rule(), 8, |cell, run| made(cell, run, true)))["until_interval"].clone();
     assert_eq!(
-        (&wide["metric"], &wide["asked_pct"]),
+        (&wide["metric"], &wide["requested_pct"]),
         (&json!("throughput_mbps"), &json!(3.0))
     );
     assert_eq!(wide["reached"], false);

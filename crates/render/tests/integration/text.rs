@@ -185,7 +185,7 @@ fn what_was_requested_but_not_in_effect_is_a_note() {
         if is(cell, "transport", "UDP") {
             receiver.in_effect.push(bitcost_model::record::InEffect {
                 name: "receive_buffer_bytes".into(),
-                asked: Some("4194304".into()),
+                requested: Some("4194304".into()),
                 actual: Some("425984".into()),
             });
         }

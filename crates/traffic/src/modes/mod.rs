@@ -154,7 +154,7 @@ pub fn ready<S: Into<Socket>>(
     };
     in_effect.push(InEffect {
         name: setting(end).to_owned(),
-        asked: Some(mode.name().to_owned()),
+        requested: Some(mode.name().to_owned()),
         actual: Some(mode.name().to_owned()),
     });
     Ok(Ready { in_effect, flow })

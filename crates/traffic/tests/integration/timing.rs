@@ -110,7 +110,7 @@ fn delay_variation_is_recorded_where_requested() {
     let yes = || Some("true".to_owned());
     let wanted = InEffect {
         name: "delay_variation".into(),
-        asked: yes(),
+        requested: yes(),
         actual: yes(),
     };
     assert!(ends.iter().all(|end| end.in_effect.contains(&wanted)));
