@@ -3,6 +3,7 @@
 mod failure;
 mod files;
 mod format;
+mod mistakes;
 mod opened;
 mod options;
 mod output;
@@ -14,9 +15,11 @@ mod verbs;
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use crate::failure::Failure;
+use crate::mistakes::Mistake;
 
 /// Measures what a Mbit/s costs in CPU time at the sender and the receiver, and names the
 /// bottleneck.
@@ -49,7 +52,7 @@ fn main() -> ExitCode {
     }
     let done = match Cli::try_parse() {
         Ok(cli) => verbs::run(cli.verb, Cli::command()),
-        Err(words) => explained(&words),
+        Err(error) => explained(&error),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -57,12 +60,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the requested help or version, or the error of the command line.
-fn explained(words: &clap::Error) -> Result<(), Failure> {
-    let printed = words.print().and_then(|()| std::io::stdout().flush());
-    match u8::try_from(words.exit_code()) {
-        Ok(0) => printed.map_err(|error| output::unwritten(&error)),
-        // The command line is wrong whether or not standard error can be written.
-        code => Err(Failure::Program(code.unwrap_or(2))),
+/// Prints the requested help or version, or says what is wrong with the command line.
+fn explained(error: &clap::Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            printed.map_err(|error| output::unwritten(&error))
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // The command line is wrong whether or not standard error can be written.
+            let _ = error.print();
+            Err(Failure::Program(2))
+        }
+        _ => {
+            let words = &output::command_line()[1..];
+            let mistake = Mistake { words, error };
+            Err(Failure::Usage(mistake.sentence(&Cli::command())))
+        }
     }
 }

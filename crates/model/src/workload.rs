@@ -54,6 +54,8 @@ pub struct WorkloadInfo {
     pub short_name: &'static str,
     /// Its name in the answer of `bitcost test`.
     pub title: &'static str,
+    /// Its name as a test of netperf.
+    pub netperf_name: &'static str,
     /// What it does and the names that other programs give it, in a line of help.
     pub summary: &'static str,
     /// Its transport.
@@ -76,6 +78,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         name: "tcp_stream",
         short_name: "tcp",
         title: "TCP stream",
+        netperf_name: "TCP_STREAM",
         summary: "One TCP stream, as of iperf3 and TCP_STREAM of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::Stream,
@@ -88,6 +91,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         name: "udp_stream",
         short_name: "udp",
         title: "UDP stream",
+        netperf_name: "UDP_STREAM",
         summary: "One stream of UDP datagrams, as of iperf3 -u and UDP_STREAM of netperf",
         transport: Transport::Udp,
         pattern: Pattern::Stream,
@@ -100,6 +104,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         name: "tcp_rr",
         short_name: "rr",
         title: "TCP request/response",
+        netperf_name: "TCP_RR",
         summary: "Requests and responses over one TCP connection, as TCP_RR of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::Transactions,
@@ -112,6 +117,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         name: "udp_rr",
         short_name: "udp-rr",
         title: "UDP request/response",
+        netperf_name: "UDP_RR",
         summary: "Requests and responses in UDP datagrams, as UDP_RR of netperf",
         transport: Transport::Udp,
         pattern: Pattern::Transactions,
@@ -124,6 +130,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         name: "tcp_crr",
         short_name: "crr",
         title: "TCP connect/request/response",
+        netperf_name: "TCP_CRR",
         summary: "A TCP connection for each request and response, as TCP_CRR of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionPerTransaction,
@@ -136,6 +143,7 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         name: "tcp_connect",
         short_name: "connect",
         title: "TCP connect",
+        netperf_name: "TCP_CC",
         summary: "TCP connections that are opened and closed without data, as TCP_CC of netperf",
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionOnly,
@@ -151,16 +159,14 @@ impl Workload {
         &WORKLOADS[self as usize]
     }
 
-    /// The workload with this name, of those that studies use.
+    /// The workload with this name, of those that studies, `bitcost test` and netperf use, in small
+    /// or large letters.
     pub fn named(name: &str) -> Option<Workload> {
-        let row = WORKLOADS.iter().find(|row| row.name == name)?;
-        Some(row.workload)
-    }
-
-    /// The workload of a test of `bitcost test`.
-    pub fn with_short_name(name: &str) -> Option<Workload> {
-        let row = WORKLOADS.iter().find(|row| row.short_name == name)?;
-        Some(row.workload)
+        let has_name = |row: &&WorkloadInfo| {
+            let names = [row.name, row.short_name, row.netperf_name];
+            names.iter().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        WORKLOADS.iter().find(has_name).map(|row| row.workload)
     }
 
     /// The names of the workloads for which this is true, as errors list them.
@@ -235,6 +241,11 @@ mod tests {
                 serde_json::to_string(&row.workload).expect("a word"),
                 format!("\"{}\"", row.name)
             );
+            for name in [row.name, row.short_name, row.netperf_name] {
+                assert_eq!(Workload::named(name), Some(row.workload), "{name}");
+                assert_eq!(Workload::named(&name.to_uppercase()), Some(row.workload));
+            }
         }
+        assert_eq!(Workload::named("tcp_rt"), None);
     }
 }

@@ -478,7 +478,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             &["run", "not-all-mbits", "--blocks", "0"],
-            &["--blocks", "1..=100000"],
+            &["--blocks", "allowed: 1 to 100000"],
         ),
         (
             &["run", "not-all-mbits", "--duration", "1ms"],
@@ -627,6 +627,24 @@ fn a_mistake_on_the_command_line_is_named() {
         (
             &["test", "tcp", "-t", "0"],
             &["--time", "seconds from 0.1 to 3600"],
+        ),
+        (
+            &["run", "not-all-mbits", "--blocks", "many"],
+            &["--blocks: `many`", "allowed: a whole number"],
+        ),
+        (
+            &["test", "tcp", "somewhere"],
+            &["`somewhere` is a word too many; write `bitcost test"],
+        ),
+        (&["test", "tcp", "--time"], &["--time needs a value"]),
+        (&["test"], &["needs the name of a test", "tcp, udp, rr"]),
+        (
+            &["test", "tcp_rrr"],
+            &["`tcp_rrr` is not possible here", "tcp, udp, rr, udp-rr"],
+        ),
+        (
+            &["lab", "prestes"],
+            &["no command `prestes`; did you mean `presets`?", "up, exec"],
         ),
         (&["test", "tcp", "-t", "-1s"], &["-1"]),
         (
@@ -1101,4 +1119,115 @@ fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
         code == Some(0) && plan.contains("4 runs: 2 cells in 2 blocks"),
         "{stderr}{plan}"
     );
+}
+
+/// Command lines of iperf3 and netperf, each with the sentence that says how it is written here.
+#[test]
+fn what_iperf3_and_netperf_write_otherwise_is_named_with_how_it_is_written_here() {
+    for (line, says) in [
+        (
+            "-c host",
+            "iperf3's `-c` is `bitcost test tcp --receiver HOST`",
+        ),
+        ("-s", "ssh starts an agent"),
+        (
+            "-P 4",
+            "`-P` is an option of `bitcost test`: `bitcost test tcp -P`",
+        ),
+        (
+            "-H host -t TCP_RR -l 10",
+            "netperf's `-t TCP_RR` is `bitcost test rr`",
+        ),
+        ("tcp", "write `bitcost test tcp`"),
+        ("UDP_RR -t 2", "write `bitcost test udp-rr -t 2`"),
+        ("test -u", "iperf3's `-u` is `bitcost test udp`"),
+        ("test tcp -u -b 1M", "iperf3's `-u` is `bitcost test udp`"),
+        ("test tcp -c host", "`bitcost test tcp --receiver HOST`"),
+        (
+            "test tcp -t TCP_RR",
+            "netperf's `-t TCP_RR` is `bitcost test rr`",
+        ),
+        (
+            "test -t TCP_RR",
+            "netperf's `-t TCP_RR` is `bitcost test rr`",
+        ),
+        ("test TCP_MAERTS", "`bitcost test tcp --reverse`"),
+        ("test omni", "`bitcost test tcp` or `bitcost test udp`"),
+        ("test tcp --fq-rate 1M", "`--rate RATE --pacing kernel`"),
+        ("test tcp --tos 0x28", "`--dscp N`, where N"),
+        ("test tcp -A 0,0", "`--sender-cpus N --receiver-cpus N`"),
+        (
+            "test tcp -- -m 1024",
+            "netperf's `-m` is `--message-size BYTES`",
+        ),
+        (
+            "test tcp -- -M 64K",
+            "netperf's `-M` is `--receive-size BYTES`",
+        ),
+        (
+            "test rr -- -r 64,1024",
+            "--request-size BYTES --response-size BYTES",
+        ),
+        ("test rr -l 10", "netperf's -l SECONDS is --time SECONDS"),
+        (
+            "test tcp -l -1000",
+            "netperf's `-l -1000` is `--bytes 1000`",
+        ),
+        ("test udp -b 1G/10", "`--rate 1G --burst 10`"),
+        (
+            "test udp -b 0",
+            "without --rate a test sends as fast as it can",
+        ),
+        (
+            "test tcp -i 2",
+            "--interval: `2` is not possible here; allowed: 1",
+        ),
+        (
+            "test tcp -w 1K --send-buffer 1K",
+            "--window cannot be used with --send-buffer",
+        ),
+        (
+            "test tcp -L 10.0.0.1",
+            "netperf's `-L ADDRESS` is `--sender-address ADDRESS`",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let words: Vec<&str> = line.split(' ').collect();
+        let said = bitcost(folder.path(), &words);
+        assert_refused(folder.path(), &said, &["bitcost: ", says]);
+        assert!(
+            !said.2.contains("as a value") && said.2.lines().count() == 1,
+            "{}",
+            said.2
+        );
+    }
+}
+
+/// A rate whose letter was forgotten carries no message in the time of a test.
+#[test]
+fn a_rate_that_carries_no_message_is_refused_with_what_it_means() {
+    for (line, says) in [
+        (
+            "tcp -b 100",
+            "100 bit/s is a message of 131072 B every 2 h 54 min, longer than the test's 10 s; write `--rate 100M`",
+        ),
+        ("udp -b 500", "write `--rate 500M` for 500 Mbit/s"),
+        (
+            "tcp -b 1M -t 1",
+            "1000000 bit/s is a message of 131072 B every 1.0 s",
+        ),
+        (
+            "tcp --message-rate 1 -t 0.5",
+            "every 1.0 s, longer than the test's 0.5 s",
+        ),
+        (
+            "rr --transaction-rate 1 -t 100ms",
+            "every 1.0 s, longer than the test's 0.1 s",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let words: Vec<&str> = ["test"].into_iter().chain(line.split(' ')).collect();
+        let said = bitcost(folder.path(), &words);
+        assert_refused(folder.path(), &said, &[says]);
+    }
 }

@@ -45,7 +45,7 @@ fn from_table(table: &InlineTable, allowed: &str) -> Result<Conditions, String> 
 pub fn from_text(text: &str) -> Result<Conditions, String> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default();
-    let Some(workload) = Workload::named(name).or_else(|| Workload::with_short_name(name)) else {
+    let Some(workload) = Workload::named(name) else {
         let short_names = WORKLOADS.iter().map(|row| row.short_name);
         let names: Vec<&str> = WORKLOADS
             .iter()
@@ -79,7 +79,7 @@ pub fn from_text(text: &str) -> Result<Conditions, String> {
 pub fn to_toml(text: &str) -> String {
     let mut words = text.split_whitespace();
     let word = words.next().unwrap_or_default();
-    let workload = Workload::with_short_name(word).map_or(word, |workload| workload.name());
+    let workload = Workload::named(word).map_or(word, |workload| workload.name());
     let mut pairs = vec![("workload", format!("\"{workload}\""))];
     for word in words {
         let (flag, value) = word.split_once('=').unwrap_or((word, "true"));
@@ -98,25 +98,33 @@ pub fn to_toml(text: &str) -> String {
 
 /// The setting with this name.
 fn by_name(name: &str) -> Result<&'static Setting, String> {
-    find(name, |setting| Some(setting.name))
-        .map_err(|(hint, allowed)| format!("unknown setting `{name}`{hint}; allowed: {allowed}"))
+    find(
+        name,
+        |setting| setting.name == name,
+        |setting| Some(setting.name),
+    )
+    .map_err(|(hint, allowed)| format!("unknown setting `{name}`{hint}; allowed: {allowed}"))
 }
 
 /// The setting of this option.
 fn by_flag(flag: &str) -> Result<&'static Setting, String> {
-    find(flag, |setting| setting.flag.map(|flag| flag.long)).map_err(|(hint, allowed)| {
+    let is_called = |setting: &Setting| {
+        let flag_of = setting.flag.as_ref();
+        flag_of.is_some_and(|known| known.long == flag || known.aliases.contains(&flag))
+    };
+    let long = |setting: &'static Setting| setting.flag.map(|flag| flag.long);
+    find(flag, is_called, long).map_err(|(hint, allowed)| {
         format!("unknown option `{flag}`{hint}; allowed: {allowed}, each as option=value")
     })
 }
 
-/// The setting with this name; otherwise an error with near matches and all allowed names.
+/// The setting that is called so; otherwise an error with near matches and all allowed names.
 fn find(
     name: &str,
+    is_called: impl Fn(&Setting) -> bool,
     name_of: fn(&'static Setting) -> Option<&'static str>,
 ) -> Result<&'static Setting, (String, String)> {
-    let found = SETTINGS
-        .iter()
-        .find(|setting| name_of(setting) == Some(name));
+    let found = SETTINGS.iter().find(|setting| is_called(setting));
     found.ok_or_else(|| {
         let of_parts = SETTINGS.iter().filter(|setting| !setting.of_run);
         let names: Vec<&str> = of_parts.filter_map(name_of).collect();
@@ -174,6 +182,10 @@ mod tests {
             (Workload::TcpRr, Direction::Reverse)
         );
         assert!(typed.latency && typed.nodelay && typed.request_size_bytes == 1024);
+        assert_eq!(
+            from_text("TCP_RR bitrate=1M no-delay"),
+            from_text("rr rate=1M nodelay")
+        );
         assert_eq!(
             from_text("udp").map(|part| part.message_size_bytes),
             Ok(1024)

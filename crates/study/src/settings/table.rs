@@ -45,13 +45,27 @@ const fn run_row(
 }
 
 const fn flag(long: &'static str) -> Option<Flag> {
-    Some(Flag { long, letter: None })
+    also(long, &[])
 }
 
-const fn letter(long: &'static str, letter: char) -> Option<Flag> {
+/// An option with other names.
+const fn also(long: &'static str, aliases: &'static [&'static str]) -> Option<Flag> {
+    Some(Flag {
+        long,
+        letter: None,
+        aliases,
+    })
+}
+
+const fn letter(
+    long: &'static str,
+    letter: char,
+    aliases: &'static [&'static str],
+) -> Option<Flag> {
     Some(Flag {
         long,
         letter: Some(letter),
+        aliases,
     })
 }
 
@@ -169,7 +183,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "message_size_bytes",
-        letter("message-size", 'l'),
+        letter("message-size", 'l', &["length"]),
         Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| {
             c.message_size_bytes = small(n);
         }),
@@ -227,7 +241,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "mss",
-        letter("mss", 'M'),
+        letter("mss", 'M', &["set-mss"]),
         Kind::Number(
             &bounds::MSS,
             &[("message", |c| c.mss = Some(Mss::Message))],
@@ -351,7 +365,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "congestion_control",
-        letter("congestion", 'C'),
+        letter("congestion", 'C', &["linux-congestion"]),
         form!("NAME", NAME, |c, text| {
             c.congestion_control = Some(name(text)?);
             Some(())
@@ -393,7 +407,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "nodelay",
-        letter("nodelay", 'N'),
+        letter("nodelay", 'N', &["no-delay"]),
         Kind::Switch(|c, on| c.nodelay = on),
         "Send small segments at once, without Nagle's algorithm (TCP_NODELAY; default: false)",
     ),
@@ -442,7 +456,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "rate_bps",
-        letter("rate", 'b'),
+        letter("rate", 'b', &["bitrate", "bandwidth"]),
         Kind::Number(&bounds::RATE_BPS, &[], |c, n| c.rate_bps = Some(n)),
         "Target rate of each flow, in bit/s (default: as fast as possible)",
     ),
@@ -481,7 +495,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "flows",
-        letter("flows", 'P'),
+        letter("flows", 'P', &["parallel"]),
         Kind::Number(&bounds::FLOWS, &[], |c, n| c.flows = small(n)),
         "Number of parallel flows (default: 1)",
     ),
@@ -493,7 +507,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     run_row(
         "stop_bytes",
-        letter("bytes", 'n'),
+        letter("bytes", 'n', &[]),
         Kind::Number(&bounds::STOP_BYTES, &[], |c, n| {
             (c.stop_bytes, c.warmup_ms) = (Some(n), 0);
         }),
@@ -501,7 +515,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     run_row(
         "stop_messages",
-        letter("messages", 'k'),
+        letter("messages", 'k', &["blockcount"]),
         Kind::Number(&bounds::STOP_MESSAGES, &[], |c, n| {
             (c.stop_messages, c.warmup_ms) = (Some(n), 0);
         }),
@@ -542,7 +556,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "flow_label",
-        flag("flow-label"),
+        letter("flow-label", 'L', &["flowlabel"]),
         Kind::Number(&bounds::FLOW_LABEL, &[], |c, n| {
             c.places.flow_label = Some(small(n));
         }),
@@ -550,7 +564,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "sender_address",
-        letter("sender-address", 'B'),
+        letter("sender-address", 'B', &["bind"]),
         form!("ADDRESS", ADDRESS, |c, text| {
             c.places.sender.address = Some(text.parse().ok()?);
             Some(())
@@ -568,7 +582,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "sender_device",
-        flag("sender-device"),
+        also("sender-device", &["bind-dev"]),
         form!("NAME", NAME, |c, text| {
             c.places.sender.device = Some(name(text)?);
             Some(())
@@ -586,7 +600,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "sender_ports",
-        flag("source-port"),
+        also("source-port", &["cport"]),
         form!("PORTS", PORTS, |c, text| {
             c.places.sender.ports = Some(Ports::parse(text)?);
             Some(())
@@ -595,7 +609,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     row(
         "receiver_ports",
-        letter("port", 'p'),
+        letter("port", 'p', &[]),
         form!("PORTS", PORTS, set_receiver_ports),
         "Port that the receiver's first flow listens on, the next flow on the next; or a range (default: the kernel's choice)",
     ),
@@ -676,13 +690,13 @@ pub const SETTINGS: &[Setting] = &[
     ),
     run_row(
         "warmup_s",
-        letter("warmup", 'O'),
+        letter("warmup", 'O', &["omit"]),
         Kind::Number(&bounds::WARMUP_S, &[], |c, n| c.warmup_ms = small(n)),
         "Time before the measured window, not counted (default: 0.25 s)",
     ),
     run_row(
         "duration_s",
-        letter("time", 't'),
+        letter("time", 't', &[]),
         Kind::Number(&bounds::DURATION_S, &[], |c, n| c.duration_ms = small(n)),
         "Length of the measured window (default: 10 s in `test`, 2 s in studies)",
     ),

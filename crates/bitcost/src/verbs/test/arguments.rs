@@ -1,7 +1,9 @@
 //! The options of `bitcost test`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use bitcost_model::units::parse_duration;
 use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -11,26 +13,40 @@ use crate::options::lab::Backend;
 use crate::options::repeats::Repeats;
 use crate::options::settings::Settings;
 
-/// Reads the short name of a workload, and offers all names and their help.
+/// Reads a name of a workload, and offers the short names and their help.
 fn workload_parser() -> impl TypedValueParser<Value = Workload> {
-    let value = |row: WorkloadInfo| PossibleValue::new(row.short_name).help(row.summary);
+    let value = |row: WorkloadInfo| {
+        PossibleValue::new(row.short_name)
+            .aliases([row.name, row.netperf_name])
+            .help(row.summary)
+    };
     PossibleValuesParser::new(WORKLOADS.map(value))
-        .try_map(|name| Workload::with_short_name(&name).ok_or("no such workload"))
+        .try_map(|name| Workload::named(&name).ok_or("no such workload"))
+}
+
+/// The interval of the lines that a test prints, which is fixed.
+fn a_second(text: &str) -> Result<(), String> {
+    match parse_duration(text) {
+        Ok(interval) if interval == Duration::from_secs(1) => Ok(()),
+        _ => Err(format!(
+            "`{text}` is not possible here; allowed: 1, a line each second; for 100 ms `--format csv --rows intervals`"
+        )),
+    }
 }
 
 /// Which run.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Workload: what the sender and the receiver do
-    #[arg(value_parser = workload_parser())]
+    #[arg(ignore_case = true, value_parser = workload_parser())]
     pub test: Workload,
     #[command(flatten)]
     pub settings: Settings,
     /// Use IPv4 only; same as --ip-version 4
-    #[arg(short = '4', conflicts_with_all = ["ipv6", "ip_version"])]
+    #[arg(short = '4', alias = "version4", conflicts_with_all = ["ipv6", "ip_version"])]
     pub ipv4: bool,
     /// Use IPv6 only; same as --ip-version 6
-    #[arg(short = '6', conflicts_with = "ip_version")]
+    #[arg(short = '6', alias = "version6", conflicts_with = "ip_version")]
     pub ipv6: bool,
     /// How --send-mode and --receive-mode are chosen: `honest` uses plain system calls, `auto`
     /// tries every pair of modes for a short time and uses the fastest; a mode that is given is
@@ -45,6 +61,16 @@ pub struct Arguments {
     /// Send in both directions at once; same as --direction both
     #[arg(long, visible_alias = "bidir", conflicts_with = "direction")]
     pub both: bool,
+    /// Socket buffers of both endpoints; same as --send-buffer and --receive-buffer with this size
+    /// [default: the kernel's]
+    #[arg(short = 'w', long, value_name = "BYTES", conflicts_with_all = ["send_buffer_bytes", "receive_buffer_bytes"])]
+    pub window: Option<String>,
+    /// Send with sendfile(2), as iperf3 does; same as --send-mode sendfile
+    #[arg(short = 'Z', long, conflicts_with = "send_mode")]
+    pub zerocopy: bool,
+    /// Time between two lines of the run: a second, for command lines of iperf3
+    #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
+    pub interval: Option<()>,
     #[command(flatten)]
     pub hosts: HostOptions,
     /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]

@@ -1,14 +1,18 @@
 //! The settings of a test: those that the user gave, and defaults that differ from those of a
 //! study.
 
+use std::time::Duration;
+
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::study::LabSpec;
+use bitcost_model::units::show_duration;
 use bitcost_study::mode_search::ModeSearch;
 use bitcost_study::settings::{SETTINGS, Setting, set_text};
 use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
 use crate::failure::Failure;
+use crate::mistakes::habits;
 
 /// Measured time if none is given.
 const USUAL_DURATION: &str = "10s";
@@ -39,10 +43,11 @@ impl Typed {
         let mut conditions = Conditions::of(workload);
         for (setting, value) in &settings {
             set_text(setting, &mut conditions, value)
-                .map_err(|why| Failure::Usage(format!("{}: {why}", option(setting))))?;
+                .map_err(|why| refused(setting, value, &why))?;
         }
         refuse_sizes(arguments, workload)?;
         conditions.check(mtu_bytes).map_err(Failure::Usage)?;
+        refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes))?;
         match lab {
             Some(lab) => {
                 let path = lab.path();
@@ -107,21 +112,30 @@ fn usual(workload: Workload, mtu_bytes: u32) -> Vec<(&'static Setting, String)> 
 
 /// Options that are short for a value of a setting.
 fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, String)> {
+    let window = arguments.window.as_deref();
     let given = [
-        (arguments.reverse, "direction", "reverse"),
-        (arguments.both, "direction", "both"),
-        (arguments.ipv4, "ip_version", "4"),
-        (arguments.ipv6, "ip_version", "6"),
+        ("direction", arguments.reverse.then_some("reverse")),
+        ("direction", arguments.both.then_some("both")),
+        ("ip_version", arguments.ipv4.then_some("4")),
+        ("ip_version", arguments.ipv6.then_some("6")),
+        ("send_mode", arguments.zerocopy.then_some("sendfile")),
+        ("send_buffer_bytes", window),
+        ("receive_buffer_bytes", window),
     ];
     given
         .into_iter()
-        .filter(|(is_given, ..)| *is_given)
-        .filter_map(|(_, name, value)| setting(name, value))
+        .filter_map(|(name, value)| setting(name, value?))
 }
 
 fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
     let setting = SETTINGS.iter().find(|setting| setting.name == name)?;
     Some((setting, value.to_owned()))
+}
+
+/// The error for a value that is not possible.
+fn refused(setting: &Setting, value: &str, why: &str) -> Failure {
+    let here = habits::of_value(setting.name, value);
+    Failure::Usage(format!("{}: {why}{here}", option(setting)))
 }
 
 fn option(setting: &Setting) -> String {
@@ -135,10 +149,43 @@ fn refuse_sizes(arguments: &Arguments, workload: Workload) -> Result<(), Failure
     let mut given = arguments.settings.0.iter();
     match given.find(|(setting, _)| is_size(setting.name)) {
         Some((setting, _)) if workload.is_transactional() => Err(Failure::Usage(format!(
-            "{} is not for {}; use --request-size and --response-size",
+            "{} is not for {}; use --request-size and --response-size (netperf's -l SECONDS is --time SECONDS)",
             option(setting),
             workload.info().short_name
         ))),
         _ => Ok(()),
     }
+}
+
+/// The largest rate in bit/s that may be one in Mbit/s whose letter was forgotten.
+const WITHOUT_LETTER_MOST: u64 = 400_000;
+
+/// Refuses a rate at which the second message would come after the end of the run.
+fn refuse_slow(conditions: &Conditions, mtu_bytes: Option<u32>) -> Result<(), Failure> {
+    let window = conditions.window_limit();
+    let rate = conditions.paced_messages_per_second(mtu_bytes);
+    let rate = rate.or(conditions.transaction_rate.map(f64::from));
+    let every = rate.map(|rate| Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::MAX));
+    let Some(every) = every.filter(|every| *every > window) else {
+        return Ok(());
+    };
+    let (rate, every, window) = (
+        conditions.rate_bps,
+        show_duration(every),
+        show_duration(window),
+    );
+    let longer = format!("longer than the test's {window}; ");
+    Err(Failure::Usage(match rate {
+        Some(bps) if bps <= WITHOUT_LETTER_MOST => format!(
+            "--rate: {bps} bit/s is a message of {} B every {every}, {longer}write `--rate {bps}M` for {bps} Mbit/s, or choose a smaller --message-size or a longer --time",
+            conditions.message_size_bytes
+        ),
+        Some(bps) => format!(
+            "--rate: {bps} bit/s is a message of {} B every {every}, {longer}choose a higher rate, a smaller --message-size or a longer --time",
+            conditions.message_size_bytes
+        ),
+        None => format!(
+            "the rate is a message or transaction every {every}, {longer}choose a higher rate or a longer --time"
+        ),
+    }))
 }

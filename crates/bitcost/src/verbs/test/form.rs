@@ -9,7 +9,7 @@ use crate::format::{Format, Look, Rows, format_parser};
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Form {
     /// Print one JSON document; same as --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(short = 'J', long, conflicts_with = "format")]
     json: bool,
     /// Output format; in each but `text` the lines of seconds go to standard error [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
@@ -19,7 +19,7 @@ pub struct Form {
     pub rows: Option<Rows>,
     /// Print all figures of the run, its settings, and the evidence for the bottleneck, before the
     /// answer
-    #[arg(short, long)]
+    #[arg(short, visible_short_alias = 'V', long)]
     pub verbose: bool,
 }
 

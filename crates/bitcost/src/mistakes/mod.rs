@@ -1,0 +1,232 @@
+//! What is wrong with a command line, in a sentence: what was asked, what is allowed, what
+//! resembles it.
+
+pub mod habits;
+
+use bitcost_model::near::did_you_mean;
+use bitcost_model::workload::{WORKLOADS, Workload};
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::output::shell_word;
+
+/// A command line that was refused.
+pub struct Mistake<'a> {
+    /// The words after the program's name.
+    pub words: &'a [String],
+    /// The parser's error.
+    pub error: &'a clap::Error,
+}
+
+impl Mistake<'_> {
+    /// What is wrong; `program` is the whole command line.
+    pub fn sentence(&self, program: &Command) -> String {
+        let (path, verb) = self.verb(program);
+        let name = path.join(" ");
+        match self.error.kind() {
+            ErrorKind::UnknownArgument => self.unknown(&path, verb),
+            ErrorKind::InvalidSubcommand => self.no_command(&name, verb),
+            ErrorKind::MissingRequiredArgument => self.missing(&path, verb),
+            ErrorKind::InvalidValue => self.no_value(),
+            ErrorKind::ValueValidation => self.refused_value(),
+            ErrorKind::ArgumentConflict => format!(
+                "{} cannot be used with {}; `{name} --help` describes both",
+                option(&self.text(ContextKind::InvalidArg)),
+                option(&self.text(ContextKind::PriorArg))
+            ),
+            _ => {
+                let text = self.error.to_string();
+                let text = text.strip_prefix("error: ").unwrap_or(&text);
+                text.lines().next().unwrap_or_default().to_owned()
+            }
+        }
+    }
+
+    fn text(&self, kind: ContextKind) -> String {
+        match self.error.get(kind) {
+            Some(value) => value.to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// The names of the command and its verbs that the words name, and the last of them.
+    fn verb<'a>(&self, program: &'a Command) -> (Vec<&'a str>, &'a Command) {
+        let (mut path, mut verb) = (vec![program.get_name()], program);
+        for word in self.words {
+            let Some(next) = verb.find_subcommand(word) else {
+                break;
+            };
+            path.push(next.get_name());
+            verb = next;
+        }
+        (path, verb)
+    }
+
+    /// An option or a word too many.
+    fn unknown(&self, path: &[&str], verb: &Command) -> String {
+        let found = self.text(ContextKind::InvalidArg);
+        let name = path.join(" ");
+        let dashes = self.words.iter().position(|word| word == "--");
+        let is_after_dashes = dashes.is_some_and(|at| self.words[at..].contains(&found));
+        let of_test = matches!(path, [_] | [_, "test"]);
+        if let Some(tests) = self.netperf_test().filter(|_| path.len() == 1) {
+            return tests;
+        }
+        if let Some(here) = habits::of_option(&found, is_after_dashes).filter(|_| of_test) {
+            return here;
+        }
+        if !found.starts_with('-') {
+            return format!("`{found}` is a word too many; {}", self.usage(&name));
+        }
+        if path.len() == 1 && has_option(verb, &["test"], &found) {
+            return format!("`{found}` is an option of `{name} test`: `{name} test tcp {found}`");
+        }
+        let options = options(verb);
+        let near = did_you_mean(&found, options.iter().map(String::as_str));
+        format!("`{name}` has no option `{found}`{near}; `{name} --help` lists its options")
+    }
+
+    /// A command that does not exist.
+    fn no_command(&self, name: &str, verb: &Command) -> String {
+        let found = self.text(ContextKind::InvalidSubcommand);
+        if let Some(here) = habits::of_test(&found) {
+            let rest = self.words.iter().skip_while(|word| **word != found).skip(1);
+            let rest: String = rest
+                .map(|word| format!(" {}", shell_word(word.as_ref())))
+                .collect();
+            return match Workload::named(&found) {
+                Some(workload) => format!(
+                    "`{found}` is a test: write `{name} test {}{rest}`",
+                    workload.info().short_name
+                ),
+                None => format!("netperf's `{found}` is {here}"),
+            };
+        }
+        let names: Vec<&str> = verb.get_subcommands().map(Command::get_name).collect();
+        let near = did_you_mean(&found, names.iter().copied());
+        format!(
+            "`{name}` has no command `{found}`{near}; allowed: {}",
+            names.join(", ")
+        )
+    }
+
+    /// An argument that is not there.
+    fn missing(&self, path: &[&str], verb: &Command) -> String {
+        let name = path.join(" ");
+        let missing = self.text(ContextKind::InvalidArg);
+        if missing == "<TEST>" {
+            let tests: Vec<&str> = WORKLOADS.iter().map(|row| row.short_name).collect();
+            return self.netperf_test().unwrap_or_else(|| {
+                format!(
+                    "`{name}` needs the name of a test, such as `{name} tcp`; allowed: {}",
+                    tests.join(", ")
+                )
+            });
+        }
+        let what: Vec<String> = verb
+            .get_positionals()
+            .filter(|argument| missing.contains(&argument.to_string()))
+            .filter_map(|argument| Some(argument.get_help()?.to_string()))
+            .collect();
+        let what = match what.first() {
+            Some(about) => format!(" ({about})"),
+            None => String::new(),
+        };
+        format!("`{name}` needs {missing}{what}; {}", self.usage(&name))
+    }
+
+    /// `-t TCP_RR` of netperf.
+    fn netperf_test(&self) -> Option<String> {
+        let mut pairs = self.words.windows(2);
+        let [_, test] = pairs.find(|pair| pair[0] == "-t")? else {
+            return None;
+        };
+        let here = habits::of_test(test)?;
+        Some(format!("netperf's `-t {test}` is {here}"))
+    }
+
+    /// A value that is none of the names of a list.
+    fn no_value(&self) -> String {
+        let argument = option(&self.text(ContextKind::InvalidArg));
+        let found = self.text(ContextKind::InvalidValue);
+        if found.is_empty() {
+            return format!("{argument} needs a value");
+        }
+        let allowed = match self.error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(names)) => names.clone(),
+            _ => Vec::new(),
+        };
+        if let Some(here) = habits::of_test(&found).filter(|_| argument == "<TEST>") {
+            return format!("netperf's `{found}` is {here}");
+        }
+        let near = did_you_mean(&found, allowed.iter().map(String::as_str));
+        let argument = match argument.strip_prefix('<') {
+            Some(_) => String::new(),
+            None => format!("{argument}: "),
+        };
+        format!(
+            "{argument}`{found}` is not possible here{near}; allowed: {}",
+            allowed.join(", ")
+        )
+    }
+
+    /// A value that the function for its option refused.
+    fn refused_value(&self) -> String {
+        let argument = option(&self.text(ContextKind::InvalidArg));
+        let found = self.text(ContextKind::InvalidValue);
+        let why = std::error::Error::source(self.error).map(ToString::to_string);
+        let why = why.unwrap_or_default();
+        if why.contains(&format!("`{found}`")) {
+            return format!("{argument}: {why}");
+        }
+        match why.split_once(" is not in ") {
+            Some((_, range)) => format!(
+                "{argument}: `{found}` is not possible here; allowed: {}",
+                range.replace("..=", " to ")
+            ),
+            None if why.contains("digit") => {
+                format!("{argument}: `{found}` is not possible here; allowed: a whole number")
+            }
+            None => format!("{argument}: `{found}` is not possible here: {why}"),
+        }
+    }
+
+    fn usage(&self, name: &str) -> String {
+        let usage = self.text(ContextKind::Usage);
+        match usage.split_once("Usage: ") {
+            Some((_, usage)) => format!("write `{}`", usage.trim()),
+            None => format!("see `{name} --help`"),
+        }
+    }
+}
+
+/// The name of an option without its value.
+fn option(shown: &str) -> String {
+    let end = shown.find([' ', '=', '[']).unwrap_or(shown.len());
+    match shown.starts_with('-') {
+        true => shown[..end].to_owned(),
+        false => shown.to_owned(),
+    }
+}
+
+/// The long names of a command's options.
+fn options(verb: &Command) -> Vec<String> {
+    let names = verb.get_arguments().flat_map(|argument| {
+        let aliases = argument.get_visible_aliases().unwrap_or_default();
+        argument.get_long().into_iter().chain(aliases)
+    });
+    names.map(|name| format!("--{name}")).collect()
+}
+
+/// Whether the verb below a command has this option.
+fn has_option(command: &Command, path: &[&str], found: &str) -> bool {
+    let verb = path
+        .iter()
+        .try_fold(command, |command, name| command.find_subcommand(name));
+    verb.is_some_and(|verb| {
+        verb.get_arguments().any(|argument| {
+            let letter = argument.get_short().map(|letter| format!("-{letter}"));
+            letter.as_deref() == Some(found)
+        }) || options(verb).iter().any(|name| name == found)
+    })
+}
