@@ -42,8 +42,8 @@ async function open(name, colorScheme, width, bypassCSP) {
 for (const [name, scheme, width] of [['light', 'light', 1200], ['dark', 'dark', 1200], ['phone', 'light', 390]]) {
   const page = await open(name, scheme, width, false);
   const [plots, drawn, overflow] = await page.evaluate(() => {
-    const all = [...document.querySelectorAll('.plot')];
-    const drawn = all.filter((plot) => plot.querySelector('.main-svg')).length;
+    const all = [...document.querySelectorAll('figure')];
+    const drawn = all.filter((figure) => figure.querySelector('.chart svg .trace > *')).length;
     return [all.length, drawn, document.documentElement.scrollWidth - innerWidth];
   });
   console.log(`${name}: ${drawn} of ${plots} pictures drawn, ${Math.max(0, overflow)} px too wide`);

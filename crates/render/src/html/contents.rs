@@ -4,7 +4,13 @@
 use crate::html::writer::{Html, escape};
 
 const HEADING: (&str, &str) = ("<h2>", "</h2>");
-const REGION: &str = "role=\"region\" aria-label=\"";
+
+/// What begins the names of the parts that are named.
+const NAMED: [&str; 2] = [
+    "role=\"region\" aria-label=\"",
+    "role=\"img\" aria-label=\"",
+];
+
 const HEADER_ENDS: &str = "</header>\n";
 
 /// Puts a chapter into the page. `number` is its place in the page; `name` is its subject, if there
@@ -29,7 +35,10 @@ pub(crate) fn chapter(page: &mut Html, chapter: Html, number: usize, name: Optio
         }
         page.raw("</ul>\n</nav>\n");
     }
-    page.raw(&body.replace(REGION, &format!("{REGION}{of}")));
+    let body = NAMED.iter().fold(body, |body, begin| {
+        body.replace(begin, &format!("{begin}{of}"))
+    });
+    page.raw(&body);
 }
 
 fn anchor(chapter: usize, section: usize) -> String {

@@ -9,10 +9,10 @@ mod hosts;
 mod pictures;
 mod runs;
 mod sampled;
-mod script;
 mod section;
 mod spreads;
 mod statements;
+mod svg;
 mod table;
 mod time_series;
 mod writer;
@@ -88,24 +88,12 @@ pub fn page<'a, E: Borrow<Execution<'a>>>(
     );
     for (number, (execution, source)) in executions.iter().enumerate() {
         let (mut body, execution) = (Html::default(), execution.borrow());
-        chapter(
-            &mut body,
-            execution,
-            source,
-            threshold_pct,
-            number,
-            &mut drawn,
-        );
+        chapter(&mut body, execution, source, threshold_pct, &mut drawn);
         let name = (executions.len() > 1).then_some(execution.name.as_str());
         contents::chapter(&mut page, body, number, name);
     }
     foot(&mut page, maker);
     page.raw("</main>\n");
-    if drawn > 0 {
-        page.raw("<script>")
-            .raw(&script::plotly())
-            .raw("</script>\n");
-    }
     page.raw("<script>")
         .raw(SCRIPT)
         .raw("</script>\n</body>\n</html>\n");
@@ -127,13 +115,12 @@ fn head(page: &mut Html, title: &str) {
     page.raw("<main id=\"top\">\n");
 }
 
-/// The chapter of an execution, by its index; `drawn` counts the pictures of the page.
+/// The chapter of an execution; `drawn` counts the pictures of the page.
 fn chapter(
     page: &mut Html,
     execution: &Execution,
     source: &Source,
     threshold_pct: f64,
-    number: usize,
     drawn: &mut usize,
 ) {
     let study = &execution.summary.study;
@@ -163,7 +150,7 @@ fn chapter(
     section::pictures(page, &pictures);
     section::remarks(page, execution);
     hosts::section(page, execution);
-    runs::section(page, execution, number);
+    runs::section(page, execution);
     section::source(page, execution, source);
     page.raw("</article>\n");
 }

@@ -14,8 +14,7 @@ use bitcost_analysis::evenly::evenly;
 /// The most runs that are listed.
 const LISTED: usize = 500;
 
-/// The section of the chapter with this number.
-pub(crate) fn section(page: &mut Html, execution: &Execution, chapter: usize) {
+pub(crate) fn section(page: &mut Html, execution: &Execution) {
     let summary = &execution.summary;
     let all = summary.runs.len();
     page.raw("<section>\n")
@@ -69,6 +68,5 @@ pub(crate) fn section(page: &mut Html, execution: &Execution, chapter: usize) {
         );
         page.element("p", "fine", &note);
     }
-    page.download(&format!("runs{chapter}-csv"), "runs.csv", &csv)
-        .raw("</section>\n");
+    page.download("runs.csv", &csv).raw("</section>\n");
 }

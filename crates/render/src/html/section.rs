@@ -76,16 +76,8 @@ fn figure(page: &mut Html, picture: &Picture) {
         page.raw(" <em>").text(note).raw("</em>");
     }
     page.raw("</figcaption>\n");
-    page.raw(&format!(
-        "<div class=\"plot\" id=\"{id}\" data-plot=\"{id}-plot\" style=\"min-height:{}px\"></div>\n",
-        picture.height
-    ));
-    page.data(&format!("{id}-plot"), &picture.plot);
-    page.download(
-        &format!("{id}-csv"),
-        &format!("{}.csv", picture.file),
-        &picture.csv,
-    );
+    picture.chart.write(page, id);
+    page.download(&format!("{}.csv", picture.file), &picture.csv);
     page.raw("</figure>\n");
 }
 

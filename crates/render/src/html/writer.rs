@@ -31,26 +31,15 @@ impl Html {
             .raw(&format!("</{name}>\n"))
     }
 
-    /// Appends data for the page's script: it is never markup, whatever it contains.
-    pub fn data(&mut self, id: &str, json: &serde_json::Value) -> &mut Html {
-        let text = json
-            .to_string()
-            .replace('<', "\\u003c")
-            .replace('\u{2028}', "\\u2028")
-            .replace('\u{2029}', "\\u2029");
-        self.raw(&format!(
-            "<script type=\"application/json\" id=\"{id}\">{text}</script>\n"
-        ))
-    }
-
-    /// Appends a button that saves a text as a file.
-    pub fn download(&mut self, id: &str, file: &str, csv: &str) -> &mut Html {
-        self.raw(&format!(
-            "<button type=\"button\" class=\"save\" data-from=\"{id}\">Save "
-        ))
-        .text(file)
-        .raw("</button>\n");
-        self.data(id, &serde_json::json!({ "file": file, "text": csv }))
+    /// Appends a link that saves a text as a file.
+    pub fn download(&mut self, file: &str, csv: &str) -> &mut Html {
+        self.raw("<a class=\"save\" download=\"")
+            .text(file)
+            .raw("\" href=\"data:text/csv;charset=utf-8,")
+            .raw(&percent_encoded(csv))
+            .raw("\">Save ")
+            .text(file)
+            .raw("</a>\n")
     }
 
     pub fn finish(self) -> String {
@@ -72,4 +61,19 @@ pub(crate) fn escape(words: &str) -> String {
         }
     }
     text
+}
+
+/// A text as data of a link: what a link or an attribute would read as something else is in
+/// hexadecimal.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() + text.len() / 16);
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b',' | b'=' => {
+                encoded.push(char::from(byte));
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
 }

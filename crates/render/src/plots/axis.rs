@@ -4,7 +4,7 @@ use super::look::LOGARITHMIC;
 
 /// From a value to a place between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     low: f64,
     high: f64,
     pub is_log: bool,
@@ -42,9 +42,10 @@ impl Axis {
         }
     }
 
-    fn linear(low: f64, high: f64, ticks: usize) -> Axis {
-        // A single value is in the middle.
-        let (low, high) = if low < high {
+    /// A linear axis with about `ticks` round numbers, one at each end.
+    pub fn linear(low: f64, high: f64, ticks: usize) -> Axis {
+        // A single value is in the middle, and so are values too near to each other for a step.
+        let (low, high) = if low < high && (high - low).is_normal() {
             (low, high)
         } else {
             (
@@ -70,7 +71,7 @@ impl Axis {
     }
 
     /// Ticks at 1, 2 and 5 of each decade; only at each decade if there are many.
-    fn logarithmic(low: f64, high: f64) -> Axis {
+    pub fn logarithmic(low: f64, high: f64) -> Axis {
         let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
         let is_wide = decades.clone().count() > 4;
         let factors: &[f64] = if is_wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -199,6 +200,14 @@ mod tests {
             words(&Axis::named(&[8192.0, 1024.0, 1024.0])),
             ["1024", "8192"]
         );
+    }
+
+    #[test]
+    fn values_without_a_step_between_them_have_an_axis() {
+        for values in [[0.0, 5e-324], [-f64::MAX, f64::MAX], [1e300, 1e300]] {
+            let axis = Axis::round(&values, 4);
+            assert!(axis.ticks.len() < 10, "{axis:?}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) fn colours(summary: &Summary) -> Vec<usize> {
 }
 
 /// Words of at most `most` characters in one line; longer words end in `…`.
-pub(super) fn short(words: &str, most: usize) -> String {
+pub(crate) fn short(words: &str, most: usize) -> String {
     let words: String = words
         .chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })

@@ -1,13 +1,14 @@
 //! Plots of a summary in a terminal's own characters: the spread of the runs of each cell, and
 //! medians against a size.
 
-mod axis;
+pub(crate) mod axis;
 mod canvas;
 mod curve;
 mod look;
 mod spread;
 
 pub use look::LOGARITHMIC;
+pub(crate) use look::short;
 
 use crate::layout::TextOptions;
 use bitcost_analysis::summary::Summary;

@@ -15,6 +15,8 @@ use bitcost_stats::Interval;
 use bitcost_study::check::{Claim, Figure, Levels};
 use bitcost_study::{Bars, Compared, Expect, Picture, PictureKind, Scale};
 
+use crate::common::chart::{Trace, chart};
+
 const HOSTILE: &str =
     "</script><script>alert(1)</script>\"><img src=http://evil.example/x onerror=alert(1)>";
 
@@ -97,13 +99,6 @@ fn of(executions: Vec<Execution>) -> String {
     page(&chapters, 3.0, &maker)
 }
 
-/// The page without the text of its scripts.
-fn without_plotly(html: &str) -> String {
-    let begin = html.find("plotly.js v").expect("the script");
-    let end = begin + html[begin..].find("</script>").expect("its end");
-    format!("{}{}", &html[..begin], &html[end..])
-}
-
 #[test]
 fn nothing_is_loaded_and_words_are_no_markup() {
     let mut runs = vec![run(1024, 900.0), run(8192, 4000.0), run(1024, 950.0)];
@@ -134,7 +129,7 @@ fn nothing_is_loaded_and_words_are_no_markup() {
         programs: Vec::new(),
     };
     events.insert(2, prepared);
-    let html = without_plotly(&render(&events));
+    let html = render(&events);
     assert!(
         !html.contains("<img") && !html.contains("<script>alert"),
         "words became markup"
@@ -195,7 +190,7 @@ fn a_single_run_and_failures_alone_have_a_page() {
     };
     let none = render(&log(vec![failed.clone(), failed], "none"));
     assert!(none.contains("No run has a result that can be used.") && none.contains("no route"));
-    assert!(!none.contains("plotly.js v"), "nothing is drawn");
+    assert!(!none.contains("<figure"), "nothing is drawn");
     assert_eq!(none.matches("No run has a result").count(), 1, "said once");
     assert!(
         !none.contains(">Table</h2>")
@@ -228,18 +223,15 @@ fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
             "{} bytes of {cells} cells",
             html.len()
         );
-        let legend = plot(&html, 0)["layout"]["showlegend"].as_bool();
+        let legend = chart(&html, 0).legend;
         assert_eq!(
-            (legend, html.contains("rows</summary>")),
-            if cells > 60 {
-                (Some(false), true)
-            } else {
-                (None, false)
-            }
+            (legend.is_some(), html.contains("rows</summary>")),
+            (false, cells > 60),
+            "{cells} cells"
         );
         for file in files(&html) {
-            let rows = file["text"].as_str().expect("rows").lines().count();
-            assert!(rows <= 2001, "{rows} rows in {}", file["file"]);
+            let rows = file.1.lines().count();
+            assert!(rows <= 2001, "{rows} rows in {}", file.0);
         }
         assert!(
             html.contains("The file holds 2000 of 3000 rows, evenly chosen."),
@@ -248,13 +240,31 @@ fn of_many_runs_the_page_stays_small_however_many_cells_they_are_of() {
     }
 }
 
-/// What the buttons save.
-fn files(html: &str) -> Vec<serde_json::Value> {
-    let ids = html
-        .split("data-from=\"")
-        .skip(1)
-        .filter_map(|rest| rest.split('"').next());
-    ids.map(|id| json_of(html, id)).collect()
+/// The names and texts of the files that the links save.
+fn files(html: &str) -> Vec<(String, String)> {
+    let links = html.split("<a class=\"save\" download=\"").skip(1);
+    links
+        .map(|link| {
+            let mut parts = link.split('"');
+            let name = parts.next().expect("a name").to_owned();
+            let data = parts.nth(1).expect("data");
+            let text = data
+                .strip_prefix("data:text/csv;charset=utf-8,")
+                .expect("CSV");
+            (name, decoded(text))
+        })
+        .collect()
+}
+
+/// The text that was written with `%0A` and the like.
+fn decoded(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).expect("hexadecimal"));
+        bytes.extend(part[2..].as_bytes());
+    }
+    String::from_utf8(bytes).expect("UTF-8")
 }
 
 #[test]
@@ -278,7 +288,7 @@ fn a_metric_without_a_unit_is_headed_by_its_name_alone() {
 }
 
 #[test]
-fn a_button_saves_the_runs_of_its_chapter() {
+fn a_link_saves_the_runs_of_its_chapter() {
     let failed = Found {
         error: Some("no route".into()),
         ..run(1024, 0.0)
@@ -297,20 +307,9 @@ fn a_button_saves_the_runs_of_its_chapter() {
         }
     });
     let html = of(executions.collect());
-    let runs: Vec<String> = files(&html)
-        .iter()
-        .filter(|file| file["file"] == "runs.csv")
-        .filter_map(|file| {
-            Some(
-                file["text"]
-                    .as_str()?
-                    .lines()
-                    .nth(1)?
-                    .split(',')
-                    .next()?
-                    .to_owned(),
-            )
-        })
+    let of_runs = files(&html).into_iter().filter(|file| file.0 == "runs.csv");
+    let runs: Vec<String> = of_runs
+        .filter_map(|file| Some(file.1.lines().nth(1)?.split(',').next()?.to_owned()))
         .collect();
     assert_eq!(runs, ["good", "bad", "worse"]);
 }
@@ -332,18 +331,9 @@ fn messages_and_segments_have_pictures_of_their_own() {
     let of = |unit: &str| format!("CPU time of a {unit} to send.");
     assert_eq!(titles(&html), [of("message"), of("segment")]);
     for (number, unit) in ["message", "segment"].into_iter().enumerate() {
-        let plot = plot(&html, number);
-        assert_eq!(
-            plot["layout"]["xaxis"]["title"]["text"],
-            format!("{unit} size (bytes)")
-        );
-        let names: Vec<&serde_json::Value> = plot["data"]
-            .as_array()
-            .expect("traces")
-            .iter()
-            .map(|trace| &trace["name"])
-            .collect();
-        assert_eq!(names.len(), 2, "points and line: {names:?}");
+        let chart = chart(&html, number);
+        assert_eq!(chart.axis(true).title, format!("{unit} size (bytes)"));
+        assert_eq!(chart.names(), ["means", "line"], "points and line");
     }
 }
 
@@ -379,7 +369,7 @@ fn two_hosts_are_never_drawn_as_one() {
         let html = rendered(&equally_busy(shared), |summary| {
             summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cpus)]);
         });
-        assert_eq!(plot(&html, 0)["data"][0]["y"], serde_json::json!(wanted));
+        assert_eq!(chart(&html, 0).axis(false).ticks, wanted);
     }
 }
 
@@ -461,41 +451,22 @@ fn a_study_has_the_pictures_that_it_asks_for() {
         ]
     );
     assert!(html.contains("the bars are the least and the largest run"));
-    let plots: Vec<serde_json::Value> = [0, 1].map(|number| plot(&html, number)).to_vec();
+    let charts = [0, 1].map(|number| chart(&html, number));
+    let [line] = &charts[0].traces[..] else {
+        panic!("one brand is drawn: {:?}", charts[0].names())
+    };
+    assert_eq!(line.y()[0], 510.0);
+    let first = &line.marks[0];
     assert_eq!(
-        plots[0]["data"].as_array().map(Vec::len),
-        Some(1),
-        "one brand is drawn: {}",
-        plots[0]
+        (first.low.as_deref(), first.high.as_deref()),
+        (Some("500"), Some("530"))
     );
-    assert_eq!(plots[0]["data"][0]["y"][0], 510.0);
-    assert_eq!(
-        (
-            &plots[0]["data"][0]["error_y"]["array"][0],
-            &plots[0]["data"][0]["error_y"]["arrayminus"][0]
-        ),
-        (&20.0.into(), &10.0.into())
-    );
-    let types: Vec<&serde_json::Value> = plots
-        .iter()
-        .map(|plot| &plot["layout"]["xaxis"]["type"])
-        .collect();
-    assert_eq!(types, [&serde_json::Value::Null, &"log".into()]);
+    let scales = charts.map(|chart| chart.axis(true).scale.clone());
+    assert_eq!(scales, ["linear", "log"]);
     assert!(
         html.contains("Save curve-throughput_mbps 2.csv"),
         "files have names of their own"
     );
-}
-
-/// What plotly is given for a picture.
-fn plot(html: &str, number: usize) -> serde_json::Value {
-    json_of(html, &format!("p{number}-plot"))
-}
-
-fn json_of(html: &str, id: &str) -> serde_json::Value {
-    let mark = format!("id=\"{id}\">");
-    let begin = html.find(&mark).expect("a script with data") + mark.len();
-    serde_json::from_str(html[begin..].split("</script>").next().expect("an end")).expect("JSON")
 }
 
 #[test]
@@ -519,28 +490,24 @@ fn the_document_is_next_to_our_figures() {
         html.contains("<td>910 [900, 930]</td><td>1820</td><td>×0.500</td>"),
         "ours, theirs, and how they differ"
     );
-    let bars = plot(&html, 0);
-    let heights: Vec<&serde_json::Value> = bars["data"]
-        .as_array()
-        .expect("bars")
-        .iter()
-        .map(|bar| &bar["y"])
-        .collect();
+    let bars = chart(&html, 0);
+    let lengths: Vec<Vec<f64>> = bars.traces.iter().map(Trace::x).collect();
     assert_eq!(
-        heights,
-        [&serde_json::json!([910.0]), &serde_json::json!([1820.0])],
+        lengths,
+        [[910.0], [1820.0]],
         "of the cell that it has alone"
     );
-    let curve = plot(&html, 1);
-    let signs = curve["data"]
-        .as_array()
-        .expect("lines")
-        .iter()
-        .filter(|line| line["mode"] == "markers");
     assert_eq!(
-        signs.map(|line| &line["y"]).collect::<Vec<_>>(),
-        [&serde_json::json!([1820.0])]
+        bars.legend.as_deref(),
+        Some(&["Throughput, ours", "Throughput, document"].map(String::from)[..])
     );
+    let curve = chart(&html, 1);
+    let signs = curve
+        .traces
+        .iter()
+        .filter(|trace| trace.class.starts_with("points"));
+    let signs: Vec<Vec<f64>> = signs.map(Trace::y).collect();
+    assert_eq!(signs, [[1820.0]]);
 }
 
 /// Ten runs of each of two sizes, the larger one `factor` times as fast as 1000 Mbit/s.
@@ -571,10 +538,7 @@ fn of_two_executions_the_changes_stand_first() {
         }
     });
     let html = of(executions.collect());
-    assert!(
-        !without_plotly(&html).contains("<img"),
-        "words became markup"
-    );
+    assert!(!html.contains("<img"), "words became markup");
     let changes = html.find("What changed").expect("a chapter");
     assert!(
         changes
@@ -593,18 +557,16 @@ fn of_two_executions_the_changes_stand_first() {
     );
     assert!(html.contains("runs not paired"), "how it was compared");
     assert_eq!(titles(&html)[0], "Throughput, change.");
-    let points = plot(&html, 0)["data"].as_array().expect("points").clone();
+    let points = chart(&html, 0);
     let of_verdict = |name: &str| {
-        points
-            .iter()
-            .find(|points| points["name"] == name)
-            .expect("a verdict")
-            .clone()
+        let found = points.traces.iter().find(|points| points.name == name);
+        found.expect("a verdict")
     };
-    assert_eq!(of_verdict("same")["y"], serde_json::json!(["1024"]));
+    assert_eq!(of_verdict("same").rows(), ["1024"]);
     let better = of_verdict("better");
-    assert_eq!(better["y"], serde_json::json!(["2048"]));
-    let change = better["x"][0].as_f64().expect("a number");
+    assert_eq!(better.rows(), ["2048"]);
+    assert_eq!(better.marks[0].sign, "triangle-up");
+    let change = better.x()[0];
     assert!((change - 50.0).abs() < 0.1, "{change}");
 }
 
@@ -660,15 +622,15 @@ fn what_has_no_ratio_is_drawn_in_its_unit_and_what_is_missing_is_a_row() {
         html.contains("difference-retransmits"),
         "a picture in its own unit"
     );
-    let points = plot(&html, 1)["data"].as_array().expect("points").clone();
-    let [retransmits] = &points[..] else {
-        panic!("one verdict: {points:?}")
+    let points = chart(&html, 1);
+    let [retransmits] = &points.traces[..] else {
+        panic!("one verdict: {:?}", points.names())
     };
     assert_eq!(
-        (&retransmits["name"], &retransmits["y"]),
-        (&"worse".into(), &serde_json::json!(["2048"]))
+        (retransmits.name.as_str(), &retransmits.rows()[..]),
+        ("worse", &["2048"][..])
     );
-    let change = retransmits["x"][0].as_f64().expect("a number");
+    let change = retransmits.x()[0];
     assert!((change - 10.1).abs() < 0.1, "{change}");
 }
 
@@ -699,39 +661,27 @@ fn the_rate_of_the_link_stands_over_the_curve_of_throughput_alone() {
             .to_vec();
         summary.link_rate_bps = Some(10_000_000_000);
     });
-    let of = |number| {
-        plot(&html, number)["data"]
-            .as_array()
-            .expect("lines")
-            .clone()
+    let links = |number| -> Vec<Trace> {
+        let traces = chart(&html, number).traces.into_iter();
+        traces
+            .filter(|trace| trace.class.ends_with("limit"))
+            .collect()
     };
-    let links = |lines: &[serde_json::Value]| {
-        lines
-            .iter()
-            .filter(|line| line["meta"] == "limit")
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    let link = links(&of(0));
+    let link = links(0);
     assert_eq!(
         link.len(),
         1,
         "the packets of another program are not known: {link:?}"
     );
     assert_eq!(
-        (&link[0]["x"], &link[0]["y"]),
-        (
-            &serde_json::json!([512.0, 8192.0]),
-            &serde_json::json!([1e4, 1e4])
-        )
+        (link[0].x(), link[0].y()),
+        (vec![512.0, 8192.0], vec![1e4, 1e4])
     );
-    assert_eq!(link[0]["name"], "link: 10000 Mbit/s");
-    assert!(
-        html.contains("Grey lines are theory")
-            && html.contains("link: 10000 Mbit/s,512,,,,,,,,10000.0"),
-        "caption and file"
-    );
-    assert!(links(&of(1)).is_empty(), "no limit of a cost");
+    assert_eq!(link[0].name, "link: 10000 Mbit/s");
+    assert!(html.contains("Grey lines are theory"), "caption");
+    let row = "link: 10000 Mbit/s,512,,,,,,,,10000.0";
+    assert!(files(&html).iter().any(|file| file.1.contains(row)), "file");
+    assert!(links(1).is_empty(), "no limit of a cost");
     let without = rendered(&brands(), |summary| summary.study.pictures = Some(wanted));
     assert!(!without.contains("Grey lines are theory"));
 }
@@ -782,10 +732,7 @@ fn statements_have_their_verdict_interval_and_bounds() {
     );
     assert!(html.contains("<b class=\"verdict pass\">pass</b> It is fast"));
     assert!(html.contains("<b class=\"verdict cannot_tell\">cannot tell</b> Throughput: 1.50 [0.50, 2.50] (too few: 2 runs); expected at least 1"));
-    assert!(
-        !without_plotly(&html).contains("<img"),
-        "words became markup"
-    );
+    assert!(!html.contains("<img"), "words became markup");
 }
 
 #[test]
@@ -799,7 +746,7 @@ fn every_chapter_has_links_to_its_sections_and_no_two_regions_one_name() {
             summary,
         }
     });
-    let html = without_plotly(&of(executions.collect()));
+    let html = of(executions.collect());
     assert_eq!(
         html.matches("<nav class=\"contents\"").count(),
         3,

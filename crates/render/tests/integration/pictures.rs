@@ -11,7 +11,8 @@ use bitcost_model::study::Label;
 use bitcost_render::html::page;
 use bitcost_render::provenance::{Maker, Source};
 use bitcost_study::{Picture, PictureKind};
-use serde_json::{Value, json};
+
+use crate::common::chart::{chart, numbers};
 
 fn run(size: i64, figures: &[(&str, f64)]) -> Found {
     let mut found = Found::default();
@@ -74,13 +75,6 @@ fn html(events: &[Event], kinds: Option<&[PictureKind]>) -> String {
     )
 }
 
-/// What plotly is given for a picture.
-fn plot(html: &str, number: usize) -> Value {
-    let mark = format!("id=\"p{number}-plot\">");
-    let begin = html.find(&mark).expect("a picture") + mark.len();
-    serde_json::from_str(html[begin..].split("</script>").next().expect("an end")).expect("JSON")
-}
-
 /// The pictures' titles with their captions, in their order.
 fn captions(html: &str) -> Vec<&str> {
     html.split("<figcaption")
@@ -89,32 +83,26 @@ fn captions(html: &str) -> Vec<&str> {
         .collect()
 }
 
-fn of_each<'a>(plot: &'a Value, key: &str) -> Vec<&'a Value> {
-    plot["data"]
-        .as_array()
-        .expect("traces")
-        .iter()
-        .map(|trace| &trace[key])
-        .collect()
-}
-
 #[test]
 fn cells_named_by_numbers_stand_at_places_of_their_own_in_the_order_of_their_levels() {
     let events = log(sizes(&[8192, 64, 1024], 4));
-    let boxes = plot(&html(&events, Some(&[PictureKind::Boxes])), 0);
-    assert_eq!(boxes["layout"]["xaxis"]["type"], "category");
+    let boxes = chart(&html(&events, Some(&[PictureKind::Boxes])), 0);
+    let names = boxes.axis(false);
     assert_eq!(
-        of_each(&boxes, "x"),
-        [&json!(["64"]), &json!(["1024"]), &json!(["8192"])]
+        (names.scale.as_str(), &names.ticks[..]),
+        ("names", &["64", "1024", "8192"].map(String::from)[..])
     );
+    let [drawn, runs] = &boxes.traces[..] else {
+        panic!("boxes and dots: {:?}", boxes.names())
+    };
+    assert_eq!(drawn.rows(), ["64", "1024", "8192"]);
+    assert_eq!(runs.marks.len(), 12, "a dot per run");
     // Quartiles of type 7 of 100, 101, 102, 103, which are the runs of 8192.
-    let quartiles = ["q1", "median", "q3"].map(|key| of_each(&boxes, key)[2].clone());
-    assert_eq!(
-        quartiles,
-        [json!([100.75]), json!([101.5]), json!([102.25])]
-    );
-    let lines = plot(&html(&events, Some(&[PictureKind::Quantiles])), 0);
-    assert_eq!(of_each(&lines, "name"), ["64", "1024", "8192"]);
+    let five = drawn.marks[2].five.as_deref().map(numbers);
+    assert_eq!(five.expect("five numbers")[1..4], [100.75, 101.5, 102.25]);
+    let lines = chart(&html(&events, Some(&[PictureKind::Quantiles])), 0);
+    assert_eq!(lines.names(), ["64", "1024", "8192"]);
+    assert_eq!(lines.traces[2].y(), [100.0, 101.0, 102.0, 103.0]);
 }
 
 #[test]
@@ -122,23 +110,22 @@ fn where_there_is_no_interval_there_is_no_bar() {
     let mut runs = sizes(&[64, 1024], 4);
     runs.extend(sizes(&[8192], 1));
     let some = html(&log(runs), Some(&[PictureKind::Curve]));
-    let bars = plot(&some, 0)["data"][0]["error_y"].clone();
+    let drawn = chart(&some, 0);
+    let marks = &drawn.traces[0].marks;
+    assert_eq!((&marks[2].low, &marks[2].high), (&None, &None), "{marks:?}");
+    assert!(marks[0].low.is_some() && marks[0].high.is_some());
     assert_eq!(
-        (&bars["array"][2], &bars["arrayminus"][2]),
-        (&Value::Null, &Value::Null),
-        "{bars}"
+        some.matches("class=\"interval\"").count(),
+        2,
+        "bars where there are bounds"
     );
-    assert!(bars["array"][0].is_number());
     assert!(
         captions(&some)[0]
             .contains("Medians with their 95 % intervals; cells of one run have none.")
     );
     let none = html(&log(sizes(&[64, 1024], 1)), Some(&[PictureKind::Curve]));
     assert!(captions(&none)[0].contains("One run each, so there are no intervals."));
-    assert!(
-        none.contains("length ?? NaN"),
-        "the script knows what null is"
-    );
+    assert!(!none.contains("class=\"interval\""), "no bar at all");
 }
 
 #[test]
@@ -162,14 +149,21 @@ fn a_logarithmic_axis_names_one_two_and_five_and_a_lone_line_its_metric() {
         &log(sizes(&[64, 512, 1024, 4096, 8192], 2)),
         Some(&[PictureKind::Curve]),
     );
-    let plot = plot(&drawn, 0);
-    let y = &plot["layout"]["yaxis"];
-    assert_eq!((&y["type"], &y["dtick"]), (&json!("log"), &json!("D2")));
-    assert!(
-        plot["layout"]["xaxis"].get("dtick").is_none(),
+    let chart = chart(&drawn, 0);
+    let y = chart.axis(false);
+    assert_eq!(
+        (y.scale.as_str(), &y.ticks[..]),
+        (
+            "log",
+            &["100", "200", "500", "1000", "2000"].map(String::from)[..]
+        )
+    );
+    assert_eq!(
+        chart.axis(true).ticks,
+        ["64", "512", "1024", "4096", "8192"],
         "sizes have ticks of their own"
     );
-    assert_eq!(of_each(&plot, "name"), ["Throughput"]);
+    assert_eq!(chart.names(), ["Throughput"]);
 }
 
 #[test]
@@ -185,10 +179,10 @@ fn the_line_of_costs_is_smooth_between_sizes_far_apart() {
     };
     let runs: Vec<Found> = [1, 16, 512, 8192].into_iter().flat_map(costs).collect();
     let drawn = html(&log(runs), Some(&[PictureKind::Cost]));
-    let plot = plot(&drawn, 0);
-    assert_eq!(plot["layout"]["xaxis"]["type"], "log");
-    assert_eq!(of_each(&plot, "name"), ["means", "line"]);
-    assert_eq!(plot["data"][1]["x"].as_array().map(Vec::len), Some(61));
+    let chart = chart(&drawn, 0);
+    assert_eq!(chart.axis(true).scale, "log");
+    assert_eq!(chart.names(), ["means", "line"]);
+    assert_eq!(chart.traces[1].x().len(), 61);
     assert!(
         captions(&drawn)[0].contains("relative error. 1000 ns per message + 0.25 ns per byte."),
         "{:?}",
@@ -232,23 +226,23 @@ fn a_run_over_time_says_its_units_and_calls_its_lines_by_words() {
             figures: figures.map(|(name, value)| (name.to_owned(), value)).into(),
         })
         .collect();
-    let plot = plot(&html(&log(vec![found]), Some(&[PictureKind::Series])), 0);
+    let chart = chart(&html(&log(vec![found]), Some(&[PictureKind::Series])), 0);
     assert_eq!(
-        of_each(&plot, "name"),
+        chart.names(),
         [
             "throughput, sent",
             "retransmitted segments",
             "congestion window"
         ]
     );
-    let title = |axis: &str| {
-        plot["layout"][axis]["title"]["text"]
-            .as_str()
-            .expect("a title")
-            .to_owned()
-    };
+    let titles: Vec<&str> = chart
+        .axes
+        .iter()
+        .filter(|axis| !axis.is_x)
+        .map(|axis| axis.title.as_str())
+        .collect();
     assert_eq!(
-        ["yaxis2", "yaxis3"].map(title),
-        ["retransmitted<br>per 100 ms", "window<br>(bytes)"]
+        titles,
+        ["Mbit/s", "retransmitted per 100 ms", "window (bytes)"]
     );
 }

@@ -4,13 +4,13 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use plotly::box_plot::BoxPoints;
-use plotly::{BoxPlot, Plot};
 
 use super::drawing::{
-    Drawn, HEIGHT, by_cell, is_spread, label, layout, measured, named, note, of_names, points,
-    scaled,
+    Drawn, ROWS, along, bare, by_cell, is_spread, measured, named, note, note_rows, points, rows,
+    words,
 };
+use crate::html::svg::{Mark, Marks, Quartiles, Slot, Trace};
+use crate::number;
 use bitcost_analysis::evenly::evenly;
 use bitcost_study::Picture as Wanted;
 
@@ -26,47 +26,66 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
 }
 
 fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
-    let mut plot = Plot::new();
     let mut numbers = Table::new(["cell", "run", metric.name]);
     let (mut drawn, mut all, mut values_of_all) = (0, 0, Vec::new());
     let cells = by_cell(execution, metric);
     let most = points(cells.len(), DOTS);
-    for (cell, values) in cells {
-        let dots: Vec<f64> = evenly(values.len(), most)
-            .map(|place| values[place].1)
-            .collect();
-        (drawn, all) = (drawn + dots.len(), all + values.len());
-        numbers.rows.extend(values.iter().map(|(run, value)| {
-            vec![
-                Value::from(cell.name().as_str()),
-                Value::from(*run),
-                Value::Number(*value),
-            ]
-        }));
-        let y: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
-        values_of_all.extend(y.iter().copied());
-        plot.add_trace(of_cell(label(&cell.name()), y, dots).show_legend(false));
+    let (mut boxes, mut dots) = (Vec::new(), Vec::new());
+    for (place, (cell, values)) in cells.iter().enumerate() {
+        let (name, y) = (cell.name(), place as f64);
+        let row = |(run, value): &(u32, f64)| {
+            let name = Value::from(name.as_str());
+            vec![name, Value::from(*run), Value::Number(*value)]
+        };
+        numbers.rows.extend(values.iter().map(row));
+        all += values.len();
+        if place >= ROWS {
+            continue;
+        }
+        let dot = |(run, value): (u32, f64)| Mark {
+            x: value,
+            y,
+            title: words(&format!("{name}, run {run}"), &bare(value), metric),
+            ..Mark::default()
+        };
+        dots.extend(evenly(values.len(), most).map(|place| dot(values[place])));
+        drawn += values.len().min(most);
+        let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        values_of_all.extend(values.iter().copied());
+        boxes.push(of_cell(&name, y, values, metric));
     }
-    plot.set_layout(
-        layout()
-            .x_axis(of_names())
-            .y_axis(scaled(&named(metric), &values_of_all)),
-    );
+    let title = format!("{}, every run.", metric.title);
+    let names = cells
+        .iter()
+        .take(ROWS)
+        .map(|(cell, _)| cell.name())
+        .collect();
+    let x = along(None, &values_of_all, &[]);
+    let traces = vec![
+        halves("boxes", -0.2, Marks::Boxes(boxes)),
+        halves("runs", 0.25, Marks::Points(dots)),
+    ];
     Drawn {
         file: format!("spread-{}", metric.name),
-        title: format!("{}, every run.", metric.title),
+        chart: rows(&title, (x, &named(metric)), names, traces),
+        title,
         caption:
-            "A dot per run; the box next to them holds the middle half of the runs, and its line is the median."
+            "A dot per run; the box above them holds the middle half of the runs, and its line is the median."
                 .into(),
-        plot,
         numbers,
-        sampled: note(drawn, all),
-        height: HEIGHT,
+        sampled: note_rows(cells.len()).or(note(drawn, all)),
     }
 }
 
-/// The box of all values, with the dots that are drawn for them.
-fn of_cell(name: String, mut values: Vec<f64>, dots: Vec<f64>) -> Box<BoxPlot<String, Vec<f64>>> {
+/// The marks in one half of each band: the dots are under the box, which would hide them.
+fn halves(name: &str, centre: f64, marks: Marks) -> Trace {
+    let mut trace = Trace::new(name, 0, marks);
+    trace.slot = Slot { centre, width: 0.4 };
+    trace
+}
+
+/// The box of all values.
+fn of_cell(name: &str, y: f64, mut values: Vec<f64>, metric: &Metric) -> Quartiles {
     values.sort_by(f64::total_cmp);
     let at =
         |fraction: f64| bitcost_stats::quantile_of_sorted(&values, fraction).unwrap_or(f64::NAN);
@@ -83,13 +102,17 @@ fn of_cell(name: String, mut values: Vec<f64>, dots: Vec<f64>) -> Box<BoxPlot<St
         .copied()
         .rfind(|value| *value <= high + reach)
         .unwrap_or(high);
-    // plotly draws a box with given quartiles at 0 unless it is given a position.
-    let plot = BoxPlot::new_xy(vec![name.clone()], vec![dots])
-        .name(name)
-        .q1(vec![low])
-        .median(vec![middle])
-        .q3(vec![high]);
-    let plot = plot.lower_fence(vec![least]).upper_fence(vec![most]);
-    // The dots are at the side of the box, where a flat box does not hide them.
-    plot.box_points(BoxPoints::All).jitter(0.4).point_pos(-1.5)
+    let [from, to] = [low, high].map(number::plain);
+    Quartiles {
+        y,
+        five: [least, low, middle, high, most],
+        title: format!(
+            "{}, the middle half from {from} to {to}",
+            words(
+                &format!("{name}, median of {} runs", values.len()),
+                &bare(middle),
+                metric
+            )
+        ),
+    }
 }

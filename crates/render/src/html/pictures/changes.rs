@@ -4,20 +4,14 @@
 use bitcost_analysis::compare::{Change, Comparison, Shift, Verdict};
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use plotly::common::{Anchor, DashType, Marker, MarkerSymbol, Mode, Orientation};
-use plotly::layout::{CategoryOrder, Legend, Margin, Shape, ShapeLayer, ShapeLine, ShapeType};
-use plotly::{Plot, Scatter};
+use bitcost_study::Scale;
 
-use super::drawing::{Drawn, axis, bars, label, layout, of_names};
+use super::drawing::{Drawn, along, rows};
+use crate::html::svg::{Ink, Legend, Mark, Marks, Sign, Trace};
+use crate::number;
 
 /// The most cells in a picture.
 const CELLS: usize = 60;
-
-/// Height of a cell's line, in CSS pixels.
-const LINE: u32 = 26;
-
-/// Height of the picture's other parts: axis and legend.
-const ABOUT: u32 = 130;
 
 /// A metric whose changes are drawn together: changes in per cent, or changes in its own unit.
 #[derive(Clone, Copy)]
@@ -75,49 +69,40 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
         .rows
         .extend(changes.iter().map(|(name, change)| row(name, change)));
     let drawn = &changes[..changes.len().min(CELLS)];
-    let mut plot = Plot::new();
-    for verdict in Verdict::ALL {
-        let of_verdict: Vec<_> = drawn
-            .iter()
-            .filter(|(_, change)| change.verdict == verdict)
-            .collect();
-        if !of_verdict.is_empty() {
-            plot.add_trace(points(verdict, &of_verdict));
-        }
-    }
-    // A vertical axis begins at the bottom, so the first cell is at its end.
-    let names: Vec<String> = drawn.iter().rev().map(|(name, _)| label(name)).collect();
-    let y = of_names()
-        .category_array(names)
-        .category_order(CategoryOrder::Array);
-    let legend = Legend::new()
-        .orientation(Orientation::Horizontal)
-        .y(1.0)
-        .y_anchor(Anchor::Bottom);
-    let mut layout = layout()
-        .legend(legend)
-        .margin(Margin::new().top(50).right(20));
     let unit = changes
         .first()
         .map_or("", |(_, change)| if is_ratio { "%" } else { change.unit() });
-    layout = layout
-        .x_axis(axis(&axis_title(unit)))
-        .y_axis(y)
-        .show_legend(true);
-    if is_ratio {
-        layout = layout.shapes(
-            [-comparison.threshold_pct, comparison.threshold_pct]
-                .map(bound)
-                .to_vec(),
-        );
-    }
-    plot.set_layout(layout);
+    let traces: Vec<Trace> = Verdict::ALL
+        .into_iter()
+        .map(|verdict| points(verdict, drawn, unit))
+        .filter(|trace| matches!(&trace.marks, Marks::Points(marks) if !marks.is_empty()))
+        .collect();
+    let threshold = [-comparison.threshold_pct, comparison.threshold_pct];
+    let rules = if is_ratio {
+        threshold.to_vec()
+    } else {
+        Vec::new()
+    };
+    let shifts = drawn
+        .iter()
+        .filter_map(|(_, change)| Some(change.shift?.change()));
+    let mut values: Vec<f64> = shifts
+        .flat_map(|shift| [Some(shift.value), shift.low, shift.high])
+        .flatten()
+        .collect();
+    values.extend(&rules);
+    let title = format!("{}, change.", metric.title);
+    let x = along(Some(Scale::Linear), &values, &[0.0]);
+    let names = drawn.iter().map(|(name, _)| name.clone()).collect();
+    let mut chart = rows(&title, (x, &axis_title(unit)), names, traces);
+    chart.panels[0].rules = rules;
+    chart.legend = Legend::Traces;
     let file = if is_ratio { "change" } else { "difference" };
     Drawn {
         file: format!("{file}-{}", metric.name),
-        title: format!("{}, change.", metric.title),
+        title,
         caption: caption(is_ratio),
-        plot,
+        chart,
         numbers,
         sampled: (drawn.len() < changes.len()).then(|| {
             format!(
@@ -126,7 +111,6 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
                 changes.len()
             )
         }),
-        height: LINE * drawn.len() as u32 + ABOUT,
     }
 }
 
@@ -147,53 +131,41 @@ fn caption(is_ratio: bool) -> String {
     }
 }
 
-fn points(verdict: Verdict, changes: &[&(String, &Change)]) -> Box<Scatter<f64, String>> {
-    let shifts = || {
-        changes
-            .iter()
-            .filter_map(|(_, change)| Some(change.shift?.change()))
+/// The changes with this verdict.
+fn points(verdict: Verdict, changes: &[(String, &Change)], unit: &str) -> Trace {
+    let of_verdict = changes
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, change))| change.verdict == verdict);
+    let mark = |(place, (name, change)): (usize, &(String, &Change))| {
+        let shift = change.shift?.change();
+        let words = number::signed(&shift, unit, 1);
+        Some(Mark {
+            x: shift.value,
+            y: place as f64,
+            low: shift.low,
+            high: shift.high,
+            title: format!("{name}: {words}, {}", verdict.name()),
+            ..Mark::default()
+        })
     };
-    let values: Vec<f64> = shifts().map(|shift| shift.value).collect();
-    let up = shifts().map(|shift| Some(shift.high? - shift.value));
-    let down = shifts().map(|shift| Some(shift.value - shift.low?));
-    let names = changes.iter().map(|(name, _)| label(name)).collect();
-    let bars = bars(up, down);
-    let marker = Marker::new().symbol(sign(verdict)).size(9);
-    Scatter::new(values, names)
-        .name(verdict.name())
-        .mode(Mode::Markers)
-        .marker(marker)
-        .error_x(bars)
-        .meta("verdict")
+    let (ink, sign) = look(verdict);
+    let marks = Marks::Points(of_verdict.filter_map(mark).collect());
+    let mut trace = Trace::new(verdict.name(), 0, marks);
+    (trace.ink, trace.sign) = (Ink::Named(ink), sign);
+    trace
 }
 
-/// The sign that distinguishes a verdict without colour.
-fn sign(verdict: Verdict) -> MarkerSymbol {
+/// The colour of a verdict, and the sign that distinguishes it without colour.
+fn look(verdict: Verdict) -> (&'static str, Sign) {
     match verdict {
-        Verdict::Better => MarkerSymbol::TriangleUp,
-        Verdict::Worse => MarkerSymbol::TriangleDown,
-        Verdict::Same => MarkerSymbol::Circle,
-        Verdict::Changed => MarkerSymbol::Diamond,
-        Verdict::Missing => MarkerSymbol::X,
-        Verdict::CannotTell => MarkerSymbol::CircleOpen,
+        Verdict::Better => ("better", Sign::TriangleUp),
+        Verdict::Worse => ("worse", Sign::TriangleDown),
+        Verdict::Same => ("same", Sign::Circle),
+        Verdict::Changed => ("changed", Sign::Diamond),
+        Verdict::Missing => ("missing", Sign::Cross),
+        Verdict::CannotTell => ("unsure", Sign::OpenCircle),
     }
-}
-
-/// A vertical line at a change of this many per cent.
-fn bound(pct: f64) -> Shape {
-    let line = ShapeLine::new()
-        .color("#888888")
-        .width(1.0)
-        .dash(DashType::Dot);
-    Shape::new()
-        .shape_type(ShapeType::Line)
-        .layer(ShapeLayer::Below)
-        .x0(pct)
-        .x1(pct)
-        .y_ref("paper")
-        .y0(0)
-        .y1(1)
-        .line(line)
 }
 
 fn row(name: &str, change: &Change) -> Vec<Value> {

@@ -4,12 +4,12 @@
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::{CostModel, Explanation, Spent, Unit};
 use bitcost_analysis::frame::{Table, Value};
-use plotly::common::Mode;
-use plotly::{Plot, Scatter};
 
 use super::curve::sizes;
-use super::drawing::{Drawn, HEIGHT, label, layout, scaled};
+use super::drawing::{Drawn, along, plain};
 use crate::explained::formula;
+use crate::html::svg::{Mark, Marks, Trace};
+use crate::number;
 use bitcost_study::Picture as Wanted;
 
 const ENDS: [(&str, Spent); 2] = [("send", Spent::SendCpu), ("receive", Spent::ReceiveCpu)];
@@ -33,7 +33,7 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
     if models.is_empty() {
         return None;
     }
-    let mut plot = Plot::new();
+    let mut traces = Vec::new();
     let mut numbers = Table::new([
         "line".to_owned(),
         format!("{word}_size_bytes"),
@@ -43,10 +43,7 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
     ]);
     let mut sentences = Vec::new();
     let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
-    for (name, cost) in models {
-        let fit = &cost.fit;
-        let (x, y): (Vec<f64>, Vec<f64>) =
-            fit.places.iter().map(|(x, mean, _)| (*x, *mean)).unzip();
+    for (series, (name, cost)) in models.into_iter().enumerate() {
         numbers.rows.extend(rows(name, cost));
         let of = if name.is_empty() {
             String::new()
@@ -54,45 +51,55 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
             format!("{name}: ")
         };
         sentences.push(format!("{of}{}", formula(cost)));
-        let (line_x, line_y): (Vec<f64>, Vec<f64>) = line(&x).map(|x| (x, fit.at(x))).unzip();
-        all_x.extend(x.iter().copied());
-        all_y.extend(y.iter().chain(&line_y).copied());
-        let [points, fitted] = if name.is_empty() {
-            ["means".to_owned(), "line".to_owned()]
-        } else {
-            [label(name), format!("{} (line)", label(name))]
-        };
-        plot.add_trace(
-            Scatter::new(x, y)
-                .name(points)
-                .mode(Mode::Markers)
-                .legend_group(label(name)),
-        );
-        plot.add_trace(
-            Scatter::new(line_x, line_y)
-                .name(fitted)
-                .mode(Mode::Lines)
-                .legend_group(label(name)),
-        );
+        all_x.extend(cost.fit.places.iter().map(|(x, ..)| *x));
+        let pair = traces_of(name, cost, series, word);
+        all_y.extend(cost.fit.places.iter().map(|(_, mean, _)| *mean));
+        if let Marks::Curve(line) = &pair[1].marks {
+            all_y.extend(line.iter().map(|(_, y)| *y));
+        }
+        traces.extend(pair);
     }
-    let x = sizes(&format!("{word} size (bytes)"), None, all_x);
-    plot.set_layout(
-        layout()
-            .x_axis(x)
-            .y_axis(scaled(&format!("ns per {word}"), &all_y)),
-    );
+    let title = format!("CPU time of a {word} to {end}.");
+    let (x, y) = (sizes(None, all_x), along(None, &all_y, &[]));
+    let titles = [format!("{word} size (bytes)"), format!("ns per {word}")];
+    let chart = plain(&title, (x, &titles[0]), (y, &titles[1]), traces);
     Some(Drawn {
         file: format!("cost-{end}-{word}"),
-        title: format!("CPU time of a {word} to {end}."),
+        title,
         caption: format!(
             "Means of each size, and the line with the least relative error. {}.",
             sentences.join("; ")
         ),
-        plot,
+        chart,
         numbers,
         sampled: None,
-        height: HEIGHT,
     })
+}
+
+/// The means of a model, and its line in the same colour.
+fn traces_of(name: &str, cost: &CostModel, series: usize, word: &str) -> [Trace; 2] {
+    let fit = &cost.fit;
+    let sizes: Vec<f64> = fit.places.iter().map(|(x, ..)| *x).collect();
+    let [points, fitted] = if name.is_empty() {
+        ["means".to_owned(), "line".to_owned()]
+    } else {
+        [name.to_owned(), format!("{name} (line)")]
+    };
+    let mark = |(x, mean, runs): &(f64, f64, usize)| Mark {
+        x: *x,
+        y: *mean,
+        title: format!(
+            "{points}, {x}: {} ns per {word}, {runs} runs",
+            number::plain(*mean)
+        ),
+        ..Mark::default()
+    };
+    let means = Marks::Points(fit.places.iter().map(mark).collect());
+    let line = Marks::Curve(line(&sizes).map(|x| (x, fit.at(x))).collect());
+    [
+        Trace::new(&points, series, means),
+        Trace::new(&fitted, series, line),
+    ]
 }
 
 /// The rows of one model in the table of the picture.

@@ -5,11 +5,11 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
 use bitcost_model::record::Role;
-use plotly::common::{ColorScale, ColorScalePalette};
-use plotly::{HeatMap, Plot};
 
-use super::drawing::{Drawn, axis, layout, typical};
-use bitcost_study::Picture as Wanted;
+use super::drawing::{Drawn, along, rows, typical};
+use crate::html::svg::{Chart, Legend, Marks, Tile, Trace};
+use crate::number;
+use bitcost_study::{Picture as Wanted, Scale};
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
@@ -47,11 +47,7 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch], shared: bool) -> 
         }
         [own, theirs] => own.into_iter().chain(theirs).collect(),
     };
-    let times = bands
-        .iter()
-        .map(|band| &band.times)
-        .max_by_key(|times| times.len())
-        .filter(|times| times.len() > 1)?;
+    bands.iter().find(|band| band.times.len() > 1)?;
     let mut numbers = Table::new(["cpu", "begin_s", "end_s", "busy_pct"]);
     for band in &bands {
         numbers.rows.extend(
@@ -68,36 +64,73 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch], shared: bool) -> 
                 }),
         );
     }
-    let x: Vec<f64> = times
-        .iter()
-        .map(|(begin, end)| (begin + end) / 2.0)
-        .collect();
-    let (y, z): (Vec<String>, Vec<Vec<Option<f64>>>) = bands
-        .iter()
-        .map(|band| (band.name.clone(), band.busy.clone()))
-        .unzip();
-    let count = y.len() as u32;
-    let mut plot = Plot::new();
-    plot.add_trace(
-        HeatMap::new(x, y, z)
-            .zmin(0.0)
-            .zmax(100.0)
-            .color_scale(ColorScale::Palette(ColorScalePalette::Cividis)),
-    );
-    plot.set_layout(
-        layout()
-            .x_axis(axis("seconds since the window's begin"))
-            .y_axis(axis("")),
+    let title = format!(
+        "{}, run {}: busy time of each CPU (%).",
+        cell.name(),
+        run + 1
     );
     Some(Drawn {
         file: format!("cpus-run-{}", run + 1),
-        title: format!("{}, run {}: busy time of each CPU (%).", cell.name(), run + 1),
+        chart: chart(&title, &bands),
+        title,
         caption: "Wall clock less idle and iowait, per stretch between two samples; a tick of 10 ms is 10 % of a stretch of 100 ms.".into(),
-        plot,
         numbers,
         sampled: None,
-        height: 180 + 28 * count,
     })
+}
+
+/// A row of tiles for each CPU.
+fn chart(title: &str, bands: &[Band]) -> Chart {
+    let times: Vec<f64> = bands
+        .iter()
+        .flat_map(|band| band.times.iter().flat_map(|(begin, end)| [*begin, *end]))
+        .collect();
+    let tiles = bands
+        .iter()
+        .enumerate()
+        .flat_map(|(place, band)| tiles(place as f64, band));
+    let trace = Trace::new("busy time", 0, Marks::Tiles(tiles.collect()));
+    let x = along(Some(Scale::Linear), &times, &[0.0]);
+    let names = bands.iter().map(|band| band.name.clone()).collect();
+    let mut chart = rows(
+        title,
+        (x, "seconds since the start of the window"),
+        names,
+        vec![trace],
+    );
+    chart.legend = Legend::Shades("%");
+    chart
+}
+
+/// The steps of shade, in per cent; neighbouring stretches of one step are one tile.
+const STEP: f64 = 5.0;
+
+fn tiles(y: f64, band: &Band) -> Vec<Tile> {
+    let mut found: Vec<(Tile, f64)> = Vec::new();
+    for ((begin, end), busy) in band.times.iter().zip(&band.busy) {
+        let Some(busy) = busy.filter(|busy| busy.is_finite()) else {
+            continue;
+        };
+        let step = (busy / STEP).round() * STEP;
+        match found.last_mut() {
+            Some((last, known)) if *known == step && last.x.1 == *begin => last.x.1 = *end,
+            _ => found.push((
+                Tile {
+                    x: (*begin, *end),
+                    y,
+                    shade: (step / 100.0).clamp(0.0, 1.0),
+                    title: String::new(),
+                },
+                step,
+            )),
+        }
+    }
+    let named = |(mut tile, step): (Tile, f64)| {
+        let [begin, end] = [tile.x.0, tile.x.1].map(number::plain);
+        tile.title = format!("{}, {begin} to {end} s: about {step} % busy", band.name);
+        tile
+    };
+    found.into_iter().map(named).collect()
 }
 
 /// The CPUs that an endpoint reported; they have its name unless both endpoints share them.

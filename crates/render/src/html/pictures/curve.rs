@@ -8,13 +8,11 @@ use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
 use bitcost_study::{Bars, Scale};
-use plotly::common::Mode;
-use plotly::layout::Axis;
-use plotly::{Plot, Scatter};
 
-use super::drawing::{Drawn, HEIGHT, along, bars, bars_caption, label, layout_of, measured, named};
+use super::drawing::{Drawn, along, bars_caption, legend, measured, named, plain, words};
 use super::point::{Point, ranges};
 use super::{document, limits};
+use crate::html::svg::{Axis, Mark, Marks, Trace};
 use bitcost_study::Picture as Wanted;
 
 pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
@@ -31,26 +29,27 @@ pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> V
 const NAMED: usize = 14;
 
 /// An axis along sizes: if there are few, each of them has its tick.
-pub(super) fn sizes(factor: &str, scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
+pub(super) fn sizes(scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let axis = along(factor, scale, &values);
-    if values.len() > NAMED {
+    let axis = along(scale, &values, &[]);
+    if values.is_empty() || values.len() > NAMED {
         return axis;
     }
-    let text = values.iter().map(f64::to_string).collect();
-    axis.tick_values(values).tick_text(text)
+    let mut named = Axis::named(&values);
+    named.is_log = axis.is_log;
+    named
 }
 
 fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metric) -> Drawn {
-    let mut plot = Plot::new();
     let mut numbers = Table::new([
         "line", factor, "median", "low", "high", "runs", "least", "largest", "document", "limit",
     ]);
-    let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
+    let mut traces: Vec<Trace> = Vec::new();
+    let (mut all_x, mut all_y, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
     let ranges = ranges(execution, metric);
     let lines = lines_along(&execution.summary, factor);
-    for (name, cells) in &lines {
+    for (series, (name, cells)) in lines.iter().enumerate() {
         // A single line is named after its metric.
         let name = if name == ALONE {
             metric.title
@@ -67,49 +66,60 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
         numbers
             .rows
             .extend(points.iter().map(|point| point.row(name)));
-        let x: Vec<f64> = points.iter().map(|point| point.x as f64).collect();
-        let y: Vec<f64> = points.iter().map(|point| point.figure.value).collect();
-        let (down, up): (Vec<_>, Vec<_>) =
-            points.iter().map(|point| point.bar(wanted.bars)).unzip();
-        all_x.extend(x.iter().copied());
-        all_y.extend(y.iter().copied());
-        let trace = Scatter::new(x, y)
-            .name(label(name))
-            .mode(Mode::LinesMarkers)
-            .error_y(bars(up.into_iter(), down.into_iter()));
-        plot.add_trace(trace.legend_group(label(name)));
-        if let Some((trace, values)) = document::trace(name, &points) {
-            all_y.extend(values);
-            plot.add_trace(trace);
-        }
+        let marks: Vec<Mark> = points
+            .iter()
+            .map(|point| mark(name, metric, point, wanted.bars))
+            .collect();
+        all_x.extend(marks.iter().map(|mark| mark.x));
+        all_y.extend(marks.iter().map(|mark| mark.y));
+        all_y.extend(points.iter().filter_map(|point| point.expected));
+        bounds.extend(
+            marks
+                .iter()
+                .flat_map(|mark| [mark.low, mark.high])
+                .flatten(),
+        );
+        traces.push(Trace::new(name, series, Marks::Line(marks)));
+        traces.extend(document::trace(name, metric, &points, series));
     }
     let limits = limits::of(execution, factor, metric, &lines);
     for limit in &limits {
-        plot.add_trace(limit.trace());
+        traces.push(limit.trace());
         all_y.extend(limit.points.iter().map(|(_, mbps)| *mbps));
         numbers.rows.extend(limit.rows());
     }
-    plot.set_layout(
-        layout_of(lines.len())
-            .x_axis(sizes(factor, wanted.x, all_x))
-            .y_axis(along(&named(metric), wanted.y, &all_y)),
-    );
+    let title = format!("{} against {factor}.", metric.title);
+    let (x, y) = (sizes(wanted.x, all_x), along(wanted.y, &all_y, &bounds));
+    let mut chart = plain(&title, (x, factor), (y, &named(metric)), traces);
+    chart.legend = legend(lines.len().max(chart.panels[0].traces.len()));
     let bars = match wanted.bars {
         Bars::Interval => bars_caption(cells_with_runs(&lines)),
         Bars::Range => "Medians; the bars are the least and the largest run",
     };
     Drawn {
         file: format!("curve-{}", metric.name),
-        title: format!("{} against {factor}.", metric.title),
+        title,
         caption: format!(
             "{bars}.{}{}",
             document::caption(execution, metric),
             limits::caption(&limits)
         ),
-        plot,
+        chart,
         numbers,
         sampled: None,
-        height: HEIGHT,
+    }
+}
+
+/// A point with the bounds that the bars are of.
+fn mark(line: &str, metric: &Metric, point: &Point, bars: Bars) -> Mark {
+    let figure = point.bar(bars);
+    Mark {
+        x: point.x as f64,
+        y: figure.value,
+        low: figure.low,
+        high: figure.high,
+        title: words(&format!("{line}, {}", point.x), &figure, metric),
+        ..Mark::default()
     }
 }
 

@@ -2,33 +2,30 @@
 
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::metrics::Metric;
-use plotly::Scatter;
-use plotly::common::{Marker, MarkerSymbol, Mode};
 
-use super::drawing::label;
+use super::drawing::{bare, words};
 use super::point::Point;
+use crate::html::svg::{Mark, Marks, Sign, Trace};
 
-/// A trace for the plot.
-type Signs = Box<Scatter<f64, f64>>;
-
-/// The document's points of a line, and their values; absent where it has none.
-pub(crate) fn trace(line: &str, points: &[Point]) -> Option<(Signs, Vec<f64>)> {
-    let (x, y): (Vec<f64>, Vec<f64>) = points
-        .iter()
-        .filter_map(|point| Some((point.x as f64, point.expected?)))
-        .unzip();
-    if x.is_empty() {
+/// The document's points of a line with this colour; absent where it has none.
+pub(crate) fn trace(line: &str, metric: &Metric, points: &[Point], series: usize) -> Option<Trace> {
+    let name = format!("{line}, document");
+    let mark = |point: &Point| {
+        let expected = point.expected?;
+        Some(Mark {
+            x: point.x as f64,
+            y: expected,
+            title: words(&format!("{name}, {}", point.x), &bare(expected), metric),
+            ..Mark::default()
+        })
+    };
+    let marks: Vec<Mark> = points.iter().filter_map(mark).collect();
+    if marks.is_empty() {
         return None;
     }
-    let trace = Scatter::new(x, y.clone())
-        .name(format!("{}, document", label(line)))
-        .mode(Mode::Markers);
-    Some((
-        trace
-            .marker(Marker::new().symbol(MarkerSymbol::DiamondOpen).size(10))
-            .legend_group(label(line)),
-        y,
-    ))
+    let mut trace = Trace::new(&name, series, Marks::Points(marks));
+    trace.sign = Sign::OpenDiamond;
+    Some(trace)
 }
 
 /// A sentence for the caption, if the document has figures of this metric.

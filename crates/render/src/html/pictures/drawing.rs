@@ -1,31 +1,28 @@
 //! Parts that all pictures share: axes, layouts, labels, and the cells that are drawn.
 
+use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace};
+use crate::number;
 use crate::plots::LOGARITHMIC;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
-use bitcost_model::harmless_page;
 use bitcost_model::study::Label;
-use bitcost_study::Scale;
-use plotly::common::{ErrorData, ErrorType, Title};
-use plotly::layout::{Axis, AxisType, Legend, Margin};
-use plotly::{Layout, Plot};
-use serde_json::Value;
+use bitcost_stats::Interval;
+use bitcost_study::Scale as Wanted;
 
 /// The output of one kind of picture: everything but its name in the page.
 pub(crate) struct Drawn {
     pub file: String,
     pub title: String,
     pub caption: String,
-    pub plot: Plot,
+    pub chart: Chart,
     pub numbers: Table,
     pub sampled: Option<String>,
-    pub height: u32,
 }
 
-/// Height of a picture with one panel.
-pub(super) const HEIGHT: u32 = 420;
+/// Height of a panel whose vertical axis has numbers.
+const HEIGHT: f64 = 300.0;
 
 /// The most points of one line or cloud of a picture.
 pub(super) const POINTS: usize = 1000;
@@ -39,100 +36,102 @@ pub(super) fn points(lines: usize, least: usize) -> usize {
     (ALL_POINTS / lines.max(1)).clamp(least, POINTS)
 }
 
-/// Escapes words for plotly, which interprets a few tags of HTML.
-pub(crate) fn label(words: &str) -> String {
-    harmless_page(words)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-}
+/// Round numbers along an axis.
+const TICKS: usize = 6;
 
-pub(super) fn axis(title: &str) -> Axis {
-    Axis::new()
-        .title(Title::with_text(label(title)))
-        .auto_margin(true)
-}
-
-/// An axis that is logarithmic if its values span a wide range.
-pub(super) fn scaled(title: &str, values: &[f64]) -> Axis {
-    let (low, high) = values
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
-    if low > 0.0 && low.is_finite() && high / low >= LOGARITHMIC {
-        return logarithmic(title, high / low);
-    }
-    axis(title)
-}
-
-/// The span from which a logarithmic axis names only powers of ten.
-pub(super) const WIDE: f64 = 1e4;
-
-/// A logarithmic axis. Without this format, plotly writes 2 for 20 between 10 and 100.
-pub(super) fn logarithmic(title: &str, span: f64) -> Axis {
-    let axis = axis(title).type_(AxisType::Log).tick_format("~g");
-    if span >= WIDE { axis.dtick(1.0) } else { axis }
-}
-
-/// Makes every logarithmic axis without its own ticks name 1, 2 and 5 of each power of ten. In
-/// plotly this value is not a number, so [`Axis::dtick`] cannot set it.
-pub(super) fn one_two_five(layout: &mut Value) {
-    for axis in layout
-        .as_object_mut()
-        .into_iter()
-        .flatten()
-        .filter(|(name, _)| name.contains("axis"))
-    {
-        let axis = axis.1;
-        if axis["type"] == "log" && axis.get("dtick").is_none() && axis.get("tickvals").is_none() {
-            axis["dtick"] = "D2".into();
-        }
+/// An axis with the scale that the study wants; if it wants none, a logarithmic one if its values
+/// span a wide range. Bounds of the values are on it as well.
+pub(super) fn along(scale: Option<Wanted>, values: &[f64], bounds: &[f64]) -> Axis {
+    let finite = |of: &[f64]| -> Vec<f64> {
+        of.iter()
+            .copied()
+            .filter(|value| value.is_finite())
+            .collect()
+    };
+    let (values, mut all) = (finite(values), finite(bounds));
+    all.extend(&values);
+    let range = |of: &mut dyn Iterator<Item = f64>| {
+        of.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
+    };
+    let (low, high) = range(&mut values.iter().copied());
+    let is_wide = low > 0.0 && high / low >= LOGARITHMIC;
+    let is_log = scale.map_or(is_wide, |scale| scale == Wanted::Log);
+    let (least, most) = range(&mut all.iter().copied().filter(|value| !is_log || *value > 0.0));
+    match (is_log, least <= most) {
+        (_, false) => Axis::linear(0.0, 1.0, TICKS),
+        (true, true) => Axis::logarithmic(least, most),
+        (false, true) => Axis::linear(least, most, TICKS),
     }
 }
 
-/// The ratio of the highest to the lowest of the values above 0.
-pub(super) fn span(values: &[f64]) -> f64 {
-    let above = values.iter().copied().filter(|value| *value > 0.0);
-    let (low, high) = above.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    high / low
-}
-
-/// An axis with the scale that the study wants; if it wants none, with one that suits its values.
-pub(super) fn along(title: &str, scale: Option<Scale>, values: &[f64]) -> Axis {
-    match scale {
-        None => scaled(title, values),
-        Some(Scale::Linear) => axis(title),
-        Some(Scale::Log) => logarithmic(title, span(values)),
-    }
-}
-
-/// A legend under a picture of one panel.
-pub(super) fn below() -> Legend {
-    Legend::new()
-        .orientation(plotly::common::Orientation::Horizontal)
-        .y(-0.2)
-}
-
-pub(super) fn layout() -> Layout {
-    Layout::new()
-        .legend(below())
-        .margin(Margin::new().top(20).right(20))
-        .auto_size(true)
+/// A linear axis that begins at 0.
+pub(super) fn from_zero(values: &[f64]) -> Axis {
+    along(Some(Wanted::Linear), values, &[0.0])
 }
 
 /// The most lines or clouds that a legend names; with more, only the pointer shows the name of a
 /// line.
-pub(super) const LEGEND: usize = 40;
+const LEGEND: usize = 40;
 
-/// The layout of a picture with this number of lines or clouds.
-pub(super) fn layout_of(lines: usize) -> Layout {
-    if lines > LEGEND {
-        layout().show_legend(false)
+/// A legend of this number of lines or clouds; one alone needs none.
+pub(super) fn legend(traces: usize) -> Legend {
+    if (2..=LEGEND).contains(&traces) {
+        Legend::Traces
     } else {
-        layout()
+        Legend::None
+    }
+}
+
+/// A picture of one panel with numbers along both axes.
+pub(super) fn plain(label: &str, x: (Axis, &str), y: (Axis, &str), traces: Vec<Trace>) -> Chart {
+    let panel = Panel {
+        x: x.0,
+        x_title: x.1.to_owned(),
+        y: Scale::Numbers(y.0),
+        y_title: y.1.to_owned(),
+        height: HEIGHT,
+        traces,
+        rules: Vec::new(),
+    };
+    Chart {
+        label: label.to_owned(),
+        legend: legend(panel.traces.len()),
+        panels: vec![panel],
+    }
+}
+
+/// A picture with a band for each name.
+pub(super) fn rows(label: &str, x: (Axis, &str), names: Vec<String>, traces: Vec<Trace>) -> Chart {
+    let panel = Panel {
+        x: x.0,
+        x_title: x.1.to_owned(),
+        height: BAND * names.len() as f64,
+        y: Scale::Names(names),
+        y_title: String::new(),
+        traces,
+        rules: Vec::new(),
+    };
+    Chart {
+        label: label.to_owned(),
+        legend: Legend::None,
+        panels: vec![panel],
+    }
+}
+
+/// What the pointer shows at a mark: `1024, TCP: 5.83 [5.10, 6.01] µs/KiB`.
+pub(super) fn words(name: &str, interval: &Interval, metric: &Metric) -> String {
+    let words = format!("{name}: {} {}", number::interval(interval), metric.unit);
+    words.trim_end().to_owned()
+}
+
+/// A value without bounds.
+pub(super) fn bare(value: f64) -> Interval {
+    Interval {
+        value,
+        low: None,
+        high: None,
     }
 }
 
@@ -196,27 +195,9 @@ pub(super) fn by_levels(execution: &Execution, cell: &CellSummary) -> Vec<(i64, 
     cell.levels.iter().map(place).collect()
 }
 
-/// An axis whose values are names, even if they look like numbers.
-pub(super) fn of_names() -> Axis {
-    Axis::new().auto_margin(true).type_(AxisType::Category)
-}
-
 /// Whether a cell has more than one run, and so a spread.
 pub(super) fn is_spread(cells: &[(&CellSummary, Vec<(u32, f64)>)]) -> bool {
     cells.iter().any(|(_, values)| values.len() > 1)
-}
-
-/// Bars from points down and up to their bounds, and none at a point without bounds: the page's
-/// script reads anything that is no number as such.
-pub(super) fn bars(
-    up: impl Iterator<Item = Option<f64>>,
-    down: impl Iterator<Item = Option<f64>>,
-) -> ErrorData {
-    let known = |bound: Option<f64>| bound.unwrap_or(f64::NAN);
-    ErrorData::new(ErrorType::Data)
-        .array(up.map(known).collect())
-        .array_minus(down.map(known).collect())
-        .symmetric(false)
 }
 
 /// A caption that says what the bars are, if the cells have any.
@@ -234,6 +215,14 @@ pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> 
         (false, true) => "Medians with their 95 % intervals",
         (true, true) => "Medians with their 95 % intervals; cells of one run have none",
     }
+}
+
+/// The most cells that have a row in a picture.
+pub(super) const ROWS: usize = 60;
+
+/// The sentence under a picture that does not show every cell.
+pub(super) fn note_rows(all: usize) -> Option<String> {
+    (all > ROWS).then(|| format!("The first {ROWS} of {all} cells are drawn."))
 }
 
 /// The most cells of which one run is drawn.

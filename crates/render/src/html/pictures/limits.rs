@@ -11,10 +11,8 @@ use bitcost_analysis::summary::LineOfCells;
 use bitcost_analysis::theory::{Counted, Framing, Goodput, Transport};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::Cell;
-use plotly::Scatter;
-use plotly::common::{DashType, Line, Mode};
 
-use super::drawing::label;
+use crate::html::svg::{Ink, Marks, Trace};
 
 /// The metric that has limits, and the factor along which they are known.
 const METRIC: &str = "throughput_mbps";
@@ -26,14 +24,8 @@ const COALESCED: &str = ", coalesced";
 /// The number of sizes of a smooth line.
 const STEPS: u32 = 80;
 
-/// Dashes distinguish lines of the same grey.
-const DASHES: [DashType; 5] = [
-    DashType::Dash,
-    DashType::Dot,
-    DashType::DashDot,
-    DashType::LongDash,
-    DashType::LongDashDot,
-];
+/// The number of dashes that distinguish lines of the same grey.
+const DASHES: usize = 5;
 
 /// One line.
 #[derive(Clone, Debug)]
@@ -41,18 +33,19 @@ pub(crate) struct Limit {
     name: String,
     /// Message size in bytes, and user data in Mbit/s.
     pub points: Vec<(f64, f64)>,
-    dash: DashType,
+    /// Its number among the limits.
+    place: usize,
 }
 
 impl Limit {
-    pub fn trace(&self) -> Box<Scatter<f64, f64>> {
-        let (x, y) = self.points.iter().copied().unzip();
-        let line = Line::new().dash(self.dash.clone()).width(1.5);
-        Scatter::new(x, y)
-            .name(label(&self.name))
-            .mode(Mode::Lines)
-            .line(line)
-            .meta("limit")
+    pub fn trace(&self) -> Trace {
+        let mut trace = Trace::new(&self.name, 0, Marks::Curve(self.points.clone()));
+        trace.ink = Ink::Named("limit");
+        trace.dash = match self.place {
+            0 => 0,
+            place => 1 + (place - 1) % (DASHES - 1),
+        };
+        trace
     }
 
     /// The rows of the line in the file, without values in the columns for measured figures.
@@ -111,11 +104,12 @@ pub(crate) fn of(
             .iter()
             .all(|known| known.name != name || known.points != points)
         {
-            let dash = match limits.len() {
-                0 => DashType::Solid,
-                count => DASHES[(count - 1) % DASHES.len()].clone(),
-            };
-            limits.push(Limit { name, points, dash });
+            let place = limits.len();
+            limits.push(Limit {
+                name,
+                points,
+                place,
+            });
         }
     }
     limits

@@ -5,11 +5,11 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use plotly::common::{ErrorData, Marker, Pattern, PatternShape};
-use plotly::layout::BarMode;
-use plotly::{Bar, Plot};
 
-use super::drawing::{Drawn, HEIGHT, bars, bars_caption, label, layout, measured, named, of_names};
+use super::drawing::{
+    Drawn, ROWS, bare, bars_caption, from_zero, measured, named, note_rows, rows, words,
+};
+use crate::html::svg::{Legend, Mark, Marks, Sign, Slot, Trace};
 use bitcost_study::Picture as Wanted;
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
@@ -43,67 +43,91 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
 }
 
 fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
-    let mut plot = Plot::new();
     let mut numbers = Table::new(["cell", "metric", "median", "low", "high", "document"]);
-    for metric in metrics {
-        let cells: Vec<&CellSummary> = cells
+    let cells: Vec<&CellSummary> = cells
+        .iter()
+        .filter(|cell| metrics.iter().any(|of| cell.expected(of.name).is_some()))
+        .copied()
+        .collect();
+    let (mut traces, mut values) = (Vec::new(), Vec::new());
+    for (place, metric) in metrics.iter().enumerate() {
+        let known = cells
             .iter()
-            .filter(|cell| cell.expected(metric.name).is_some())
-            .copied()
-            .collect();
-        let names: Vec<String> = cells.iter().map(|cell| label(&cell.name())).collect();
-        let ours: Vec<Option<f64>> = cells
-            .iter()
-            .map(|cell| Some(cell.figure(metric.name)?.value))
-            .collect();
-        let theirs: Vec<Option<f64>> = cells
-            .iter()
-            .map(|cell| cell.expected(metric.name))
-            .collect();
-        let rows = cells.iter().map(|cell| row(cell, metric));
-        numbers.rows.extend(rows);
-        let bar = Bar::new(names.clone(), ours).name(format!("{}, ours", label(metric.title)));
-        plot.add_trace(
-            bar.error_y(intervals(&cells, metric))
-                .legend_group(metric.name)
-                .offset_group(metric.name),
-        );
-        let hatched = Marker::new().pattern(Pattern::new().shape(PatternShape::RightDiagonalLine));
-        let bar = Bar::new(names, theirs)
-            .name(format!("{}, document", label(metric.title)))
-            .marker(hatched);
-        let offset = format!("{}-document", metric.name);
-        plot.add_trace(
-            bar.opacity(0.6)
-                .legend_group(metric.name)
-                .offset_group(offset),
-        );
+            .filter(|cell| cell.expected(metric.name).is_some());
+        numbers.rows.extend(known.map(|cell| row(cell, metric)));
+        let slot = Slot::part(place, metrics.len());
+        for mut trace in of_metric(&cells[..cells.len().min(ROWS)], metric, place) {
+            trace.slot = slot;
+            let (Marks::Bars(marks) | Marks::Points(marks)) = &trace.marks else {
+                continue;
+            };
+            values.extend(
+                marks
+                    .iter()
+                    .flat_map(|mark| [Some(mark.x), mark.high])
+                    .flatten(),
+            );
+            traces.push(trace);
+        }
     }
     let titles: Vec<&str> = metrics.iter().map(|metric| metric.title).collect();
-    let y = metrics
-        .first()
-        .map_or(String::new(), |metric| named(metric));
-    plot.set_layout(
-        layout()
-            .x_axis(of_names())
-            .y_axis(super::drawing::axis(&y))
-            .bar_mode(BarMode::Group),
-    );
+    let first = metrics[0];
+    let title = format!("{}, ours and the document's.", titles.join(" and "));
+    let names = cells.iter().take(ROWS).map(|cell| cell.name()).collect();
+    let mut chart = rows(&title, (from_zero(&values), &named(first)), names, traces);
+    chart.legend = Legend::Traces;
     Drawn {
-        file: format!(
-            "medians-{}",
-            metrics.first().map_or("", |metric| metric.name)
-        ),
-        title: format!("{}, ours and the document's.", titles.join(" and ")),
+        file: format!("medians-{}", first.name),
+        title,
         caption: format!(
-            "{}; hatched is what the document has, of other machines.",
+            "{}; a line across is what the document has, of other machines.",
             bars_caption(cells.iter().copied())
         ),
-        plot,
+        chart,
         numbers,
-        sampled: None,
-        height: HEIGHT,
+        sampled: note_rows(cells.len()),
     }
+}
+
+/// The bars of a metric, and the lines of the document's figures.
+fn of_metric(cells: &[&CellSummary], metric: &Metric, series: usize) -> [Trace; 2] {
+    let known = || {
+        let places = cells.iter().enumerate();
+        places.filter_map(|(place, cell)| Some((place as f64, cell, cell.expected(metric.name)?)))
+    };
+    let ours = known().filter_map(|(y, cell, _)| {
+        let figure = cell.figure(metric.name)?;
+        Some(Mark {
+            x: figure.value,
+            y,
+            low: figure.low,
+            high: figure.high,
+            title: words(&cell.name(), figure, metric),
+            ..Mark::default()
+        })
+    });
+    let theirs = known().map(|(y, cell, expected)| Mark {
+        x: expected,
+        y,
+        title: words(
+            &format!("{}, document", cell.name()),
+            &bare(expected),
+            metric,
+        ),
+        ..Mark::default()
+    });
+    let ours = Trace::new(
+        &format!("{}, ours", metric.title),
+        series,
+        Marks::Bars(ours.collect()),
+    );
+    let mut document = Trace::new(
+        &format!("{}, document", metric.title),
+        series,
+        Marks::Points(theirs.collect()),
+    );
+    document.sign = Sign::Across;
+    [ours, document]
 }
 
 /// The row of a cell and a metric in the table of the picture.
@@ -117,11 +141,4 @@ fn row(cell: &CellSummary, metric: &Metric) -> Vec<Value> {
         Value::from(figure.and_then(|figure| figure.high)),
         Value::from(cell.expected(metric.name)),
     ]
-}
-
-fn intervals(cells: &[&CellSummary], metric: &Metric) -> ErrorData {
-    let figures = || cells.iter().map(|cell| cell.figure(metric.name));
-    let up = figures().map(|figure| figure.and_then(|f| Some(f.high? - f.value)));
-    let down = figures().map(|figure| figure.and_then(|f| Some(f.value - f.low?)));
-    bars(up, down)
 }

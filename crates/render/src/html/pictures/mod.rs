@@ -20,9 +20,9 @@ use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
-use serde_json::Value;
 
-use drawing::{Drawn, one_two_five};
+use crate::html::svg::Chart;
+use drawing::Drawn;
 use narrow::narrowed;
 
 /// One picture with the numbers behind it.
@@ -36,14 +36,11 @@ pub(crate) struct Picture {
     pub title: String,
     /// How to read it.
     pub caption: String,
-    /// What plotly draws: `data` and `layout`.
-    pub plot: Value,
+    pub chart: Chart,
     /// The numbers as a file.
     pub csv: String,
     /// A note, if not every point is drawn.
     pub sampled: Option<String>,
-    /// Height in CSS pixels.
-    pub height: u32,
 }
 
 /// A kind's heading and how it is drawn.
@@ -108,14 +105,10 @@ fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
         file,
         title,
         caption,
-        plot,
+        chart,
         numbers,
         sampled,
-        height,
     } = drawn;
-    let mut whole: Value = serde_json::from_str(&plot.to_json()).unwrap_or_default();
-    one_two_five(&mut whole["layout"]);
-    let plot = serde_json::json!({ "data": whole["data"], "layout": whole["layout"] });
     let (numbers, rows) = crate::html::sampled::sampled(numbers);
     let cut = rows.map(|rows| {
         format!(
@@ -134,9 +127,8 @@ fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
         heading,
         title,
         caption,
-        plot,
+        chart,
         csv,
         sampled,
-        height,
     }
 }

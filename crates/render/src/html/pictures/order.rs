@@ -5,14 +5,11 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use plotly::common::{Marker, MarkerSymbol, Mode};
-use plotly::{Plot, Scatter};
 
-use super::drawing::{
-    Drawn, HEIGHT, axis, by_cell, label, layout_of, measured, named, note, points, scaled,
-};
+use super::drawing::{Drawn, along, bare, by_cell, measured, named, note, plain, points, words};
+use crate::html::svg::{Mark, Marks, Sign, Trace};
 use bitcost_analysis::evenly::evenly;
-use bitcost_study::Picture as Wanted;
+use bitcost_study::{Picture as Wanted, Scale};
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     measured(execution)
@@ -25,7 +22,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
 const DOTS: usize = 5;
 
 fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
-    let mut plot = Plot::new();
+    let mut traces: Vec<Trace> = Vec::new();
     let mut numbers = Table::new(["cell", "run", "status", metric.name]);
     let (mut drawn, mut all, mut values_of_all) = (0, 0, Vec::new());
     let mut left_out: Vec<(u32, f64)> = Vec::new();
@@ -59,29 +56,30 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
         };
         numbers.rows.extend(values.iter().map(row));
         values_of_all.extend(chosen.iter().map(|(_, value)| *value));
-        let (x, y) = chosen.into_iter().unzip();
-        let trace = Scatter::<u32, f64>::new(x, y)
-            .name(label(&name))
-            .mode(Mode::Markers);
-        plot.add_trace(if status == "used" {
-            trace
-        } else {
-            trace.marker(Marker::new().symbol(MarkerSymbol::X))
-        });
+        let mark = |(run, value): (u32, f64)| Mark {
+            x: f64::from(run),
+            y: value,
+            title: words(&format!("{name}, run {run}"), &bare(value), metric),
+            ..Mark::default()
+        };
+        let marks = Marks::Points(chosen.into_iter().map(mark).collect());
+        let mut trace = Trace::new(&name, traces.len(), marks);
+        if status != "used" {
+            trace.sign = Sign::Cross;
+        }
+        traces.push(trace);
     }
-    plot.set_layout(
-        layout_of(clouds)
-            .x_axis(axis("run"))
-            .y_axis(scaled(&named(metric), &values_of_all)),
-    );
+    let title = format!("{} in the order of runs.", metric.title);
+    let runs = [1.0, execution.summary.runs.len() as f64];
+    let x = along(Some(Scale::Linear), &runs, &[]);
+    let y = along(None, &values_of_all, &[]);
     Drawn {
         file: format!("order-{}", metric.name),
-        title: format!("{} in the order of runs.", metric.title),
+        chart: plain(&title, (x, "run"), (y, &named(metric)), traces),
+        title,
         caption: "A cell whose dots rise or fall from left to right drifted while it was measured."
             .into(),
-        plot,
         numbers,
         sampled: note(drawn, all),
-        height: HEIGHT,
     }
 }

@@ -42,12 +42,15 @@ impl<'a> Point<'a> {
         })
     }
 
-    /// The length of the bar below and above the median.
-    pub fn bar(&self, bars: Bars) -> (Option<f64>, Option<f64>) {
-        let Interval { value, low, high } = *self.figure;
+    /// The median with the bounds that the bars are of.
+    pub fn bar(&self, bars: Bars) -> Interval {
         match bars {
-            Bars::Interval => (low.map(|low| value - low), high.map(|high| high - value)),
-            Bars::Range => (Some(value - self.range.0), Some(self.range.1 - value)),
+            Bars::Interval => *self.figure,
+            Bars::Range => Interval {
+                value: self.figure.value,
+                low: Some(self.range.0),
+                high: Some(self.range.1),
+            },
         }
     }
 

@@ -4,13 +4,13 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use plotly::common::Mode;
-use plotly::{Plot, Scatter};
 
 use super::drawing::{
-    Drawn, HEIGHT, axis, by_cell, is_spread, label, layout_of, measured, named, points, scaled,
+    Drawn, along, bare, by_cell, is_spread, measured, named, plain, points, words,
 };
-use bitcost_study::Picture as Wanted;
+use crate::html::svg::{Mark, Marks, Trace};
+use crate::number;
+use bitcost_study::{Picture as Wanted, Scale};
 
 /// The number of percentiles of a line if there are more runs than that: the most, and the fewest
 /// with very many lines.
@@ -25,7 +25,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
 }
 
 fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
-    let mut plot = Plot::new();
+    let mut traces: Vec<Trace> = Vec::new();
     let mut numbers = Table::new(["cell", "percentile", metric.name]);
     let (mut all, mut values_of_all) = (0, Vec::new());
     let cells = by_cell(execution, metric);
@@ -44,32 +44,33 @@ fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
                 Value::Number(*value),
             ]
         }));
-        let (x, y) = line.into_iter().unzip();
-        let mode = if values.len() > steps {
-            Mode::Lines
-        } else {
-            Mode::LinesMarkers
+        let mark = |(percentile, value): (f64, f64)| Mark {
+            x: percentile,
+            y: value,
+            title: words(
+                &format!("{}, percentile {}", cell.name(), number::plain(percentile)),
+                &bare(value),
+                metric,
+            ),
+            ..Mark::default()
         };
-        plot.add_trace(
-            Scatter::<f64, f64>::new(x, y)
-                .name(label(&cell.name()))
-                .mode(mode),
-        );
+        let marks = if values.len() > steps {
+            Marks::Curve(line)
+        } else {
+            Marks::Line(line.into_iter().map(mark).collect())
+        };
+        traces.push(Trace::new(&cell.name(), traces.len(), marks));
     }
-    let x = axis("percentile of the runs").range(vec![-2, 102]);
-    plot.set_layout(
-        layout_of(lines)
-            .x_axis(x)
-            .y_axis(scaled(&named(metric), &values_of_all)),
-    );
+    let title = format!("{} at every percentile.", metric.title);
+    let x = along(Some(Scale::Linear), &[0.0, 100.0], &[]);
+    let y = along(None, &values_of_all, &[]);
     Drawn {
         file: format!("percentiles-{}", metric.name),
-        title: format!("{} at every percentile.", metric.title),
+        chart: plain(&title, (x, "percentile of the runs"), (y, &named(metric)), traces),
+        title,
         caption: "A line per cell: the share of runs on the horizontal axis did not exceed the value. A flat line is a steady cell.".into(),
-        plot,
         numbers,
         sampled: (all > steps).then(|| format!("Sampled: {steps} percentiles of up to {all} runs.")),
-        height: HEIGHT,
     }
 }
 

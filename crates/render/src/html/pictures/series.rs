@@ -6,11 +6,10 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
 use bitcost_model::record::Role;
-use plotly::common::{Mode, Title};
-use plotly::layout::Axis;
-use plotly::{Layout, Plot, Scatter};
 
-use super::drawing::{Drawn, HEIGHT, axis, below, layout, typical};
+use super::drawing::{Drawn, along, from_zero, typical};
+use crate::html::svg::{Chart, Legend, Mark, Marks, Panel as Drawing, Scale, Trace};
+use crate::number;
 use bitcost_study::Picture as Wanted;
 
 /// One line: the endpoint, the name of the column, and its name in the legend.
@@ -32,7 +31,7 @@ const PANELS: &[Panel] = &[
         &[(Role::Sender, "retransmits", "retransmitted segments")],
     ),
     (
-        "window<br>(segments)",
+        "window (segments)",
         &[(
             Role::Sender,
             "congestion_window_segments",
@@ -40,7 +39,7 @@ const PANELS: &[Panel] = &[
         )],
     ),
     (
-        "window<br>(bytes)",
+        "window (bytes)",
         &[(Role::Sender, "congestion_window_bytes", "congestion window")],
     ),
     ("RTT (µs)", &[(Role::Sender, "rtt_us", "round-trip time")]),
@@ -57,8 +56,8 @@ const COUNTS: &str = "retransmitted";
 /// The most panels of a picture.
 const MOST: usize = 5;
 
-/// Height of one panel, in CSS pixels.
-const PANEL: u32 = 150;
+/// Height of one panel.
+const PANEL: f64 = 110.0;
 
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
@@ -91,50 +90,92 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> 
     if panels.is_empty() {
         return None;
     }
-    let mut plot = Plot::new();
     let mut numbers = Table::new(["figure", "end", "begin_s", "end_s", "value"]);
-    for (place, (_, lines)) in panels.iter().enumerate() {
-        for (end, name, words) in lines.iter().filter(|line| has(stretches, line)) {
-            let points = stretches.iter().filter(|stretch| stretch.end == *end);
-            let points = points.filter_map(|stretch| Some((stretch, *stretch.figures.get(*name)?)));
-            let (mut x, mut y) = (Vec::new(), Vec::new());
-            for (stretch, value) in points {
-                x.push((stretch.begin_s + stretch.end_s) / 2.0);
-                y.push(value);
-                let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
-                numbers.rows.push(
-                    [Value::from(*name), Value::from(end.name())]
-                        .into_iter()
-                        .chain(times)
-                        .collect(),
-                );
-            }
-            let trace = Scatter::new(x, y)
-                .name(*words)
-                .mode(Mode::LinesMarkers)
-                .clip_on_axis(false);
-            plot.add_trace(if place == 0 {
-                trace
-            } else {
-                trace.y_axis(format!("y{}", place + 1))
-            });
+    let mut traces: Vec<Vec<Trace>> = Vec::new();
+    let mut series = 0;
+    for (_, lines) in &panels {
+        let mut of_panel = Vec::new();
+        for line in lines.iter().filter(|line| has(stretches, line)) {
+            of_panel.push(trace(stretches, line, series, &mut numbers));
+            series += 1;
         }
+        traces.push(of_panel);
     }
-    plot.set_layout(panels_layout(&panels, stretches));
+    let title = format!("{}, run {}.", cell.name(), run + 1);
+    let panels = panels.iter().zip(traces);
+    let chart = Chart {
+        label: title.clone(),
+        panels: panels
+            .map(|((title, _), traces)| panel(title, traces, stretches))
+            .collect(),
+        legend: Legend::Traces,
+    };
     Some(Drawn {
         file: format!("run-{}", run + 1),
-        title: format!("{}, run {}.", cell.name(), run + 1),
+        title,
         caption: "The run of this cell that lies nearest to the median; a point per stretch between two samples."
             .into(),
-        plot,
+        chart,
         numbers,
         sampled: None,
-        height: height(panels.len()),
     })
 }
 
-fn height(panels: usize) -> u32 {
-    120 + PANEL * panels as u32
+/// One line, whose stretches become rows of the table.
+fn trace(
+    stretches: &[Stretch],
+    (end, name, words): &Line,
+    series: usize,
+    numbers: &mut Table,
+) -> Trace {
+    let of_end = stretches.iter().filter(|stretch| stretch.end == *end);
+    let mut marks = Vec::new();
+    for stretch in of_end {
+        let Some(value) = stretch.figures.get(*name).copied() else {
+            continue;
+        };
+        let middle = (stretch.begin_s + stretch.end_s) / 2.0;
+        marks.push(Mark {
+            x: middle,
+            y: value,
+            title: format!("{words}, {middle:.2} s: {}", number::plain(value)),
+            ..Mark::default()
+        });
+        let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
+        numbers.rows.push(
+            [Value::from(*name), Value::from(end.name())]
+                .into_iter()
+                .chain(times)
+                .collect(),
+        );
+    }
+    Trace::new(words, series, Marks::Line(marks))
+}
+
+/// A panel, whose axis of values begins at 0.
+fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Drawing {
+    let values: Vec<f64> = traces
+        .iter()
+        .flat_map(|trace| match &trace.marks {
+            Marks::Line(marks) => &marks[..],
+            _ => &[],
+        })
+        .map(|mark| mark.y)
+        .collect();
+    let times: Vec<f64> = stretches.iter().map(|stretch| stretch.end_s).collect();
+    Drawing {
+        x: along(Some(bitcost_study::Scale::Linear), &times, &[0.0]),
+        x_title: "seconds since the start of the window".to_owned(),
+        y: Scale::Numbers(from_zero(&values)),
+        y_title: if title == COUNTS {
+            format!("{COUNTS} per {}", length(stretches))
+        } else {
+            title.to_owned()
+        },
+        height: PANEL,
+        traces,
+        rules: Vec::new(),
+    }
 }
 
 /// The length of a stretch, rounded: `100 ms`, `1 s`.
@@ -149,45 +190,5 @@ fn length(stretches: &[Stretch]) -> String {
         format!("{:.0} ms", (middle * 100.0).round() * 10.0)
     } else {
         format!("{:.0} s", middle.round())
-    }
-}
-
-/// The panels one above the other, the first on top.
-fn panels_layout(panels: &[&Panel], stretches: &[Stretch]) -> Layout {
-    let count = panels.len() as f64;
-    let mut whole = layout()
-        .x_axis(axis("seconds since the window's begin").anchor(format!("y{}", last(panels))));
-    // The legend is as far below as under a picture of one panel.
-    whole = whole.legend(below().y(-0.2 * f64::from(HEIGHT) / f64::from(height(panels.len()))));
-    for (place, (title, _)) in panels.iter().enumerate() {
-        let top = 1.0 - place as f64 / count;
-        let domain = [top - 0.85 / count, top];
-        let title = if *title == COUNTS {
-            format!("{COUNTS}<br>per {}", length(stretches))
-        } else {
-            (*title).to_owned()
-        };
-        let axis = Axis::new()
-            .title(Title::with_text(title))
-            .domain(&domain)
-            .auto_margin(true);
-        let axis = axis.range_mode(plotly::layout::RangeMode::ToZero);
-        whole = match place {
-            0 => whole.y_axis(axis),
-            1 => whole.y_axis2(axis),
-            2 => whole.y_axis3(axis),
-            3 => whole.y_axis4(axis),
-            _ => whole.y_axis5(axis),
-        };
-    }
-    whole
-}
-
-/// The number of the lowest axis in plotly's notation: empty for the first.
-fn last(panels: &[&Panel]) -> String {
-    if panels.len() == 1 {
-        String::new()
-    } else {
-        panels.len().to_string()
     }
 }

@@ -1,6 +1,8 @@
 //! Made-up executions whose figures are known: a study, and one outcome per run.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod chart;
+
 use bitcost_analysis::summary::Summary;
 use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
 use bitcost_model::machine::HostDescription;
