@@ -21,22 +21,9 @@ const FIGURES: [&str; 7] = [
     "saturation_over",
 ];
 
-const CLAIM: [&str; 15] = [
-    "metric",
-    "value",
-    "ratio",
-    "difference",
-    "over_single",
-    "spread_over",
-    "step_over",
-    "saturation_over",
-    "rate",
-    "sides",
-    "levels",
-    "at",
-    "between",
-    "at_least",
-    "at_most",
+/// Its other keys.
+const OTHERS: [&str; 8] = [
+    "metric", "rate", "sides", "levels", "at", "between", "at_least", "at_most",
 ];
 
 pub fn checks(top: &Section, factors: &[Factor]) -> Result<Vec<Check>, StudyError> {
@@ -80,7 +67,7 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
 }
 
 pub fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError> {
-    section.only(&CLAIM)?;
+    section.only(&[FIGURES.as_slice(), &OTHERS].concat())?;
     let (at_least, at_most) = bounds(section)?;
     Ok(Claim {
         metric: section.required_text("metric")?,
