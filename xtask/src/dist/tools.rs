@@ -24,36 +24,24 @@ enum Origin {
     Python(&'static str),
 }
 
+impl Tool {
+    const fn new(program: &'static str, origin: Origin) -> Tool {
+        Tool { program, origin }
+    }
+}
+
 /// Runs a program in a separate root.
-pub const BUBBLEWRAP: Tool = Tool {
-    program: "bwrap",
-    origin: Origin::Debian("bubblewrap"),
-};
+pub const BUBBLEWRAP: Tool = Tool::new("bwrap", Origin::Debian("bubblewrap"));
 /// Makes Debian packages of crates.
-pub const CARGO_DEB: Tool = Tool {
-    program: "cargo-deb",
-    origin: Origin::Crate("cargo-deb"),
-};
+pub const CARGO_DEB: Tool = Tool::new("cargo-deb", Origin::Crate("cargo-deb"));
 /// Finds faults in Debian packages.
-pub const LINTIAN: Tool = Tool {
-    program: "lintian",
-    origin: Origin::Debian("lintian"),
-};
+pub const LINTIAN: Tool = Tool::new("lintian", Origin::Debian("lintian"));
 /// Makes wheels of crates.
-pub const MATURIN: Tool = Tool {
-    program: "maturin",
-    origin: Origin::Python("maturin>=1.8,<2"),
-};
+pub const MATURIN: Tool = Tool::new("maturin", Origin::Python("maturin>=1.8,<2"));
 /// Makes Debian roots.
-pub const MMDEBSTRAP: Tool = Tool {
-    program: "mmdebstrap",
-    origin: Origin::Debian("mmdebstrap"),
-};
+pub const MMDEBSTRAP: Tool = Tool::new("mmdebstrap", Origin::Debian("mmdebstrap"));
 /// Reads and copies container images.
-pub const SKOPEO: Tool = Tool {
-    program: "skopeo",
-    origin: Origin::Debian("skopeo"),
-};
+pub const SKOPEO: Tool = Tool::new("skopeo", Origin::Debian("skopeo"));
 
 /// Where Python's programs are installed, below the folder of the sources.
 const PYTHON_FOLDER: &str = "target/dist-tools";
