@@ -146,14 +146,20 @@ impl Journal for Noted {
     }
 }
 
-fn mtu_after_a_killed_process() {
-    outside(HOST);
-    let before = seen();
+/// What was noted of a new MTU by a process that ended without restoring it.
+fn set_and_killed() -> Vec<Change> {
     let noted = Noted::default();
     let mut held = ChangeSet::new(Box::new(noted.clone()));
     held.set(&Mtu, "a0", &single("1400")).unwrap();
     std::mem::forget(held);
-    let change = noted.0.lock().unwrap()[0].clone();
+    let changes = noted.0.lock().unwrap();
+    changes.clone()
+}
+
+fn mtu_after_a_killed_process() {
+    outside(HOST);
+    let before = seen();
+    let change = set_and_killed()[0].clone();
     assert_eq!(change.side_effects_after, None, "it was never read back");
     let text = serde_json::to_string(&change).unwrap();
     let outcome = restore(&serde_json::from_str(&text).unwrap());
@@ -167,11 +173,7 @@ fn mtu_after_a_killed_process() {
 fn half_restored() {
     outside(HOST);
     let before = seen();
-    let noted = Noted::default();
-    let mut held = ChangeSet::new(Box::new(noted.clone()));
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
-    std::mem::forget(held);
-    let change = noted.0.lock().unwrap()[1].clone();
+    let change = set_and_killed()[1].clone();
     assert!(change.side_effects_after.is_some());
     // The interface has its MTU again, and the kernel raised that of the routes; nothing else was
     // done.
