@@ -1,28 +1,26 @@
 //! Frames that no controller sends, to a real agent: it answers with an error or ends with one, and
 //! its host is restored.
 
-use std::io::{Read, Write};
 use std::net::UdpSocket;
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::ops::{Deref, DerefMut};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
-use bitcost_model::protocol::{
-    Decoder, FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode,
-};
+use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, Part, Prepare, Start, ToAgent, encode};
 use bitcost_model::record::Role;
 use bitcost_netlink::{Rtnl, VethPair};
 use bitcost_study::host_settings;
 use bitcost_testkit::process::{Family, eventually};
 
+use crate::agent_process::AgentProcess;
+use crate::bench::PATIENCE;
+
 bitcost_testkit::trials! {
     PrivateNetwork: frame_with_values_out_of_range_is_refused, repeated_idle_requests_start_one_thread, oversized_frame_ends_the_agent_with_an_error, repeated_messages_take_no_memory, receiver_count_above_sent_fails_the_run, low_open_files_limit_is_reported;
 }
-
-/// How long an answer may take on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time between two requests for a sign of life.
 const ASK: Duration = Duration::from_millis(200);
@@ -32,15 +30,27 @@ const MEMORY_MAX_KIB: u64 = 200 << 10;
 
 /// An agent with a veth of this network.
 struct Agent {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: Receiver<FromAgent>,
+    process: AgentProcess,
     family: Family,
     mtu_bytes: u32,
 }
 
 fn mtu() -> u32 {
     Rtnl::open().unwrap().link("a0").unwrap().mtu_bytes
+}
+
+impl Deref for Agent {
+    type Target = AgentProcess;
+
+    fn deref(&self) -> &AgentProcess {
+        &self.process
+    }
+}
+
+impl DerefMut for Agent {
+    fn deref_mut(&mut self) -> &mut AgentProcess {
+        &mut self.process
+    }
 }
 
 impl Agent {
@@ -62,71 +72,11 @@ impl Agent {
         let mut command = Command::new(words[0]);
         let family = Family::new();
         family.adopt(&mut command);
-        command
-            .args(&words[1..])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (tell, output) = channel();
-        let mut pipe = child.stdout.take().unwrap();
-        std::thread::spawn(move || {
-            let (mut decoder, mut bytes) = (Decoder::default(), vec![0; 1 << 16]);
-            while let Ok(length @ 1..) = pipe.read(&mut bytes) {
-                decoder.push(&bytes[..length]);
-                while let Ok(Some(message)) = decoder.take() {
-                    let _ = tell.send(message);
-                }
-            }
-        });
-        let input = child.stdin.take();
-        let mut agent = Agent {
-            child,
-            input,
-            output,
+        command.args(&words[1..]).stderr(Stdio::piped());
+        Agent {
+            process: AgentProcess::start(&mut command),
             family,
             mtu_bytes: mtu(),
-        };
-        agent.send(&ToAgent::Hello {
-            protocol: PROTOCOL,
-            version: "test".to_owned(),
-        });
-        agent.until("hello", |message| {
-            matches!(message, FromAgent::Hello { .. })
-        });
-        agent
-    }
-
-    fn send(&mut self, message: &ToAgent) {
-        self.write(&encode(message).unwrap());
-    }
-
-    /// Writes to the agent; a write to an agent that has ended is ignored.
-    fn write(&mut self, bytes: &[u8]) {
-        if let Some(input) = &mut self.input {
-            let _ = input.write_all(bytes);
-        }
-    }
-
-    fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
-        loop {
-            let message = self
-                .output
-                .recv_timeout(PATIENCE)
-                .unwrap_or_else(|error| panic!("{what}: {error}"));
-            if wanted(&message) {
-                return message;
-            }
-        }
-    }
-
-    fn refusal(&mut self, message: &ToAgent) -> String {
-        self.send(message);
-        match self.until("a refusal", |message| {
-            matches!(message, FromAgent::Failed { .. })
-        }) {
-            FromAgent::Failed { reason } => reason,
-            _ => String::new(),
         }
     }
 
@@ -166,7 +116,7 @@ impl Agent {
         self.input = None;
         let mtu_bytes = self.mtu_bytes;
         let family = self.family;
-        let output = self.child.wait_with_output().unwrap();
+        let output = self.process.child.wait_with_output().unwrap();
         eventually(PATIENCE, &format!("{what}: no process is left"), || {
             family.members().is_empty().then_some(())
         });

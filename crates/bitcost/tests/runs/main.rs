@@ -4,6 +4,7 @@
 
 mod accounting;
 mod against;
+mod agent_process;
 mod agents;
 mod bench;
 mod broken_off;

@@ -2,27 +2,27 @@
 //! real agent and watchdog.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use bitcost_host::{KNOBS, Values};
 use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::{Decoder, FromAgent, PROTOCOL, Part, Prepare, ToAgent, encode};
+use bitcost_model::protocol::{FromAgent, Part, Prepare, ToAgent};
 use bitcost_model::record::Role;
 use bitcost_netlink::{Rtnl, VethPair};
 use bitcost_study::host_settings;
 use bitcost_testkit::process::{Family, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::agent_process::AgentProcess;
+use crate::bench::PATIENCE;
+
 bitcost_testkit::trials! {
     PrivateNetwork: changes_are_journalled_shown_and_restored, killed_agent_or_controller_leaves_the_host_restored, deaths_at_random_times_leave_the_host_restored, killed_watchdog_ends_the_run_and_the_host_is_restored, stopped_agent_or_watchdog_is_ended_by_the_other, journal_restores_after_agent_and_watchdog_died, foreign_change_is_left_by_the_watchdog, host_in_use_is_refused, truncated_journal_restores_its_whole_entries;
 }
 
-/// How long an answer may take on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Number of kills at random times.
 const KILLS: u64 = 40;
 
@@ -110,69 +110,34 @@ fn observed() -> Vec<(String, Values)> {
 }
 
 /// An agent that this test controls.
-struct Agent {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: Receiver<FromAgent>,
+struct Agent(AgentProcess);
+
+impl Deref for Agent {
+    type Target = AgentProcess;
+
+    fn deref(&self) -> &AgentProcess {
+        &self.0
+    }
+}
+
+impl DerefMut for Agent {
+    fn deref_mut(&mut self) -> &mut AgentProcess {
+        &mut self.0
+    }
 }
 
 impl Agent {
     fn start(bench: &Bench) -> Agent {
         let mut command = bench.command(&["agent"]);
-        let spawned = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child = spawned.unwrap();
-        let (tell, output) = channel();
-        let mut pipe = child.stdout.take().unwrap();
-        std::thread::spawn(move || {
-            let (mut decoder, mut bytes) = (Decoder::default(), [0; 4096]);
-            while let Ok(length @ 1..) = pipe.read(&mut bytes) {
-                decoder.push(&bytes[..length]);
-                while let Ok(Some(message)) = decoder.take() {
-                    let _ = tell.send(message);
-                }
-            }
-        });
-        let input = child.stdin.take();
-        let mut agent = Agent {
-            child,
-            input,
-            output,
-        };
-        agent.send(&ToAgent::Hello {
-            protocol: PROTOCOL,
-            version: "test".to_owned(),
-        });
-        agent.until("hello", |message| {
-            matches!(message, FromAgent::Hello { .. })
-        });
-        agent
-    }
-
-    /// Sends a message to the agent; a write to an agent that was killed is ignored.
-    fn send(&mut self, message: &ToAgent) {
-        if let Some(input) = &mut self.input {
-            let _ = input.write_all(&encode(message).unwrap());
-        }
-    }
-
-    fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
-        loop {
-            let message = self
-                .output
-                .recv_timeout(PATIENCE)
-                .unwrap_or_else(|error| panic!("{what}: {error}"));
-            if wanted(&message) {
-                return message;
-            }
-        }
+        Agent(AgentProcess::start(command.stderr(Stdio::null())))
     }
 
     /// Asks for a run with many settings; the agent waits for its peer once they are in effect.
     fn prepare(&mut self) {
+        self.send(&Agent::settings());
+    }
+
+    fn settings() -> ToAgent {
         let mut conditions = Conditions::default();
         host_settings::MTU.ask(&mut conditions, "1400").unwrap();
         host_settings::OFFLOADS.ask(&mut conditions, "off").unwrap();
@@ -198,7 +163,7 @@ impl Agent {
             parts: vec![part],
             receiving: None,
         };
-        self.send(&ToAgent::Prepare(Box::new(prepare)));
+        ToAgent::Prepare(Box::new(prepare))
     }
 
     fn applied(&mut self) {
@@ -216,16 +181,6 @@ impl Agent {
                     .trim(),
                 "1"
             ),
-        }
-    }
-
-    fn refusal(&mut self) -> String {
-        self.prepare();
-        match self.until("refusal", |message| {
-            matches!(message, FromAgent::Failed { .. })
-        }) {
-            FromAgent::Failed { reason } => reason,
-            _ => String::new(),
         }
     }
 
@@ -412,7 +367,7 @@ fn journal_restores_after_agent_and_watchdog_died() {
     assert_ne!(observed(), bench.before);
     assert_eq!(bench.journals().len(), 1);
     let mut agent = Agent::start(&bench);
-    let refusal = agent.refusal();
+    let refusal = agent.refusal(&Agent::settings());
     assert!(refusal.contains("bitcost host restore"), "{refusal}");
     drop(agent);
     for words in [
@@ -460,7 +415,7 @@ fn host_in_use_is_refused() {
     let mut first = Agent::start(&bench);
     first.applied();
     let mut second = Agent::start(&bench);
-    let refusal = second.refusal();
+    let refusal = second.refusal(&Agent::settings());
     let wanted = format!("held by bitcost with process {}, since", first.child.id());
     assert!(refusal.contains(&wanted), "{refusal}");
     drop((second, first));
