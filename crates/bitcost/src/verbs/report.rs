@@ -1,6 +1,7 @@
 //! `bitcost report`: executions as one HTML file that needs no other file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use bitcost_analysis::compare::THRESHOLD_PCT;
 use bitcost_model::units::parse_rate;
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// The file; `-` is standard output [default: report.html in the first folder]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Open the file with the desktop's program for it (xdg-open)
+    #[arg(long)]
+    open: bool,
     /// Rate of the link in bit/s, such as 10G: it and the goodput that it allows are drawn over the
     /// curve of throughput against message size [default: the rate of the lab's narrowest link,
     /// where it has one]
@@ -36,15 +40,56 @@ pub struct Arguments {
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.open && is_standard_output(arguments.out.as_deref()) {
+        return Err(Failure::Usage(
+            "--open opens a file, and --out - writes none; leave out one of them".to_owned(),
+        ));
+    }
     let logs = opened::open_all(&arguments.folders, arguments.reading)?;
     let html = render(&logs, arguments.link_rate, arguments.threshold)?;
     let default = || logs[0].folder().join("report.html");
     let path = arguments.out.clone().unwrap_or_else(default);
-    if path.as_os_str() == "-" {
+    if is_standard_output(Some(&path)) {
         return output::print(&html);
     }
     files::write(&path, html.as_bytes(), "--out FILE")?;
-    output::line(&path.display().to_string())
+    output::line(&path.display().to_string())?;
+    if arguments.open {
+        open(&path)?;
+    }
+    Ok(())
+}
+
+fn is_standard_output(path: Option<&Path>) -> bool {
+    path.is_some_and(|path| path.as_os_str() == "-")
+}
+
+/// The desktop's program that opens a file with the program for its kind.
+const OPENER: &str = "xdg-open";
+
+/// Opens a file with the desktop's program for it.
+///
+/// # Errors
+/// Environment, when there is no such program or it opens nothing.
+fn open(path: &Path) -> Result<(), Failure> {
+    let failed =
+        |why: String| Failure::Environment(format!("{why}; open {} in a browser", path.display()));
+    // A name that begins with a hyphen is no option.
+    let absolute = std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
+    let ended = Command::new(OPENER)
+        .arg(absolute)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match ended {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(format!("{OPENER} opened nothing ({status})"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(failed(format!("--open: there is no {OPENER} on this host")))
+        }
+        Err(error) => Err(failed(format!("{OPENER}: {error}"))),
+    }
 }
 
 /// The page of these logs. `link_rate_bps` is the rate of the link, if the user gave it. A metric

@@ -7,6 +7,7 @@ mod damage;
 mod formats;
 mod host_bench;
 mod quotations;
+mod report;
 mod rooms;
 mod screens;
 
