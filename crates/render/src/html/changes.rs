@@ -6,16 +6,15 @@ use crate::comparison::{
 use crate::lines::Lines;
 use bitcost_analysis::compare::{Comparison, across, compared_metrics};
 use bitcost_analysis::execution::Execution;
+use bitcost_model::units::counted;
 
 use crate::html::contents;
+use crate::html::fold;
 use crate::html::pictures;
 use crate::html::pictures::Picture;
 use crate::html::section;
 use crate::html::table::table;
 use crate::html::writer::Html;
-
-/// The most rows with which the table is unfolded.
-const UNFOLDED: usize = 40;
 
 /// The first execution compared with each other one; those without a cell in common are left out.
 pub(crate) fn between(executions: &[&Execution], threshold_pct: f64) -> Vec<Comparison> {
@@ -52,29 +51,45 @@ pub(crate) fn chapter(
     contents::chapter(page, body, executions, Some("What changed"));
 }
 
-/// One comparison: the number of changes with each verdict, other differences than the settings,
-/// every change, and a picture per metric.
-pub(crate) fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
-    let (old, new) = &comparison.names;
+/// One comparison: the number of changes with each verdict, and what [`found`] writes.
+fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
     page.raw("<section>\n")
-        .element("h2", "", &format!("From {old} to {new}"));
+        .element("h2", "", &title(comparison));
     page.element("p", "answer", &format!("{}.", comparison_tally(comparison)));
-    page.element("p", "fine", &comparison_method(comparison));
-    remarks(page, comparison);
-    let lines = for_a_page(comparison_lines(comparison));
-    let rows = lines.rows.len();
-    page.raw(if rows > UNFOLDED {
-        "<details><summary>"
-    } else {
-        "<details open><summary>"
-    });
-    page.text(&format!("{rows} changes")).raw("</summary>\n");
-    page.raw("<div class=\"changes\">\n");
-    table(page, "", &format!("Changes from {old} to {new}"), &lines);
-    page.raw("</div>\n</details>\n</section>\n");
+    found(page, comparison, drawn);
+    page.raw("</section>\n");
+}
+
+/// What a study compares itself, as a folded part of its chapter.
+pub(crate) fn folded(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
+    fold::open(page, &title(comparison), &comparison_tally(comparison));
+    found(page, comparison, drawn);
+    fold::close(page);
+}
+
+fn title(comparison: &Comparison) -> String {
+    let (old, new) = &comparison.names;
+    format!("From {old} to {new}")
+}
+
+/// The picture of the first metric, and folded every change and the other pictures.
+fn found(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
     let pictures: Vec<Picture> = pictures::of_changes(comparison, *drawn);
     *drawn += pictures.len();
-    section::pictures(page, &pictures);
+    let (first, others) = pictures.split_at(pictures.len().min(1));
+    for picture in first {
+        section::figure(page, picture);
+    }
+    let lines = for_a_page(comparison_lines(comparison));
+    fold::open(page, "Every change", &counted(lines.rows.len(), "change"));
+    page.element("p", "fine", &comparison_method(comparison));
+    remarks(page, comparison);
+    page.raw("<div class=\"changes\">\n");
+    let (old, new) = &comparison.names;
+    table(page, "", &format!("Changes from {old} to {new}"), &lines);
+    page.raw("</div>\n");
+    fold::close(page);
+    section::pictures(page, others);
 }
 
 /// Moves the last two columns, the change and its verdict, next to the names, where they are

@@ -23,7 +23,8 @@ pub(crate) fn chapter(page: &mut Html, chapter: Html, number: usize, name: Optio
     let of = name
         .map(|name| format!("{}. {}: ", number + 1, escape(name)))
         .unwrap_or_default();
-    if links.len() > 1 {
+    // A chapter alone is short until its folds are opened.
+    if links.len() > 1 && name.is_some() {
         page.raw(&format!(
             "<nav class=\"contents\" aria-label=\"{of}contents\">\n<ul>\n"
         ));

@@ -2,14 +2,14 @@
 
 use bitcost_analysis::explain::Explanation;
 
+use super::fold;
 use super::writer::Html;
 use crate::explained::{cost_text, explanation_lines, explanation_text, warning_line};
 
 /// A line per cell with its evidence, the cost models, and the warnings.
 pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
-    page.raw("<section>\n")
-        .element("h2", "", "What limited it")
-        .raw("<ul>\n");
+    fold::open(page, "What limited it", "the evidence for each bottleneck");
+    page.raw("<ul>\n");
     for line in explanation_lines(explanation) {
         page.element("li", "", &line);
     }
@@ -37,5 +37,5 @@ pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
     {
         page.element("p", "", &warning);
     }
-    page.raw("</section>\n");
+    fold::close(page);
 }

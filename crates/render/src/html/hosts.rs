@@ -8,6 +8,7 @@ use bitcost_model::event::EndpointDescription;
 use bitcost_model::harmless;
 use bitcost_model::machine::HostDescription;
 
+use crate::html::fold;
 use crate::html::table::table;
 use crate::html::writer::Html;
 
@@ -16,7 +17,11 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
     if ends.is_empty() {
         return;
     }
-    page.raw("<section>\n").element("h2", "", "Hosts");
+    fold::open(
+        page,
+        "Hosts",
+        "kernel, processor, interface and settings of both ends",
+    );
     if let [sender, receiver] = &ends[..] {
         differences(page, sender, receiver);
     }
@@ -35,7 +40,8 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
     table(page, "", "Hosts", &Lines { header, rows });
     page.raw("<details><summary>Settings of both ends</summary>\n");
     table(page, "", "Settings of both ends", &settings(ends));
-    page.raw("</details>\n</section>\n");
+    page.raw("</details>\n");
+    fold::close(page);
 }
 
 /// Each constant that a host measured, with the 5th and 95th percentile of its samples.

@@ -5,7 +5,9 @@ mod answer;
 mod changes;
 mod contents;
 mod explained;
+mod fold;
 mod hosts;
+mod opening;
 mod pictures;
 mod runs;
 mod sampled;
@@ -22,6 +24,8 @@ use std::borrow::Borrow;
 use bitcost_analysis::compare::of_study;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::explanation;
+use bitcost_analysis::summary::Summary;
+use bitcost_model::units::counted;
 
 use crate::export::{ExportError, Exported, Exporter, Input};
 use crate::provenance::{Maker, Source};
@@ -123,36 +127,66 @@ fn chapter(
     threshold_pct: f64,
     drawn: &mut usize,
 ) {
-    let study = &execution.summary.study;
-    page.raw("<article>\n<header>\n")
-        .element("p", "kicker", &study.name)
-        .element("h1", "", &study.title);
-    page.element("p", "question", &study.question)
-        .raw("</header>\n");
-    section::answer(page, execution);
-    time_series::why(page, &execution.summary);
-    let used = execution.summary.cells.iter().any(|cell| cell.runs > 0);
-    if used {
+    let summary = &execution.summary;
+    header(page, summary);
+    let explanation = explanation(execution);
+    let hero = pictures::hero(execution, &explanation, *drawn);
+    let rest = opening::opening(page, execution, hero.as_ref());
+    section::answer(page, &rest);
+    time_series::why(page, summary);
+    let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
+    if is_used {
         section::tables(page, execution);
     }
     if let Some(comparison) = of_study(execution, threshold_pct) {
-        changes::section(page, &comparison, drawn);
+        changes::folded(page, &comparison, drawn);
     }
-    time_series::seconds(page, &execution.summary);
     statements::section(page, execution);
-    statements::figures(page, &execution.summary);
-    let explanation = explanation(execution);
-    let pictures = pictures::all(execution, &explanation, *drawn);
-    *drawn += pictures.len();
-    if used {
+    statements::figures(page, summary);
+    if is_used {
         explained::section(page, &explanation);
     }
+    let pictures = pictures::all(execution, &explanation, *drawn);
+    *drawn += pictures.len();
     section::pictures(page, &pictures);
+    time_series::seconds(page, summary);
     section::remarks(page, execution);
     hosts::section(page, execution);
     runs::section(page, execution);
     section::source(page, execution, source);
     page.raw("</article>\n");
+}
+
+/// What was measured, where and when, and the question.
+fn header(page: &mut Html, summary: &Summary) {
+    let study = &summary.study;
+    let mut words = vec![study.name.clone()];
+    let runs = counted(summary.runs.len(), "run");
+    words.push(format!(
+        "{runs} in {}",
+        counted(summary.blocks as usize, "block")
+    ));
+    words.push(summary.began_at.chars().take(10).collect());
+    if let Some(end) = summary.ends.first() {
+        let host = &end.host;
+        words.push(counted(host.cpus.len(), "CPU"));
+        words.extend(host.cpu_model.clone());
+        let release = host.kernel.split(' ').next();
+        words.extend(release.map(|release| format!("Linux {release}")));
+    }
+    let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    page.raw("<article>\n<header>\n")
+        .element("p", "kicker", &words.join(" \u{b7} "));
+    let (heading, title) = if study.question.is_empty() {
+        (&study.title, "")
+    } else {
+        (&study.question, study.title.as_str())
+    };
+    page.element("h1", "", heading);
+    if !title.is_empty() {
+        page.element("p", "question", title);
+    }
+    page.raw("</header>\n");
 }
 
 fn foot(page: &mut Html, maker: &Maker) {

@@ -1,6 +1,10 @@
 "use strict";
-// Paper cannot unfold: what is folded is printed whole, and folded again.
 (() => {
+  // A link to a folded part opens it.
+  const unfold = () => document.getElementById(location.hash.slice(1))?.closest("details")?.setAttribute("open", "");
+  addEventListener("hashchange", unfold);
+  unfold();
+  // Paper cannot unfold: what is folded is printed whole, and folded again.
   let unfolded = [];
   addEventListener("beforeprint", () => {
     unfolded = [...document.querySelectorAll("details:not([open])")];

@@ -5,7 +5,9 @@ use crate::number;
 use bitcost_analysis::cells::RunRow;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::summary::shown_metrics;
+use bitcost_model::units::counted;
 
+use crate::html::fold;
 use crate::html::sampled::runs_csv;
 use crate::html::table::table;
 use crate::html::writer::Html;
@@ -17,11 +19,7 @@ const LISTED: usize = 500;
 pub(crate) fn section(page: &mut Html, execution: &Execution) {
     let summary = &execution.summary;
     let all = summary.runs.len();
-    page.raw("<section>\n")
-        .element("h2", "", "Runs in their order");
-    page.raw("<details><summary>")
-        .text(&format!("{all} {}", if all == 1 { "run" } else { "runs" }))
-        .raw("</summary>\n");
+    fold::open(page, "Runs in their order", &counted(all, "run"));
     if all > LISTED {
         let note = format!(
             "{LISTED} of {all} runs are listed, evenly chosen; `bitcost show FOLDER --format csv` prints all."
@@ -59,7 +57,6 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
         .map(|place| row(&summary.runs[place]))
         .collect();
     table(page, "", "Runs in their order", &Lines { header, rows });
-    page.raw("</details>\n");
     let (csv, left_out) = runs_csv(execution);
     if let Some(all) = left_out {
         let note = format!(
@@ -68,5 +65,6 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
         );
         page.element("p", "fine", &note);
     }
-    page.download("runs.csv", &csv).raw("</section>\n");
+    page.download("runs.csv", &csv);
+    fold::close(page);
 }

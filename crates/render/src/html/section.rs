@@ -4,26 +4,37 @@ use crate::notes::notes;
 use crate::tables::{COLUMNS, tables as all_tables};
 use crate::text::head;
 use bitcost_analysis::execution::Execution;
+use bitcost_analysis::summary::shown_metrics;
+use bitcost_model::units::counted;
 
-use crate::html::answer::answer as sentences;
+use crate::html::fold;
 use crate::html::pictures::Picture;
 use crate::html::spreads;
 use crate::html::table::table;
 use crate::html::writer::Html;
 use crate::provenance::Source;
 
-pub(crate) fn answer(page: &mut Html, execution: &Execution) {
-    page.raw("<section>\n").element("h2", "", "Answer");
-    page.raw("<p class=\"answer\">")
-        .text(&sentences(&execution.summary).join(" "))
-        .raw("</p>\n</section>\n");
+/// What the opening leaves of the answer.
+pub(crate) fn answer(page: &mut Html, sentences: &[String]) {
+    if sentences.is_empty() {
+        return;
+    }
+    fold::open(page, "Answer", "in ratios, and how certain it is");
+    page.element("p", "", &sentences.join(" "));
+    fold::close(page);
 }
 
 /// The most rows with which a table is unfolded.
 const UNFOLDED: usize = 60;
 
 pub(crate) fn tables(page: &mut Html, execution: &Execution) {
-    page.raw("<section>\n").element("h2", "", "Table");
+    let shown = shown_metrics(&execution.summary).len();
+    let words = format!(
+        "{} of {}",
+        counted(shown, "metric"),
+        counted(execution.summary.cells.len(), "cell")
+    );
+    fold::open(page, "Table", &words);
     for line in head(&execution.summary).iter().skip(1) {
         page.element("p", "fine", line);
     }
@@ -47,24 +58,23 @@ pub(crate) fn tables(page: &mut Html, execution: &Execution) {
         }
     }
     spreads::section(page, &execution.summary);
-    page.raw("</section>\n");
+    fold::close(page);
 }
 
+/// The pictures, a fold for each kind.
 pub(crate) fn pictures(page: &mut Html, pictures: &[Picture]) {
-    if pictures.is_empty() {
-        return;
-    }
-    page.raw("<section>\n").element("h2", "", "Pictures");
-    for (place, picture) in pictures.iter().enumerate() {
-        if place == 0 || pictures[place - 1].heading != picture.heading {
-            page.element("h3", "", picture.heading);
+    for of_kind in pictures.chunk_by(|one, next| one.heading == next.heading) {
+        let count = counted(of_kind.len(), "picture");
+        fold::open(page, of_kind[0].heading, &count);
+        for picture in of_kind {
+            figure(page, picture);
         }
-        figure(page, picture);
+        fold::close(page);
     }
-    page.raw("</section>\n");
 }
 
-fn figure(page: &mut Html, picture: &Picture) {
+/// A picture with its caption and its numbers.
+pub(crate) fn figure(page: &mut Html, picture: &Picture) {
     let id = &picture.id;
     page.raw(&format!(
         "<figure aria-labelledby=\"{id}-title\">\n<figcaption id=\"{id}-title\"><strong>"
@@ -83,7 +93,11 @@ fn figure(page: &mut Html, picture: &Picture) {
 
 pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
     let notes = notes(&execution.summary);
-    page.raw("<section>\n").element("h2", "", "Caveats");
+    let count = match notes.len() {
+        0 => String::new(),
+        count => count.to_string(),
+    };
+    fold::open(page, "Caveats", &count);
     if notes.is_empty() {
         let settings = if execution.summary.is_imported {
             ""
@@ -106,14 +120,13 @@ pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
             .raw("</li>\n");
     }
     page.raw("</ul>\n");
-    page.raw("</section>\n");
+    fold::close(page);
 }
 
 pub(crate) fn source(page: &mut Html, execution: &Execution, source: &Source) {
     let summary = &execution.summary;
-    page.raw("<section>\n")
-        .element("h2", "", "Provenance")
-        .raw("<dl>\n");
+    fold::open(page, "Provenance", "study, seed, command, version, log");
+    page.raw("<dl>\n");
     let seed = summary.seed.to_string();
     let log = format!("{} ({} bytes)", source.path, source.bytes);
     let rows: [(&str, &str); 7] = [
@@ -134,5 +147,6 @@ pub(crate) fn source(page: &mut Html, execution: &Execution, source: &Source) {
     }
     page.raw("</dl>\n<details><summary>The study</summary>\n<pre tabindex=\"0\">")
         .text(&summary.study.text);
-    page.raw("</pre></details>\n</section>\n");
+    page.raw("</pre></details>\n");
+    fold::close(page);
 }

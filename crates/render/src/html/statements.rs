@@ -9,7 +9,9 @@ use bitcost_analysis::checks::{CheckSummary, Verdict};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::metrics::{METRICS, Metric};
 use bitcost_analysis::summary::Summary;
+use bitcost_model::units::counted;
 
+use crate::html::fold;
 use crate::html::table::table;
 use crate::html::writer::Html;
 
@@ -19,8 +21,7 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
     if checks.is_empty() {
         return;
     }
-    page.raw("<section>\n")
-        .element("h2", "", "Statements of the paper");
+    fold::open(page, "Statements of the paper", &tallied(checks));
     page.element("p", "fine", &tally(checks))
         .raw("<ul class=\"statements\">\n");
     for check in checks {
@@ -36,7 +37,8 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
         }
         page.raw("</ul></li>\n");
     }
-    page.raw("</ul>\n</section>\n");
+    page.raw("</ul>\n");
+    fold::close(page);
 }
 
 fn verdict(page: &mut Html, verdict: Verdict) {
@@ -45,8 +47,8 @@ fn verdict(page: &mut Html, verdict: Verdict) {
         .raw("</b> ");
 }
 
-/// `7 statements: 4 pass, 2 fail, 1 cannot tell`, and the meaning of these words.
-fn tally(checks: &[CheckSummary]) -> String {
+/// `4 pass, 2 fail, 1 cannot tell`
+fn tallied(checks: &[CheckSummary]) -> String {
     let count = |verdict: Verdict| {
         checks
             .iter()
@@ -59,6 +61,11 @@ fn tally(checks: &[CheckSummary]) -> String {
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, words)| format!("{count} {words}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// `7 statements: 4 pass, 2 fail, 1 cannot tell`, and the meaning of these words.
+fn tally(checks: &[CheckSummary]) -> String {
     let statements = if checks.len() == 1 {
         "statement"
     } else {
@@ -68,13 +75,10 @@ fn tally(checks: &[CheckSummary]) -> String {
         "{} {statements} computed from these runs: {}. In brackets the 95 % interval; one that reaches over a bound \
          cannot tell, and neither can cells of fewer than {} runs. One that fails is a finding about this machine, not an error.",
         checks.len(),
-        counts.collect::<Vec<_>>().join(", "),
+        tallied(checks),
         bitcost_analysis::checks::ENOUGH_RUNS
     )
 }
-
-/// The most rows with which the comparison with the document is unfolded.
-const UNFOLDED: usize = 12;
 
 /// Each figure of the document next to ours, a table per metric; nothing if the study has none.
 pub(crate) fn figures(page: &mut Html, summary: &Summary) {
@@ -89,15 +93,12 @@ pub(crate) fn figures(page: &mut Html, summary: &Summary) {
     if rows == 0 {
         return;
     }
-    page.raw("<section>\n")
-        .element("h2", "", "Compared with the paper\u{2019}s figures");
+    fold::open(
+        page,
+        "Compared with the paper\u{2019}s figures",
+        &counted(rows, "figure"),
+    );
     page.element("p", "fine", &format!("paper: {}", expect.source));
-    page.raw(if rows > UNFOLDED {
-        "<details><summary>"
-    } else {
-        "<details open><summary>"
-    });
-    page.text(&format!("{rows} figures")).raw("</summary>\n");
     for (metric, lines) in &tables {
         let title = title(metric.name);
         table(
@@ -107,7 +108,7 @@ pub(crate) fn figures(page: &mut Html, summary: &Summary) {
             lines,
         );
     }
-    page.raw("</details>\n</section>\n");
+    fold::close(page);
 }
 
 fn has(summary: &Summary, metric: &Metric) -> bool {

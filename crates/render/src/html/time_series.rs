@@ -1,7 +1,9 @@
 //! Why a level makes such a difference, and a run of each cell second by second.
 
 use bitcost_analysis::summary::Summary;
+use bitcost_model::units::counted;
 
+use crate::html::fold;
 use crate::html::writer::Html;
 use crate::queue_limits::queue_limits_text;
 use crate::time_series::time_series_text;
@@ -14,13 +16,13 @@ pub(crate) fn why(page: &mut Html, summary: &Summary) {
     if paragraphs.is_empty() {
         return;
     }
-    page.raw("<section>\n")
-        .element("h2", "", "Why")
-        .raw("<ul>\n");
+    fold::open(page, "Why", "what a level changes in the queue of the link");
+    page.raw("<ul>\n");
     for words in paragraphs {
         page.element("li", "", &words);
     }
-    page.raw("</ul>\n</section>\n");
+    page.raw("</ul>\n");
+    fold::close(page);
 }
 
 /// The median run of each cell in iperf3's format, if the study asks for each second.
@@ -29,15 +31,15 @@ pub(crate) fn seconds(page: &mut Html, summary: &Summary) {
         return;
     }
     let count = summary.time_series.len();
-    page.raw("<details><summary>")
-        .text(&format!(
-            "Second by second: the middle run of {count} cells"
-        ))
-        .raw("</summary>\n");
+    fold::open(
+        page,
+        "Second by second",
+        &format!("the middle run of {}", counted(count, "cell")),
+    );
     for series in &summary.time_series {
         page.raw("<pre tabindex=\"0\">")
             .text(&time_series_text(series))
             .raw("</pre>\n");
     }
-    page.raw("</details>\n");
+    fold::close(page);
 }

@@ -77,10 +77,15 @@ fn html(events: &[Event], kinds: Option<&[PictureKind]>) -> String {
 
 /// The pictures' titles with their captions, in their order.
 fn captions(html: &str) -> Vec<&str> {
-    html.split("<figcaption")
+    html.split("<figcaption id=\"p")
         .skip(1)
         .filter_map(|part| part.split("</figcaption>").next())
         .collect()
+}
+
+/// The first picture of the study.
+fn picture(html: &str) -> &str {
+    html.split("<svg id=\"p0\"").nth(1).expect("a picture")
 }
 
 #[test]
@@ -100,9 +105,11 @@ fn cells_named_by_numbers_stand_at_places_of_their_own_in_the_order_of_their_lev
     // Quartiles of type 7 of 100, 101, 102, 103, which are the runs of 8192.
     let five = drawn.marks[2].five.as_deref().map(numbers);
     assert_eq!(five.expect("five numbers")[1..4], [100.75, 101.5, 102.25]);
+    let events = log(sizes(&[8192, 64, 1024], 20));
     let lines = chart(&html(&events, Some(&[PictureKind::Quantiles])), 0);
     assert_eq!(lines.names(), ["64", "1024", "8192"]);
-    assert_eq!(lines.traces[2].y(), [100.0, 101.0, 102.0, 103.0]);
+    let every = (0..20).map(|run| 100.0 + f64::from(run));
+    assert_eq!(lines.traces[2].y(), every.collect::<Vec<_>>());
 }
 
 #[test]
@@ -115,7 +122,7 @@ fn where_there_is_no_interval_there_is_no_bar() {
     assert_eq!((&marks[2].low, &marks[2].high), (&None, &None), "{marks:?}");
     assert!(marks[0].low.is_some() && marks[0].high.is_some());
     assert_eq!(
-        some.matches("class=\"interval\"").count(),
+        picture(&some).matches("class=\"interval\"").count(),
         2,
         "bars where there are bounds"
     );
@@ -137,9 +144,11 @@ fn single_runs_have_neither_boxes_nor_percentiles() {
     ];
     let single = html(&log(sizes(&[64, 1024], 1)), Some(&kinds));
     assert_eq!(captions(&single).len(), 1, "the curve alone");
+    let pictures = |runs| captions(&html(&log(sizes(&[64, 1024], runs)), Some(&kinds))).len();
     assert_eq!(
-        captions(&html(&log(sizes(&[64, 1024], 2)), Some(&kinds))).len(),
-        3
+        (pictures(2), pictures(19), pictures(20)),
+        (2, 2, 3),
+        "percentiles of 20 runs"
     );
 }
 

@@ -48,6 +48,9 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch], shared: bool) -> 
         [own, theirs] => own.into_iter().chain(theirs).collect(),
     };
     bands.iter().find(|band| band.times.len() > 1)?;
+    if !differs(&bands) {
+        return None;
+    }
     let mut numbers = Table::new(["cpu", "begin_s", "end_s", "busy_pct"]);
     for band in &bands {
         numbers.rows.extend(
@@ -77,6 +80,27 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch], shared: bool) -> 
         numbers,
         sampled: None,
     })
+}
+
+/// A tick of the clock by which the kernel counts the time of CPUs.
+const TICK_S: f64 = 0.01;
+
+/// Whether the middle four fifths of the stretches differ by more than two ticks: one may be lost
+/// at each end of a stretch.
+fn differs(bands: &[Band]) -> bool {
+    let mut busy: Vec<f64> = bands
+        .iter()
+        .flat_map(|band| band.busy.iter().flatten().copied())
+        .filter(|busy| busy.is_finite())
+        .collect();
+    busy.sort_by(f64::total_cmp);
+    let at = |fraction| bitcost_stats::quantile_of_sorted(&busy, fraction);
+    let times = bands.iter().flat_map(|band| &band.times);
+    let longest = times.map(|(begin, end)| end - begin).fold(0.0, f64::max);
+    let tick_pct = 100.0 * TICK_S / longest;
+    at(0.9)
+        .zip(at(0.1))
+        .is_some_and(|(high, low)| high - low > 2.0 * tick_pct)
 }
 
 /// A row of tiles for each CPU.

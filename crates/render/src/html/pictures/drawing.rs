@@ -1,6 +1,6 @@
 //! Parts that all pictures share: axes, layouts, labels, and the cells that are drawn.
 
-use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace};
+use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace, WIDTH};
 use crate::number;
 use crate::plots::LOGARITHMIC;
 use bitcost_analysis::cells::CellSummary;
@@ -94,9 +94,11 @@ pub(super) fn plain(label: &str, x: (Axis, &str), y: (Axis, &str), traces: Vec<T
         height: HEIGHT,
         traces,
         rules: Vec::new(),
+        columns: Vec::new(),
     };
     Chart {
         label: label.to_owned(),
+        width: WIDTH,
         legend: legend(panel.traces.len()),
         panels: vec![panel],
     }
@@ -112,9 +114,11 @@ pub(super) fn rows(label: &str, x: (Axis, &str), names: Vec<String>, traces: Vec
         y_title: String::new(),
         traces,
         rules: Vec::new(),
+        columns: Vec::new(),
     };
     Chart {
         label: label.to_owned(),
+        width: WIDTH,
         legend: Legend::None,
         panels: vec![panel],
     }

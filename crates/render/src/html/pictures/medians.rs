@@ -43,7 +43,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
 }
 
 fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
-    let mut numbers = Table::new(["cell", "metric", "median", "low", "high", "document"]);
+    let mut numbers = table();
     let cells: Vec<&CellSummary> = cells
         .iter()
         .filter(|cell| metrics.iter().any(|of| cell.expected(of.name).is_some()))
@@ -130,8 +130,13 @@ fn of_metric(cells: &[&CellSummary], metric: &Metric, series: usize) -> [Trace; 
     [ours, document]
 }
 
-/// The row of a cell and a metric in the table of the picture.
-fn row(cell: &CellSummary, metric: &Metric) -> Vec<Value> {
+/// A table whose rows are [`row`]s.
+pub(super) fn table() -> Table {
+    Table::new(["cell", "metric", "median", "low", "high", "document"])
+}
+
+/// The row of a cell and a metric in the table of a picture.
+pub(super) fn row(cell: &CellSummary, metric: &Metric) -> Vec<Value> {
     let figure = cell.figure(metric.name);
     vec![
         Value::from(cell.name().as_str()),

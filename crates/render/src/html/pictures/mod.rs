@@ -7,6 +7,7 @@ mod cpus;
 mod curve;
 mod document;
 mod drawing;
+mod hero;
 mod limits;
 mod medians;
 mod narrow;
@@ -23,6 +24,7 @@ use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
 use crate::html::svg::Chart;
 use drawing::Drawn;
+pub(crate) use hero::{stacked, total};
 use narrow::narrowed;
 
 /// One picture with the numbers behind it.
@@ -90,6 +92,17 @@ pub(crate) fn all(execution: &Execution, explanation: &Explanation, first: usize
         }
     }
     pictures
+}
+
+/// The picture that a chapter opens with; `number` is that of its next picture.
+pub(crate) fn hero(
+    execution: &Execution,
+    explanation: &Explanation,
+    number: usize,
+) -> Option<Picture> {
+    let mut picture = finish(number, "", hero::draw(execution, explanation)?);
+    picture.id = format!("cells{number}");
+    Some(picture)
 }
 
 /// A picture per metric of a comparison. Their numbers start at `first`.

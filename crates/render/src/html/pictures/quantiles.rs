@@ -5,12 +5,13 @@ use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 
-use super::drawing::{
-    Drawn, along, bare, by_cell, is_spread, measured, named, plain, points, words,
-};
+use super::drawing::{Drawn, along, bare, by_cell, measured, named, plain, points, words};
 use crate::html::svg::{Mark, Marks, Trace};
 use crate::number;
 use bitcost_study::{Picture as Wanted, Scale};
+
+/// The fewest runs of a cell of which percentiles say more than the runs themselves.
+const RUNS: usize = 20;
 
 /// The number of percentiles of a line if there are more runs than that: the most, and the fewest
 /// with very many lines.
@@ -19,7 +20,10 @@ const STEPS: (usize, usize) = (200, 11);
 pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let metrics = measured(execution).into_iter();
     metrics
-        .filter(|metric| is_spread(&by_cell(execution, metric)))
+        .filter(|metric| {
+            let cells = by_cell(execution, metric);
+            cells.iter().any(|(_, values)| values.len() >= RUNS)
+        })
         .map(|metric| of_metric(execution, metric))
         .collect()
 }

@@ -8,7 +8,7 @@ use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
 use bitcost_model::record::Role;
 
 use super::drawing::{Drawn, along, from_zero, typical};
-use crate::html::svg::{Chart, Legend, Mark, Marks, Panel as Drawing, Scale, Trace};
+use crate::html::svg::{Chart, Legend, Mark, Marks, Panel as Drawing, Scale, Trace, WIDTH};
 use crate::number;
 use bitcost_study::Picture as Wanted;
 
@@ -105,6 +105,7 @@ fn of_run(cell: &CellSummary, run: u32, stretches: &[Stretch]) -> Option<Drawn> 
     let panels = panels.iter().zip(traces);
     let chart = Chart {
         label: title.clone(),
+        width: WIDTH,
         panels: panels
             .map(|((title, _), traces)| panel(title, traces, stretches))
             .collect(),
@@ -175,6 +176,7 @@ fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Drawing {
         height: PANEL,
         traces,
         rules: Vec::new(),
+        columns: Vec::new(),
     }
 }
 

@@ -18,9 +18,9 @@ pub(super) fn margin(panel: &Panel) -> f64 {
     16.0 + LETTER * letters.min(NAME) as f64
 }
 
-/// Room for the title of the vertical axis.
+/// Room for the titles of the vertical axis and of columns.
 pub(super) fn above(panel: &Panel) -> f64 {
-    if panel.y_title.is_empty() {
+    if panel.y_title.is_empty() && panel.columns.is_empty() {
         6.0
     } else {
         LINE + 8.0
@@ -128,7 +128,7 @@ fn bands(page: &mut Html, plane: &Plane, names: &[String]) {
     }
 }
 
-fn text(page: &mut Html, class: &str, anchor: &str, x: f64, y: f64, words: &str) {
+pub(super) fn text(page: &mut Html, class: &str, anchor: &str, x: f64, y: f64, words: &str) {
     page.raw(&format!(
         "<text class=\"{class}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">"
     ))

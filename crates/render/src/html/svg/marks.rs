@@ -107,6 +107,23 @@ fn interval(page: &mut Html, plane: &Plane, mark: &Mark, (x, y): (f64, f64)) {
     page.raw(&format!("<path class=\"interval\" d=\"{path}\"/>"));
 }
 
+/// The bounds of all bars, over the bars that are next to them.
+pub(super) fn intervals_of_bars(page: &mut Html, plane: &Plane) {
+    for trace in &plane.panel.traces {
+        let Marks::Bars(marks) = &trace.marks else {
+            continue;
+        };
+        page.raw("<g class=\"bounds\">\n");
+        for mark in marks {
+            let place = plane.x(mark.x).zip(middle(plane, trace, mark.y));
+            if let Some(place) = place {
+                interval(page, plane, mark, place);
+            }
+        }
+        page.raw("</g>\n");
+    }
+}
+
 fn curve(page: &mut Html, plane: &Plane, trace: &Trace, places: &[(f64, f64)]) {
     let drawn: Vec<(f64, f64)> = places
         .iter()
@@ -155,7 +172,6 @@ fn bar(page: &mut Html, plane: &Plane, trace: &Trace, mark: &Mark) {
         y - height / 2.0,
         (to - from).abs(),
     ));
-    interval(page, plane, mark, (to, y));
     title(page, &mark.title);
     page.raw("</g>\n");
 }

@@ -2,6 +2,7 @@
 //! the colours; each mark carries its numbers as attributes and its words as a `title`.
 
 mod axes;
+mod columns;
 mod legend;
 mod marks;
 mod plane;
@@ -14,7 +15,7 @@ use super::writer::Html;
 use plane::Plane;
 
 /// Width of a chart in its own units, which are CSS pixels where there is room.
-const WIDTH: f64 = 800.0;
+pub(crate) const WIDTH: f64 = 800.0;
 
 /// About the width of a letter.
 const LETTER: f64 = 7.2;
@@ -29,6 +30,7 @@ pub(crate) const BAND: f64 = 26.0;
 pub(crate) struct Chart {
     /// What it shows, for those who do not see it.
     pub label: String,
+    pub width: f64,
     pub panels: Vec<Panel>,
     pub legend: Legend,
 }
@@ -53,6 +55,23 @@ pub(crate) struct Panel {
     pub traces: Vec<Trace>,
     /// Values of the horizontal axis at which a line stands.
     pub rules: Vec<f64>,
+    /// Columns right of the bands of names.
+    pub columns: Vec<Column>,
+}
+
+/// Words for each name.
+pub(crate) struct Column {
+    pub title: String,
+    pub width: f64,
+    pub cells: Vec<ColumnCell>,
+}
+
+pub(crate) struct ColumnCell {
+    /// The length of a small bar before the words.
+    pub value: Option<f64>,
+    pub words: String,
+    /// What the pointer shows.
+    pub title: String,
 }
 
 /// The vertical axis: numbers from below, or a band for each name from above.
@@ -183,13 +202,20 @@ impl Chart {
         let mut planes = Vec::new();
         for (place, panel) in self.panels.iter().enumerate() {
             let is_last = place + 1 == self.panels.len();
-            planes.push(Plane::new(panel, left, top + axes::above(panel), is_last));
+            let right = self.width - 24.0 - columns::width(&panel.columns);
+            planes.push(Plane::new(
+                panel,
+                (left, right),
+                top + axes::above(panel),
+                is_last,
+            ));
             top += axes::above(panel) + panel.height + axes::below(panel, is_last);
         }
         page.raw("<div class=\"chart\" tabindex=\"0\" role=\"region\" aria-label=\"")
             .text(&self.label)
             .raw(&format!(
-                "\">\n<svg id=\"{id}\" viewBox=\"0 0 {WIDTH} {top}\" role=\"img\" aria-label=\"Picture: "
+                "\">\n<svg id=\"{id}\" viewBox=\"0 0 {} {top}\" role=\"img\" aria-label=\"Picture: ",
+                self.width
             ))
             .text(&self.label)
             .raw("\">\n");
@@ -199,6 +225,8 @@ impl Chart {
             for trace in &plane.panel.traces {
                 marks::write(page, plane, trace);
             }
+            marks::intervals_of_bars(page, plane);
+            columns::write(page, plane);
             page.raw("</g>\n");
         }
         page.raw("</svg>\n</div>\n");

@@ -1,6 +1,6 @@
 //! From values to places in a chart.
 
-use super::{Axis, Panel, Scale, WIDTH};
+use super::{Axis, Panel, Scale};
 
 /// Room between the last values and the ends of an axis, so that signs there are whole.
 const INSET: f64 = 8.0;
@@ -17,11 +17,11 @@ pub(super) struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    pub fn new(panel: &Panel, left: f64, top: f64, is_last: bool) -> Plane<'_> {
+    pub fn new(panel: &Panel, (left, right): (f64, f64), top: f64, is_last: bool) -> Plane<'_> {
         Plane {
             panel,
             left,
-            right: WIDTH - 24.0,
+            right,
             top,
             bottom: top + panel.height,
             is_last,

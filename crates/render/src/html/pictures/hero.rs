@@ -1,0 +1,289 @@
+//! The picture that a chapter opens with: what a KiB costs at both endpoints in each cell, next to
+//! its throughput and its bottleneck.
+
+use bitcost_analysis::cells::{CellSummary, RECEIVE_DEMAND};
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_stats::Interval;
+
+use super::drawing::{
+    Drawn, bars_caption, by_levels, from_zero, measured, named, note_rows, rows, words,
+};
+use super::drawing::{ROWS, bare};
+use super::medians;
+use crate::html::svg::{Column, ColumnCell, Legend, Mark, Marks, Sign, Slot, Trace};
+use crate::number;
+
+/// The costs of the two endpoints, by the unit that they are of.
+const COSTS: [[&str; 2]; 2] = [
+    ["send_service_demand_us_per_kib", RECEIVE_DEMAND],
+    [
+        "send_service_demand_us_per_transaction",
+        "receive_service_demand_us_per_transaction",
+    ],
+];
+
+const THROUGHPUT: &str = "throughput_mbps";
+
+/// What the bars are of: the cost at both endpoints where it is known at both, otherwise one metric.
+pub(crate) fn stacked(execution: &Execution) -> Vec<&'static Metric> {
+    let cells = &execution.summary.cells;
+    let has = |name: &str| cells.iter().any(|cell| cell.figure(name).is_some());
+    let both = COSTS.iter().find(|pair| pair.iter().all(|name| has(name)));
+    let found: Vec<_> = both
+        .into_iter()
+        .flatten()
+        .filter_map(|name| metric(name))
+        .collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let all = measured(execution);
+    let first = all
+        .iter()
+        .find(|metric| metric.name == THROUGHPUT)
+        .or(all.first());
+    first.copied().into_iter().collect()
+}
+
+/// The sum of a cell's figures of these metrics, with the sums of their bounds; none if it lacks
+/// one of them.
+pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<Interval> {
+    let mut sum = Interval {
+        value: 0.0,
+        low: Some(0.0),
+        high: Some(0.0),
+    };
+    for metric in metrics {
+        let figure = cell.figure(metric.name)?;
+        sum.value += figure.value;
+        sum.low = sum.low.zip(figure.low).map(|(a, b)| a + b);
+        sum.high = sum.high.zip(figure.high).map(|(a, b)| a + b);
+    }
+    Some(sum)
+}
+
+/// The picture; none if no run has a result.
+pub(crate) fn draw(execution: &Execution, explanation: &Explanation) -> Option<Drawn> {
+    let metrics = stacked(execution);
+    let first = *metrics.first()?;
+    let mut cells: Vec<&CellSummary> = execution
+        .summary
+        .cells
+        .iter()
+        .filter(|cell| {
+            metrics
+                .iter()
+                .any(|metric| cell.figure(metric.name).is_some())
+        })
+        .collect();
+    cells.sort_by_cached_key(|cell| by_levels(execution, cell));
+    let all = cells.len();
+    let mut numbers = medians::table();
+    let pairs = cells
+        .iter()
+        .flat_map(|cell| metrics.iter().map(move |metric| (cell, metric)));
+    let has_figure =
+        |(cell, metric): &(&&CellSummary, &&Metric)| cell.figure(metric.name).is_some();
+    let pairs = pairs.filter(has_figure);
+    numbers
+        .rows
+        .extend(pairs.map(|(cell, metric)| medians::row(cell, metric)));
+    cells.truncate(ROWS);
+    let title = title(&metrics);
+    let traces = traces(&cells, &metrics);
+    let has_document = traces.iter().any(|trace| trace.sign == Sign::Across);
+    let is_stacked = metrics.len() > 1;
+    let names = cells.iter().map(|cell| cell.name()).collect();
+    let x = from_zero(&reach(&traces));
+    let mut chart = rows(&title, (x, &named(first)), names, traces);
+    chart.width = 960.0;
+    chart.legend = if is_stacked || has_document {
+        Legend::Traces
+    } else {
+        Legend::None
+    };
+    chart.panels[0].columns = columns(&cells, &metrics, explanation);
+    let document = if has_document {
+        " A line across is what the document has, of other machines."
+    } else {
+        ""
+    };
+    Some(Drawn {
+        file: "cells".to_owned(),
+        title,
+        caption: format!("{}.{document}", bars_caption(cells.iter().copied())),
+        chart,
+        numbers,
+        sampled: note_rows(all),
+    })
+}
+
+fn title(metrics: &[&Metric]) -> String {
+    match metrics {
+        [one] => format!("{} of each cell.", one.title),
+        [first, ..] if first.unit.ends_with("KiB") => {
+            "CPU time to send and to receive one KiB.".to_owned()
+        }
+        _ => "CPU time of one transaction at both ends.".to_owned(),
+    }
+}
+
+/// Bars of each metric behind each other, and the document's figures.
+fn traces(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Vec<Trace> {
+    let mut traces = Vec::new();
+    for (series, metric) in metrics.iter().enumerate() {
+        let bar = |(place, cell): (usize, &&CellSummary)| {
+            let figure = cell.figure(metric.name)?;
+            let from: f64 = metrics[..series]
+                .iter()
+                .filter_map(|before| Some(cell.figure(before.name)?.value))
+                .sum();
+            Some(Mark {
+                x: from + figure.value,
+                y: place as f64,
+                from,
+                low: figure.low.map(|low| from + low),
+                high: figure.high.map(|high| from + high),
+                title: words(
+                    &format!("{}, {}", cell.name(), metric.title),
+                    figure,
+                    metric,
+                ),
+            })
+        };
+        let marks = cells.iter().enumerate().filter_map(bar).collect();
+        let name = match (metrics.len(), series) {
+            (1, _) => metric.title,
+            (_, 0) => "send",
+            _ => "receive",
+        };
+        let mut trace = Trace::new(name, series, Marks::Bars(marks));
+        trace.slot = Slot::WHOLE;
+        traces.push(trace);
+    }
+    let document = |(place, cell): (usize, &&CellSummary)| {
+        let known = metrics.iter().map(|metric| cell.expected(metric.name));
+        let sum: f64 = known.sum::<Option<f64>>()?;
+        Some(Mark {
+            x: sum,
+            y: place as f64,
+            title: words(
+                &format!("{}, document", cell.name()),
+                &bare(sum),
+                metrics[0],
+            ),
+            ..Mark::default()
+        })
+    };
+    let marks: Vec<Mark> = cells.iter().enumerate().filter_map(document).collect();
+    if !marks.is_empty() {
+        let mut trace = Trace::new("the document\u{2019}s figure", 0, Marks::Points(marks));
+        trace.sign = Sign::Across;
+        traces.push(trace);
+    }
+    traces
+}
+
+/// The values to which the marks reach.
+fn reach(traces: &[Trace]) -> Vec<f64> {
+    let marks = traces.iter().flat_map(|trace| match &trace.marks {
+        Marks::Bars(marks) | Marks::Points(marks) => &marks[..],
+        _ => &[],
+    });
+    marks
+        .flat_map(|mark| [Some(mark.x), mark.high])
+        .flatten()
+        .collect()
+}
+
+/// The sum of the bars, throughput where it is not what they show, and the bottleneck.
+fn columns(
+    cells: &[&CellSummary],
+    metrics: &[&'static Metric],
+    explanation: &Explanation,
+) -> Vec<Column> {
+    let mut columns = vec![sums(cells, metrics)];
+    let throughput = metric(THROUGHPUT).filter(|metric| metrics[0].name != metric.name);
+    let has = |metric: &&Metric| cells.iter().any(|cell| cell.figure(metric.name).is_some());
+    columns.extend(
+        throughput
+            .filter(has)
+            .map(|metric| throughputs(cells, metric)),
+    );
+    columns.extend(bottlenecks(cells, explanation));
+    columns
+}
+
+fn sums(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Column {
+    let of = |cell: &&CellSummary| {
+        let sum = total(cell, metrics);
+        ColumnCell {
+            value: None,
+            words: sum.map(|sum| number::plain(sum.value)).unwrap_or_default(),
+            title: sum
+                .map(|sum| words(&cell.name(), &sum, metrics[0]))
+                .unwrap_or_default(),
+        }
+    };
+    Column {
+        title: named(metrics[0]),
+        width: 64.0,
+        cells: cells.iter().map(of).collect(),
+    }
+}
+
+fn throughputs(cells: &[&CellSummary], metric: &Metric) -> Column {
+    let of = |cell: &&CellSummary| {
+        let figure = cell.figure(metric.name);
+        ColumnCell {
+            value: figure.map(|figure| figure.value),
+            words: figure
+                .map(|figure| number::plain(figure.value))
+                .unwrap_or_default(),
+            title: figure
+                .map(|figure| words(&cell.name(), figure, metric))
+                .unwrap_or_default(),
+        }
+    };
+    Column {
+        title: format!("throughput, {}", metric.unit),
+        width: 130.0,
+        cells: cells.iter().map(of).collect(),
+    }
+}
+
+/// The bottleneck of each cell; none if no cell has one.
+fn bottlenecks(cells: &[&CellSummary], explanation: &Explanation) -> Option<Column> {
+    let of = |cell: &&CellSummary| {
+        let name = cell.name();
+        let explained = explanation.cells.iter().find(|known| known.name == name);
+        let verdict = explained.and_then(|cell| cell.verdict());
+        let words = verdict
+            .as_ref()
+            .map(|verdict| verdict.limiter().to_string());
+        ColumnCell {
+            value: None,
+            title: verdict
+                .map(|verdict| {
+                    format!(
+                        "{name}: {}, {} confidence",
+                        verdict.limiter(),
+                        verdict.confidence.name()
+                    )
+                })
+                .unwrap_or_default(),
+            words: words.unwrap_or_default(),
+        }
+    };
+    let found: Vec<ColumnCell> = cells.iter().map(of).collect();
+    found
+        .iter()
+        .any(|cell| !cell.words.is_empty())
+        .then(|| Column {
+            title: "bottleneck".to_owned(),
+            width: 190.0,
+            cells: found,
+        })
+}
