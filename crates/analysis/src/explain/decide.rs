@@ -1,5 +1,7 @@
 //! From signals to a verdict; a run's time is divided between at most two limiters.
 
+use bitcost_model::constants::HostConstants;
+
 use crate::metrics::RunView;
 
 use crate::explain::bounds::{
@@ -21,7 +23,7 @@ const MEDIUM_MARGIN: f64 = 0.04;
 ///
 /// No verdict on a disturbed run ([`crate::metrics::disturbance()`]) has high confidence.
 pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Vec<Verdict> {
-    RunSignals::of(run).verdicts(cost)
+    RunSignals::of(run).verdicts(cost, None)
 }
 
 /// What is kept of a run until the cost model of its sender is known: numbers only, no samples.
@@ -50,11 +52,17 @@ impl RunSignals {
         }
     }
 
-    /// What limited the run, as in [`explain_run`].
-    pub fn verdicts(self, cost: Option<PacketCost>) -> Vec<Verdict> {
+    /// What limited the run, as in [`explain_run`]; `host` has the constants of its sender's host.
+    pub fn verdicts(self, cost: Option<PacketCost>, host: Option<&HostConstants>) -> Vec<Verdict> {
         let mut verdicts = match self.evidence {
             Evidence::Nothing(verdict) => vec![*verdict],
-            Evidence::Signals(whole, levels) => judge(Signals { cost, ..*whole }, levels, cost),
+            Evidence::Signals(whole, levels) => {
+                let with = |(share, signals): (f64, Signals)| (share, signals.with(cost, host));
+                judge(
+                    whole.with(cost, host),
+                    levels.into_iter().map(with).collect(),
+                )
+            }
         };
         if self.is_disturbed {
             verdicts.iter_mut().for_each(|verdict| {
@@ -67,24 +75,26 @@ impl RunSignals {
 
 fn evidence(run: &RunView) -> Evidence {
     let none = |why: &str| Evidence::Nothing(Box::new(unknown(why, None)));
-    if run.conditions.workload.is_transactional() {
-        return none("each request waits for the one before: look at the latency of transactions");
-    }
     let all: Vec<usize> = (0..intervals(run)).collect();
     let signals = Signals::of(run, &all);
     if signals.intervals < INTERVALS_MIN || signals.seconds < SECONDS_MIN {
+        let else_look = if signals.transactions.is_some() {
+            "; look at the latency of transactions"
+        } else {
+            ""
+        };
         return none(&format!(
-            "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s",
+            "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s{else_look}",
             signals.intervals, signals.seconds
         ));
     }
-    if signals.goodput_bps.is_none() {
+    if signals.goodput_bps.is_none() && signals.transactions.is_none() {
         return none("nothing was delivered");
     }
     Evidence::Signals(Box::new(signals), levels(run))
 }
 
-fn judge(signals: Signals, levels: Vec<(f64, Signals)>, cost: Option<PacketCost>) -> Vec<Verdict> {
+fn judge(signals: Signals, levels: Vec<(f64, Signals)>) -> Vec<Verdict> {
     let growth = asked(Step::Growth, &signals);
     if let Some(found) = growth.into_iter().find(Candidate::holds) {
         return vec![sure(found, &candidates(&signals))];
@@ -94,7 +104,7 @@ fn judge(signals: Signals, levels: Vec<(f64, Signals)>, cost: Option<PacketCost>
     }
     let verdict = |(share, signals): (f64, Signals)| Verdict {
         share,
-        ..decide(&Signals { cost, ..signals })
+        ..decide(&signals)
     };
     let mut both: Vec<Verdict> = levels.into_iter().map(verdict).collect();
     both.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -132,7 +142,8 @@ pub fn decide(signals: &Signals) -> Verdict {
             let verdict = sure(found.clone(), &candidates);
             let others = both_ends_full(signals)
                 || holds_back(signals, &found.limiter)
-                || loses_behind(signals, found);
+                || loses_behind(signals, found)
+                || is_contested(signals, &verdict);
             let most = if others {
                 Confidence::Medium
             } else {
@@ -161,6 +172,14 @@ fn both_ends_full(signals: &Signals) -> bool {
 fn loses_behind(signals: &Signals, found: &Candidate) -> bool {
     asked(Step::SetRate, signals).contains(found)
         && asked(Step::Loss, signals).iter().any(Candidate::holds)
+}
+
+/// True where a verdict on transactions is by host constants, which differ from second to second, or
+/// where another limiter's evidence holds as well.
+fn is_contested(signals: &Signals, verdict: &Verdict) -> bool {
+    let also = verdict.runner_up.as_ref().is_some_and(Candidate::holds);
+    signals.transactions.is_some()
+        && (also || asked(Step::WakeUps, signals).contains(&verdict.chosen))
 }
 
 /// True where a queue that the verdict does not name holds packets back to a rate: it may be what

@@ -3,7 +3,9 @@
 
 use crate::metrics::RunView;
 use bitcost_model::conditions::Conditions;
+use bitcost_model::constants::{HostConstants, MachineConstants};
 use bitcost_model::event::EndpointDescription;
+use bitcost_model::record::Role;
 use bitcost_model::study::{Cell, Label};
 
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
@@ -18,6 +20,8 @@ pub struct Explainer<'a> {
     title: String,
     cells: &'a [Cell],
     ends: &'a [EndpointDescription],
+    /// The constants of the sender's host.
+    constants: Option<&'a HostConstants>,
     seed: u64,
     /// The runs of each cell.
     runs: Vec<Vec<Kept>>,
@@ -31,17 +35,21 @@ struct Kept {
 }
 
 impl<'a> Explainer<'a> {
-    /// An explainer of an execution with these cells and endpoints; `seed` is that of its order.
+    /// An explainer of an execution with these cells, endpoints and host constants; `seed` is that of its order.
     pub fn new(
         title: String,
         cells: &'a [Cell],
         ends: &'a [EndpointDescription],
+        machines: &'a [MachineConstants],
         seed: u64,
     ) -> Explainer<'a> {
+        let sender = |machine: &&MachineConstants| machine.roles.contains(&Role::Sender);
+        let constants = machines.iter().find(sender);
         Explainer {
             title,
             cells,
             ends,
+            constants: constants.and_then(|machine| machine.host.as_ref()),
             seed,
             runs: cells.iter().map(|_| Vec::new()).collect(),
         }
@@ -67,6 +75,7 @@ impl<'a> Explainer<'a> {
             title,
             cells,
             ends,
+            constants,
             seed,
             mut runs,
         } = self;
@@ -87,7 +96,10 @@ impl<'a> Explainer<'a> {
         for (index, (cell, runs)) in cells.iter().zip(runs).enumerate() {
             let own = costs.iter().find(|(group, _)| group.cells.contains(&index));
             let own = own.map_or(&[][..], |(_, models)| models);
-            let (of_cell, runs) = runs.into_iter().map(|run| run.explained(own)).unzip();
+            let (of_cell, runs) = runs
+                .into_iter()
+                .map(|run| run.explained(own, constants))
+                .unzip();
             facts.push(of_cell);
             explained.push(ExplainedCell::new(cell_name(cell), runs, seed));
         }
@@ -119,8 +131,13 @@ impl<'a> Explainer<'a> {
 }
 
 impl Kept {
-    fn explained(self, models: &[CostModel]) -> (RunFacts, ExplainedRun) {
-        let verdicts = self.signals.verdicts(packet_cost(models, &self.figures));
+    fn explained(
+        self,
+        models: &[CostModel],
+        host: Option<&HostConstants>,
+    ) -> (RunFacts, ExplainedRun) {
+        let cost = packet_cost(models, &self.figures);
+        let verdicts = self.signals.verdicts(cost, host);
         (
             self.facts,
             ExplainedRun {

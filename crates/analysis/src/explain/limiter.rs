@@ -47,12 +47,16 @@ pub enum Step {
     Queue,
     /// The program keeps a rate.
     Program,
+    /// Waking threads takes most of the time of transactions.
+    WakeUps,
     /// The sender has no time left.
     Sender,
     /// The receiving program or its host has no time left.
     Receiver,
     /// Both endpoints wait for the same CPUs.
     SharedCpus,
+    /// Each flow waits for the answer to its request.
+    Latency,
     /// The kernel counts the time that a buffer limits the connection, the larger share first.
     Buffers,
     /// A window or a buffer is full.
@@ -65,16 +69,18 @@ pub enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Step; 13] = [
+    pub const ALL: [Step; 15] = [
         Step::Growth,
         Step::SetRate,
         Step::Loss,
         Step::Quota,
         Step::Queue,
         Step::Program,
+        Step::WakeUps,
         Step::Sender,
         Step::Receiver,
         Step::SharedCpus,
+        Step::Latency,
         Step::Buffers,
         Step::Windows,
         Step::Congestion,
@@ -215,6 +221,8 @@ pub struct Candidate {
     pub detail: String,
     /// All the evidence that must hold.
     pub evidence: Vec<Evidence>,
+    /// What to change in this run; absent where it is the same in every run.
+    pub remedy: Option<String>,
 }
 
 impl Candidate {
@@ -250,7 +258,10 @@ pub struct Verdict {
 
 impl Verdict {
     /// What to change to relax the limiter.
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> &str {
+        if let Some(remedy) = &self.chosen.remedy {
+            return remedy;
+        }
         match self.limiter() {
             limiter if limiter.is_unknown() && self.by_figures => {
                 "these figures tell no more; make one such run with bitcost, and explain that"

@@ -21,6 +21,7 @@ mod series;
 mod signals;
 mod sparse;
 mod table;
+mod transactions;
 mod warnings;
 
 pub use alike::alike;
@@ -43,4 +44,5 @@ pub use queue_limits::{
 pub use signals::{EndTimes, Loss, Signals, Tcp, intervals};
 pub use sparse::explain_figures;
 pub use table::explain_table;
+pub use transactions::{Transactions, WakeCost};
 pub use warnings::Warning;

@@ -34,7 +34,13 @@ pub fn explanation(execution: &Execution) -> Explanation {
         return by_figures(execution);
     }
     let title = format!("{}, {}", summary.study.name, summary.began_at);
-    let mut explainer = Explainer::new(title, &summary.planned, &summary.ends, summary.seed);
+    let mut explainer = Explainer::new(
+        title,
+        &summary.planned,
+        &summary.ends,
+        &summary.constants,
+        summary.seed,
+    );
     execution.each_run(used, &mut |row, _, view| {
         explainer.add(
             row.cell,

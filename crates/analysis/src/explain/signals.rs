@@ -2,11 +2,13 @@
 //! they do not give are absent.
 
 use crate::metrics::RunView;
+use bitcost_model::constants::HostConstants;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
 use crate::explain::series::{Series, mean_and_variation};
+use crate::explain::transactions::Transactions;
 
 /// How an endpoint spent its time, as shares of wall time of its traffic threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -137,6 +139,8 @@ pub struct Signals {
     pub shared_cpus: Option<f64>,
     /// What a packet costs the sender at this size, by its cost model.
     pub cost: Option<PacketCost>,
+    /// Requests or connections, where the run has them.
+    pub transactions: Option<Transactions>,
 }
 
 /// The number of intervals that both endpoints of a run have.
@@ -185,6 +189,16 @@ impl Signals {
                 None
             },
             cost: None,
+            transactions: Transactions::of(run),
+        }
+    }
+
+    /// The same with what the other runs and the host's constants say of its costs.
+    pub fn with(self, cost: Option<PacketCost>, host: Option<&HostConstants>) -> Signals {
+        Signals {
+            cost,
+            transactions: self.transactions.map(|transactions| transactions.on(host)),
+            ..self
         }
     }
 

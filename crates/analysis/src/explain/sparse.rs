@@ -64,6 +64,7 @@ fn candidates(run: &RunFigures) -> Vec<Candidate> {
                 limiter,
                 detail: detail.to_owned(),
                 evidence,
+                remedy: None,
             });
         }
     };

@@ -87,7 +87,7 @@ fn explain_execution(events: &[Event]) -> Explanation {
     else {
         panic!("no plan")
     };
-    let mut explainer = Explainer::new("test".into(), &plan.cells, ends, plan.seed);
+    let mut explainer = Explainer::new("test".into(), &plan.cells, ends, &[], plan.seed);
     for event in runs {
         let Event::RunEnded {
             run,

@@ -1,7 +1,8 @@
 //! Signals of each limiter, and the verdict that follows.
 
 use bitcost_analysis::explain::{
-    Confidence, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Step, Tcp, Unit, decide,
+    Confidence, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Step, Tcp, Transactions, Unit,
+    WakeCost, decide,
 };
 use bitcost_stats::Interval;
 
@@ -359,6 +360,97 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
         ..bucket(2.5e8, 0.0)
     };
     assert_eq!(named(&half_full), "UDP receive buffer overflow");
+}
+
+/// A request and its response take 66 µs, of which the client works 4.
+fn requests() -> Transactions {
+    Transactions {
+        each_ns: 66_000.0,
+        flows: 1.0,
+        own_threads: true,
+        wakeups: Some(1.8),
+        wake: None,
+        connects: false,
+        busy_polls: false,
+        moderates: false,
+        same_cpus: false,
+    }
+}
+
+fn transactional(transactions: Transactions) -> Signals {
+    let tcp = Tcp {
+        queueing: Some(4.0),
+        ..Tcp::default()
+    };
+    Signals {
+        sender: times(0.06, 0.0, 0.0),
+        receiver: times(0.06, 0.0, 0.0),
+        transactions: Some(transactions),
+        tcp,
+        ..calm()
+    }
+}
+
+#[test]
+fn requests_wait_for_answers_or_for_woken_threads() {
+    let verdict = decide(&transactional(requests()));
+    assert_eq!(verdict.limiter().name(), "latency");
+    assert_eq!(verdict.confidence, Confidence::High, "{verdict:?}");
+    assert_eq!(
+        verdict.chosen.detail,
+        "one request at a time; 62 of 66 µs are waiting"
+    );
+    let dear = Transactions {
+        wake: Some(WakeCost {
+            call_ns: 11_000.0,
+            run_ns: 23_000.0,
+        }),
+        ..requests()
+    };
+    let verdict = decide(&transactional(dear));
+    assert_eq!(verdict.limiter().name(), "wake_ups");
+    assert_eq!(verdict.confidence, Confidence::Medium, "{verdict:?}");
+    assert_eq!(
+        verdict.chosen.detail,
+        "15 % of both CPUs' time is waking the other endpoint: 1.8 wake-ups per message × 11.0 µs; 23.0 µs until the woken thread runs"
+    );
+    assert_eq!(
+        verdict.remedy(),
+        "wake less often: busy polling (busy_poll_us); both endpoints on one CPU (sender_cpus, receiver_cpus); larger messages"
+    );
+    let cheap = Transactions {
+        wake: Some(WakeCost {
+            call_ns: 1000.0,
+            run_ns: 3000.0,
+        }),
+        ..requests()
+    };
+    assert_eq!(named(&transactional(cheap)), "latency");
+}
+
+#[test]
+fn what_is_set_is_not_advised() {
+    let set = Transactions {
+        busy_polls: true,
+        same_cpus: true,
+        connects: true,
+        wake: Some(WakeCost {
+            call_ns: 30_000.0,
+            run_ns: 50_000.0,
+        }),
+        ..requests()
+    };
+    let verdict = decide(&transactional(set));
+    assert_eq!(
+        verdict.remedy(),
+        "wake less often: more requests for each connection"
+    );
+    // A thread that polls is on a CPU all the time.
+    let polling = Signals {
+        sender: times(1.0, 0.0, 0.0),
+        ..transactional(Transactions { wake: None, ..set })
+    };
+    assert_eq!(named(&polling), "unknown");
 }
 
 #[test]

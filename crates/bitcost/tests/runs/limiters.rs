@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::bench::Bench;
 
 bitcost_testkit::trials! {
-    QuietHost: pacing_is_the_limiter_when_its_rate_is_reached, shaper_is_named_with_its_interface;
-    Host: transactions_have_a_latency_and_no_limiter;
+    QuietHost: pacing_is_the_limiter_when_its_rate_is_reached, requests_are_bound_by_latency, shaper_is_named_with_its_interface;
+    Host: few_transactions_point_to_their_latency;
 }
 
 /// The document that `bitcost test` prints for a run of one second.
@@ -31,6 +31,17 @@ fn pacing_is_the_limiter_when_its_rate_is_reached() {
     );
 }
 
+/// A single flow has one request at a time, and waits for the response most of the time.
+fn requests_are_bound_by_latency() {
+    for workload in ["rr", "crr"] {
+        let verdict = said(&[workload]);
+        assert_eq!(verdict["limiter"], "latency", "{verdict:#}");
+        let detail = verdict["detail"].as_str().unwrap();
+        assert!(detail.starts_with("one "), "{verdict:#}");
+        assert!(detail.ends_with("µs are waiting"), "{verdict:#}");
+    }
+}
+
 /// A shaper at the sender's interface is named with that interface.
 fn shaper_is_named_with_its_interface() {
     let verdict = said(&["tcp", "--qdisc", "sender: tbf rate 20M"]);
@@ -45,8 +56,8 @@ fn shaper_is_named_with_its_interface() {
     );
 }
 
-/// Requests and responses have no limiter of this kind, and the text names the figures to look at.
-fn transactions_have_a_latency_and_no_limiter() {
+/// Of a run that is too short for a verdict the text names the figures to look at.
+fn few_transactions_point_to_their_latency() {
     let bench = Bench::new();
     let done = bench.bitcost(&["test", "rr", "-t", "200ms", "-O", "50ms"]);
     done.assert_code(0);

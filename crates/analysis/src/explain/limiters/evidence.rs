@@ -39,5 +39,6 @@ pub(super) fn candidate(
         limiter,
         detail: detail.into(),
         evidence,
+        remedy: None,
     }
 }

@@ -6,6 +6,7 @@ mod cpu_quota;
 mod emulator_ring;
 mod ends;
 mod evidence;
+mod latency;
 mod loss;
 mod packets_per_second;
 mod path_loss;
@@ -19,6 +20,7 @@ mod slow_reader;
 mod slow_start;
 mod udp_receive_buffer;
 mod unknown;
+mod wake_ups;
 
 use crate::explain::limiter::{Candidate, LimiterRow, Step};
 use crate::explain::signals::Signals;
@@ -28,7 +30,7 @@ pub use sender_cpu::ROW as SENDER_CPU;
 pub use unknown::verdict as unknown;
 
 /// Every limiter, in the order in which those of one step are asked.
-pub static LIMITERS: [&LimiterRow; 16] = [
+pub static LIMITERS: [&LimiterRow; 18] = [
     &slow_start::ROW,
     &slow_reader::ROW,
     &receiver_cpu::ROW,
@@ -39,20 +41,35 @@ pub static LIMITERS: [&LimiterRow; 16] = [
     &cpu_quota::ROW,
     &rate::ROW,
     &application_pacing::ROW,
+    &wake_ups::ROW,
     &packets_per_second::ROW,
     &sender_cpu::ROW,
     &receive_buffer::ROW,
     &send_buffer::ROW,
     &congestion_loss::ROW,
+    &latency::ROW,
     &unknown::ROW,
 ];
+
+/// Whether a step is asked of a run. What limits a stream's rate says nothing of transactions, and a
+/// thread that polls is on a CPU without working.
+fn is_asked(step: Step, signals: &Signals) -> bool {
+    match (&signals.transactions, step) {
+        (None, _) => true,
+        (_, Step::SetRate | Step::Quota | Step::Program | Step::WakeUps | Step::Latency) => true,
+        (Some(transactions), Step::Sender | Step::Receiver | Step::SharedCpus) => {
+            !transactions.busy_polls
+        }
+        _ => false,
+    }
+}
 
 /// The candidates of one step, in the order in which they are asked.
 pub fn asked(step: Step, signals: &Signals) -> Vec<Candidate> {
     LIMITERS
         .iter()
         .flat_map(|row| row.questions)
-        .filter(|question| question.step == step)
+        .filter(|question| question.step == step && is_asked(step, signals))
         .flat_map(|question| (question.rule)(signals))
         .collect()
 }

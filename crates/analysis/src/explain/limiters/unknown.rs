@@ -16,6 +16,7 @@ pub fn verdict(why: impl Into<String>, runner_up: Option<Candidate>) -> Verdict 
         limiter: ROW.limiter(),
         detail: why.into(),
         evidence: Vec::new(),
+        remedy: None,
     };
     Verdict {
         chosen,

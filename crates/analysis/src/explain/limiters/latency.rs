@@ -1,0 +1,44 @@
+//! The time that each request or connection waits for its answer.
+
+use super::evidence::{candidate, share};
+use crate::explain::limiter::Bound::AtLeast;
+use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
+use crate::explain::signals::Signals;
+
+/// A client that waits for more than this share waits longer than it works.
+const MOST: f64 = 0.5;
+
+/// The row.
+pub static ROW: LimiterRow = LimiterRow {
+    name: "latency",
+    title: "latency",
+    remedy: "have more of them in progress (more flows), or shorten the time until the answer",
+    questions: &[Question {
+        step: Step::Latency,
+        about: "",
+        evidence: "requests or connections, of which each flow has one at a time; the client waits for answers 50 % of the time",
+        rule: |signals| waiting(signals).into_iter().collect(),
+    }],
+};
+
+fn waiting(signals: &Signals) -> Option<Candidate> {
+    let (transactions, client) = (signals.transactions?, signals.sender?);
+    let what = if transactions.connects {
+        "connection"
+    } else {
+        "request"
+    };
+    let mut detail = format!("one {what} at a time");
+    if transactions.flows > 1.0 {
+        detail += &format!(" in each of {:.0} flows", transactions.flows);
+    }
+    if transactions.own_threads {
+        let each_us = transactions.each_ns / 1e3;
+        detail += &format!(
+            "; {:.0} of {each_us:.0} µs are waiting",
+            client.blocked * each_us
+        );
+    }
+    let evidence = share("client waiting for answers", client.blocked, AtLeast(MOST));
+    Some(candidate(ROW.limiter(), detail, vec![evidence]))
+}

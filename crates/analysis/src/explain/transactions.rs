@@ -1,0 +1,109 @@
+//! What a transaction's time consists of, and what waking threads costs in it.
+
+use bitcost_model::constants::{Constant, HostConstants};
+use bitcost_model::record::EndpointRecord;
+
+use crate::metrics::{RunView, metric};
+
+/// The transactions of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transactions {
+    /// Time from one to the next in a flow, in ns.
+    pub each_ns: f64,
+    /// Number of flows, each of which has one in progress.
+    pub flows: f64,
+    /// True where each flow has its own thread, which waits for that flow alone.
+    pub own_threads: bool,
+    /// How often a traffic thread of either endpoint was woken, per transaction.
+    pub wakeups: Option<f64>,
+    /// What a wake-up costs on the sender's host.
+    pub wake: Option<WakeCost>,
+    /// True where a transaction is or begins with a connection.
+    pub connects: bool,
+    /// True where the sockets poll instead of sleeping.
+    pub busy_polls: bool,
+    /// True where the receiving interfaces moderate their interrupts.
+    pub moderates: bool,
+    /// True where both endpoints run on the same CPUs.
+    pub same_cpus: bool,
+}
+
+/// What a wake-up costs at least, by the host's constants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WakeCost {
+    /// CPU time of the waking thread, in ns.
+    pub call_ns: f64,
+    /// From the call until the woken thread runs, in ns.
+    pub run_ns: f64,
+}
+
+impl Transactions {
+    /// Those of a run; absent where the run has none. What a wake-up costs is not in its records.
+    pub fn of(run: &RunView) -> Option<Transactions> {
+        let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(run));
+        let conditions = run.conditions;
+        let flows = f64::from(conditions.flows);
+        let rate = figure("transactions_per_second").filter(|rate| *rate > 0.0)?;
+        let both = figure("sender_wakeups_per_message").zip(figure("receiver_wakeups_per_message"));
+        Some(Transactions {
+            each_ns: 1e9 * flows / rate,
+            flows,
+            own_threads: conditions.threads.is_none(),
+            wakeups: both.map(|(sender, receiver)| sender + receiver),
+            wake: None,
+            connects: conditions.workload.makes_connections(),
+            busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
+            moderates: [run.sender, run.receiver].into_iter().any(moderates),
+            same_cpus: run.shared_cpus && run.sender.pinned_cpus == run.receiver.pinned_cpus,
+        })
+    }
+
+    /// The same with the cost of a wake-up on this host.
+    pub fn on(self, host: Option<&HostConstants>) -> Transactions {
+        let wake = host.and_then(|host| WakeCost::of(host, self.same_cpus));
+        Transactions { wake, ..self }
+    }
+
+    /// Of the time of a transaction, the share until woken threads run.
+    pub fn waking_share(&self) -> Option<f64> {
+        Some((self.wakeups? * self.wake?.run_ns / self.each_ns).min(1.0))
+    }
+
+    /// Of the time of the CPUs of both endpoints, the share that waking takes.
+    pub fn cpu_share(&self) -> Option<f64> {
+        let cpus = if self.same_cpus { 1.0 } else { 2.0 };
+        let per_transaction_ns = self.wakeups? * self.wake?.call_ns;
+        Some((per_transaction_ns * self.flows / self.each_ns / cpus).min(1.0))
+    }
+}
+
+impl WakeCost {
+    /// The lesser of the costs on an idle and on a busy CPU, since the records do not say which of
+    /// them the woken thread had.
+    fn of(host: &HostConstants, same_cpu: bool) -> Option<WakeCost> {
+        use Constant::{
+            RunOtherBusy, RunOtherIdle, RunSameBusy, RunSameIdle, WakeOtherBusy, WakeOtherIdle,
+            WakeSameBusy, WakeSameIdle,
+        };
+        let (call, run) = if same_cpu {
+            ([WakeSameIdle, WakeSameBusy], [RunSameIdle, RunSameBusy])
+        } else {
+            ([WakeOtherIdle, WakeOtherBusy], [RunOtherIdle, RunOtherBusy])
+        };
+        let least = |of: [Constant; 2]| {
+            let known = of.into_iter().filter_map(|constant| host.figure(constant));
+            known.map(|figure| figure.median_ns).min_by(f64::total_cmp)
+        };
+        Some(WakeCost {
+            call_ns: least(call)?,
+            run_ns: least(run)?,
+        })
+    }
+}
+
+fn moderates(end: &EndpointRecord) -> bool {
+    let mut settings = end.in_effect.iter();
+    settings.any(|setting| {
+        setting.name == "moderation_us" && setting.actual.as_deref().is_some_and(|us| us != "0")
+    })
+}
