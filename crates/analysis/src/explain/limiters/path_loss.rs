@@ -15,7 +15,7 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Loss,
         about: "",
-        evidence: "over 2 % lost, half of them where nothing counts drops, or by the random loss that a link emulator was asked for",
+        evidence: "over 2 % lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to",
         rule: unseen,
     }],
 };
