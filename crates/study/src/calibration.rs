@@ -35,6 +35,11 @@ const ROOM_BYTES: u32 = 4 << 20;
 /// For TCP: the size of a message, and a congestion control that every kernel has.
 const MESSAGE_BYTES: u32 = 131_072;
 const CONGESTION_CONTROL: &str = "reno";
+/// Packets that a CPU's backlog holds by default (`net.core.netdev_max_backlog`). A port of a wire
+/// without NAPI receives there, and what comes on top is dropped.
+const BACKLOG_PACKETS: u32 = 1000;
+/// The kernel doubles the size of a send buffer that is set (`SO_SNDBUF`, socket(7)).
+const BUFFER_FACTOR: u32 = 2;
 /// Headers of Ethernet, as queues count, and of UDP, in bytes.
 const ETHERNET_BYTES: u32 = 14;
 const UDP_BYTES: u32 = 8;
@@ -199,12 +204,17 @@ fn base(cell: &Conditions, lengths: Lengths) -> Conditions {
 
 /// Large messages that the receiver's kernel discards. They come from a file in memory where
 /// super-packets are made of them; where every segment is a separate packet, copying them is
-/// faster.
+/// faster, and the send buffer is one that the backlog of a CPU can take at once: otherwise the window
+/// grows until the backlog drops a part of it, and TCP's recovery would be measured.
 fn tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Saturation {
     let conditions = Conditions {
         workload: Workload::TcpStream,
         message_size_bytes: MESSAGE_BYTES,
         mss: cell.segment_bytes().map(Mss::Bytes),
+        send_buffer_bytes: (!path.segments).then(|| {
+            let segment = cell.segment_bytes().unwrap_or(path.mtu_bytes);
+            segment * (BACKLOG_PACKETS / BUFFER_FACTOR) / base.flows.max(1)
+        }),
         congestion_control: Some(CONGESTION_CONTROL.to_owned()),
         send_mode: if path.segments {
             Mode::Sendfile

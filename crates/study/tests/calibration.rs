@@ -73,6 +73,9 @@ fn what_changes_the_path_has_its_own_capacity() {
     );
     let modes = [0, 1].map(|index| saturation(&each, index).conditions.send_mode);
     assert_eq!(modes, [Mode::Sendfile, Mode::Plain]);
+    // Twice this in segments is what a CPU's backlog of 1000 packets takes.
+    let buffers = [0, 1].map(|index| saturation(&each, index).conditions.send_buffer_bytes);
+    assert_eq!(buffers, [None, Some(500 * 1500)]);
     let udp = saturation(&each, 4);
     assert_eq!(
         (udp.conditions.message_size_bytes, udp.conditions.send_mode),
