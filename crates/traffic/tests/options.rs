@@ -441,7 +441,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "bitcost/tests/runs/knobs.rs",
         "sysctl.net.ipv4.tcp_rmem",
     ),
-    ("buffers", "bitcost/tests/runs/labs.rs", "--buffers"),
+    ("tcp_buffers", "bitcost/tests/runs/labs.rs", "--tcp-buffers"),
     (
         "stress",
         "bitcost/tests/runs/knobs.rs",

@@ -295,7 +295,7 @@ fn tcp_buffer_limits_are_in_effect() {
         "0.2s",
         "--topology",
         "switch",
-        "--buffers",
+        "--tcp-buffers",
         "2MiB",
         "--json",
     ]);
@@ -329,7 +329,7 @@ fn tcp_buffer_limits_are_in_effect() {
         "0.2s",
         "--topology",
         "switch",
-        "--buffers",
+        "--tcp-buffers",
         "8 bdp",
     ]);
     vain.assert_code(2);

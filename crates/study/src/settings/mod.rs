@@ -13,7 +13,10 @@ pub use setting::{Choice, Flag, Form, Kind, Setting, number};
 pub use table::SETTINGS;
 
 /// Earlier names of settings, as the study texts in old logs have them.
-const OLD_NAMES: [(&str, &str); 1] = [("beside", "background")]; // alias
+const OLD_NAMES: [(&str, &str); 2] = [
+    ("beside", "background"), // alias
+    ("buffers", "tcp_buffers"),
+];
 
 /// The names of all settings.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -135,5 +138,7 @@ mod tests {
         let value: Value = "[{ workload = \"tcp_rr\" }]".parse().expect("TOML");
         assert_eq!(set(&mut conditions, "beside", &value), Ok(())); // alias
         assert_eq!(conditions.background.len(), 1);
+        assert_eq!(set(&mut conditions, "buffers", &"64KiB".into()), Ok(()));
+        assert!(conditions.tcp_buffers.is_some());
     }
 }

@@ -250,7 +250,7 @@ fn buffers(path: &Path<'_>, conditions: &Conditions, usual: Option<[u64; 2]>) ->
         let (name, setting) = names[index];
         let message = format!(
             "the {name} buffer holds at most {room} bytes, less than the {bdp} bytes that are on the way at once \
-             ({} × {}): it limits the rate to {} Mbit/s. Write buffers = \"8 bdp\", or a larger {}",
+             ({} × {}): it limits the rate to {} Mbit/s. Write tcp_buffers = \"8 bdp\", or a larger {}",
             show_rate(path.rate_bps().unwrap_or_default()),
             show_time(path.rtt_us()),
             room * 8 / path.rtt_us().max(1),
