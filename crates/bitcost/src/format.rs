@@ -91,7 +91,7 @@ pub struct Look {
     /// Plots after the tables of --format text [default: short in a terminal, else none]
     #[arg(long, value_name = "WHAT", value_enum)]
     plot: Option<Plot>,
-    /// Run that --format iperf3 prints, counted from 1
+    /// Run that --format iperf3 prints, counted from 1 [default: the only run]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     run: Option<u32>,
 }

@@ -184,6 +184,10 @@ impl Mistake<'_> {
                 "{argument}: `{found}` is not possible here; allowed: {}",
                 range.replace("..=", " to ")
             ),
+            None if why.starts_with("allowed: ") => {
+                format!("{argument}: `{found}` is not possible here; {why}")
+            }
+            None if why.contains("allowed: ") => format!("{argument}: `{found}`: {why}"),
             None if why.contains("digit") => {
                 format!("{argument}: `{found}` is not possible here; allowed: a whole number")
             }

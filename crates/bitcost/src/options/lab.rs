@@ -12,7 +12,7 @@ use crate::output;
 /// What changes a lab that is built for any program.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Change {
-    /// Number of host pairs of the lab `dumbbell`, or of hosts of `star`
+    /// Number of host pairs of the lab `dumbbell`, or of hosts of `star` [default: 2 pairs, 4 hosts]
     #[arg(long, value_name = "N")]
     size: Option<u32>,
     /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet

@@ -54,7 +54,7 @@ fn parse_blocks(text: &str) -> Result<Blocks, String> {
         return Ok(Blocks::Auto);
     }
     let number = text.parse().ok().filter(|n| (1..=100_000).contains(n));
-    let unknown = || format!("`{text}` is not a number of blocks; allowed: 1..=100000, auto");
+    let unknown = || format!("`{text}` is not a number of blocks; allowed: 1 to 100000, or auto");
     number.map(Blocks::Number).ok_or_else(unknown)
 }
 

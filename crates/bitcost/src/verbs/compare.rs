@@ -20,13 +20,13 @@ use crate::output;
 /// What is compared, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The execution's folder; or, with one FOLDER before them, cells of it as factor=level, such
-    /// as `offloads=off`
+    /// Folders of two executions; or one folder and two of its cells, each as factor=level:
+    /// `FOLDER offloads=on offloads=off`
     #[arg(required = true, num_args = 2..=3, value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
     #[command(flatten)]
     judging: Judging,
-    /// The metrics, by name [default: those of the study's table]
+    /// Metrics to compare, by name, separated by commas [default: those of the study's table]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
     /// Output format

@@ -29,7 +29,7 @@ pub enum Question {
 /// What every question has.
 #[derive(clap::Args)]
 pub struct Path {
-    /// Rate in bit/s, such as 2.5G: of the link, or with `pacing` of the user data
+    /// Rate, such as 2.5G (bit/s): of the link; with `limits pacing`, of the user data
     #[arg(long, value_parser = parse_rate)]
     rate: u64,
     /// Largest IP packet, in bytes
@@ -87,9 +87,19 @@ pub struct PacingArguments {
 pub struct BdpArguments {
     #[command(flatten)]
     path: Path,
-    /// Round-trip time, such as 20ms
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Round-trip time with its unit, such as 20ms
+    #[arg(long, value_name = "TIME", value_parser = with_unit)]
     rtt: Duration,
+}
+
+/// A round-trip time, whose bare number may be of seconds or of milliseconds.
+fn with_unit(text: &str) -> Result<Duration, String> {
+    match text.trim().parse::<f64>() {
+        Ok(_) => Err(format!(
+            "`{text}` has no unit; write `{text}ms` or `{text}s`"
+        )),
+        Err(_) => parse_duration(text),
+    }
 }
 
 fn bytes(text: &str) -> Result<u32, String> {

@@ -74,7 +74,7 @@ fn page_of(mut command: Command, verb: &str) -> Result<Command, Failure> {
         let names: Vec<&str> = visible().map(Command::get_name).collect();
         let hint = did_you_mean(verb, names.iter().copied());
         return Err(Failure::Usage(format!(
-            "unknown verb `{verb}`{hint}; allowed: {}",
+            "unknown command `{verb}`{hint}; allowed: {}",
             names.join(", ")
         )));
     };

@@ -16,15 +16,15 @@ use crate::signals::stop_on_signals;
 /// Which requests.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Destination address
+    /// Address to ping, IPv4 or IPv6
     address: IpAddr,
     /// Number of requests
     #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     count: u16,
-    /// Time between requests
+    /// Time between requests; a number alone is in seconds
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     interval: Duration,
-    /// Time to wait for the last answer
+    /// Time to wait for the last answer; a number alone is in seconds
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     wait: Duration,
     /// Data in each request, in bytes

@@ -193,7 +193,7 @@ pub const SETTINGS: &[Setting] = &[
         "message_size_distribution",
         flag("message-size-distribution"),
         form!("SIZES", sizes::ALLOWED, set_sizes),
-        "Message sizes that vary: in turn, by weight, uniform or bimodal (default: one size)",
+        "Message sizes that vary: in turn (`64,1024`), by weight (`64@3,8192@1`), `uniform:64-1472` or `bimodal:64@0.9,8192@0.1`, in bytes (default: one size)",
     ),
     row(
         "buffer_alignment_bytes",
@@ -253,7 +253,7 @@ pub const SETTINGS: &[Setting] = &[
         "offloads",
         flag("offloads"),
         Kind::Host(&OFFLOADS),
-        "Offloads of the interface: a set of tso gso gro (and lro where offered), or features by ethtool's names (default: unchanged)",
+        "Offloads of the hosts' interfaces: `on` and `off` set tso, gso, gro and lro where offered, `tso-only` leaves tso alone on; or features by ethtool's names, such as `tso off, rx-gro on`; `sender: off` sets one host (default: unchanged)",
     ),
     row(
         "gso_max_segs",
@@ -301,7 +301,7 @@ pub const SETTINGS: &[Setting] = &[
         "qdisc",
         flag("qdisc"),
         Kind::Host(&QDISC),
-        "Root queueing discipline of the hosts' interfaces, in tc's words (default: unchanged)",
+        "Root queueing discipline of the hosts' interfaces, in tc's words, such as `netem delay 20ms`; a time alone is in seconds, a rate in bit/s (default: unchanged)",
     ),
     row(
         "sysctl",
@@ -343,25 +343,25 @@ pub const SETTINGS: &[Setting] = &[
         "channels",
         flag("channels"),
         Kind::Host(&CHANNELS),
-        "Numbers of queues of the interfaces, as ethtool -L sets them (default: unchanged)",
+        "Numbers of queues of the interfaces, as ethtool -L sets them, such as `combined 4` (default: unchanged)",
     ),
     row(
         "coalesce",
         flag("coalesce"),
         Kind::Host(&COALESCE),
-        "Interrupt coalescing of the interfaces, as ethtool -C sets it (default: unchanged)",
+        "Interrupt coalescing of the interfaces, as ethtool -C sets it, such as `rx_usecs 10` (default: unchanged)",
     ),
     row(
         "governor",
         flag("governor"),
         Kind::Host(&GOVERNOR),
-        "CPU frequency governor of the hosts (default: unchanged)",
+        "CPU frequency governor of the hosts, such as performance (default: unchanged)",
     ),
     row(
         "stress",
         flag("stress"),
         Kind::Host(&STRESS),
-        "Load on the hosts' CPUs during the run: threads, and which CPUs (default: none)",
+        "Load on the hosts' CPUs during the run: number of threads (default: 1), what they do (cpu, memory or syscall), share of a CPU (default: 100%), and which CPUs (default: any), such as `2 cpu 50% on 0-1` (default: none)",
     ),
     row(
         "congestion_control",
@@ -373,8 +373,8 @@ pub const SETTINGS: &[Setting] = &[
         "TCP congestion control of the run's sockets, such as cubic or reno (TCP_CONGESTION; default: the hosts')",
     ),
     row(
-        "buffers",
-        flag("buffers"),
+        "tcp_buffers",
+        also("tcp-buffers", &["buffers"]),
         form!("N bdp|BYTES", tcp_buffers::ALLOWED, |c, text| {
             c.tcp_buffers = Some(TcpBuffers::parse(text)?);
             Some(())
@@ -444,7 +444,7 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::BUSY_POLL_US, &[], |c, n| {
             c.busy_poll_us = Some(small(n));
         }),
-        "Microseconds for which a receive call polls the device before it blocks (SO_BUSY_POLL; default: the hosts')",
+        "Time for which a receive call polls the device before it blocks; a number alone is in µs (SO_BUSY_POLL; default: the hosts')",
     ),
     row(
         "receiver_delay_us",
@@ -452,13 +452,13 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::RECEIVER_DELAY_US, &[], |c, n| {
             c.receiver_delay_us = small(n);
         }),
-        "Microseconds for which the receiver sleeps after each receive call (default: 0)",
+        "Time for which the receiver sleeps after each receive call, in µs (default: 0)",
     ),
     row(
         "rate_bps",
         letter("rate", 'b', &["bitrate", "bandwidth"]),
         Kind::Number(&bounds::RATE_BPS, &[], |c, n| c.rate_bps = Some(n)),
-        "Target rate of each flow, in bit/s (default: as fast as possible)",
+        "Target rate of each flow, such as 100M, 1G or 2.5 Gbit/s; a number alone is in bit/s (default: as fast as possible)",
     ),
     row(
         "rate_of",
@@ -686,18 +686,18 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::REQUEST_TIMEOUT_MS, &[], |c, n| {
             c.request_timeout_ms = small(n);
         }),
-        "Milliseconds after which a UDP request without a response counts as lost (default: 1000)",
+        "Time after which a UDP request without a response counts as lost; a number alone is in ms (default: 1 s)",
     ),
     run_row(
         "warmup_s",
         letter("warmup", 'O', &["omit"]),
         Kind::Number(&bounds::WARMUP_S, &[], |c, n| c.warmup_ms = small(n)),
-        "Time before the measured window, not counted (default: 0.25 s)",
+        "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)",
     ),
     run_row(
         "duration_s",
         letter("time", 't', &[]),
         Kind::Number(&bounds::DURATION_S, &[], |c, n| c.duration_ms = small(n)),
-        "Length of the measured window (default: 10 s in `test`, 2 s in studies)",
+        "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)",
     ),
 ];

@@ -11,7 +11,7 @@ use crate::output;
 pub struct Arguments {
     /// Lab that is printed as a lab file, to be copied and changed [default: list all]
     name: Option<String>,
-    /// Number of host pairs of `dumbbell`, or of hosts of `star`
+    /// Number of host pairs of `dumbbell`, or of hosts of `star` [default: 2 pairs, 4 hosts]
     #[arg(long, value_name = "N")]
     size: Option<u32>,
 }
