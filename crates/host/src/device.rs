@@ -4,7 +4,6 @@ use bitcost_netlink::{Link, Rtnl};
 
 use crate::HostError;
 use crate::error::near;
-use crate::knob::Knob;
 
 /// The names of all devices; empty if they cannot be listed.
 pub fn devices() -> Vec<String> {
@@ -12,12 +11,6 @@ pub fn devices() -> Vec<String> {
         .and_then(|mut rtnl| rtnl.links())
         .unwrap_or_default();
     links.into_iter().map(|link| link.name).collect()
-}
-
-/// The names of the devices that have values of this knob.
-pub fn devices_with(knob: &dyn Knob) -> Vec<String> {
-    let has_it = |device: &String| knob.observe(device).is_ok_and(|values| !values.is_empty());
-    devices().into_iter().filter(has_it).collect()
 }
 
 /// The longest name of a device, in bytes (`IFNAMSIZ` without its end, netdevice(7)).

@@ -92,6 +92,12 @@ pub trait Knob: Sync {
     }
 }
 
+/// The names of the devices that have values of this knob.
+pub fn devices_with(knob: &dyn Knob) -> Vec<String> {
+    let has_it = |device: &String| knob.observe(device).is_ok_and(|values| !values.is_empty());
+    devices().into_iter().filter(has_it).collect()
+}
+
 /// The requested values that are not in effect.
 pub fn mismatches(knob: &dyn Knob, asked: &Values, now: &Values) -> Vec<Mismatch> {
     let wrong = |(name, asked): (&String, &String)| {

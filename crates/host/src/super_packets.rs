@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use bitcost_netlink::{Limit, Rtnl};
 
 use crate::HostError;
-use crate::device::{check_name, devices_with};
-use crate::knob::Knob;
+use crate::device::check_name;
+use crate::knob::{Knob, devices_with};
 use crate::values::{VALUE, Values};
 
 /// The name of the value for IPv4, where the kernel has a separate one.

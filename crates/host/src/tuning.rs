@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use bitcost_netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
-use crate::device::{check_name, devices_with};
+use crate::device::check_name;
 use crate::error::near;
-use crate::knob::Knob;
+use crate::knob::{Knob, devices_with};
 use crate::snapshot;
 use crate::values::Values;
 
