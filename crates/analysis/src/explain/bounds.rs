@@ -26,7 +26,7 @@ pub const EXPLAINED: f64 = 0.5;
 pub const CONTENDED: f64 = 0.25;
 
 /// A thread that is on a CPU or waiting for one for this share has no time left.
-pub const BUSY: f64 = 0.75;
+pub const BUSY: f64 = crate::metrics::FULL;
 
 /// A sender that sleeps on its socket for at most this share is never held up.
 pub const BLOCKED: f64 = 0.15;

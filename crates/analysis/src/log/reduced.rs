@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::metrics::{METRICS, Method, Metric, RunView, Weak, attribute};
+use crate::metrics::{METRICS, Method, Metric, RunView, Weak, WireLoad, attribute, wire_load};
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
@@ -40,6 +40,14 @@ impl Reduced {
             .clone()
             .filter(|mark| matches!(mark.weak, Weak::Foreign | Weak::Unexplained))
             .count();
+        let of_wire = |role: Role| {
+            wire_load(view, role).filter(WireLoad::limits).map(|_| {
+                format!("the wire does most of the work on the {}'s CPU, which is full: it is a bottleneck here, as well as the endpoint", role.name())
+            })
+        };
+        let by_wire = [Role::Sender, Role::Receiver]
+            .into_iter()
+            .filter_map(of_wire);
         let cell_note = |mark: &crate::metrics::Mark| {
             let end = mark.end.map_or("disturbed", Role::name);
             format!("{end}, {}", mark.weak.reason())
@@ -53,7 +61,7 @@ impl Reduced {
             is_disturbed: crate::metrics::disturbance(view).is_some(),
             disturbances,
             emulator_trouble: crate::metrics::emulator_trouble(view).map(|trouble| trouble.kind()),
-            cell_notes: marks.map(cell_note).collect(),
+            cell_notes: marks.map(cell_note).chain(by_wire).collect(),
             notes: [
                 not_in_effect(view),
                 unread_segments(view),

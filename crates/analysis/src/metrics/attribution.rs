@@ -203,12 +203,15 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
         .or_else(|| both(Method::Hosts, cpu::busy_cpus))
 }
 
-fn by_napi_thread(run: &RunView) -> Option<Attribution> {
+/// Whether the receiver's interface received in kernel threads.
+fn receives_in_threads(run: &RunView) -> Option<bool> {
     let (traffic, _) = cpu::thread_seconds(run.receiver, ThreadKind::Traffic)?;
     let (napi, _) = cpu::thread_seconds(run.receiver, ThreadKind::Napi)?;
-    if napi <= traffic * NAPI_IN_USE {
-        return None;
-    }
+    Some(napi > traffic * NAPI_IN_USE)
+}
+
+fn by_napi_thread(run: &RunView) -> Option<Attribution> {
+    receives_in_threads(run).filter(|in_threads| *in_threads)?;
     let of = |role: Role| {
         let end = run.end(role);
         let (traffic, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
@@ -270,6 +273,43 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
         }),
         sender,
         receiver,
+    })
+}
+
+/// The work of a lab's wire on the CPUs of one endpoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WireLoad {
+    /// Share of the time of these CPUs that is in use.
+    pub busy: f64,
+    /// Share of the time in use that is the wire's, by ticks.
+    pub wire: f64,
+}
+
+/// The share of a CPU's time in use from which it is full.
+pub const FULL: f64 = 0.75;
+
+impl WireLoad {
+    /// From this share of a CPU's time in use on, the wire takes more than everything else together.
+    const MOST: f64 = 0.5;
+
+    /// True where the CPUs are full, and most of their work is the wire's.
+    pub fn limits(&self) -> bool {
+        self.busy >= FULL && self.wire >= WireLoad::MOST
+    }
+}
+
+/// The wire's work on an endpoint's CPUs: where the interfaces of both hosts receive in kernel
+/// threads, what is left in soft interrupts there is the wire. Absent elsewhere.
+pub fn wire_load(run: &RunView, role: Role) -> Option<WireLoad> {
+    let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
+    let is_shared = a.iter().any(|cpu| b.contains(cpu));
+    if !run.shared_cpus || is_shared || !receives_in_threads(run)? {
+        return None;
+    }
+    let own = own_cpus(run, role)?;
+    Some(WireLoad {
+        busy: own.cpus / run.end(role).pinned_cpus.len() as f64,
+        wire: own.softirq,
     })
 }
 

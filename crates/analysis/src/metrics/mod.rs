@@ -16,7 +16,9 @@ mod table;
 mod timing;
 mod view;
 
-pub use attribution::{Attribution, CpuUse, Method, Unattributed, attribute};
+pub use attribution::{
+    Attribution, CpuUse, FULL, Method, Unattributed, WireLoad, attribute, wire_load,
+};
 pub use disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds};
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};

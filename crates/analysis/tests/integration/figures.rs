@@ -1,7 +1,7 @@
 //! Every formula, tested on records whose figures are known.
 
 use bitcost_analysis::metrics::{
-    Disturbance, METRICS, Method, RunView, attribute, disturbance, metric,
+    Disturbance, METRICS, Method, RunView, WireLoad, attribute, disturbance, metric, wire_load,
 };
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface};
@@ -273,6 +273,24 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
         0.8e6 / (150.0 * 1024.0),
     );
     assert!(run.figure("send_attribution_error_pct").is_some());
+    let load = |role| wire_load(&run.view(), role).expect("a wire");
+    assert_close(Some(load(Role::Sender).busy), 0.75);
+    assert_close(Some(load(Role::Sender).wire), 0.2);
+    assert_close(Some(load(Role::Receiver).busy), 0.5);
+    assert_close(Some(load(Role::Receiver).wire), 0.5);
+    assert!(!load(Role::Sender).limits() && !load(Role::Receiver).limits());
+    let full = WireLoad {
+        busy: 0.9,
+        ..load(Role::Receiver)
+    };
+    assert!(full.limits());
+    // Without kernel threads that receive, soft interrupts are no wire.
+    for sample in &mut run.receiver.samples {
+        sample
+            .threads
+            .retain(|thread| thread.kind != ThreadKind::Napi);
+    }
+    assert_eq!(wire_load(&run.view(), Role::Receiver), None);
 }
 
 #[test]

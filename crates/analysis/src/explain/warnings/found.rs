@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::record::{EndpointRecord, Sample};
+use bitcost_model::record::{EndpointRecord, Role, Sample};
 use bitcost_model::study::Cell;
 
 use crate::explain::cells::ExplainedCell;
 use crate::explain::figures::RunFigures;
-use crate::metrics::{EmulatorTrouble, RunView};
+use crate::metrics::{EmulatorTrouble, RunView, wire_load};
 
 /// A warning about a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct RunFacts {
     pub(super) frequency_changes: Vec<f64>,
     /// Whether other programs took much of the CPUs' time.
     pub(super) is_disturbed: bool,
+    /// Whether most of the work on an endpoint's full CPU was the wire's.
+    pub(super) is_limited_by_wire: bool,
     /// What went wrong in the lab's link emulators.
     pub(super) emulator_trouble: Option<EmulatorTrouble>,
 }
@@ -48,6 +50,9 @@ impl RunFacts {
             active: ends.map(|end| end.offloads.active.clone()),
             frequency_changes: ends.into_iter().filter_map(frequency_change).collect(),
             is_disturbed: crate::metrics::disturbance(view).is_some(),
+            is_limited_by_wire: [Role::Sender, Role::Receiver]
+                .into_iter()
+                .any(|role| wire_load(view, role).is_some_and(|load| load.limits())),
             emulator_trouble: crate::metrics::emulator_trouble(view),
         }
     }

@@ -13,7 +13,7 @@ pub use found::{RunFacts, Study, Warning};
 type Check = fn(&Study) -> Vec<Warning>;
 
 /// Every check.
-const CHECKS: [Check; 10] = [
+const CHECKS: [Check; 11] = [
     runs::too_few,
     order::drift,
     factors::together,
@@ -21,6 +21,7 @@ const CHECKS: [Check; 10] = [
     runs::rate_missed,
     runs::foreign_load,
     runs::emulator_trouble,
+    runs::limited_by_wire,
     packaging::nothing_to_merge,
     hosts::governor,
     hosts::frequency,

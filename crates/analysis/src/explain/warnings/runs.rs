@@ -64,31 +64,39 @@ pub fn rate_missed(study: &Study) -> Vec<Warning> {
     (0..study.cells.len()).filter_map(of_cell).collect()
 }
 
+/// The cells that have runs of which this is true, and `in 2 of 10 runs` of these cells.
+fn in_runs(study: &Study, is_true: fn(&RunFacts) -> bool) -> Option<(Vec<String>, String)> {
+    let of_cell = |cell: usize| study.runs[cell].iter().filter(|run| is_true(run)).count();
+    let cells: Vec<usize> = (0..study.cells.len())
+        .filter(|cell| of_cell(*cell) > 0)
+        .collect();
+    let count: usize = cells.iter().map(|cell| of_cell(*cell)).sum();
+    let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+    (count > 0).then(|| (study.names(&cells), format!("in {count} of {all} runs")))
+}
+
 /// Other programs took CPU time.
 pub fn foreign_load(study: &Study) -> Vec<Warning> {
-    let disturbed = |cell: usize| {
-        study.runs[cell]
-            .iter()
-            .filter(|run| run.is_disturbed)
-            .count()
-    };
-    let cells: Vec<usize> = (0..study.cells.len())
-        .filter(|cell| disturbed(*cell) > 0)
-        .collect();
-    let count: usize = cells.iter().map(|cell| disturbed(*cell)).sum();
-    let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
-    let found = format!(
-        "{} in {count} of {all} runs",
-        crate::metrics::disturbance_bounds()
-    );
-    let remedy = "measure on an idle machine, or leave these runs out";
-    let warning = Warning {
+    let found = in_runs(study, |run| run.is_disturbed);
+    let warning = |(cells, runs)| Warning {
         name: "foreign_load",
-        cells: study.names(&cells),
-        found,
-        remedy,
+        cells,
+        found: format!("{} {runs}", crate::metrics::disturbance_bounds()),
+        remedy: "measure on an idle machine, or leave these runs out",
     };
-    (count > 0).then_some(warning).into_iter().collect()
+    found.map(warning).into_iter().collect()
+}
+
+/// The wire of the lab filled an endpoint's CPU.
+pub fn limited_by_wire(study: &Study) -> Vec<Warning> {
+    let found = in_runs(study, |run| run.is_limited_by_wire);
+    let warning = |(cells, runs)| Warning {
+        name: "wire_limits",
+        cells,
+        found: format!("the lab's wire did most of the work on an endpoint's full CPU {runs}"),
+        remedy: "read these throughputs as what the lab allows: with less work for the wire (larger packets, topology = \"pair\") they would be higher",
+    };
+    found.map(warning).into_iter().collect()
 }
 
 /// Link emulators of the lab did not work as requested.
