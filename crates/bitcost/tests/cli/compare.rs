@@ -3,29 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+
+use crate::words::bitcost;
 
 /// A recorded execution.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older/events.jsonl");
-
-/// Exit code, standard output, standard error.
-type Said = (Option<i32>, String, String);
-
-fn bitcost(folder: &Path, words: &[&str]) -> Said {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
-    let output = command
-        .args(words)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
 
 /// A folder with copies of the log in folders of these names. A copy has the lines that `keep`
 /// accepts.

@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use bitcost_testkit::damage::{Bench, COMMANDS, KINDS, Tally};
+
+use crate::words::bitcost;
 
 /// A log of the first format, of one run.
 const LOG: &str = include_str!("../older/events.jsonl");
@@ -40,20 +41,6 @@ fn no_damage_changes_figures_without_a_word() {
     assert!(refused > 4 * KINDS.len(), "{:?}", tally.kinds);
 }
 
-/// Exit code, standard output, standard error.
-fn bitcost(words: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_bitcost"))
-        .args(words)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
-
 #[test]
 fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for() {
     let place = tempfile::tempdir().unwrap();
@@ -71,7 +58,10 @@ fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for
     .unwrap();
     let folder = folder.to_str().unwrap();
     for command in COMMANDS.iter().filter(|words| words[0] != "compare") {
-        let (code, stdout, stderr) = bitcost(&[&command[..1], &[folder], &command[1..]].concat());
+        let (code, stdout, stderr) = bitcost(
+            Path::new("."),
+            &[&command[..1], &[folder], &command[1..]].concat(),
+        );
         assert_eq!(
             (code, stdout.as_str()),
             (Some(2), ""),
@@ -86,15 +76,18 @@ fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for
         );
     }
     let left_out = format!("could not be verified and are left out ({line})");
-    let (code, shown, stderr) = bitcost(&["show", "--damaged", folder]);
+    let (code, shown, stderr) = bitcost(Path::new("."), &["show", "--damaged", folder]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(
         shown.contains("caveat: the log is damaged") && shown.contains("missing: 1 run of 1"),
         "{shown}"
     );
-    let (_, json, _) = bitcost(&["show", "--json", "--damaged", folder]);
+    let (_, json, _) = bitcost(Path::new("."), &["show", "--json", "--damaged", folder]);
     assert!(json.contains(&left_out), "{json}");
-    let (code, _, stderr) = bitcost(&["show", "--format", "csv", "--damaged", folder]);
+    let (code, _, stderr) = bitcost(
+        Path::new("."),
+        &["show", "--format", "csv", "--damaged", folder],
+    );
     assert!(code == Some(0) && stderr.contains(&left_out), "{stderr}");
 }
 
@@ -104,7 +97,7 @@ fn a_log_without_checksums_or_without_its_hosts_says_so() {
     let path = place.path().join(bitcost_execute::store::LOG_NAME);
     fs::write(&path, LOG).unwrap();
     let folder = place.path().to_str().unwrap();
-    let (code, json, _) = bitcost(&["show", "--json", folder]);
+    let (code, json, _) = bitcost(Path::new("."), &["show", "--json", folder]);
     assert!(
         code == Some(0) && json.contains("the log is of format 1, whose lines have no checksums"),
         "{json}"
@@ -115,14 +108,14 @@ fn a_log_without_checksums_or_without_its_hosts_says_so() {
         .filter(|line| !line.contains("\"event\":\"prepared\""))
         .collect();
     fs::write(&path, unplaced.join("\n") + "\n").unwrap();
-    let (code, json, _) = bitcost(&["show", "--json", folder]);
+    let (code, json, _) = bitcost(Path::new("."), &["show", "--json", folder]);
     assert!(
         code == Some(0) && json.contains("does not describe the hosts"),
         "{json}"
     );
     let plan = LOG.lines().nth(1).unwrap();
     fs::write(&path, format!("{LOG}{plan}\n")).unwrap();
-    let (code, _, stderr) = bitcost(&["show", folder]);
+    let (code, _, stderr) = bitcost(Path::new("."), &["show", folder]);
     assert!(
         code == Some(2) && stderr.contains("holds a second plan"),
         "{stderr}"
