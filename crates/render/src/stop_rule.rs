@@ -2,6 +2,7 @@
 
 use bitcost_analysis::summary::{Goal, Missing, Precision};
 use bitcost_model::units::{counted, show_duration};
+use bitcost_stats::Outlook;
 use serde_json::{Value, json};
 
 use crate::number;
@@ -58,7 +59,7 @@ fn ended(precision: &Precision) -> Option<String> {
     let most = precision.most;
     Some(if precision.is_enough() && precision.blocks < most {
         format!(
-            "ended after {blocks}, because the {most} of the budget of {budget} are unlikely to be enough"
+            "ended after {blocks}, because the {most} that the budget of {budget} allows are unlikely to be enough"
         )
     } else {
         format!("budget of {budget} spent after {blocks}")
@@ -73,14 +74,14 @@ fn missing_text(missing: &Missing, precision: &Precision) -> String {
     } = missing;
     let found = match (width_pct, precision.goal) {
         (Some(width), _) => format!("{name}: {} %", number::plain(*width)),
-        (None, Goal::Statements(_)) => format!("{name} cannot be determined"),
+        (None, Goal::Statements(_)) => name.clone(),
         (None, _) => format!("{name}: too few runs"),
     };
     match outlook.blocks {
         _ if precision.budget.is_none() => found,
         Some(blocks) => format!("{found}, about {blocks} blocks would do"),
-        None if outlook.chance > 0.0 => format!("{found}, over 1000 blocks would be needed"),
-        None => found,
+        None if *outlook == Outlook::NONE => format!("{found}, no number of blocks would do"),
+        None => format!("{found}, over 1000 blocks would do"),
     }
 }
 

@@ -67,7 +67,8 @@ impl Interval {
 }
 
 /// When the interval of `made` blocks, widened by `factor`, lies within both bounds or outside of
-/// them, of at most `most` blocks. The later estimate is normal about the present one.
+/// them, and the chance that it does so without being widened when `most` blocks are made. The
+/// later estimate is normal about the present one.
 pub fn outlook_of_bounds(
     interval: &Interval,
     (least, greatest): (f64, f64),
@@ -85,7 +86,7 @@ pub fn outlook_of_bounds(
         above.min(below).abs()
     };
     let share = made as f64 / most as f64;
-    let reach = factor * half * share.sqrt();
+    let reach = half * share.sqrt();
     let error = half / HALF * (1.0 - share).max(0.0).sqrt();
     let chance = Normal::new(value, error).map_or(0.0, |later| {
         let within = later.cdf(greatest - reach) - later.cdf(least + reach);
