@@ -12,7 +12,7 @@ const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
 /// A report that is opened, with programs from this folder alone.
 fn report(programs: &Path, out: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
-    command.args(["report", LOG, "--open", "--out", out]);
+    command.args(["report", LOG, "--open", &format!("--out={out}")]);
     let command = command.env("PATH", programs).current_dir(programs);
     command.stdin(Stdio::null()).output().unwrap()
 }
