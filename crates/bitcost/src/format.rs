@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::IsTerminal;
 
 use bitcost_analysis::execution::Execution;
-use bitcost_render::export::{ExportError, Exporter, Input, RowSupport};
+use bitcost_render::export::{ExportError, Form, Input, RowSupport};
 use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::plots::Plots;
@@ -26,17 +26,17 @@ const PLOT: u16 = 120;
 
 /// A form of output, by its row in [`FORMS`].
 #[derive(Clone, Copy)]
-pub struct Format(&'static dyn Exporter);
+pub struct Format(&'static Form);
 
 impl Format {
     /// The form with this name in [`FORMS`]; text for any other name.
     pub fn named(name: &str) -> Format {
-        Format(form(name).unwrap_or(FORMS[0]))
+        Format(form(name).unwrap_or(&FORMS[0]))
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        self.0.name()
+        self.0.name
     }
 }
 
@@ -48,8 +48,8 @@ impl fmt::Debug for Format {
 
 /// Reads the name of a form, and offers all names and their help.
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let value = |form: &dyn Exporter| PossibleValue::new(form.name()).help(form.help());
-    PossibleValuesParser::new(FORMS.map(value)).map(|name| Format::named(&name))
+    let value = |form: &Form| PossibleValue::new(form.name).help(form.help);
+    PossibleValuesParser::new(FORMS.iter().map(value)).map(|name| Format::named(&name))
 }
 
 /// What a row is.
@@ -108,7 +108,7 @@ impl Look {
         }
     }
 
-    fn form(&self) -> &'static dyn Exporter {
+    fn form(&self) -> &'static Form {
         let usual = if self.json { "json" } else { "text" };
         self.format.unwrap_or_else(|| Format::named(usual)).0
     }
@@ -119,24 +119,24 @@ impl Look {
     /// Usage, when options do not fit each other, this program, or the terminal.
     pub fn check(&self) -> Result<(), Failure> {
         let form = self.form();
-        if self.rows.is_some() && form.rows() == RowSupport::Never {
-            let able = FORMS.iter().filter(|form| form.rows() != RowSupport::Never);
-            let names: Vec<&str> = able.map(|form| form.name()).collect();
+        if self.rows.is_some() && form.rows == RowSupport::Never {
+            let able = FORMS.iter().filter(|form| form.rows != RowSupport::Never);
+            let names: Vec<&str> = able.map(|form| form.name).collect();
             return Err(Failure::Usage(format!(
                 "--rows needs --format {}",
                 names.join(", ")
             )));
         }
         let has_plots = self.plot.is_some_and(|plot| plot != Plot::None);
-        if has_plots && (form.name() != "text" || self.rows.is_some()) {
+        if has_plots && (form.name != "text" || self.rows.is_some()) {
             return Err(Failure::Usage(
                 "--plot needs --format text, without --rows".into(),
             ));
         }
-        if self.run.is_some() && form.name() != "iperf3" {
+        if self.run.is_some() && form.name != "iperf3" {
             return Err(Failure::Usage("--run needs --format iperf3".into()));
         }
-        match form.refusal(std::io::stdout().is_terminal()) {
+        match (form.refusal)(std::io::stdout().is_terminal()) {
             Some(why) => Err(Failure::Usage(why)),
             None => Ok(()),
         }
@@ -163,14 +163,14 @@ impl Look {
     ) -> Result<Vec<u8>, Failure> {
         self.check()?;
         let form = self.form();
-        if self.rows.is_some() || !form.holds_caveats() {
+        if self.rows.is_some() || !form.holds_caveats {
             opened::say_caveats(executions);
         }
-        let sources = match form.names_sources() {
+        let sources = match form.names_sources {
             true => logs.iter().map(source).collect::<Result<_, _>>()?,
             false => Vec::new(),
         };
-        let exported = form.export(&Input {
+        let exported = (form.export)(&Input {
             executions,
             rows: self.rows.map(Rows::into),
             threshold_pct,

@@ -4,31 +4,24 @@ use bitcost_model::shown;
 
 use bitcost_analysis::frame::{RunRows, Table, Value};
 
-use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, Rows};
+use crate::export::{ExportError, Exported, Form, Input, RowSupport, Rows};
 
 /// `--format csv`.
-pub(crate) struct Csv;
+pub(crate) const FORM: Form = Form {
+    rows: RowSupport::Always,
+    ..Form::new(
+        "csv",
+        "Comma-separated values: one row per run, or per interval of a run with --rows intervals",
+        export,
+    )
+};
 
-impl Exporter for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    if input.rows == Some(Rows::Intervals) {
+        return Ok(csv(&Rows::Intervals.table(input.executions)).into());
     }
-
-    fn help(&self) -> &'static str {
-        "Comma-separated values: one row per run, or per interval of a run with --rows intervals"
-    }
-
-    fn rows(&self) -> RowSupport {
-        RowSupport::Always
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        if input.rows == Some(Rows::Intervals) {
-            return Ok(csv(&Rows::Intervals.table(input.executions)).into());
-        }
-        let rows = RunRows::new(input.executions);
-        Ok(csv_of(&rows.columns, rows.iter()).into())
-    }
+    let rows = RunRows::new(input.executions);
+    Ok(csv_of(&rows.columns, rows.iter()).into())
 }
 
 /// First characters of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").

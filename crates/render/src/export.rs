@@ -9,39 +9,40 @@ use crate::plots::Plots;
 use crate::provenance::{Maker, Source};
 
 /// A form of output.
-pub trait Exporter: Sync {
+pub struct Form {
     /// Its name on the command line.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Its description in the help.
-    fn help(&self) -> &'static str;
-
+    pub help: &'static str,
     /// Whether it can hold a table of runs or of intervals.
-    fn rows(&self) -> RowSupport {
-        RowSupport::Never
-    }
-
+    pub rows: RowSupport,
     /// Whether caveats of a log are written in it; if not, they go to standard error.
-    fn holds_caveats(&self) -> bool {
-        false
-    }
-
-    /// Why it cannot be written by this program, or to a terminal; absent if it can.
-    fn refusal(&self, is_terminal: bool) -> Option<String> {
-        let _ = is_terminal;
-        None
-    }
-
+    pub holds_caveats: bool,
     /// Whether it names the log of each execution, with its checksum.
-    fn names_sources(&self) -> bool {
-        false
-    }
+    pub names_sources: bool,
+    /// Why it cannot be written, given whether standard output is a terminal; absent if it can.
+    pub refusal: fn(bool) -> Option<String>,
+    /// Writes the executions, or says why they do not fit the form.
+    pub export: fn(&Input) -> Result<Exported, ExportError>,
+}
 
-    /// Writes the executions.
-    ///
-    /// # Errors
-    /// If the form cannot hold the executions.
-    fn export(&self, input: &Input) -> Result<Exported, ExportError>;
+impl Form {
+    /// A form that only needs a name, its help, and a function that writes it.
+    pub(crate) const fn new(
+        name: &'static str,
+        help: &'static str,
+        export: fn(&Input) -> Result<Exported, ExportError>,
+    ) -> Form {
+        Form {
+            name,
+            help,
+            rows: RowSupport::Never,
+            holds_caveats: false,
+            names_sources: false,
+            refusal: |_| None,
+            export,
+        }
+    }
 }
 
 /// Whether a form can hold a table of runs or of intervals.

@@ -1,21 +1,21 @@
 //! All forms of output, a row for each.
 
-use crate::export::Exporter;
+use crate::export::Form;
 
 /// Every form, in the order of the help.
-pub static FORMS: [&dyn Exporter; 9] = [
-    &crate::text::Text,
-    &crate::markdown::Markdown,
-    &crate::csv::Csv,
-    &crate::parquet::Parquet,
-    &crate::json::Json,
-    &crate::html::HtmlReport,
-    &crate::netperf::Netperf,
-    &crate::netperf::NetperfKeyval,
-    &crate::iperf3::Iperf3,
+pub static FORMS: [Form; 9] = [
+    crate::text::FORM,
+    crate::markdown::FORM,
+    crate::csv::FORM,
+    crate::parquet::FORM,
+    crate::json::FORM,
+    crate::html::FORM,
+    crate::netperf::FORM,
+    crate::netperf::KEYVAL,
+    crate::iperf3::FORM,
 ];
 
 /// The form of this name.
-pub fn form(name: &str) -> Option<&'static dyn Exporter> {
-    FORMS.into_iter().find(|form| form.name() == name)
+pub fn form(name: &str) -> Option<&'static Form> {
+    FORMS.iter().find(|form| form.name == name)
 }

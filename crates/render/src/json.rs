@@ -1,7 +1,7 @@
 //! A summary as one JSON document. Absent values have no key.
 
 use crate::comparison::comparison_json;
-use crate::export::{ExportError, Exported, Exporter, Input, RowSupport};
+use crate::export::{ExportError, Exported, Form, Input, RowSupport};
 use crate::imported::imported_json;
 use crate::noise::noise_json;
 use bitcost_analysis::compare::of_study;
@@ -24,36 +24,22 @@ use bitcost_analysis::summary::ImprovementSummary;
 use bitcost_analysis::summary::{Note, Summary};
 
 /// `--format json`.
-pub(crate) struct Json;
+pub(crate) const FORM: Form = Form {
+    rows: RowSupport::Optional,
+    holds_caveats: true,
+    ..Form::new("json", "JSON", export)
+};
 
-impl Exporter for Json {
-    fn name(&self) -> &'static str {
-        "json"
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    if let Some(rows) = input.rows {
+        return Ok(format!("{:#}\n", table_json(&rows.table(input.executions))).into());
     }
-
-    fn help(&self) -> &'static str {
-        "JSON"
-    }
-
-    fn rows(&self) -> RowSupport {
-        RowSupport::Optional
-    }
-
-    fn holds_caveats(&self) -> bool {
-        true
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        if let Some(rows) = input.rows {
-            return Ok(format!("{:#}\n", table_json(&rows.table(input.executions))).into());
-        }
-        let document = |execution: &Execution| whole(execution, input.threshold_pct);
-        let all: Value = match input.executions {
-            [one] => document(one),
-            several => several.iter().map(document).collect(),
-        };
-        Ok(format!("{all:#}\n").into())
-    }
+    let document = |execution: &Execution| whole(execution, input.threshold_pct);
+    let all: Value = match input.executions {
+        [one] => document(one),
+        several => several.iter().map(document).collect(),
+    };
+    Ok(format!("{all:#}\n").into())
 }
 
 /// The summary, the study's comparison, and facts from imported files about their runs.

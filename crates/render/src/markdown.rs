@@ -1,7 +1,7 @@
 //! Summaries and tables in Markdown, for pull requests.
 
 use crate::comparison::comparison_markdown;
-use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, each};
+use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::{escape, markdown_table};
 use bitcost_analysis::compare::of_study;
 use bitcost_analysis::execution::Execution;
@@ -15,38 +15,24 @@ use crate::text::head;
 use bitcost_analysis::summary::Summary;
 
 /// `--format md`.
-pub(crate) struct Markdown;
+pub(crate) const FORM: Form = Form {
+    rows: RowSupport::Optional,
+    holds_caveats: true,
+    ..Form::new("md", "Markdown, for pull requests", export)
+};
 
-impl Exporter for Markdown {
-    fn name(&self) -> &'static str {
-        "md"
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    if let Some(rows) = input.rows {
+        return Ok(markdown_table(&rows.table(input.executions)).into());
     }
-
-    fn help(&self) -> &'static str {
-        "Markdown, for pull requests"
-    }
-
-    fn rows(&self) -> RowSupport {
-        RowSupport::Optional
-    }
-
-    fn holds_caveats(&self) -> bool {
-        true
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        if let Some(rows) = input.rows {
-            return Ok(markdown_table(&rows.table(input.executions)).into());
+    let whole = |execution: &Execution| {
+        let mut all = markdown_summary(&execution.summary);
+        if let Some(comparison) = of_study(execution, input.threshold_pct) {
+            all += &format!("\n{}", comparison_markdown(&comparison));
         }
-        let whole = |execution: &Execution| {
-            let mut all = markdown_summary(&execution.summary);
-            if let Some(comparison) = of_study(execution, input.threshold_pct) {
-                all += &format!("\n{}", comparison_markdown(&comparison));
-            }
-            all
-        };
-        Ok(each(input.executions, whole).into())
-    }
+        all
+    };
+    Ok(each(input.executions, whole).into())
 }
 
 /// The tables of [`crate::text::text()`] as Markdown, with their caveats and notes. Words from a

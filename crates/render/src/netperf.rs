@@ -11,52 +11,31 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::frame::{Table, Value};
 
 use crate::csv::csv;
-use crate::export::{ExportError, Exported, Exporter, Input};
+use crate::export::{ExportError, Exported, Form};
 use crate::own_runs::with_result;
 
 /// `--format netperf`.
-pub(crate) struct Netperf;
-
-impl Exporter for Netperf {
-    fn name(&self) -> &'static str {
-        "netperf"
-    }
-
-    fn help(&self) -> &'static str {
-        "The columns of netperf's omni test as comma-separated values: a row per run"
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        let (table, remarks) = used_runs(input.executions, self.name())?;
-        let bytes = csv(&table).into_bytes();
-        Ok(Exported { bytes, remarks })
-    }
-}
+pub(crate) const FORM: Form = Form::new(
+    "netperf",
+    "The columns of netperf's omni test as comma-separated values: a row per run",
+    |input| used_runs(input.executions, "netperf", csv),
+);
 
 /// `--format netperf-keyval`.
-pub(crate) struct NetperfKeyval;
-
-impl Exporter for NetperfKeyval {
-    fn name(&self) -> &'static str {
-        "netperf-keyval"
-    }
-
-    fn help(&self) -> &'static str {
-        "The same as SELECTOR=value"
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        let (table, remarks) = used_runs(input.executions, self.name())?;
-        let bytes = netperf_keyval(&table).into_bytes();
-        Ok(Exported { bytes, remarks })
-    }
-}
+pub(crate) const KEYVAL: Form =
+    Form::new("netperf-keyval", "The same as SELECTOR=value", |input| {
+        used_runs(input.executions, "netperf-keyval", netperf_keyval)
+    });
 
 /// The most run numbers in one sentence.
 const NUMBERED: usize = 20;
 
 /// Every used run, and a sentence per execution on the runs that are left out.
-fn used_runs(executions: &[Execution], form: &str) -> Result<(Table, Vec<String>), ExportError> {
+fn used_runs(
+    executions: &[Execution],
+    form: &str,
+    write: fn(&Table) -> String,
+) -> Result<Exported, ExportError> {
     let (mut table, mut remarks) = (netperf_table([]), Vec::new());
     for execution in executions {
         let mut left_out = with_result(execution, form)?;
@@ -69,7 +48,10 @@ fn used_runs(executions: &[Execution], form: &str) -> Result<(Table, Vec<String>
             table.rows.extend(netperf_table([(cell, *view)]).rows)
         });
     }
-    Ok((table, remarks))
+    Ok(Exported {
+        bytes: write(&table).into_bytes(),
+        remarks,
+    })
 }
 
 fn left_out_words(execution: &Execution, left_out: &[&RunRow]) -> String {

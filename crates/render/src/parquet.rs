@@ -1,36 +1,30 @@
 //! `--format parquet`: refused where the program was built without the library.
 
-use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, Rows};
+use crate::export::{ExportError, Exported, Form, Input, RowSupport, Rows};
 
 /// `--format parquet`.
-pub(crate) struct Parquet;
+pub(crate) const FORM: Form = Form {
+    rows: RowSupport::Always,
+    refusal,
+    ..Form::new(
+        "parquet",
+        "A Parquet file of the same rows, for databases and data frames",
+        export,
+    )
+};
 
-impl Exporter for Parquet {
-    fn name(&self) -> &'static str {
-        "parquet"
+fn refusal(is_terminal: bool) -> Option<String> {
+    if !cfg!(feature = "parquet") {
+        return Some(NOT_BUILT.to_owned());
     }
+    is_terminal.then(|| {
+        "--format parquet is binary and standard output is a terminal; redirect it into a file: > runs.parquet"
+            .to_owned()
+    })
+}
 
-    fn help(&self) -> &'static str {
-        "A Parquet file of the same rows, for databases and data frames"
-    }
-
-    fn rows(&self) -> RowSupport {
-        RowSupport::Always
-    }
-
-    fn refusal(&self, is_terminal: bool) -> Option<String> {
-        if !cfg!(feature = "parquet") {
-            return Some(NOT_BUILT.to_owned());
-        }
-        is_terminal.then(|| {
-            "--format parquet is binary and standard output is a terminal; redirect it into a file: > runs.parquet"
-                .to_owned()
-        })
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        write(&input.rows.unwrap_or(Rows::Runs).table(input.executions))
-    }
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    write(&input.rows.unwrap_or(Rows::Runs).table(input.executions))
 }
 
 const NOT_BUILT: &str = "--format parquet: this program was built without it; build it with \

@@ -1,7 +1,7 @@
 //! A summary as plain text: the paper's table, one block per metric, and its caveats and notes.
 
 use crate::comparison::comparison_text;
-use crate::export::{ExportError, Exported, Exporter, Input, RowSupport, each};
+use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::markdown_table;
 use crate::plots::plots;
 use bitcost_analysis::compare::of_study;
@@ -24,31 +24,17 @@ use bitcost_analysis::summary::Summary;
 const COLUMN: u16 = 9;
 
 /// `--format text`.
-pub(crate) struct Text;
+pub(crate) const FORM: Form = Form {
+    rows: RowSupport::Optional,
+    holds_caveats: true,
+    ..Form::new("text", "Tables for people", export)
+};
 
-impl Exporter for Text {
-    fn name(&self) -> &'static str {
-        "text"
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    if let Some(rows) = input.rows {
+        return Ok(markdown_table(&rows.table(input.executions)).into());
     }
-
-    fn help(&self) -> &'static str {
-        "Tables for people"
-    }
-
-    fn rows(&self) -> RowSupport {
-        RowSupport::Optional
-    }
-
-    fn holds_caveats(&self) -> bool {
-        true
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        if let Some(rows) = input.rows {
-            return Ok(markdown_table(&rows.table(input.executions)).into());
-        }
-        Ok(each(input.executions, |execution| whole(execution, input)).into())
-    }
+    Ok(each(input.executions, |execution| whole(execution, input)).into())
 }
 
 /// Tables, the study's comparison, and plots.

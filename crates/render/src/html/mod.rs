@@ -27,35 +27,25 @@ use bitcost_analysis::explain::explanation;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
 
-use crate::export::{ExportError, Exported, Exporter, Input};
+use crate::export::{ExportError, Exported, Form, Input};
 use crate::provenance::{Maker, Source};
 use writer::Html;
 
 /// `--format html`.
-pub(crate) struct HtmlReport;
+pub(crate) const FORM: Form = Form {
+    holds_caveats: true,
+    names_sources: true,
+    ..Form::new(
+        "html",
+        "One HTML file with tables and pictures, as of `bitcost report`",
+        export,
+    )
+};
 
-impl Exporter for HtmlReport {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-
-    fn help(&self) -> &'static str {
-        "One HTML file with tables and pictures, as of `bitcost report`"
-    }
-
-    fn holds_caveats(&self) -> bool {
-        true
-    }
-
-    fn names_sources(&self) -> bool {
-        true
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        let sources = input.sources.iter().cloned();
-        let chapters: Vec<_> = input.executions.iter().zip(sources).collect();
-        Ok(page(&chapters, input.threshold_pct, input.maker).into())
-    }
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    let sources = input.sources.iter().cloned();
+    let chapters: Vec<_> = input.executions.iter().zip(sources).collect();
+    Ok(page(&chapters, input.threshold_pct, input.maker).into())
 }
 
 /// The style sheet of the page.

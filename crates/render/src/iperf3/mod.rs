@@ -10,46 +10,40 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::export::{ExportError, Exported, Exporter, Input};
+use crate::export::{ExportError, Exported, Form, Input};
 use crate::own_runs::with_result;
 use bitcost_analysis::cells::{RunRow, Status};
 use bitcost_analysis::execution::Execution;
 use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways};
 
 /// `--format iperf3`.
-pub(crate) struct Iperf3;
+pub(crate) const FORM: Form = Form::new(
+    "iperf3",
+    "JSON of iperf3's shape, of an execution with one run, or of --run",
+    export,
+);
 
-impl Exporter for Iperf3 {
-    fn name(&self) -> &'static str {
-        "iperf3"
-    }
-
-    fn help(&self) -> &'static str {
-        "JSON of iperf3's shape, of an execution with one run, or of --run"
-    }
-
-    fn export(&self, input: &Input) -> Result<Exported, ExportError> {
-        let [execution] = input.executions else {
-            return usage(format!(
-                "it shows one run, and {} executions are named; name one",
-                input.executions.len()
-            ));
-        };
-        let row = chosen(execution, input.run)?;
-        let name = &execution.name;
-        let mut printed = None;
-        execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
-            let document = iperf3(view, row.began_at.as_deref(), &input.maker.version);
-            printed = Some(document.ok_or(view.conditions.workload.name()));
-        });
-        match printed {
-            Some(Ok(document)) => Ok(format!("{document:#}\n").into()),
-            Some(Err(workload)) => usage(format!(
-                "run {} of {name} is {workload}, and iperf3 only has streams; take --format netperf or json",
-                row.run + 1
-            )),
-            None => usage(format!("the log of {name} changed while it was read")),
-        }
+fn export(input: &Input) -> Result<Exported, ExportError> {
+    let [execution] = input.executions else {
+        return usage(format!(
+            "it shows one run, and {} executions are named; name one",
+            input.executions.len()
+        ));
+    };
+    let row = chosen(execution, input.run)?;
+    let name = &execution.name;
+    let mut printed = None;
+    execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
+        let document = iperf3(view, row.began_at.as_deref(), &input.maker.version);
+        printed = Some(document.ok_or(view.conditions.workload.name()));
+    });
+    match printed {
+        Some(Ok(document)) => Ok(format!("{document:#}\n").into()),
+        Some(Err(workload)) => usage(format!(
+            "run {} of {name} is {workload}, and iperf3 only has streams; take --format netperf or json",
+            row.run + 1
+        )),
+        None => usage(format!("the log of {name} changed while it was read")),
     }
 }
 
