@@ -1,12 +1,9 @@
 //! The answer: its subject, its words for more and less, and the claims that it avoids.
 
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::summary::Summary;
-use bitcost_import::{Found, Head};
+use crate::common::{html, imported, summary};
+use bitcost_import::Found;
 use bitcost_model::event::Event;
 use bitcost_model::study::Label;
-use bitcost_render::html::page;
-use bitcost_render::provenance::{Maker, Source};
 
 fn text(name: &str) -> Label {
     Label::Text(name.into())
@@ -34,13 +31,7 @@ fn log(levels: &[(&str, [f64; 3])], runs: u32) -> Vec<Event> {
             found.push(one);
         }
     }
-    let head = Head {
-        name: "runs",
-        version: "0.1.0",
-        at: "2026-11-21T10:00:00Z",
-        command_line: Vec::new(),
-    };
-    bitcost_import::execution(found, head)
+    imported(found, "runs")
 }
 
 fn improve(events: &mut [Event], answer: &str) {
@@ -55,29 +46,7 @@ fn improve(events: &mut [Event], answer: &str) {
 
 /// The answer of the page.
 fn answer(events: &[Event]) -> String {
-    let summary = Summary::from_events(events).expect("a whole log");
-    let source = Source {
-        path: "x".into(),
-        bytes: 7,
-        sha256: "00ff".into(),
-    };
-    let maker = Maker {
-        version: "0.1.0".into(),
-        command_line: Vec::new(),
-        at: "now".into(),
-    };
-    let html = page(
-        &[(
-            Execution {
-                name: "x".into(),
-                events: events.into(),
-                summary,
-            },
-            source,
-        )],
-        3.0,
-        &maker,
-    );
+    let html = html(events, summary(events));
     let answer = html
         .split("<p class=\"answer\">")
         .nth(1)

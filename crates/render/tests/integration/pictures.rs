@@ -1,15 +1,12 @@
 //! What the pictures show: the order of cells, bars where there are intervals, ticks, and nothing
 //! where there is no data.
 
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::summary::Summary;
-use bitcost_import::{Found, Head};
+use crate::common::{imported, summary};
+use bitcost_import::Found;
 use bitcost_model::event::Event;
 use bitcost_model::imported::ImportedInterval;
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
-use bitcost_render::html::page;
-use bitcost_render::provenance::{Maker, Source};
 use bitcost_study::{Picture, PictureKind};
 
 use crate::common::chart::{chart, numbers};
@@ -39,40 +36,13 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Found> {
 }
 
 fn log(found: Vec<Found>) -> Vec<Event> {
-    let head = Head {
-        name: "x",
-        version: "0.1.0",
-        at: "2026-11-21T10:00:00Z",
-        command_line: Vec::new(),
-    };
-    bitcost_import::execution(found, head)
+    imported(found, "x")
 }
 
 fn html(events: &[Event], kinds: Option<&[PictureKind]>) -> String {
-    let mut summary = Summary::from_events(events).expect("a whole log");
+    let mut summary = summary(events);
     summary.study.pictures = kinds.map(|kinds| kinds.iter().copied().map(Picture::plain).collect());
-    let source = Source {
-        path: "x".into(),
-        bytes: 7,
-        sha256: "00ff".into(),
-    };
-    let maker = Maker {
-        version: "0.1.0".into(),
-        command_line: Vec::new(),
-        at: "now".into(),
-    };
-    page(
-        &[(
-            Execution {
-                name: "x".into(),
-                events: events.into(),
-                summary,
-            },
-            source,
-        )],
-        3.0,
-        &maker,
-    )
+    crate::common::html(events, summary)
 }
 
 /// The pictures' titles with their captions, in their order.

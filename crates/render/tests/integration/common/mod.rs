@@ -3,7 +3,9 @@
 
 pub mod chart;
 
+use bitcost_analysis::execution::Execution;
 use bitcost_analysis::summary::Summary;
+use bitcost_import::{Found, Head};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::{Lengths, PlannedRun};
@@ -12,6 +14,8 @@ use bitcost_model::record::{
     TcpInfo, ThreadKind, ThreadTime,
 };
 use bitcost_model::study::Cell;
+use bitcost_render::html::page;
+use bitcost_render::provenance::{Maker, Source};
 use bitcost_study::Study;
 
 pub const STUDY: &str = r#"
@@ -240,6 +244,37 @@ pub fn plain(cell: &Cell, planned: &PlannedRun) -> Did {
 
 pub fn summary(events: &[Event]) -> Summary {
     Summary::from_events(events).expect("a whole log")
+}
+
+/// The log of imported runs.
+pub fn imported(found: Vec<Found>, name: &str) -> Vec<Event> {
+    let head = Head {
+        name,
+        version: "0.1.0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: Vec::new(),
+    };
+    bitcost_import::execution(found, head)
+}
+
+/// The page of an execution named `x`.
+pub fn html(events: &[Event], summary: Summary) -> String {
+    let source = Source {
+        path: "x".into(),
+        bytes: 7,
+        sha256: "00ff".into(),
+    };
+    let maker = Maker {
+        version: "0.1.0".into(),
+        command_line: Vec::new(),
+        at: "now".into(),
+    };
+    let execution = Execution {
+        name: "x".into(),
+        events: events.into(),
+        summary,
+    };
+    page(&[(execution, source)], 3.0, &maker)
 }
 
 pub fn text(events: &[Event]) -> String {
