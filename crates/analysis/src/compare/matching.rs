@@ -40,46 +40,29 @@ pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
         [only] if back[*only].len() == 1 => Some(*only),
         _ => None,
     };
+    let pair =
+        |(cell, candidates): (usize, &Vec<usize>)| Some((cell, partner(candidates, &of_new)?));
     let mut found = Matched {
-        pairs: Vec::new(),
+        pairs: of_old.iter().enumerate().filter_map(pair).collect(),
         unmatched: Vec::new(),
         known_to_one: Vec::new(),
     };
-    for (cell, candidates) in of_old.iter().enumerate() {
-        match partner(candidates, &of_new) {
-            Some(other) => found.pairs.push((cell, other)),
-            None => {
-                let others = if found.unmatched.len() < TOLD_WHY {
-                    &news[..]
-                } else {
-                    &[]
-                };
-                found.unmatched.push(alone(
-                    (old, cell),
-                    true,
-                    new,
-                    candidates,
-                    (&olds[cell], others),
-                ));
-            }
-        }
-    }
-    let of_old_side = found.unmatched.len();
-    for (cell, candidates) in of_new.iter().enumerate() {
-        if partner(candidates, &of_old).is_none() {
-            let others = if found.unmatched.len() - of_old_side < TOLD_WHY {
-                &olds[..]
-            } else {
-                &[]
-            };
-            found.unmatched.push(alone(
-                (new, cell),
-                false,
-                old,
-                candidates,
-                (&news[cell], others),
-            ));
-        }
+    let sides = [
+        (true, (old, &of_old, &olds), (new, &of_new, &news)),
+        (false, (new, &of_new, &news), (old, &of_old, &olds)),
+    ];
+    for (is_old, (side, of, known), (other, back, others)) in sides {
+        let lone = (0..of.len()).filter(|cell| partner(&of[*cell], back).is_none());
+        found.unmatched.extend(lone.enumerate().map(|(told, cell)| {
+            let others = if told < TOLD_WHY { &others[..] } else { &[] };
+            alone(
+                (side, cell),
+                is_old,
+                other,
+                &of[cell],
+                (&known[cell], others),
+            )
+        }));
     }
     let matched = |places: fn(&(usize, usize)) -> usize, all: &[Known]| -> Vec<Known> {
         found
