@@ -14,7 +14,7 @@ use bitcost_study::Study;
 
 use crate::error::ExecuteError;
 use crate::progress::Progress;
-use crate::store::{Damaged, LogFile, StoreError, Writer};
+use crate::store::{Growing, StoreError, Writer};
 
 /// The log of an execution that has ended.
 #[derive(Debug)]
@@ -52,23 +52,6 @@ impl Target {
         Ok(())
     }
 
-    /// Reads everything that was written so far.
-    fn read(&self) -> Result<Reader, StoreError> {
-        let mut reader = Reader::default();
-        match self {
-            Target::Disk(writer) => {
-                let mut log = LogFile::open(writer.folder(), Damaged::Refuse)?;
-                log.read(&mut |place, event| reader.take(place, &event))?;
-            }
-            Target::Memory(events) => {
-                for (place, event) in events.iter().enumerate() {
-                    reader.take(place, event);
-                }
-            }
-        }
-        Ok(reader)
-    }
-
     fn log(self) -> Log {
         match self {
             Target::Disk(writer) => Log::Folder(writer.folder().to_owned()),
@@ -77,9 +60,39 @@ impl Target {
     }
 }
 
+/// The log as the stop rule reads it: what was appended since it was last asked.
+#[derive(Default)]
+struct SoFar {
+    reader: Reader,
+    /// The file; absent for events in memory, and before the first reading.
+    file: Option<Growing>,
+    /// Number of events that were read from memory.
+    taken: usize,
+}
+
+impl SoFar {
+    fn read_on(&mut self, target: &Target) -> Result<&Reader, StoreError> {
+        let reader = &mut self.reader;
+        match target {
+            Target::Disk(writer) => self
+                .file
+                .get_or_insert_with(|| Growing::new(writer.folder()))
+                .read_on(&mut |place, event| reader.take(place, &event))?,
+            Target::Memory(events) => {
+                for (place, event) in events.iter().enumerate().skip(self.taken) {
+                    reader.take(place, event);
+                }
+                self.taken = events.len();
+            }
+        }
+        Ok(reader)
+    }
+}
+
 /// Writes the log of an execution, and reports to a watcher.
 pub struct Recorder<'a> {
     target: Target,
+    so_far: SoFar,
     progress: &'a mut dyn Progress,
     /// When this part of the execution began.
     began: Instant,
@@ -94,6 +107,7 @@ impl<'a> Recorder<'a> {
     pub fn new(target: Target, progress: &'a mut dyn Progress) -> Recorder<'a> {
         Recorder {
             target,
+            so_far: SoFar::default(),
             progress,
             began: Instant::now(),
             runs_began: Instant::now(),
@@ -128,7 +142,8 @@ impl<'a> Recorder<'a> {
         if blocks < study.blocks {
             return Ok(is_spent);
         }
-        let reader = self.target.read().map_err(|error| error.to_string())?;
+        let reader = self.so_far.read_on(&self.target);
+        let reader = reader.map_err(|error| error.to_string())?.clone();
         let precision =
             Precision::from_reader(blocks, reader).map_err(|error| error.to_string())?;
         let Some(precision) = precision else {

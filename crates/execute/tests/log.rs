@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 
-use bitcost_execute::store::{Damaged, LOG_NAME, LogFile, StoreError, Writer, read};
+use bitcost_execute::store::{Damaged, Growing, LOG_NAME, LogFile, StoreError, Writer, read};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::imported::ImportedRun;
 
@@ -52,6 +53,37 @@ fn a_log_reads_back_as_it_was_written() {
         read(&folder.join(LOG_NAME)).expect("reads").events,
         events()
     );
+}
+
+#[test]
+fn a_growing_log_is_read_on_where_the_last_reading_ended() {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut writer = Writer::create(place.path(), "x", 1).expect("created");
+    let mut growing = Growing::new(writer.folder());
+    let mut read = || {
+        let mut found = Vec::new();
+        growing
+            .read_on(&mut |line, event| found.push((line, event)))
+            .expect("reads");
+        found
+    };
+    let numbered: Vec<_> = (1..).zip(events()).collect();
+    for part in [&numbered[..2], &[], &numbered[2..]] {
+        part.iter()
+            .for_each(|(_, event)| writer.append(event).expect("appended"));
+        assert_eq!(read(), part);
+    }
+    let path = writer.folder().join(LOG_NAME);
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .expect("opens");
+    file.write_all(b"{\"event\":\"run_began\"")
+        .expect("written");
+    assert_eq!(read(), [], "a line that is not whole is not read");
+    file.write_all(b"}\n").expect("written");
+    let error = growing.read_on(&mut |_, _| ()).expect_err("no checksum");
+    assert!(error.to_string().contains("has no checksum"), "{error}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::place::PlaceFacts;
 use super::reduced::{Imported, Reduced};
 
 /// How a run ended.
+#[derive(Clone)]
 pub(crate) enum Outcome {
     Ended(Box<Reduced>),
     Failed(FailureKind, String),
@@ -25,6 +26,7 @@ pub(crate) enum Outcome {
 }
 
 /// The data from the events of an execution, before anything is counted.
+#[derive(Clone)]
 pub struct Log {
     pub(crate) study: Study,
     pub(crate) bitcost_version: String,
@@ -51,7 +53,7 @@ pub struct Log {
 }
 
 /// Takes the events of an execution one after the other, and then gives the result.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Reader {
     log: Option<Log>,
     plan: Option<Plan>,

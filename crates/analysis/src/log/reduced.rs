@@ -11,6 +11,7 @@ use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect, unread_
 use super::time_series::TimeSeries;
 
 /// A run of our own that has a result.
+#[derive(Clone)]
 pub(crate) struct Reduced {
     /// The metrics that it has, in the order of [`METRICS`].
     pub figures: Vec<(&'static Metric, f64)>,
@@ -83,6 +84,7 @@ fn figures(view: &RunView) -> Vec<(&'static Metric, f64)> {
 }
 
 /// Another program's run.
+#[derive(Clone)]
 pub(crate) struct Imported {
     /// The metrics that it has, in the order of [`METRICS`].
     pub figures: Vec<(&'static Metric, f64)>,

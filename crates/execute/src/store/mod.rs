@@ -8,5 +8,5 @@ mod write;
 
 pub use chain::seal_again;
 pub use error::{LOG_NAME, StoreError};
-pub use read::{Damaged, End, Incomplete, Log, LogFile, read};
+pub use read::{Damaged, End, Growing, Incomplete, Log, LogFile, read};
 pub use write::Writer;

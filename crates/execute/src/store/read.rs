@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use bitcost_model::event::{Event, FORMAT, FORMAT_WITH_CHECKSUMS, Stored};
@@ -144,9 +144,14 @@ impl LogFile {
         self.folder.join(LOG_NAME)
     }
 
-    fn start(&self) -> Result<std::io::Take<File>, StoreError> {
-        let file = open_regular(&self.path()).map_err(|error| self.cannot_read(error))?;
-        Ok(file.take(self.length))
+    /// The bytes after the first `place` ones.
+    fn after(&self, place: u64) -> Result<std::io::Take<File>, StoreError> {
+        let open = || {
+            let mut file = open_regular(&self.path())?;
+            file.seek(SeekFrom::Start(place))?;
+            Ok(file.take(self.length.saturating_sub(place)))
+        };
+        open().map_err(|error| self.cannot_read(error))
     }
 
     fn cannot_read(&self, error: std::io::Error) -> StoreError {
@@ -164,13 +169,20 @@ impl LogFile {
     /// refused, at the first line that does not match its checksum, that repeats another line's
     /// result, or that is no event.
     pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
-        let mut file = BufReader::with_capacity(CHUNK, self.start()?);
-        let mut lines = Lines {
-            path: self.path(),
-            end: End::default(),
-            results: HashMap::new(),
-        };
-        let mut text = Vec::new();
+        let mut lines = Lines::of(self.path());
+        self.read_on(&mut lines, take)?;
+        self.left_out = lines.end.damaged.iter().copied().collect();
+        Ok(lines.end)
+    }
+
+    /// Reads the lines that follow those that were read.
+    fn read_on(
+        &self,
+        lines: &mut Lines,
+        take: &mut dyn FnMut(usize, Event),
+    ) -> Result<(), StoreError> {
+        let rest = self.after(lines.end.whole_bytes)?;
+        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, rest), Vec::new());
         loop {
             text.clear();
             let bytes = file
@@ -181,8 +193,7 @@ impl LogFile {
                     line: lines.end.lines + 1,
                     bytes,
                 });
-                self.left_out = lines.end.damaged.iter().copied().collect();
-                return Ok(lines.end);
+                return Ok(());
             }
             match lines.event(&text) {
                 Ok(event) => take(lines.end.lines, event),
@@ -198,7 +209,7 @@ impl LogFile {
     /// # Errors
     /// When it cannot be read.
     pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
-        let (mut file, mut hash, mut part) = (self.start()?, Sha256::new(), vec![0; 1 << 20]);
+        let (mut file, mut hash, mut part) = (self.after(0)?, Sha256::new(), vec![0; 1 << 20]);
         let mut bytes = 0;
         loop {
             match file
@@ -226,7 +237,7 @@ impl LogFile {
 /// again. If the log changed since then, lines that are no longer events are left out.
 impl Stored for LogFile {
     fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
-        let Ok(file) = self.start() else { return };
+        let Ok(file) = self.after(0) else { return };
         let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
         for line in 1.. {
             text.clear();
@@ -244,7 +255,34 @@ impl Stored for LogFile {
     }
 }
 
+/// A log that is still written: each reading goes on where the last one ended.
+#[derive(Debug)]
+pub struct Growing {
+    folder: PathBuf,
+    lines: Lines,
+}
+
+impl Growing {
+    /// A log of which nothing was read.
+    pub fn new(folder: &Path) -> Growing {
+        Growing {
+            folder: folder.to_owned(),
+            lines: Lines::of(folder.join(LOG_NAME)),
+        }
+    }
+
+    /// Verifies each complete line that was appended since the last reading, and passes on its
+    /// event with the line's number from 1.
+    ///
+    /// # Errors
+    /// As [`LogFile::open`] and [`LogFile::read`], which refuses damaged lines.
+    pub fn read_on(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<(), StoreError> {
+        LogFile::open(&self.folder, Damaged::Refuse)?.read_on(&mut self.lines, take)
+    }
+}
+
 /// The lines of a log while they are read.
+#[derive(Debug)]
 struct Lines {
     path: PathBuf,
     end: End,
@@ -254,6 +292,14 @@ struct Lines {
 }
 
 impl Lines {
+    fn of(path: PathBuf) -> Lines {
+        Lines {
+            path,
+            end: End::default(),
+            results: HashMap::new(),
+        }
+    }
+
     /// The event of the next line, which ends in a line break.
     fn event(&mut self, text: &[u8]) -> Result<Event, StoreError> {
         self.end.lines += 1;
