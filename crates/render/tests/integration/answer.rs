@@ -44,14 +44,21 @@ fn improve(events: &mut [Event], answer: &str) {
     }
 }
 
-/// The answer of the page.
+/// The answer of the page: the sentence that it opens with, and what the fold of the answer adds.
 fn answer(events: &[Event]) -> String {
     let html = html(events, summary(events));
-    let answer = html
-        .split("<p class=\"answer\">")
-        .nth(1)
-        .and_then(|rest| rest.split("</p>").next());
-    answer.expect("an answer").to_owned()
+    let paragraph = |after: &str| {
+        let (_, rest) = html.split_once(after)?;
+        let (_, rest) = rest.split_once('>')?;
+        rest.split("</p>").next().map(str::to_owned)
+    };
+    let opening = paragraph("<p class=\"answer").expect("an answer");
+    let rest = paragraph("</span></summary>\n<p").filter(|_| html.contains(">Answer</h2>"));
+    [Some(opening), rest]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]

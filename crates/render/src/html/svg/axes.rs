@@ -1,8 +1,9 @@
 //! Grid, labels and titles of a panel.
 
+use super::chart::{LETTER, LINE, Panel, Scale};
 use super::plane::Plane;
-use super::{Axis, LETTER, LINE, Panel, Scale};
 use crate::html::writer::Html;
+use crate::plots::axis::Axis;
 use crate::plots::short;
 
 /// The most letters of a name next to its band.

@@ -1,8 +1,8 @@
 //! Columns right of the bands of names: numbers with a small bar, and words.
 
 use super::axes::text;
+use super::chart::{Column, LETTER, LINE};
 use super::plane::Plane;
-use super::{Column, LETTER, LINE};
 use crate::html::writer::Html;
 use crate::plots::short;
 

@@ -1,6 +1,6 @@
 //! What the signs and colours of a chart are, in words under it.
 
-use super::{Chart, Legend, Marks, Trace};
+use super::chart::{Chart, Legend, Marks, Trace};
 use crate::html::writer::Html;
 
 /// The shades that a legend shows, in per cent.

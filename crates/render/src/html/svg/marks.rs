@@ -1,7 +1,7 @@
 //! The marks of a trace. Those whose numbers have no place on the axes are left out.
 
+use super::chart::{Mark, Marks, Quartiles, Tile, Trace};
 use super::plane::Plane;
-use super::{Mark, Marks, Quartiles, Tile, Trace};
 use crate::html::writer::Html;
 
 pub(super) fn write(page: &mut Html, plane: &Plane, trace: &Trace) {
