@@ -1,6 +1,5 @@
 //! The number and length of a study's runs: the default, those of its document, and the short ones.
 
-use super::until::BLOCKS_MOST;
 use crate::definition::Length;
 use crate::error::StudyError;
 use crate::section::Section;
@@ -10,6 +9,9 @@ use bitcost_model::conditions::bounds::DURATION_S;
 /// The blocks of a study that does not say how many; an interval of fewer covers too little where
 /// every block is looked at (METHOD.md, Stop rule).
 const BLOCKS: u32 = 5;
+
+/// The most blocks of any study.
+pub const BLOCKS_MOST: u32 = 100_000;
 
 const KEYS: [&str; 4] = ["blocks", "like_the_document", "ci", "until_interval_pct"];
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bitcost_model::study::UntilInterval;
 use toml_edit::Value;
 
-use super::lengths::{Lengths, RULE};
+use super::lengths::{BLOCKS_MOST, Lengths, RULE};
 use crate::error::StudyError;
 use crate::section::Section;
 
@@ -14,9 +14,6 @@ const MAX_BLOCKS: u32 = 30;
 
 /// Default width of intervals with `blocks = "auto"`, in per cent of the median.
 const WITHIN_PCT: f64 = 10.0;
-
-/// The most blocks of any study.
-pub const BLOCKS_MOST: u32 = 100_000;
 
 pub fn until(top: &Section, lengths: &Lengths) -> Result<Option<UntilInterval>, StudyError> {
     let Some(section) = top.section("run")? else {
