@@ -80,7 +80,7 @@ fn missing_text(missing: &Missing, precision: &Precision) -> String {
     match outlook.blocks {
         _ if precision.budget.is_none() => found,
         Some(blocks) => format!("{found}, about {blocks} blocks would do"),
-        None if *outlook == Outlook::NONE => format!("{found}, no number of blocks would do"),
+        None if *outlook == Outlook::NONE => format!("{found}, which has no value so far"),
         None => format!("{found}, over 1000 blocks would do"),
     }
 }
