@@ -113,6 +113,11 @@ impl Look {
         self.format.unwrap_or_else(|| Format::named(usual)).0
     }
 
+    /// Whether the tables are text for people, all of them.
+    pub fn is_for_people(&self) -> bool {
+        self.form().name == "text" && self.rows.is_none()
+    }
+
     /// Checks the form before there is anything to print.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Everything that people and programs read about an execution: text, Markdown, CSV, JSON, Parquet,
 //! HTML, the formats of other programs, and progress.
 
+mod answer;
 mod calibration;
 mod cell_list;
 mod column_width;
@@ -38,6 +39,7 @@ pub mod repeats;
 pub mod single;
 mod statements;
 pub mod stop_rule;
+pub mod study_answer;
 mod tables;
 pub mod test_answer;
 pub mod text;

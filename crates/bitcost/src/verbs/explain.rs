@@ -26,12 +26,14 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Prints the limiter of each cell of an execution on standard error.
-pub fn say(execution: &Execution, folder: &Path) {
-    explanation_lines(&explanation(execution))
+/// Explains an execution, and prints the limiter of each cell on standard error.
+pub fn say(execution: &Execution, folder: &Path) -> Explanation {
+    let explanation = explanation(execution);
+    explanation_lines(&explanation)
         .iter()
         .for_each(|line| output::say(&format!("limiter: {line}")));
     output::say(&format!("why: bitcost explain {}", folder.display()));
+    explanation
 }
 
 /// Explains and prints.

@@ -7,6 +7,7 @@ use bitcost_analysis::compare::of_study;
 use bitcost_analysis::summary::Summary;
 use bitcost_controller::Ending;
 use bitcost_execute::{Destination, Executed, Extent, Resume, Start};
+use bitcost_render::study_answer::study_answer;
 use bitcost_study::Study;
 
 use super::explain;
@@ -84,12 +85,19 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         std::slice::from_ref(&execution),
         threshold,
     )?);
-    explain::say(&execution, folder);
+    let explanation = explain::say(&execution, folder);
     say_log(&opened);
+    // If standard output cannot be written, the lines above still name the log, which is complete.
+    let printed = printed.and_then(|()| match arguments.look.is_for_people() {
+        true => output::print(&format!(
+            "\n{}",
+            study_answer(&execution, &explanation, &output::shell_word(folder))
+        )),
+        false => Ok(()),
+    });
     if ending == Ending::Interrupted {
         say_how_to_resume(folder);
     }
-    // If standard output cannot be written, the lines above still name the log, which is complete.
     printed?;
     match ending {
         Ending::Interrupted => Err(Failure::Interrupted),

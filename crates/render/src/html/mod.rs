@@ -1,7 +1,6 @@
 //! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was
 //! measured.
 
-mod answer;
 mod changes;
 mod contents;
 mod explained;

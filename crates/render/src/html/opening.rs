@@ -3,11 +3,11 @@
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::metrics::{Better, Metric, metric};
-use bitcost_analysis::summary::{Summary, measured};
+use bitcost_analysis::summary::measured;
 use bitcost_stats::Interval;
 
-use crate::html::answer::answer;
-use crate::html::pictures::{Picture, stacked, total};
+use crate::answer::{self, ranked, stacked};
+use crate::html::pictures::Picture;
 use crate::html::section::figure;
 use crate::html::writer::Html;
 use crate::number;
@@ -21,11 +21,7 @@ pub(crate) fn opening(
     execution: &Execution,
     hero: Option<&Picture>,
 ) -> Vec<String> {
-    let mut sentences = answer(&execution.summary);
-    let sentence = match costs(execution) {
-        Some(words) => words,
-        None => sentences.remove(0),
-    };
+    let (sentence, rest) = answer::opening(&execution.summary);
     let class = if sentence.len() > SHORT {
         "answer long"
     } else {
@@ -47,56 +43,13 @@ pub(crate) fn opening(
     if let Some(hero) = hero {
         figure(page, hero);
     }
-    sentences
-}
-
-/// The cells with a sum of these metrics, least first.
-fn ranked<'a>(
-    summary: &'a Summary,
-    metrics: &[&'static Metric],
-) -> Vec<(&'a CellSummary, Interval)> {
-    let cells = summary.cells.iter();
-    let mut found: Vec<_> = cells
-        .filter_map(|cell| Some((cell, total(cell, metrics)?)))
-        .collect();
-    found.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
-    found
-}
-
-/// The dearest and the cheapest cell, where the study asks what a unit costs and its cells differ
-/// by more than their intervals.
-fn costs(execution: &Execution) -> Option<String> {
-    let (summary, metrics) = (&execution.summary, stacked(execution));
-    let asked = &summary.study.answer;
-    let is_asked = asked.is_empty() || asked.iter().any(|name| *name == metrics[0].name);
-    if metrics.len() < 2 || !is_asked {
-        return None;
-    }
-    let cells = ranked(summary, &metrics);
-    let ((cheap, low), (dear, high)) = (cells.first()?, cells.last()?);
-    let of = |bound: Option<f64>, value: f64| bound.unwrap_or(value);
-    if of(low.high, low.value) >= of(high.low, high.value) || low.value <= 0.0 {
-        return None;
-    }
-    let what = metrics[0].unit.rsplit('/').next().unwrap_or("KiB");
-    let [most, least] = [high.value, low.value].map(number::plain);
-    Some(format!(
-        "To send and to receive one {what} costs {most} µs of CPU time with {} and {least} µs with {}: ×{} between them.",
-        joined(dear),
-        joined(cheap),
-        number::plain(high.value / low.value)
-    ))
-}
-
-/// A cell's name, which no line ends within.
-fn joined(cell: &CellSummary) -> String {
-    cell.name().replace(' ', "\u{a0}")
+    rest
 }
 
 /// Three figures, each with what it is.
 fn figures(execution: &Execution) -> Vec<(String, String)> {
     let summary = &execution.summary;
-    let bars = stacked(execution);
+    let bars = stacked(summary);
     let of = |metric: &Metric, value: f64| {
         let words = format!("{} {}", number::plain(value), metric.unit);
         words.trim_end().to_owned()

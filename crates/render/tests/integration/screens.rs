@@ -3,6 +3,8 @@
 //! `INSTA_UPDATE=always cargo test -p bitcost-render --test integration screens` writes the new
 //! text; read its diff.
 
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::explanation;
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::event::Event;
 use insta::assert_snapshot;
@@ -66,4 +68,33 @@ fn figures_and_answer_of_a_test() {
         "{answer}"
     );
     assert_snapshot!("answer_of_a_test", answer);
+}
+
+/// The end of a study, which fits on a small terminal whatever the number of its cells.
+#[test]
+fn answer_of_a_study() {
+    let answer = |events: &[Event]| {
+        let execution = Execution {
+            name: "known".into(),
+            events: events.into(),
+            summary: summary(events),
+        };
+        let explanation = explanation(&execution);
+        let folder = "bitcost-runs/2026-07-27T10-00-00-known";
+        bitcost_render::study_answer::study_answer(&execution, &explanation, folder)
+    };
+    let many = STUDY.replace(
+        "[1024, 8192]",
+        "[256, 512, 1024, 2048, 3000, 4000, 5000, 6000, 7000, 8000, 8192]",
+    );
+    let many = log(&many, 3, |cell, run| ended(cell, &plain(cell, run)));
+    for events in [events(), many] {
+        let answer = answer(&events);
+        assert!(answer.lines().count() <= 23, "{answer}");
+        assert!(
+            answer.lines().all(|line| line.chars().count() <= 80),
+            "{answer}"
+        );
+    }
+    assert_snapshot!(answer(&events()));
 }

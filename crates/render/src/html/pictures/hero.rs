@@ -1,72 +1,23 @@
 //! The picture that a chapter opens with: what a KiB costs at both endpoints in each cell, next to
 //! its throughput and its bottleneck.
 
-use bitcost_analysis::cells::{CellSummary, RECEIVE_DEMAND};
+use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::metrics::{Metric, metric};
-use bitcost_stats::Interval;
 
-use super::drawing::{
-    Drawn, bars_caption, by_levels, from_zero, measured, named, note_rows, rows, words,
-};
+use super::drawing::{Drawn, bars_caption, by_levels, from_zero, named, note_rows, rows, words};
 use super::drawing::{ROWS, bare};
 use super::medians;
+use crate::answer::{stacked, total};
 use crate::html::svg::{Column, ColumnCell, Legend, Mark, Marks, Sign, Slot, Trace};
 use crate::number;
 
-/// The costs of the two endpoints, by the unit that they are of.
-const COSTS: [[&str; 2]; 2] = [
-    ["send_service_demand_us_per_kib", RECEIVE_DEMAND],
-    [
-        "send_service_demand_us_per_transaction",
-        "receive_service_demand_us_per_transaction",
-    ],
-];
-
 const THROUGHPUT: &str = "throughput_mbps";
-
-/// What the bars are of: the cost at both endpoints where it is known at both, otherwise one metric.
-pub(crate) fn stacked(execution: &Execution) -> Vec<&'static Metric> {
-    let cells = &execution.summary.cells;
-    let has = |name: &str| cells.iter().any(|cell| cell.figure(name).is_some());
-    let both = COSTS.iter().find(|pair| pair.iter().all(|name| has(name)));
-    let found: Vec<_> = both
-        .into_iter()
-        .flatten()
-        .filter_map(|name| metric(name))
-        .collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let all = measured(execution);
-    let first = all
-        .iter()
-        .find(|metric| metric.name == THROUGHPUT)
-        .or(all.first());
-    first.copied().into_iter().collect()
-}
-
-/// The sum of a cell's figures of these metrics, with the sums of their bounds; none if it lacks
-/// one of them.
-pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<Interval> {
-    let mut sum = Interval {
-        value: 0.0,
-        low: Some(0.0),
-        high: Some(0.0),
-    };
-    for metric in metrics {
-        let figure = cell.figure(metric.name)?;
-        sum.value += figure.value;
-        sum.low = sum.low.zip(figure.low).map(|(a, b)| a + b);
-        sum.high = sum.high.zip(figure.high).map(|(a, b)| a + b);
-    }
-    Some(sum)
-}
 
 /// The picture; none if no run has a result.
 pub(crate) fn draw(execution: &Execution, explanation: &Explanation) -> Option<Drawn> {
-    let metrics = stacked(execution);
+    let metrics = stacked(&execution.summary);
     let first = *metrics.first()?;
     let mut cells: Vec<&CellSummary> = execution
         .summary

@@ -24,7 +24,6 @@ use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
 use crate::html::svg::Chart;
 use drawing::Drawn;
-pub(crate) use hero::{stacked, total};
 use narrow::narrowed;
 
 /// One picture with the numbers behind it.

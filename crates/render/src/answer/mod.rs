@@ -1,6 +1,7 @@
 //! The answer in three sentences, computed from the figures.
 
 mod change;
+mod cost;
 mod words;
 
 use crate::number;
@@ -8,11 +9,21 @@ use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::metrics::{Better, Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
 
+pub(crate) use cost::{ranked, stacked, total};
 use words::{is_plural, lowered, named_levels, varied};
+
+/// The sentence that a reader sees first, and the other sentences of the answer.
+pub(crate) fn opening(summary: &Summary) -> (String, Vec<String>) {
+    let mut sentences = answer(summary);
+    match cost::costs(summary) {
+        Some(words) => (words, sentences),
+        None => (sentences.remove(0), sentences),
+    }
+}
 
 /// Three sentences: the result for the first metric of the question, the results for the others,
 /// and how certain they are.
-pub(crate) fn answer(summary: &Summary) -> Vec<String> {
+fn answer(summary: &Summary) -> Vec<String> {
     let metrics = asked(summary);
     let Some((first, others)) = metrics.split_first() else {
         return vec![
@@ -70,7 +81,7 @@ fn told(summary: &Summary, metric: &Metric) -> String {
 }
 
 /// The cells with the metric, best first.
-fn ranked<'a>(summary: &'a Summary, metric: &Metric) -> Vec<(&'a CellSummary, f64)> {
+fn by_value<'a>(summary: &'a Summary, metric: &Metric) -> Vec<(&'a CellSummary, f64)> {
     let mut cells: Vec<_> = summary
         .cells
         .iter()
@@ -89,7 +100,7 @@ fn ranked<'a>(summary: &'a Summary, metric: &Metric) -> Vec<(&'a CellSummary, f6
 /// Where the metric is best and where it is worst, or that no difference between the cells is
 /// measurable.
 fn apart(summary: &Summary, metric: &Metric) -> String {
-    let cells = ranked(summary, metric);
+    let cells = by_value(summary, metric);
     let title = lowered(metric.title);
     let (Some((first, best)), Some((last, worst))) = (cells.first(), cells.last()) else {
         return String::new();

@@ -1,0 +1,200 @@
+//! The answer of a study on the last screen of a terminal: one table, one sentence, the
+//! bottlenecks, caveats, and where there is more.
+
+use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_analysis::summary::{Summary, measured};
+use bitcost_model::harmless;
+use bitcost_model::units::counted;
+
+use crate::answer::{opening, stacked};
+use crate::layout::paragraph;
+use crate::noise::noise_text;
+use crate::number;
+
+/// Columns and lines of a terminal that nobody has widened, less the line of the next prompt.
+const WIDTH: usize = 80;
+const LINES: usize = 23;
+
+/// Columns of the labels at the left.
+const LABEL: usize = 13;
+
+/// The fewest and the most columns of a cell's name.
+const NAME: std::ops::RangeInclusive<usize> = 8..=32;
+
+/// The most figures of a cell.
+const FIGURES: usize = 3;
+
+/// The answer in at most as many lines as a terminal has; `folder` is where the log is.
+pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &str) -> String {
+    let summary = &execution.summary;
+    let head = paragraph("", &summary.study.question, WIDTH);
+    let mut tail = format!("\n{}", paragraph("", &opening(summary).0, WIDTH));
+    tail += &labelled("bottleneck", &bottlenecks(explanation));
+    for caveat in caveats(summary, explanation) {
+        tail += &labelled("caveat", &caveat);
+    }
+    tail += &labelled("log", folder);
+    tail += &labelled(
+        "more",
+        "bitcost show (all tables), explain (why) or report (pictures), each with this folder",
+    );
+    let used = head.lines().count() + tail.lines().count();
+    let table = table(summary, LINES.saturating_sub(used + 1));
+    format!("{head}\n{table}{tail}")
+}
+
+fn labelled(label: &str, words: &str) -> String {
+    paragraph(&format!("{label:<LABEL$}"), words, WIDTH)
+}
+
+/// The metrics of the table: throughput, and the cost at both endpoints; without these, the first
+/// that the study shows.
+fn columns(summary: &Summary) -> Vec<&'static Metric> {
+    let mut found: Vec<&'static Metric> = Vec::new();
+    let throughput = metric("throughput_mbps").filter(|metric| has(summary, metric));
+    let all = throughput.into_iter().chain(stacked(summary));
+    for metric in all.chain(measured(summary)) {
+        if found.len() < FIGURES && !found.iter().any(|known| known.name == metric.name) {
+            found.push(metric);
+        }
+    }
+    found
+}
+
+fn has(summary: &Summary, metric: &Metric) -> bool {
+    let mut cells = summary.cells.iter();
+    cells.any(|cell| cell.figure(metric.name).is_some())
+}
+
+/// A row per cell, in at most this many lines: the first figure with its interval, the others
+/// without.
+fn table(summary: &Summary, most: usize) -> String {
+    let metrics = columns(summary);
+    let shown = match summary.cells.len() {
+        all if all + HEAD <= most => all,
+        _ => most.saturating_sub(HEAD + 1),
+    };
+    let mut rows = head(&metrics);
+    let row = |cell: &CellSummary| {
+        let figures = metrics.iter().enumerate().map(|(place, metric)| {
+            let interval = cell.figure(metric.name);
+            let show = |interval| match place {
+                0 => number::interval(interval),
+                _ => number::plain(interval.value),
+            };
+            interval.map_or("-".to_owned(), show)
+        });
+        std::iter::once(harmless(&cell.name()))
+            .chain(figures)
+            .collect()
+    };
+    rows.extend(summary.cells.iter().take(shown).map(row));
+    let mut text = aligned(&rows);
+    let more = summary.cells.len() - shown;
+    if more > 0 {
+        text += &format!("… and {}\n", counted(more, "more cell"));
+    }
+    text
+}
+
+/// Lines of the table's head.
+const HEAD: usize = 2;
+
+/// What the columns are: their titles, and the units below them.
+fn head(metrics: &[&Metric]) -> Vec<Vec<String>> {
+    let title = |metric: &&&Metric| match metric.name {
+        name if name.starts_with("send_service_demand") => "send cost".to_owned(),
+        name if name.starts_with("receive_service_demand") => "receive cost".to_owned(),
+        _ => metric.title.to_lowercase(),
+    };
+    let titles = metrics.iter().map(|metric| title(&metric));
+    let units = metrics.iter().map(|metric| metric.unit.to_owned());
+    let named = |name: &str, words: Vec<String>| [vec![name.to_owned()], words].concat();
+    vec![named("", titles.collect()), named("", units.collect())]
+}
+
+/// The rows with their columns aligned, without those for which there is no room.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let lengths = rows.iter().map(|row| row[column].chars().count());
+        lengths.max().unwrap_or(0)
+    };
+    let name = width(0).clamp(*NAME.start(), *NAME.end());
+    let mut widths = Vec::new();
+    let mut used = name;
+    for column in 1..rows.first().map_or(1, Vec::len) {
+        used += 2 + width(column);
+        if used <= WIDTH {
+            widths.push(width(column));
+        }
+    }
+    let line = |row: &Vec<String>| {
+        let mut line = format!("{:<name$}", cut(&row[0], name));
+        for (text, width) in row[1..].iter().zip(&widths) {
+            line += &format!("  {text:<width$}");
+        }
+        format!("{}\n", line.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A name of at most this many letters.
+fn cut(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(most - 1).collect();
+    format!("{kept}…")
+}
+
+/// `receiver's CPU in 4 cells, unknown in 2 cells`, the most frequent first.
+fn bottlenecks(explanation: &Explanation) -> String {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for verdict in explanation.cells.iter().filter_map(|cell| cell.verdict()) {
+        let limiter = verdict.limiter().to_string();
+        match found.iter_mut().find(|(known, _)| *known == limiter) {
+            Some((_, count)) => *count += 1,
+            None => found.push((limiter, 1)),
+        }
+    }
+    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let parts: Vec<String> = match &found[..] {
+        [] => vec!["no run that can be explained".to_owned()],
+        [(limiter, _)] => vec![limiter.clone()],
+        _ => found
+            .iter()
+            .map(|(limiter, count)| format!("{limiter} in {}", counted(*count, "cell")))
+            .collect(),
+    };
+    parts.join(", ")
+}
+
+/// What changes the answer: runs that are not in it, noise, and how many warnings there are.
+fn caveats(summary: &Summary, explanation: &Explanation) -> Vec<String> {
+    let mut found = Vec::new();
+    let planned = summary.blocks as usize * summary.cells.len();
+    if !summary.excluded.is_empty() {
+        found.push(format!(
+            "{} of {planned} left out",
+            counted(summary.excluded.len(), "run")
+        ));
+    }
+    if !summary.incomplete.is_empty() {
+        found.push(format!(
+            "{} of {planned} not made",
+            counted(summary.incomplete.len(), "run")
+        ));
+    }
+    found.extend(summary.noise.as_ref().map(noise_text));
+    let warnings = explanation.warnings.len();
+    if warnings > 0 {
+        found.push(format!(
+            "{}; see `bitcost explain`",
+            counted(warnings, "warning")
+        ));
+    }
+    found
+}
