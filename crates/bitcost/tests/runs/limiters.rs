@@ -31,10 +31,12 @@ fn pacing_is_the_limiter_when_its_rate_is_reached() {
     );
 }
 
-/// A single flow has one request at a time, and waits for the response most of the time.
+/// A single flow has one request at a time. On a path of 20 ms it waits for the response most of the
+/// time.
 fn requests_are_bound_by_latency() {
+    let path = ["--topology", "lab15", "--delay-backend", "builtin"];
     for workload in ["rr", "crr"] {
-        let verdict = said(&[workload]);
+        let verdict = said(&[&[workload], &path as &[_]].concat());
         assert_eq!(verdict["limiter"], "latency", "{verdict:#}");
         let detail = verdict["detail"].as_str().unwrap();
         assert!(detail.starts_with("one "), "{verdict:#}");
