@@ -19,7 +19,7 @@ const CHANCE_LEAST: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
     /// The number of blocks with which the question is settled if the estimate stays where it is;
-    /// absent where [`BLOCKS_MOST`] are not enough.
+    /// absent where 1000 are not enough.
     pub blocks: Option<usize>,
     /// The probability that it is settled with the most blocks that may be made.
     pub chance: f64,

@@ -1,4 +1,4 @@
-//! The cost at both endpoints: the sums of their figures, and the dearest and the cheapest cell.
+//! The cost at both endpoints: the sums of their figures, and the most expensive and the cheapest cell.
 
 use bitcost_analysis::cells::{CellSummary, RECEIVE_DEMAND};
 use bitcost_analysis::metrics::{Metric, metric};
@@ -69,7 +69,7 @@ pub(crate) fn ranked<'a>(
     found
 }
 
-/// The dearest and the cheapest cell, where the study asks what a unit costs and its cells differ
+/// The most expensive and the cheapest cell, where the study asks what a unit costs and its cells differ
 /// by more than their intervals.
 pub(super) fn costs(summary: &Summary) -> Option<String> {
     let metrics = stacked(summary);

@@ -81,7 +81,10 @@ fn figures(execution: &Execution) -> Vec<(String, String)> {
         let fastest = throughput
             .as_ref()
             .and_then(|(metric, cells)| Some(tile("fastest", metric, cells.last()?)));
-        let costs = [tile("cheapest", first, least), tile("dearest", first, most)];
+        let costs = [
+            tile("cheapest", first, least),
+            tile("most expensive", first, most),
+        ];
         return costs.into_iter().chain(fastest).collect();
     }
     let words = match first.better {
