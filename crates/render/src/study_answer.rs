@@ -1,5 +1,5 @@
 //! The answer of a study on the last screen of a terminal: one table, one sentence, the
-//! bottlenecks, caveats, and where there is more.
+//! bottlenecks, caveats, and the commands for more.
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
@@ -36,11 +36,13 @@ pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &s
     for caveat in caveats(summary, explanation) {
         tail += &labelled("caveat", &caveat);
     }
-    tail += &labelled("log", folder);
-    tail += &labelled(
-        "more",
-        "bitcost show (all tables), explain (why) or report (pictures), each with this folder",
-    );
+    for (label, verb) in [
+        ("pictures", "report"),
+        ("why", "explain"),
+        ("all tables", "show"),
+    ] {
+        tail += &labelled(label, &format!("bitcost {verb} {folder}"));
+    }
     let used = head.lines().count() + tail.lines().count();
     let table = table(summary, LINES.saturating_sub(used + 1));
     format!("{head}\n{table}{tail}")

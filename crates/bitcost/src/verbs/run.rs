@@ -87,17 +87,14 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     )?);
     let explanation = explain::say(&execution, folder);
     say_log(&opened);
-    // If standard output cannot be written, the lines above still name the log, which is complete.
-    let printed = printed.and_then(|()| match arguments.look.is_for_people() {
-        true => output::print(&format!(
-            "\n{}",
-            study_answer(&execution, &explanation, &output::shell_word(folder))
-        )),
-        false => Ok(()),
-    });
+    if arguments.look.is_for_people() {
+        let answer = study_answer(&execution, &explanation, &output::shell_word(folder));
+        output::say(&format!("\n{}", answer.trim_end()));
+    }
     if ending == Ending::Interrupted {
         say_how_to_resume(folder);
     }
+    // If standard output cannot be written, the lines above still name the log, which is complete.
     printed?;
     match ending {
         Ending::Interrupted => Err(Failure::Interrupted),
