@@ -19,20 +19,25 @@ pub(crate) fn noise_text(noise: &Noise) -> String {
 }
 
 fn detectable_text(found: &Detectable) -> String {
-    let title = metric(&found.metric).map_or_else(
-        || found.metric.clone(),
-        |metric| metric.title.to_lowercase(),
-    );
-    let text = format!(
-        "{} blocks cannot detect differences of {title} under {} %",
-        found.blocks,
-        number::plain(found.difference_pct)
-    );
+    let text = undetected_text(found);
     match found.blocks_wanted {
         _ if found.difference_pct <= WANTED_PCT => text,
         Some(blocks) => format!("{text}, {WANTED_PCT} % would take {blocks} blocks"),
         None => format!("{text}, {WANTED_PCT} % would take over 1000 blocks"),
     }
+}
+
+/// `5 blocks cannot detect differences of throughput under 23.1 %`.
+pub(crate) fn undetected_text(found: &Detectable) -> String {
+    let title = metric(&found.metric).map_or_else(
+        || found.metric.clone(),
+        |metric| metric.title.to_lowercase(),
+    );
+    format!(
+        "{} blocks cannot detect differences of {title} under {} %",
+        found.blocks,
+        number::plain(found.difference_pct)
+    )
 }
 
 pub(crate) fn noise_json(noise: &Noise) -> Value {

@@ -11,7 +11,7 @@ use bitcost_model::units::counted;
 
 use crate::answer::{opening, stacked};
 use crate::layout::paragraph;
-use crate::noise::noise_text;
+use crate::noise::undetected_text;
 use crate::number;
 
 /// Columns and lines of a terminal that nobody has widened, less the line of the next prompt.
@@ -190,7 +190,8 @@ fn caveats(summary: &Summary, explanation: &Explanation) -> Vec<String> {
             counted(summary.incomplete.len(), "run")
         ));
     }
-    found.extend(summary.noise.as_ref().map(noise_text));
+    let noise = summary.noise.as_ref();
+    found.extend(noise.and_then(|noise| noise.detectable.as_ref().map(undetected_text)));
     let warnings = explanation.warnings.len();
     if warnings > 0 {
         found.push(format!(
