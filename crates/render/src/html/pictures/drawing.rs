@@ -86,32 +86,27 @@ pub(super) fn legend(traces: usize) -> Legend {
 
 /// A picture of one panel with numbers along both axes.
 pub(super) fn plain(label: &str, x: (Axis, &str), y: (Axis, &str), traces: Vec<Trace>) -> Chart {
-    let panel = Panel {
-        x: x.0,
-        x_title: x.1.to_owned(),
-        y: Scale::Numbers(y.0),
-        y_title: y.1.to_owned(),
-        height: HEIGHT,
-        traces,
-        rules: Vec::new(),
-        columns: Vec::new(),
-    };
-    Chart {
-        label: label.to_owned(),
-        width: WIDTH,
-        legend: legend(panel.traces.len()),
-        panels: vec![panel],
-    }
+    let legend = legend(traces.len());
+    let mut chart = one_panel(label, x, (Scale::Numbers(y.0), HEIGHT), traces);
+    chart.panels[0].y_title = y.1.to_owned();
+    chart.legend = legend;
+    chart
 }
 
 /// A picture with a band for each name.
 pub(super) fn rows(label: &str, x: (Axis, &str), names: Vec<String>, traces: Vec<Trace>) -> Chart {
+    let height = BAND * names.len() as f64;
+    one_panel(label, x, (Scale::Names(names), height), traces)
+}
+
+/// A picture of one panel of this height, without a legend.
+fn one_panel(label: &str, x: (Axis, &str), y: (Scale, f64), traces: Vec<Trace>) -> Chart {
     let panel = Panel {
         x: x.0,
         x_title: x.1.to_owned(),
-        height: BAND * names.len() as f64,
-        y: Scale::Names(names),
+        y: y.0,
         y_title: String::new(),
+        height: y.1,
         traces,
         rules: Vec::new(),
         columns: Vec::new(),
