@@ -229,7 +229,7 @@ fn study_runs_by_its_path() {
     bench.assert_nothing_left();
 }
 
-/// The folder in the last line, `again: bitcost show FOLDER`.
+/// The folder in the last line, `all tables   bitcost show FOLDER`.
 fn last_word(text: &str) -> &str {
     text.split_whitespace().next_back().unwrap()
 }
