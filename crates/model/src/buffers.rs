@@ -1,12 +1,13 @@
-//! The program's own buffers: their number for each flow, their alignment, and whether each message
-//! is written anew.
+//! The program's own part in each message: its buffers, whether each message is written anew, and
+//! the CPU time that it works on a message.
 
 use serde::{Deserialize, Serialize};
 
 /// The most memory that the buffers of one endpoint may take, in bytes.
 const MEMORY_MAX: u64 = 1 << 30;
 
-/// The properties that a run asks of the buffers of its plain send and receive calls.
+/// The properties that a run asks of the buffers of its plain send and receive calls, and the work
+/// that the program does between these calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Buffers {
@@ -19,6 +20,20 @@ pub struct Buffers {
     pub ring: u32,
     /// True where the sender writes every byte of a message before it sends it.
     pub dirty: bool,
+    /// CPU time that the sender works on each message before it sends it, in nanoseconds.
+    #[serde(skip_serializing_if = "is_none")]
+    pub send_work_ns: u32,
+    /// CPU time that the receiver works on each message after it has received it, in nanoseconds.
+    #[serde(skip_serializing_if = "is_none")]
+    pub receive_work_ns: u32,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_none(work_ns: &u32) -> bool {
+    *work_ns == 0
 }
 
 impl Default for Buffers {
@@ -28,6 +43,8 @@ impl Default for Buffers {
             offset_bytes: 0,
             ring: 1,
             dirty: false,
+            send_work_ns: 0,
+            receive_work_ns: 0,
         }
     }
 }

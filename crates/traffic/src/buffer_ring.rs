@@ -1,7 +1,9 @@
 //! The buffers that the plain calls of a flow use in turn: their number, their alignment, rewritten
-//! for each message or not.
+//! for each message or not, and the program's work on each message.
 
 use bitcost_model::buffers::Buffers;
+
+use crate::work::Work;
 
 /// The byte of messages that are not rewritten.
 const FILL: u8 = 0x5A;
@@ -19,20 +21,34 @@ pub struct BufferRing {
     at: usize,
     /// The byte that the present message was filled with; absent where messages are not rewritten.
     dirt: Option<u8>,
+    /// The program's work on each message; absent where it does none.
+    work: Option<Work>,
+    /// Bytes of a received message on which the program has not worked yet.
+    rest: usize,
+    /// Bytes of a message that is received.
+    message: usize,
 }
 
 impl BufferRing {
     /// Buffers for messages of up to `size` bytes.
     pub fn of_sender(size: u32, buffers: Buffers) -> BufferRing {
-        BufferRing::of(size, buffers, buffers.dirty.then_some(0))
+        BufferRing {
+            dirt: buffers.dirty.then_some(0),
+            work: Work::of(buffers.send_work_ns),
+            ..BufferRing::of(size, buffers)
+        }
     }
 
-    /// Buffers for receive calls of `size` bytes.
-    pub fn of_receiver(size: u32, buffers: Buffers) -> BufferRing {
-        BufferRing::of(size, buffers, None)
+    /// Buffers for receive calls of `size` bytes, which return messages of `message` bytes.
+    pub fn of_receiver(size: u32, message: u32, buffers: Buffers) -> BufferRing {
+        BufferRing {
+            work: Work::of(buffers.receive_work_ns),
+            message: message.max(1) as usize,
+            ..BufferRing::of(size, buffers)
+        }
     }
 
-    fn of(size: u32, buffers: Buffers, dirt: Option<u8>) -> BufferRing {
+    fn of(size: u32, buffers: Buffers) -> BufferRing {
         let alignment = buffers.alignment_bytes.unwrap_or(1) as usize;
         let (size, offset, count) = (
             size as usize,
@@ -50,13 +66,17 @@ impl BufferRing {
             size,
             count,
             at: 0,
-            dirt,
+            dirt: None,
+            work: None,
+            rest: 0,
+            message: 1,
         }
     }
 
-    /// The only buffer, of a ring of one whose messages are not rewritten; otherwise absent.
+    /// The only buffer, of a ring of one on whose messages the program does nothing; otherwise absent.
     pub fn only(&self) -> Option<&[u8]> {
-        (self.count == 1 && self.dirt.is_none()).then(|| self.present())
+        let is_plain = self.count == 1 && self.dirt.is_none() && self.work.is_none();
+        is_plain.then(|| self.present())
     }
 
     /// The present buffer.
@@ -66,9 +86,35 @@ impl BufferRing {
         &self.memory[start..start + self.size]
     }
 
-    /// The next buffer, with its first `length` bytes rewritten where the run requests it.
+    /// The buffer of the next message to send, with its first `length` bytes rewritten and worked on
+    /// where the run requests it.
     #[inline]
     pub fn next(&mut self, length: usize) -> &mut [u8] {
+        if let Some(work) = &self.work {
+            work.on_messages(1);
+        }
+        self.next_to_fill(length)
+    }
+
+    /// Works on the messages that a receive call of this many bytes has completed, where the run
+    /// requests it.
+    #[inline]
+    pub fn took(&mut self, bytes: usize) {
+        if let Some(work) = &self.work {
+            let bytes = self.rest + bytes;
+            self.rest = bytes % self.message;
+            work.on_messages(bytes / self.message);
+        }
+    }
+
+    /// The buffer of the next receive call.
+    #[inline]
+    pub fn next_to_receive(&mut self) -> &mut [u8] {
+        self.next_to_fill(0)
+    }
+
+    #[inline]
+    fn next_to_fill(&mut self, length: usize) -> &mut [u8] {
         if self.count > 1 {
             self.at = if self.at + 1 == self.count {
                 0
@@ -96,10 +142,12 @@ mod tests {
             alignment_bytes: Some(4096),
             offset_bytes: 24,
             ring: 3,
-            dirty: false,
+            ..Buffers::default()
         };
-        let mut ring = BufferRing::of_receiver(5000, buffers);
-        let addresses: Vec<usize> = (0..6).map(|_| ring.next(0).as_ptr().addr()).collect();
+        let mut ring = BufferRing::of_receiver(5000, 5000, buffers);
+        let addresses: Vec<usize> = (0..6)
+            .map(|_| ring.next_to_receive().as_ptr().addr())
+            .collect();
         assert!(
             addresses.iter().all(|address| address % 4096 == 24),
             "{addresses:x?}"

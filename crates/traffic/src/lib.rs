@@ -38,6 +38,7 @@ mod transactions;
 mod udp;
 mod udp_rr;
 mod udp_stream;
+mod work;
 mod workload;
 
 pub use control::{Control, Phase};

@@ -45,10 +45,13 @@ pub fn measure(
         stop_bytes: None,
         stop_messages: Some(MESSAGES),
         stop_transactions: None,
-        // The loop is the same for every length. Writing a message is a cost of the payload.
+        // The loop is the same for every length. Writing a message and working on it are costs of the
+        // payload.
         message_sizes: None,
         buffers: Buffers {
             dirty: false,
+            send_work_ns: 0,
+            receive_work_ns: 0,
             ..conditions.buffers
         },
         transaction_rate: None,

@@ -90,6 +90,7 @@ fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready,
                 stream,
                 ring: BufferRing::of_receiver(
                     run.conditions.receive_bytes(),
+                    run.conditions.message_size_bytes,
                     run.conditions.buffers,
                 ),
                 flags: receive_flags(run.conditions),
@@ -160,12 +161,13 @@ fn receive_all(
     mut took: impl FnMut(Phase),
 ) -> Result<(), Errno> {
     while control.phase() != Phase::Abort {
-        match calls.receive(ring.next(0), flags) {
+        match calls.receive(ring.next_to_receive(), flags) {
             Ok(0) => break,
             Ok(length) => {
                 let phase = control.phase();
                 control.count_call(phase, length);
                 took(phase);
+                ring.took(length);
             }
             Err(Errno::AGAIN) => {
                 control.count_empty();
@@ -272,7 +274,11 @@ fn sender_without_kernel(conditions: &Conditions) -> Batch {
 }
 
 fn receiver_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
-    let mut ring = BufferRing::of_receiver(conditions.receive_bytes(), conditions.buffers);
+    let mut ring = BufferRing::of_receiver(
+        conditions.receive_bytes(),
+        conditions.message_size_bytes,
+        conditions.buffers,
+    );
     let (nothing, flags) = (
         NullSocket::give(usize::MAX, messages, [0; HEADER_BYTES], |front| front),
         receive_flags(conditions),

@@ -98,6 +98,7 @@ fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
                 socket,
                 ring: BufferRing::of_receiver(
                     run.conditions.receive_bytes(),
+                    run.conditions.message_size_bytes,
                     run.conditions.buffers,
                 ),
                 flags: receive_flags(run.conditions),
@@ -190,9 +191,10 @@ fn receive_all(
     datagrams: &mut Datagrams,
 ) -> Result<(), Errno> {
     datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let buffer = ring.next(0);
+        let buffer = ring.next_to_receive();
         let length = calls.receive(buffer, flags)?;
         datagrams.take(control, &buffer[..length]);
+        ring.took(length);
         Ok(())
     })
 }
@@ -212,13 +214,14 @@ fn receive_stamped_all(
         Wait::Sleep
     };
     datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let buffer = ring.next(0);
+        let buffer = ring.next_to_receive();
         let found = receive_stamped(socket, buffer, wait).map_err(errno)?;
         let datagram = &buffer[..found.bytes.min(buffer.len())];
         datagrams.take(control, datagram);
         if let Some(at_ns) = found.at_ns {
             delays.note(datagram, at_ns);
         }
+        ring.took(found.bytes);
         Ok(())
     })
 }
@@ -312,7 +315,11 @@ fn sender_without_kernel(conditions: &Conditions) -> Batch {
 
 fn receiver_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
     let size = conditions.message_size_bytes as usize;
-    let mut ring = BufferRing::of_receiver(conditions.receive_bytes(), conditions.buffers);
+    let mut ring = BufferRing::of_receiver(
+        conditions.receive_bytes(),
+        conditions.message_size_bytes,
+        conditions.buffers,
+    );
     let tag = Tag::of(&NO_TOKEN);
     let mut datagrams = Datagrams::of(
         &Conditions {

@@ -83,6 +83,10 @@ pub const BUFFER_ALIGNMENT_BYTES: Bounds =
 pub const BUFFER_OFFSET_BYTES: Bounds = Bounds::new("buffer_offset_bytes", Unit::Bytes, 0, 1 << 24);
 /// Bounds of `ring_buffers`.
 pub const RING_BUFFERS: Bounds = Bounds::new("ring_buffers", Unit::Count, 1, 4096);
+/// Bounds of `send_work_ns`.
+pub const SEND_WORK_NS: Bounds = Bounds::new("send_work_ns", Unit::Named("ns"), 0, 1_000_000);
+/// Bounds of `receive_work_ns`.
+pub const RECEIVE_WORK_NS: Bounds = Bounds::new("receive_work_ns", Unit::Named("ns"), 0, 1_000_000);
 /// Bounds of `receive_size_bytes`.
 pub const RECEIVE_SIZE_BYTES: Bounds =
     Bounds::new("receive_size_bytes", Unit::Bytes, 1, MESSAGE_MAX);
@@ -195,6 +199,8 @@ impl Conditions {
                 self.buffers.alignment_bytes.map(u64::from),
             ),
             (&BUFFER_OFFSET_BYTES, some(self.buffers.offset_bytes)),
+            (&SEND_WORK_NS, some(self.buffers.send_work_ns)),
+            (&RECEIVE_WORK_NS, some(self.buffers.receive_work_ns)),
             (&SEND_BUFFER_BYTES, self.send_buffer_bytes.map(u64::from)),
             (
                 &RECEIVE_BUFFER_BYTES,

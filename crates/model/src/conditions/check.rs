@@ -146,7 +146,7 @@ impl Conditions {
         {
             let mode = mode.name();
             return Err(format!(
-                "buffer and payload settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
+                "buffer, payload and work settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
             ));
         }
         let Some(sizes) = &self.message_sizes else {
@@ -213,7 +213,7 @@ impl Conditions {
             (
                 false,
                 self.buffers != Buffers::default(),
-                "a buffer or payload setting",
+                "a buffer, payload or work setting",
             ),
             (false, self.send_mode != Mode::Plain, "send_mode"),
             (false, self.receive_mode != Mode::Plain, "receive_mode"),

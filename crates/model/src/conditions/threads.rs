@@ -52,7 +52,7 @@ impl Conditions {
             ),
             (
                 self.buffers != Buffers::default(),
-                "a buffer or payload setting",
+                "a buffer, payload or work setting",
                 "none",
             ),
             (self.latency, "latency", "off"),

@@ -227,6 +227,22 @@ pub const SETTINGS: &[Setting] = &[
         "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)",
     ),
     row(
+        "send_work_ns",
+        flag("send-work"),
+        Kind::Number(&bounds::SEND_WORK_NS, &[], |c, n| {
+            c.buffers.send_work_ns = small(n);
+        }),
+        "CPU time that the sender works on each message before it sends it, as an application does, in ns (default: 0)",
+    ),
+    row(
+        "receive_work_ns",
+        flag("receive-work"),
+        Kind::Number(&bounds::RECEIVE_WORK_NS, &[], |c, n| {
+            c.buffers.receive_work_ns = small(n);
+        }),
+        "CPU time that the receiver works on each message after it has received it, in ns (default: 0)",
+    ),
+    row(
         "receive_size_bytes",
         flag("receive-size"),
         Kind::Number(
