@@ -3,7 +3,7 @@
 use std::process::Command;
 
 #[test]
-#[ignore = "takes 3 minutes, two CPUs that nothing else uses, and root for quotas; METHOD.md quotes what it prints"]
+#[ignore = "takes 3 minutes, two CPUs that nothing else uses, and root for quotas; docs/method/bottleneck.md quotes what it prints"]
 fn every_limiter_is_named() {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["confusion", "--repeats", "1"])

@@ -9,7 +9,7 @@ use crate::detect::BLOCKS_MOST;
 const HALF: f64 = 1.96;
 
 /// How much wider an interval must be that settles a question where it is looked at after every
-/// block, so that one of twenty questions is settled wrongly at most (METHOD.md, Stop rule).
+/// block, so that one of twenty questions is settled wrongly at most (docs/method/statistics.md, Stop rule).
 pub const LOOKED: f64 = 1.5;
 
 /// With a lower chance than this, more blocks are not worth their time.

@@ -77,7 +77,7 @@ fn stop_rule_loses_little_coverage() {
 }
 
 #[test]
-#[ignore = "takes minutes; METHOD.md quotes what it prints"]
+#[ignore = "takes minutes; docs/method/statistics.md quotes what it prints"]
 fn coverage_of_the_stop_rule() {
     for (name, draw) in [
         ("normal", even as fn(f64, f64) -> f64),
@@ -159,7 +159,7 @@ fn statements_are_seldom_decided_wrongly_although_every_block_is_looked_at() {
 }
 
 #[test]
-#[ignore = "takes minutes; METHOD.md quotes what it prints"]
+#[ignore = "takes minutes; docs/method/statistics.md quotes what it prints"]
 fn coverage_of_decided_statements() {
     for (truth, most) in [(1.0, 20), (1.0, 40), (1.05, 40)] {
         for factor in [1.0, 1.25, 1.5] {

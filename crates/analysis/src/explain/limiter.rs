@@ -25,7 +25,7 @@ pub struct Question {
     pub step: Step,
     /// What it holds for, such as `UDP`; empty where the title says everything.
     pub about: &'static str,
-    /// The evidence that must hold, in the words of METHOD.md.
+    /// The evidence that must hold, in the words of docs/method/bottleneck.md.
     pub evidence: &'static str,
     /// Its candidates, each with all the evidence that must hold.
     pub rule: fn(&Signals) -> Vec<Candidate>,

@@ -1,67 +1,76 @@
-//! METHOD.md has a row for every metric, and no row for anything else.
+//! The pages of the method define every metric, and METHOD.md leads to each definition.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bitcost_analysis::metrics::METRICS;
 
-/// The metrics of one row of METHOD.md and its unit.
-type Row = (BTreeSet<String>, String);
-
-/// The text between backticks of a cell.
-fn names(cell: &str) -> impl Iterator<Item = &str> {
-    cell.split('`').skip(1).step_by(2)
+/// A file of the repository.
+fn page(path: &str) -> String {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Reads a row. A name such as `…_p90_us` shares the beginning of another name of its row; every
-/// metric that fits is taken.
-fn row(line: &str) -> Row {
-    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-    let mut found = BTreeSet::new();
-    for name in names(cells[0]) {
-        match name.strip_prefix('…') {
-            None => drop(found.insert(name.to_owned())),
-            Some(ending) => {
-                let fits = |name: &&str| {
-                    let beginning = name.strip_suffix(ending);
-                    beginning
-                        .is_some_and(|start| names(cells[0]).any(|other| other.starts_with(start)))
-                };
-                let known = METRICS.iter().map(|metric| metric.name).filter(fits);
-                found.extend(known.map(str::to_owned));
-            }
-        }
-    }
-    (found, cells[1].to_owned())
-}
-
-/// The rows below a heading of a table.
-fn table<'a>(method: &'a str, heading: &str) -> impl Iterator<Item = &'a str> {
-    let (_, rows) = method.split_once(heading).expect("the table");
-    rows.lines()
+/// The metrics that the table with this heading defines, each with the unit that it has there: the
+/// text between backticks of a row's first cell, and its second cell.
+fn defined(page: &str, heading: &str) -> Vec<(String, String)> {
+    let (_, rows) = page.split_once(heading).expect("the table");
+    let mut found = Vec::new();
+    for line in rows
+        .lines()
         .skip(2)
         .take_while(|line| line.starts_with('|'))
-        .filter(|line| line.starts_with("| `"))
+    {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let names = cells[0].split('`').skip(1).step_by(2);
+        for name in names {
+            let target = format!("<a id=\"{name}\"></a>");
+            assert!(cells[0].contains(&target), "{name} has no {target}");
+            found.push((name.to_owned(), cells[1].to_owned()));
+        }
+    }
+    found
 }
 
 #[test]
 fn every_metric_is_defined_once_with_its_unit() {
-    let method = concat!(env!("CARGO_MANIFEST_DIR"), "/../../METHOD.md");
-    let method = std::fs::read_to_string(method).expect("METHOD.md");
-    let metrics = table(&method, "| name | unit | scope | formula | error |");
-    let calibration = table(&method, "| quantity | definition | scope | error |");
-    let mut defined: Vec<String> = Vec::new();
-    for (names, unit) in metrics.map(row) {
-        for name in names {
-            let metric = METRICS.iter().find(|metric| metric.name == name);
-            let metric = metric.unwrap_or_else(|| panic!("METHOD.md: {name} is no metric"));
-            let is_own = unit.starts_with("as without") || unit.trim_matches('–') == metric.unit;
-            assert!(is_own, "METHOD.md: {name} in {unit}, not {:?}", metric.unit);
-            defined.push(name);
+    let metrics = page("docs/method/metrics.md");
+    let metrics = defined(&metrics, "| name | unit | scope | formula | error |");
+    for (name, unit) in &metrics {
+        let metric = METRICS.iter().find(|metric| metric.name == name);
+        let metric = metric.unwrap_or_else(|| panic!("docs/method/metrics.md: {name} is unknown"));
+        let is_own = unit.starts_with("as without") || unit.trim_matches('–') == metric.unit;
+        assert!(is_own, "{name} in {unit}, not {:?}", metric.unit);
+    }
+    let lab = page("docs/method/lab.md");
+    let capacity = defined(&lab, "| quantity | definition | scope | error |");
+    let places: [(&str, Vec<(String, String)>); 2] = [("metrics", metrics), ("lab", capacity)];
+    let mut place = BTreeMap::new();
+    for (file, rows) in places {
+        for (name, _) in rows {
+            let twice = place.insert(name.clone(), format!("docs/method/{file}.md#{name}"));
+            assert_eq!(twice, None, "{name} is defined twice");
         }
     }
-    defined.extend(calibration.flat_map(|line| row(line).0));
-    defined.sort();
-    let mut all: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    all.sort_unstable();
-    assert_eq!(defined, all);
+    assert_eq!(place.len(), METRICS.len(), "{place:?}");
+
+    let index = page("METHOD.md");
+    let (_, rows) = index
+        .split_once("| metric | is | unit |\n|---|---|---|\n")
+        .expect("the index");
+    let mut expected = String::new();
+    for metric in METRICS {
+        let unit = if metric.unit.is_empty() {
+            "–"
+        } else {
+            metric.unit
+        };
+        let place = place
+            .get(metric.name)
+            .unwrap_or_else(|| panic!("{} is not defined", metric.name));
+        expected += &format!(
+            "| [`{}`]({place}) | {} | {unit} |\n",
+            metric.name, metric.title
+        );
+    }
+    assert_eq!(rows, expected, "the index of METHOD.md");
 }

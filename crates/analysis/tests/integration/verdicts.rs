@@ -511,7 +511,7 @@ fn what_is_near_its_bound_is_not_sure() {
     assert!(verdict.confidence < Confidence::High, "{verdict:?}");
 }
 
-/// The table of METHOD.md: every question in the order in which it is asked.
+/// The table of docs/method/bottleneck.md: every question in the order in which it is asked.
 fn documented() -> String {
     let mut rows = String::new();
     for step in Step::ALL {
@@ -531,11 +531,14 @@ fn documented() -> String {
 #[test]
 fn the_table_of_limiters_is_the_one_of_the_method() {
     let rows = documented();
-    let method = concat!(env!("CARGO_MANIFEST_DIR"), "/../../METHOD.md");
-    let method = std::fs::read_to_string(method).expect("METHOD.md");
+    let method = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/method/bottleneck.md"
+    );
+    let method = std::fs::read_to_string(method).expect("bottleneck.md");
     assert!(
         method.contains(&format!("| verdict | evidence |\n|---|---|\n{rows}\n")),
-        "METHOD.md, What limits a run, must have these rows:\n{rows}"
+        "docs/method/bottleneck.md must have these rows:\n{rows}"
     );
 }
 

@@ -113,7 +113,7 @@ fn apart(old: &[f64], new: &[f64]) -> Interval {
     Shift::Ratio(bitcost_stats::change(old, new, Scale::Ratio).expect("values")).change()
 }
 
-/// Prints METHOD.md's figures:
+/// Prints the figures of docs/method/compare.md:
 /// `cargo test -p bitcost-render --test integration recorded -- --nocapture`.
 #[test]
 fn verdicts_over_recorded_noise_are_seldom_wrong() {

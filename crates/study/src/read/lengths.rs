@@ -7,7 +7,7 @@ use crate::settings;
 use bitcost_model::conditions::bounds::DURATION_S;
 
 /// The blocks of a study that does not say how many; an interval of fewer covers too little where
-/// every block is looked at (METHOD.md, Stop rule).
+/// every block is looked at (docs/method/statistics.md, Stop rule).
 const BLOCKS: u32 = 5;
 
 /// The most blocks of any study.

@@ -19,7 +19,7 @@ const OTHER: [u8; 16] = *b"those of another";
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const MESSAGES: u64 = 500;
 
-/// A message of a sender with this token, as METHOD.md describes it.
+/// A message of a sender with this token, as docs/method/traffic.md describes it.
 fn message(token: [u8; 16], measured: bool, number: u64, size: usize) -> Vec<u8> {
     let mut message = vec![0x5A; size];
     match message.first_chunk_mut::<8>() {

@@ -58,7 +58,7 @@ pub(super) fn receiving(receiver: EndTimes, sender: EndTimes) -> [Vec<Evidence>;
 pub(super) const ON_THE_SAME_CPUS: &str =
     "both ends run on the same CPUs, and wait for each other there";
 
-/// What METHOD.md says of it.
+/// What docs/method/bottleneck.md says of it.
 pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; of both endpoints the one that sleeps less";
 
 /// Evidence that the CPUs that both endpoints of a stream share are full.
