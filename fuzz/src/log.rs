@@ -17,6 +17,7 @@ use bitcost_render::markdown_table::markdown_table;
 use bitcost_render::netperf::{netperf_keyval, netperf_table};
 use bitcost_render::plots::Plots;
 use bitcost_render::provenance::{Maker, Source};
+use bitcost_render::test_json::TestRuns;
 use tempfile::TempDir;
 
 /// The folder is in memory if `/dev/shm` exists.
@@ -76,15 +77,15 @@ fn render(execution: &Execution) {
         );
         let _ = (csv(&table), markdown_table(&table), table_json(&table));
     }
-    execution.each_run(|_| true, &mut |_, cell, view| {
+    let mut runs = TestRuns::default();
+    execution.each_run(|_| true, &mut |row, cell, view| {
         let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
-        let _ = (
-            bitcost_render::single::single_text(view),
-            bitcost_render::single::single_json(view),
-        );
+        let _ = bitcost_render::single::single_text(view);
+        runs.add(row.run, view, true);
         let rows = netperf_table([(cell, *view)]);
         let _ = (csv(&rows), netperf_keyval(&rows));
     });
+    let _ = runs.document(execution, None);
 }
 
 /// The page, in which every script element is closed.

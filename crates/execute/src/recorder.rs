@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bitcost_analysis::log::Reader;
-use bitcost_analysis::summary::Precision;
+use bitcost_analysis::summary::{Precision, Summary, summarized_cells};
 use bitcost_controller::{Ending, Session};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
@@ -153,6 +153,23 @@ impl<'a> Recorder<'a> {
         Ok(is_spent || precision.is_enough())
     }
 
+    /// Writes the figures of all runs into a log on disk. Nothing is written where no run has
+    /// figures.
+    fn summarize(&mut self) -> Result<(), String> {
+        if matches!(self.target, Target::Memory(_)) {
+            return Ok(());
+        }
+        let reader = self.so_far.read_on(&self.target);
+        let reader = reader.map_err(|error| error.to_string())?.clone();
+        let summary = Summary::from_reader(reader).map_err(|error| error.to_string())?;
+        let cells = summarized_cells(&summary);
+        if cells.iter().all(|cell| cell.figures.is_empty()) {
+            return Ok(());
+        }
+        let recorded = self.record(&Event::Summarized { cells });
+        recorded.map_err(|error| error.to_string())
+    }
+
     /// Executes the runs that are not in `done`, until the study's stop rule is satisfied.
     pub fn execute(
         mut self,
@@ -165,7 +182,11 @@ impl<'a> Recorder<'a> {
         self.runs_began = Instant::now();
         let recorder = RefCell::new(self);
         let mut sink = |event| {
-            let recorded = recorder.borrow_mut().record(&event);
+            let mut recorder = recorder.borrow_mut();
+            if matches!(event, Event::ExecutionEnded { .. }) {
+                recorder.summarize()?;
+            }
+            let recorded = recorder.record(&event);
             recorded.map_err(|error| error.to_string())
         };
         let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);

@@ -298,7 +298,7 @@ fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
         3
     );
     assert_eq!(
-        changed(&|lines| lines[0] = lines[0].replace("\"format\":7", "\"format\":3")),
+        changed(&|lines| lines[0] = lines[0].replace("\"format\":8", "\"format\":3")),
         1
     );
     assert_eq!(changed(&|lines| drop(lines.remove(5))), 6);
@@ -347,7 +347,7 @@ fn a_log_without_checksums_opens_says_so_and_goes_on_without() {
         .iter()
         .map(|line| format!("{}}}\n", &line[..line.len() - 32]))
         .collect();
-    fs::write(&path, plain.replace("\"format\":7", "\"format\":3")).expect("written");
+    fs::write(&path, plain.replace("\"format\":8", "\"format\":3")).expect("written");
     let log = read(&folder).expect("opens");
     assert!(!log.end.has_checksums() && log.end.format == Some(3) && log.events.len() == 3);
     Writer::resume(&folder, &log.end)

@@ -1,5 +1,6 @@
 //! The lines of an execution's log: each is written once, in order, and never changed.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -10,10 +11,10 @@ use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
 use crate::plan::Plan;
 use crate::record::{EndpointRecord, Role, Sample};
-use crate::study::LabSpec;
+use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
@@ -136,6 +137,31 @@ pub struct ProgramUsed {
     pub version: String,
     /// Size and hash of its file (SipHash 1-3 with keys of 0), as `agent --identify` prints them.
     pub identity: String,
+}
+
+/// A median over the runs of a cell, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummarizedFigure {
+    /// The median.
+    pub median: f64,
+    /// The lower bound; absent where the runs say nothing about the spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The upper bound; absent where the runs say nothing about the spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// The figures of a cell, as the version of bitcost that made its runs computed them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummarizedCell {
+    /// Level by factor.
+    pub levels: BTreeMap<String, Label>,
+    /// Number of runs that the figures come from.
+    pub runs: usize,
+    /// Figure by the name of the metric.
+    #[serde(flatten)]
+    pub figures: BTreeMap<String, SummarizedFigure>,
 }
 
 /// One line of the log.
@@ -263,5 +289,11 @@ pub enum Event {
         /// tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enough_blocks: Option<u32>,
+    },
+    /// The figures of all runs, before the end of an execution that was not interrupted, for programs that read the log as JSON. Nothing in bitcost
+    /// reads them: every figure is computed from the records.
+    Summarized {
+        /// The cells of the plan, in order.
+        cells: Vec<SummarizedCell>,
     },
 }

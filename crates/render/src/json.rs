@@ -23,6 +23,10 @@ use bitcost_analysis::cells::{CellSummary, ExcludedRun};
 use bitcost_analysis::summary::ImprovementSummary;
 use bitcost_analysis::summary::{Note, Summary};
 
+/// Version of the documents of `show --json` and `test --json`. Version 1 had no number; there a
+/// test had its figures under `metrics` and both records.
+pub const FORMAT: u32 = 2;
+
 /// `--format json`.
 pub(crate) const FORM: Form = Form {
     rows: RowSupport::Optional,
@@ -54,7 +58,7 @@ fn whole(execution: &Execution, threshold_pct: f64) -> Value {
     document
 }
 
-/// The document: `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`,
+/// The document: `format` ([`FORMAT`]), `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`,
 /// `notes`, `ends`, `incomplete_runs`, `caveats` if the log itself has some, such as damage,
 /// `host_constants` if they were measured, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
 /// statements of a document, and the origin of the log.
@@ -63,10 +67,11 @@ fn whole(execution: &Execution, threshold_pct: f64) -> Value {
 /// `{median, low, high, runs, mean, standard_deviation, least, largest}` under the metric's name;
 /// each of `improvements` has `factor`, `from`, `to`, `levels`, and per metric
 /// `{ratio, low, high}`, above 1 where `to` is better. The author's own figures are under
-/// `expected`. `low` and `high` are absent if a single run says nothing about the spread. Runs are
-/// numbered by their place in the order, from 0.
+/// `expected`. `low` and `high`, and the keys after `runs`, are absent of a single run, which says
+/// nothing about the spread. Runs are numbered by their place in the order, from 0.
 pub fn json(summary: &Summary) -> Value {
     let mut document = json!({
+        "format": FORMAT,
         "study": summary.study.name,
         "title": summary.study.title,
         "question": summary.study.question,
@@ -126,6 +131,14 @@ pub fn json_text(summary: &Summary) -> String {
     format!("{:#}\n", json(summary))
 }
 
+/// A cell: its levels, the number of its runs, and the median of each metric with its interval.
+pub(crate) fn medians(cell: &CellSummary) -> Value {
+    let mut entry = figures("median", &cell.figures);
+    entry.insert("levels".into(), levels_json(&cell.levels));
+    entry.insert("runs".into(), json!(cell.runs));
+    Value::Object(entry)
+}
+
 fn cell(cell: &CellSummary) -> Value {
     let mut entry = figures("median", &cell.figures);
     for (name, spread) in &cell.spreads {
@@ -133,6 +146,9 @@ fn cell(cell: &CellSummary) -> Value {
             continue;
         };
         figure.insert("runs".into(), json!(spread.count));
+        if spread.count == 1 {
+            continue;
+        }
         figure.insert("mean".into(), json!(spread.mean));
         figure.extend(
             spread
@@ -171,7 +187,7 @@ fn improvement(improvement: &ImprovementSummary) -> Value {
     Value::Object(entry)
 }
 
-fn excluded(run: &ExcludedRun) -> Value {
+pub(crate) fn excluded(run: &ExcludedRun) -> Value {
     json!({ "run": run.run, "block": run.block, "levels": levels_json(&run.levels), "reason": run.reason })
 }
 

@@ -1,4 +1,4 @@
-//! Runs of one kind: medians with their intervals, as text, as a table and as JSON.
+//! Runs of one kind: medians with their intervals, as text and as a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +8,6 @@ use bitcost_analysis::metrics::{METRICS, Metric, RunView, disturbance, disturban
 use bitcost_analysis::summary::width_pct;
 use bitcost_model::study::UntilInterval;
 use bitcost_stats::Interval;
-use serde_json::{Map, json};
 
 use crate::{number, single};
 
@@ -17,14 +16,14 @@ use crate::{number, single};
 pub struct Repeats {
     shown: Vec<&'static Metric>,
     values: BTreeMap<&'static str, Vec<f64>>,
-    documents: Vec<serde_json::Value>,
+    runs: usize,
     disturbed: usize,
 }
 
 impl Repeats {
     /// Adds a run.
     pub fn add(&mut self, run: &RunView) {
-        if self.documents.is_empty() {
+        if self.runs == 0 {
             self.shown = single::shown(run).collect();
         }
         for metric in METRICS {
@@ -33,7 +32,7 @@ impl Repeats {
             }
         }
         self.disturbed += usize::from(disturbance(run).is_some());
-        self.documents.push(single::single_json(run));
+        self.runs += 1;
     }
 
     /// Medians with their 95 % intervals in brackets, and whether the requested interval was
@@ -41,7 +40,7 @@ impl Repeats {
     pub fn text(&self, rule: &UntilInterval) -> String {
         let mut text = format!(
             "{} runs; medians, in brackets their 95 % bootstrap intervals\n",
-            self.documents.len()
+            self.runs
         );
         for metric in &self.shown {
             if let Some(interval) = self.median(metric) {
@@ -74,7 +73,7 @@ impl Repeats {
 
     /// The figures that a text shows: the value of one run, or medians with their intervals.
     pub fn table(&self) -> Table {
-        let is_one = self.documents.len() == 1;
+        let is_one = self.runs == 1;
         let names: &[&str] = if is_one {
             &["metric", "value", "unit"]
         } else {
@@ -93,29 +92,6 @@ impl Repeats {
             table.rows.push(row);
         }
         table
-    }
-
-    /// A JSON document: `runs`, per metric `{median, low, high}`, `until_interval`, and each run.
-    pub fn json(&self, rule: &UntilInterval) -> serde_json::Value {
-        let mut metrics = Map::new();
-        for metric in METRICS {
-            if let Some(Interval { value, low, high }) = self.median(metric) {
-                let interval = json!({ "median": value, "low": low, "high": high });
-                metrics.insert(metric.name.to_owned(), interval);
-            }
-        }
-        let width = self.width_pct(rule);
-        json!({
-            "runs": self.documents.len(),
-            "metrics": metrics,
-            "until_interval": {
-                "metric": rule.metric,
-                "requested_pct": rule.width_pct,
-                "width_pct": width,
-                "reached": width.is_some_and(|width| width < rule.width_pct),
-            },
-            "repeats": self.documents,
-        })
     }
 
     fn median(&self, metric: &Metric) -> Option<Interval> {

@@ -1,19 +1,14 @@
-//! One run alone: its cost, and requests that are not in effect; as text and as JSON.
+//! One run alone as text: its cost, and requests that are not in effect.
 
 use std::fmt::Write;
 
-use bitcost_analysis::metrics::{
-    METRICS, Mark, Metric, PartRun, RunView, Shown, attribute, marks, parts,
-};
+use bitcost_analysis::metrics::{METRICS, Mark, Metric, RunView, Shown, attribute, marks, parts};
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::modes;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
-use serde_json::{Map, Value, json};
 
 use crate::number;
-use bitcost_analysis::log::{
-    cached_metrics, foreign_datagrams, not_in_effect, settings_not_in_effect,
-};
+use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
 
 /// The engine's own cost is shown for messages smaller than this.
 const SMALL_BYTES: u32 = 4096;
@@ -160,47 +155,6 @@ fn is_small(run: &RunView) -> bool {
         conditions.message_size_bytes
     };
     size < SMALL_BYTES
-}
-
-/// The result of one run as a JSON document: every metric by its name, the reasons that make its
-/// CPU figures `weak` and their scope (`concerns`), settings, and both raw records; for a run with
-/// several parts also `parts`, with the metrics of each.
-pub fn single_json(run: &RunView) -> Value {
-    let mut document = json!({
-        "conditions": run.conditions,
-        "metrics": by_name(run),
-        "attribution": attribute(run).ok().map(|attribution| attribution.method.name()),
-        "weak": marks(run).iter().map(mark).collect::<Vec<_>>(),
-        "not_in_effect": { "sender": settings_not_in_effect(run.sender), "receiver": settings_not_in_effect(run.receiver) },
-        "sender": run.sender,
-        "receiver": run.receiver,
-    });
-    if !run.is_alone() {
-        let part = |part: &PartRun| {
-            json!({
-                "conditions": part.conditions,
-                "metrics": by_name(&part.view()),
-                "not_in_effect": { "sender": settings_not_in_effect(&part.sender), "receiver": settings_not_in_effect(&part.receiver) },
-            })
-        };
-        document["parts"] = parts(run).iter().map(part).collect();
-    }
-    document
-}
-
-fn mark(mark: &Mark) -> Value {
-    json!({
-        "mark": mark.weak.name(),
-        "end": mark.end.map(Role::name),
-        "pct": mark.pct,
-        "concerns": if mark.attributed { "end" } else { "host" },
-        "reason": mark.weak.reason(),
-    })
-}
-
-fn by_name(run: &RunView) -> Map<String, Value> {
-    let value = |metric: &Metric| Some((metric.name.to_owned(), json!((metric.compute)(run)?)));
-    METRICS.iter().filter_map(value).collect()
 }
 
 /// `8 flows over 2 threads at each end`, and what such a run left unfinished.

@@ -234,8 +234,8 @@ fn bottleneck(limiter: Option<&ExplainedCell>) -> String {
     words
 }
 
-/// What may change how the figures are read, one line each.
-fn caveats(run: &RunView) -> Vec<String> {
+/// What may change how the figures of a run are read, a sentence each.
+pub(crate) fn all_caveats(run: &RunView) -> Vec<String> {
     let mut found: Vec<String> = not_in_effect(run)
         .into_iter()
         .map(|setting| format!("not in effect: {setting}"))
@@ -252,6 +252,12 @@ fn caveats(run: &RunView) -> Vec<String> {
             .into_iter()
             .chain(foreign_datagrams(run)),
     );
+    found
+}
+
+/// The first caveats, one line each, and the number of the others.
+fn caveats(run: &RunView) -> Vec<String> {
+    let found = all_caveats(run);
     let more = found.len().saturating_sub(CAVEATS);
     let mut lines: Vec<String> = found
         .iter()

@@ -180,6 +180,7 @@ impl Log {
             }
             Event::ExecutionBegan { .. }
             | Event::Resumed { .. }
+            | Event::Summarized { .. }
             | Event::Progress { .. }
             | Event::Reconnecting { .. } => {}
         }

@@ -7,6 +7,7 @@ mod improvement;
 mod noise;
 mod precision;
 mod shown;
+mod summarized;
 
 pub use build::{Note, Summary};
 pub use curves::{LineOfCells, lines_along, numeric_factor};
@@ -14,3 +15,4 @@ pub use improvement::ImprovementSummary;
 pub use noise::{Detectable, Noise, WANTED_PCT};
 pub use precision::{Goal, Missing, Precision, width_pct};
 pub use shown::{measured, shown_metrics, tabled_metrics};
+pub use summarized::summarized_cells;

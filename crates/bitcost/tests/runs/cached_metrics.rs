@@ -45,7 +45,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     let actual = |bench: &Bench, words: &[&str]| {
         let document = test(bench, words).json();
         ["sender", "receiver"].map(|end| {
-            let rows = document[end]["in_effect"].as_array().unwrap();
+            let rows = document["records"][0][end]["in_effect"].as_array().unwrap();
             let row = rows
                 .iter()
                 .find(|row| row["name"] == "tcp_metrics")
@@ -53,7 +53,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
             row["actual"].as_str().unwrap().to_owned()
         })
     };
-    assert_eq!(actual(&bench, &["--json"]), ["none", "none"]);
+    assert_eq!(actual(&bench, &["--json", "--samples"]), ["none", "none"]);
     converse();
     let cached = || {
         let all = bitcost_netlink::TcpMetrics::open()
@@ -66,7 +66,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     if !cached() {
         bitcost_testkit::ignore("this kernel remembers nothing of connections over loopback");
     }
-    let told = actual(&bench, &["--json"]);
+    let told = actual(&bench, &["--json", "--samples"]);
     assert!(
         told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")),
         "{told:?}"

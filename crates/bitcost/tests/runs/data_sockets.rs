@@ -49,7 +49,7 @@ fn foreign_datagrams_change_no_figure() {
         assert!(output.status.success(), "{output:?}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let figure = |name: &str| {
-            document["metrics"][name]
+            document["cells"][0][name]["median"]
                 .as_f64()
                 .unwrap_or_else(|| panic!("{name}: {document:#}"))
         };

@@ -74,7 +74,7 @@ impl Hosts {
     }
 
     fn result(&self, words: &[&str]) -> Value {
-        let done = self.test(&[words, &["--json"]].concat());
+        let done = self.test(&[words, &["--json", "--samples"]].concat());
         done.assert_code(0);
         done.json()
     }
@@ -107,12 +107,10 @@ fn sudo_gets_the_absolute_program_path() {
 /// Place and interface of each endpoint, and the bytes that the receiver took.
 fn told(document: &Value) -> ([String; 2], [String; 2], u64) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let [sender, receiver] = [0, 1].map(|end| &document["endpoints"][end]);
-    assert_eq!(sender["host"]["boot_id"], receiver["host"]["boot_id"]);
-    let bytes = document["receiver"]["counts"]["measured"]["bytes"]
-        .as_u64()
-        .unwrap();
-    let devices = [sender, receiver].map(|end| text(&end["host"]["device"]["name"]));
+    let [sender, receiver] = ["sender", "receiver"].map(|end| &document["hosts"][end]);
+    assert_eq!(sender["boot_id"], receiver["boot_id"]);
+    let bytes = document["bytes"]["received"].as_u64().unwrap();
+    let devices = [sender, receiver].map(|end| text(&end["device"]["name"]));
     (
         [sender, receiver].map(|end| text(&end["place"])),
         devices,
@@ -141,14 +139,14 @@ fn both_endpoints_on_this_machine() {
         );
         assert!(bytes > 0);
         for end in ["sender", "receiver"] {
-            let rows = document[end]["in_effect"].as_array().unwrap();
+            let rows = document["records"][0][end]["in_effect"].as_array().unwrap();
             assert!(
                 rows.iter()
                     .any(|row| row["name"] == "ip_version" && row["actual"] == version),
                 "{rows:?}"
             );
             assert!(
-                document[end]["offloads"]["requested"]
+                document["records"][0][end]["offloads"]["requested"]
                     .as_object()
                     .unwrap()
                     .is_empty()

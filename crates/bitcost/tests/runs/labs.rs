@@ -276,7 +276,7 @@ fn shaped_lab_keeps_its_rate() {
     run.assert_code(0);
     // The bound is 100 Mbit/s of frames of 1042 bytes, and a queue that may be emptied within the
     // window.
-    let delivered = run.json()["metrics"]["throughput_mbps"]
+    let delivered = run.json()["cells"][0]["throughput_mbps"]["median"]
         .as_f64()
         .unwrap_or_default();
     assert!(
@@ -298,11 +298,15 @@ fn tcp_buffer_limits_are_in_effect() {
         "--tcp-buffers",
         "2MiB",
         "--json",
+        "--samples",
     ]);
     run.assert_code(0);
     let document = run.json();
     let max = |end: &str| {
-        let all = document[end]["in_effect"].as_array().unwrap().iter();
+        let all = document["records"][0][end]["in_effect"]
+            .as_array()
+            .unwrap()
+            .iter();
         let of_buffers = all.filter(|setting| {
             setting["name"]
                 .as_str()

@@ -18,7 +18,7 @@ fn said(words: &[&str]) -> Value {
     }
     done.assert_code(0);
     let document: Value = serde_json::from_str(&done.stdout).unwrap();
-    document["limiter"]["verdict"].clone()
+    document["bottleneck"].clone()
 }
 
 /// A pacing rate that is reached is the limiter.

@@ -14,12 +14,16 @@ bitcost_testkit::trials! {
 /// whole document.
 fn run(test: &str, words: &[&str]) -> ([EndpointRecord; 2], Value) {
     let bench = Bench::new();
-    let words = [&["test", test, "--json", "--topology", "pair"], words].concat();
+    let words = [
+        &["test", test, "--json", "--samples", "--topology", "pair"],
+        words,
+    ]
+    .concat();
     let done = bench.bitcost(&words);
     done.assert_code(0);
     bench.assert_nothing_left();
     let document = done.json();
-    let end = |name: &str| serde_json::from_value(document[name].clone()).unwrap();
+    let end = |name: &str| serde_json::from_value(document["records"][0][name].clone()).unwrap();
     ([end("sender"), end("receiver")], document)
 }
 
@@ -89,7 +93,7 @@ fn thousand_flows_on_two_threads_run() {
             assert_eq!(end.samples[0].threads.iter().filter(is_traffic).count(), 2);
         }
         assert!(
-            document["metrics"]["sender_wait_calls_per_message"]
+            document["cells"][0]["sender_wait_calls_per_message"]["median"]
                 .as_f64()
                 .is_some_and(|calls| calls > 0.0)
         );
@@ -101,10 +105,11 @@ fn eight_flows_give_one_service_demand() {
     for threads in ["2", "8"] {
         let words = ["-P", "8", "--threads", threads, "-t", "500ms"];
         let bench = Bench::new();
-        let done = bench.bitcost(&[&["test", "tcp", "--json"], &words[..]].concat());
+        let done = bench.bitcost(&[&["test", "tcp", "--json", "--samples"], &words[..]].concat());
         done.assert_code(0);
         let document = done.json();
-        let sender: EndpointRecord = serde_json::from_value(document["sender"].clone()).unwrap();
+        let sender: EndpointRecord =
+            serde_json::from_value(document["records"][0]["sender"].clone()).unwrap();
         if document["attribution"] != "napi_thread" {
             bitcost_testkit::ignore(
                 "this kernel does not list NAPI threads, so the ends' CPU time is an estimate by ticks",
@@ -129,7 +134,7 @@ fn eight_flows_give_one_service_demand() {
             .map(|flow| flow.counts.measured.bytes)
             .sum();
         let demand = cpus * sender.window_seconds() * 1e6 / (kib as f64 / 1024.0);
-        let printed = document["metrics"]["send_service_demand_us_per_kib"]
+        let printed = document["cells"][0]["send_service_demand_us_per_kib"]["median"]
             .as_f64()
             .unwrap();
         assert!(

@@ -70,6 +70,7 @@ fn mode_search_reports_the_fastest_modes() {
             "--send-mode",
             "gso",
             "--json",
+            "--samples",
         ],
     );
     done.assert_code(0);
@@ -99,7 +100,9 @@ fn mode_search_reports_the_fastest_modes() {
         (&taken["send_mode"], &taken["receive_mode"]),
         (&json!("gso"), &document["conditions"]["receive_mode"])
     );
-    let in_effect = document["receiver"]["in_effect"].as_array().unwrap();
+    let in_effect = document["records"][0]["receiver"]["in_effect"]
+        .as_array()
+        .unwrap();
     let mode = in_effect
         .iter()
         .find(|setting| setting["name"] == "receive_mode")
@@ -139,7 +142,7 @@ fn test_repeats_until_the_interval_is_narrow() {
         );
         done.assert_code(0);
         let document: Value = serde_json::from_str(&done.stdout).unwrap();
-        let made = document["repeats"].as_array().unwrap().len();
+        let made = document["cells"][0]["runs"].as_u64().unwrap() as usize;
         assert!(
             runs.contains(&made) && document["runs"] == made,
             "{made} runs with {share}"
@@ -149,7 +152,7 @@ fn test_repeats_until_the_interval_is_narrow() {
             "{}",
             document["until_interval"]
         );
-        let figure = &document["metrics"]["throughput_mbps"];
+        let figure = &document["cells"][0]["throughput_mbps"];
         assert!(
             figure["low"].as_f64() <= figure["median"].as_f64(),
             "{figure}"
@@ -289,7 +292,7 @@ fn closed_output_ends_the_run() {
 
 /// A setting in the record of an endpoint: as requested, and in effect.
 fn in_effect(document: &Value, end: &str, name: &str) -> [String; 2] {
-    let rows = document[end]["in_effect"].as_array().unwrap();
+    let rows = document["records"][0][end]["in_effect"].as_array().unwrap();
     let row = rows
         .iter()
         .find(|row| row["name"] == name)
@@ -304,6 +307,7 @@ fn socket_settings_are_in_effect() {
         "test",
         "tcp",
         "--json",
+        "--samples",
         "-t",
         "300ms",
         "-O",
@@ -319,7 +323,7 @@ fn socket_settings_are_in_effect() {
     done.assert_code(0);
     let document = done.json();
     for end in ["sender", "receiver"] {
-        let record = &document[end];
+        let record = &document["records"][0][end];
         assert_eq!(record["flows"].as_array().unwrap().len(), 2);
         let active = record["offloads"]["active"].as_object().unwrap();
         assert!(
@@ -343,7 +347,7 @@ fn socket_settings_are_in_effect() {
         in_effect(&document, "receiver", "receiver_ports"),
         ["5201", "5201"]
     );
-    let warmup = document["sender"]["counts"]["outside"]["messages"]
+    let warmup = document["records"][0]["sender"]["counts"]["outside"]["messages"]
         .as_u64()
         .unwrap();
     assert!(warmup > 0, "the warm-up is counted apart");
@@ -409,7 +413,7 @@ fn affinity_and_scheduling_class_are_in_effect() {
     drop(running);
     let done = test(
         &bench,
-        &[&words[..1], &["rr", "--json"], &words[5..]].concat()[1..],
+        &[&words[..1], &["rr", "--json", "--samples"], &words[5..]].concat()[1..],
     );
     done.assert_code(0);
     let document = done.json();

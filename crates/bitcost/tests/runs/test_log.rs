@@ -4,10 +4,10 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bench::{Bench, PATIENCE};
+use crate::bench::{Bench, PATIENCE, log_file};
 
 bitcost_testkit::trials! {
-    Host: test_log_opens_with_the_same_figures, no_log_leaves_nothing, interrupted_repeats_keep_their_runs;
+    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs;
 }
 
 const SHORT: [&str; 6] = ["test", "tcp", "-t", "300ms", "-O", "50ms"];
@@ -29,15 +29,30 @@ fn test_log_opens_with_the_same_figures() {
     shown.assert_code(0);
     let row = shown.json()[0].clone();
     for metric in ["throughput_mbps", "send_throughput_mbps"] {
-        assert!(printed["metrics"][metric].is_number(), "{printed:#}");
-        assert_eq!(row[metric], printed["metrics"][metric], "{row:#}");
+        assert!(
+            printed["cells"][0][metric]["median"].is_number(),
+            "{printed:#}"
+        );
+        assert_eq!(
+            row[metric], printed["cells"][0][metric]["median"],
+            "{row:#}"
+        );
     }
+
+    let document = bench.bitcost(&["show", "--json", folder]).json();
+    let path = "/cells/0/throughput_mbps/median";
+    assert_eq!(document.pointer(path), printed.pointer(path));
+    let events = std::fs::read_to_string(log_file(bench.execution().as_path())).unwrap();
+    let lines = events.lines().rev();
+    let mut events = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = events.find(|event| event["event"] == "summarized").unwrap();
+    assert_eq!(last.pointer(path), printed.pointer(path));
 
     let explained = bench.bitcost(&["explain", "--json", folder]);
     explained.assert_code(0);
     assert_eq!(
         explained.json()["cells"][0]["verdict"]["limiter"],
-        printed["limiter"]["verdict"]["limiter"]
+        printed["bottleneck"]["limiter"]
     );
 
     bench.bitcost(&["report", folder]).assert_code(0);
@@ -50,11 +65,63 @@ fn test_log_opens_with_the_same_figures() {
     bench.assert_nothing_left();
 }
 
+/// The summary says what ran where, and is at most 20 KB with flows and other workloads.
+fn json_is_a_summary() {
+    let bench = Bench::new();
+    let several = "-P 8 --both --background rr --background udp-rr --background crr";
+    for more in ["", "--until-interval 100% --repeats 3-3", several] {
+        let more: Vec<&str> = more.split_whitespace().collect();
+        let done = bench.bitcost(&[&SHORT[..], &["--json"], &more[..]].concat());
+        done.assert_code(0);
+        assert!(done.stdout.len() <= 20_000, "{} bytes", done.stdout.len());
+        let document = done.json();
+        for place in [
+            "/format",
+            "/bitcost_version",
+            "/began_at",
+            "/hosts/sender/kernel",
+            "/hosts/receiver/host_name",
+            "/congestion_control",
+            "/lab",
+            "/bytes/received",
+            "/seconds",
+            "/caveats",
+            "/bottleneck/evidence",
+            "/cells/0/throughput_mbps/median",
+            "/cells/0/retransmits/median",
+            "/cells/0/sender_cpu_util_pct/median",
+            "/cells/0/receiver_cpu_util_pct/median",
+        ] {
+            let found = document.pointer(place);
+            assert!(found.is_some(), "{place}: {document:#}");
+        }
+        assert!(document.get("records").is_none(), "{document:#}");
+    }
+    bench.assert_nothing_left();
+}
+
+fn samples_are_printed_where_asked_for() {
+    let bench = Bench::new();
+    let done = bench.bitcost(&[&SHORT[..], &["--no-log", "--json", "--samples"]].concat());
+    done.assert_code(0);
+    let document = done.json();
+    let samples = document.pointer("/records/0/sender/samples").unwrap();
+    assert!(samples.as_array().unwrap().len() >= 2, "{document:#}");
+    let refused = bench.bitcost(&[&SHORT[..], &["--samples"]].concat());
+    refused.assert_code(2);
+    assert!(
+        refused.stderr.contains("--samples needs --json"),
+        "{}",
+        refused.stderr
+    );
+    bench.assert_nothing_left();
+}
+
 fn no_log_leaves_nothing() {
     let bench = Bench::new();
     let done = bench.bitcost(&[&SHORT[..], &["--no-log", "--json"]].concat());
     done.assert_code(0);
-    assert!(done.json()["metrics"]["throughput_mbps"].is_number());
+    assert!(done.json()["cells"][0]["throughput_mbps"]["median"].is_number());
     assert!(!done.stderr.contains("log:"), "{}", done.stderr);
     assert!(bench.contents().is_empty(), "{:?}", bench.contents());
     bench.assert_nothing_left();

@@ -31,7 +31,7 @@ fn all<T>(items: &[T], json: impl Fn(&T) -> Value) -> Value {
 }
 
 /// A cell with the verdicts of its runs.
-pub fn cell_json(cell: &ExplainedCell) -> Value {
+fn cell_json(cell: &ExplainedCell) -> Value {
     let run = |run: &ExplainedRun| json!({ "run": run.figures.run, "verdicts": all(&run.verdicts, verdict_json) });
     let shares = cell.shares().into_iter();
     json!({
@@ -43,7 +43,8 @@ pub fn cell_json(cell: &ExplainedCell) -> Value {
     })
 }
 
-fn verdict_json(verdict: &Verdict) -> Value {
+/// A verdict with its evidence.
+pub(crate) fn verdict_json(verdict: &Verdict) -> Value {
     json!({
         "limiter": verdict.limiter().name(),
         "words": verdict.limiter().to_string(),
@@ -74,7 +75,8 @@ fn evidence_json(evidence: &Evidence) -> Value {
     })
 }
 
-fn modes_json(modality: &Modality) -> Value {
+/// Two modes of a cell.
+pub(crate) fn modes_json(modality: &Modality) -> Value {
     let covariate = |covariate: &Covariate| {
         let SeparatedRanges { low, high } = covariate.apart;
         json!({

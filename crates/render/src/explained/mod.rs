@@ -9,9 +9,10 @@ mod text;
 mod verdict;
 
 pub use cells::cell_text;
-pub use json::{cell_json, explanation_json};
+pub use json::explanation_json;
 pub use text::{explanation_lines, explanation_text};
 pub use verdict::verdict_text;
 
 pub(crate) use cost::{cost_text, formula};
+pub(crate) use json::{modes_json, verdict_json};
 pub(crate) use text::warning_line;

@@ -95,7 +95,7 @@ fn one_run_has_a_median_without_bounds() {
     let document = json(&log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run))));
     assert_eq!(
         document["cells"][0]["throughput_mbps"],
-        json!({ "median": 1024.0, "runs": 1, "mean": 1024.0, "least": 1024.0, "largest": 1024.0 })
+        json!({ "median": 1024.0, "runs": 1 })
     );
     assert_eq!(
         document["improvements"][0]["throughput_mbps"],

@@ -17,6 +17,9 @@ pub struct Form {
     /// Print one row per run, or per interval of 100 ms, instead of the figures
     #[arg(long, value_name = "ROWS", value_enum)]
     pub rows: Option<Rows>,
+    /// Print with --json also the raw records of every run, with all samples: some 100 KB a second
+    #[arg(long)]
+    pub samples: bool,
     /// Print all figures of the run, its settings, and the evidence for the bottleneck, before the
     /// answer
     #[arg(short, visible_short_alias = 'V', long)]
@@ -51,6 +54,9 @@ impl Form {
         asked: &Conditions,
     ) -> Result<(), Failure> {
         let why = match self.format().name() {
+            other if self.samples && (other != "json" || self.rows.is_some()) => {
+                "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows"
+            }
             "html" if is_log_missing => "--format html is made from the log; leave out --no-log",
             "iperf3" if asked.workload.is_transactional() => {
                 "--format iperf3 is for streams: iperf3 has no transactions; use --format netperf or json"

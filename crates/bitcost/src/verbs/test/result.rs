@@ -7,14 +7,15 @@ use bitcost_analysis::explain::{ExplainedCell, explanation};
 use bitcost_analysis::log::not_in_effect;
 use bitcost_model::record::Role;
 use bitcost_model::study::UntilInterval;
-use bitcost_render::explained::{cell_json, cell_text};
+use bitcost_render::explained::cell_text;
 use bitcost_render::markdown_table::{escape, markdown_table};
 use bitcost_render::mode_search::mode_search_json;
 use bitcost_render::repeats::Repeats;
-use bitcost_render::single::{single_json, single_text};
+use bitcost_render::single::single_text;
 use bitcost_render::test_answer::test_answer;
+use bitcost_render::test_json::TestRuns;
 use bitcost_study::mode_search::ModeSearch;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::form::Form;
 use crate::failure::Failure;
@@ -40,7 +41,8 @@ struct Runs {
     text: String,
     /// The first run in a few lines.
     answer: String,
-    json: Value,
+    /// All runs as they are in JSON.
+    json: TestRuns,
     /// All runs together.
     repeats: Repeats,
     limiter: Option<ExplainedCell>,
@@ -62,7 +64,7 @@ impl Outcome<'_> {
         if !has(&execution, shown) {
             return check(&execution);
         }
-        let runs = Runs::read(&execution, shown, &self.place(&execution));
+        let runs = Runs::read(&execution, shown, &self.place(&execution), form.samples);
         match (form.format().name(), form.rows) {
             ("text", None) => output::print(&self.text(&runs, form.verbose))?,
             ("json", None) => output::line(&format!("{:#}", self.json(&runs, &execution)))?,
@@ -106,35 +108,29 @@ impl Outcome<'_> {
     }
 
     fn json(&self, runs: &Runs, execution: &Execution) -> Value {
-        let mut document = match self.until {
-            Some(rule) => runs.repeats.json(rule),
-            None => runs.json.clone(),
-        };
-        document["limiter"] = json!(runs.limiter.as_ref().map(cell_json));
+        let mut document = runs.json.document(execution, runs.limiter.as_ref());
         if let Some(search) = self.search {
             document["mode_search"] = mode_search_json(search);
-        }
-        if self.lab.is_none() {
-            document["endpoints"] = json!(execution.summary.ends);
         }
         document
     }
 }
 
 impl Runs {
-    /// Reads the runs of this status, whose endpoints are at `place`.
-    fn read(execution: &Execution, status: Status, place: &str) -> Runs {
+    /// Reads the runs of this status, whose endpoints are at `place`, and keeps their samples for
+    /// JSON where they are wanted.
+    fn read(execution: &Execution, status: Status, place: &str, with_samples: bool) -> Runs {
         let mut runs = Runs {
             limiter: explanation(execution).cells.into_iter().next(),
             ..Runs::default()
         };
-        execution.each_run(|row| row.status == status, &mut |_, _, view| {
+        execution.each_run(|row| row.status == status, &mut |row, _, view| {
             if runs.text.is_empty() {
                 runs.text = single_text(view);
-                runs.json = single_json(view);
                 runs.answer = test_answer(view, place, runs.limiter.as_ref());
             }
             runs.repeats.add(view);
+            runs.json.add(row.run, view, with_samples);
             for sentence in not_in_effect(view) {
                 if !runs.missed.contains(&sentence) {
                     runs.missed.push(sentence);

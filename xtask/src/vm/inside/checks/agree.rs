@@ -23,13 +23,20 @@ fn run(backend: &str, egress: &str, words: &[&str]) -> Result<Value> {
     let lab = lab_file(&two_hosts(egress))?;
     let mut all = vec!["test"];
     all.extend(words);
-    all.extend(["--topology", &lab, "--delay-backend", backend, "--json"]);
+    all.extend([
+        "--topology",
+        &lab,
+        "--delay-backend",
+        backend,
+        "--json",
+        "--samples",
+    ]);
     bitcost(&all)?.json()
 }
 
 /// The numbers of datagrams of the measured window that were sent, lost, and received twice.
 fn fates(run: &Value) -> Result<[u64; 3]> {
-    let sequence = &run["receiver"]["sequence"];
+    let sequence = &run["records"][0]["receiver"]["sequence"];
     let number = |value: &Value| {
         value
             .as_u64()
@@ -125,7 +132,7 @@ pub(super) fn stream() -> Result<Found> {
     let words = ["tcp", "-t", "2s", "-O", "1s", "--send-buffer", "32768"];
     let seen = both(|backend| {
         let run = run(backend, egress, &words)?;
-        run["metrics"]["throughput_mbps"]
+        run["cells"][0]["throughput_mbps"]["median"]
             .as_f64()
             .context("no throughput")
     })?;

@@ -12,7 +12,7 @@ const TOLERANCE_PCT: f64 = 2.0;
 
 /// The value in effect of the setting with this name at the sender.
 fn in_effect<'a>(run: &'a Value, name: &str) -> Option<&'a str> {
-    let all = run["sender"]["in_effect"].as_array()?;
+    let all = run["records"][0]["sender"]["in_effect"].as_array()?;
     all.iter().find(|row| row["name"] == name)?["actual"].as_str()
 }
 
@@ -24,7 +24,7 @@ fn check(run: &Value, wanted: &[(&str, &str)]) -> Result<()> {
             "{name} was asked to be {value} and is {actual:?}"
         );
     }
-    let queues = run["sender"]["samples"][0]["queues"]
+    let queues = run["records"][0]["sender"]["samples"][0]["queues"]
         .as_array()
         .cloned()
         .unwrap_or_default();
@@ -50,16 +50,19 @@ fn paced(rate: &str) -> Result<f64> {
         "--qdisc",
         "sender: fq",
         "--json",
+        "--samples",
     ];
     let run = bitcost(&[&["test", "udp"][..], &words].concat())?.json()?;
     check(&run, &[("qdisc.kind", "fq")])?;
-    let lost = run["metrics"]["loss_pct"].as_f64().unwrap_or(f64::NAN);
+    let lost = run["cells"][0]["loss_pct"]["median"]
+        .as_f64()
+        .unwrap_or(f64::NAN);
     ensure!(lost == 0.0, "{lost} % were lost at {rate}");
     ensure!(
-        run["sender"]["flows"][0]["pacing"].is_null(),
+        run["records"][0]["sender"]["flows"][0]["pacing"].is_null(),
         "the sender paced itself, by sleeping"
     );
-    Ok(run["metrics"]["rate_error_pct"]
+    Ok(run["cells"][0]["rate_error_pct"]["median"]
         .as_f64()
         .unwrap_or(f64::NAN))
 }
@@ -75,7 +78,7 @@ pub(super) fn datagrams() -> Result<Found> {
 }
 
 pub(super) fn stream() -> Result<Found> {
-    let words = "--topology pair -b 20M -t 1s --pacing kernel --json --qdisc";
+    let words = "--topology pair -b 20M -t 1s --pacing kernel --json --samples --qdisc";
     let words: Vec<&str> = words
         .split(' ')
         .chain(["sender: fq limit_packets 500"])
@@ -85,12 +88,13 @@ pub(super) fn stream() -> Result<Found> {
         &run,
         &[("qdisc.kind", "fq"), ("qdisc.limit_packets", "500")],
     )?;
-    let paced = run["sender"]["flows"][0]["tcp_info"]["pacing_rate_bytes_per_second"].as_u64();
+    let paced = run["records"][0]["sender"]["flows"][0]["tcp_info"]["pacing_rate_bytes_per_second"]
+        .as_u64();
     ensure!(
         paced == Some(2_500_000),
         "the socket is paced at {paced:?} bytes/s"
     );
-    let mbps = run["metrics"]["throughput_mbps"]
+    let mbps = run["cells"][0]["throughput_mbps"]["median"]
         .as_f64()
         .unwrap_or(f64::NAN);
     // The kernel counts headers too: a segment is at least 1448 of 1514 bytes.
