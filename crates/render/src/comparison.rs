@@ -1,121 +1,45 @@
-//! A comparison as text, as Markdown and as JSON, and its sentences and rows for the report page.
+//! A comparison as Markdown and as JSON, and its sentences and rows for every form.
 
 use bitcost_model::units::counted;
-use comfy_table::{CellAlignment, Table as Grid, presets};
 use serde_json::json;
 
-use crate::column_width::fit;
-use crate::layout::paragraph;
 use crate::levels::levels_json;
 use crate::lines::Lines;
 use crate::markdown_table::{escape, markdown_table};
 use crate::number;
 use crate::titles::named;
-use bitcost_analysis::compare::{Change, Comparison, Pairing, Shift, Unmatched, Verdict};
+use bitcost_analysis::compare::{
+    Change, ComparedCell, Comparison, Pairing, Shift, Unmatched, Verdict,
+};
 use bitcost_analysis::frame::{Table, Value};
 
 /// The column with the number of runs on each side.
-const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 
-/// The comparison for people, at most `width` columns wide where a width is given: first what
-/// differs between the hosts, then a line per cell and metric.
-pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
-    let paragraph =
-        |mark: &str, words: &str| paragraph(mark, words, width.map_or(usize::MAX, usize::from));
-    let mut text = head(comparison, paragraph, one_line);
-    let table = comparison_lines(comparison);
-    if !table.rows.is_empty() {
-        grid(&table, width)
-            .lines()
-            .for_each(|line| text += &format!("{}\n", line.trim_end()));
-        text.push('\n');
-    }
-    text + &foot(comparison, paragraph, one_line)
-}
-
-/// Words from other people's logs on one line.
-fn one_line(words: &str) -> String {
-    words
-        .chars()
-        .map(|letter| {
-            if letter.is_control() {
-                '\u{fffd}'
-            } else {
-                letter
-            }
-        })
-        .collect()
-}
-
-/// The table; if it is too narrow, without the number of runs on each side.
-fn grid(table: &Lines, width: Option<u16>) -> Grid {
-    let mut whole = plain_grid(table, &[]);
-    match width {
-        Some(width) if !fit(&mut whole, width) => {
-            let mut narrow = plain_grid(table, &[RUNS]);
-            fit(&mut narrow, width);
-            narrow
-        }
-        _ => whole,
-    }
-}
-
-/// The table without the columns that are left out.
-fn plain_grid(table: &Lines, left_out: &[&str]) -> Grid {
-    let is_kept = |place: &usize| !left_out.contains(&table.header[*place].as_str());
-    let kept: Vec<usize> = (0..table.header.len()).filter(is_kept).collect();
-    let words = |row: &[String]| {
-        kept.iter()
-            .map(|place| one_line(&row[*place]))
-            .collect::<Vec<_>>()
-    };
-    let mut grid = Grid::new();
-    grid.load_preset(presets::ASCII_MARKDOWN)
-        .set_header(words(&table.header));
-    table.rows.iter().for_each(|(_, row)| {
-        grid.add_row(words(row));
-    });
-    for column in grid.column_iter_mut().skip(2).take(kept.len() - 3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    grid
-}
-
-/// The same in Markdown.
+/// The comparison in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
-    let (escape, line) = (
-        |words: &str| escape(words),
-        |mark: &str, words: &str| format!("{mark}{words}\n"),
-    );
-    let (head, foot) = (
-        head(comparison, line, escape),
-        foot(comparison, line, escape),
-    );
-    format!("{head}{}\n{foot}", markdown_table(&table(comparison)))
-}
-
-/// Names, remarks and the method, each part with an empty line after it.
-fn head(
-    comparison: &Comparison,
-    line: impl Fn(&str, &str) -> String,
-    escape: impl Fn(&str) -> String,
-) -> String {
     let (old, new) = &comparison.names;
-    let names = format!("{} → {}\n", escape(old), escape(new));
-    let remarks = list(&comparison_remarks(comparison), &line, &escape);
+    let lists = [
+        comparison_remarks(comparison),
+        comparison_unmatched(comparison),
+    ];
+    let lists: String = lists.iter().map(|all| list(all)).collect();
     format!(
-        "{names}\n{remarks}{}\n",
-        line("", &comparison_method(comparison))
+        "{} → {}\n\n{}\n\n{}\n{lists}{}\n",
+        escape(old),
+        escape(new),
+        comparison_tally(comparison),
+        markdown_table(&table(comparison)),
+        comparison_method(comparison)
     )
 }
 
-/// A list with an empty line after it; empty for an empty list.
-fn list(
-    all: &[String],
-    line: impl Fn(&str, &str) -> String,
-    escape: impl Fn(&str) -> String,
-) -> String {
-    let lines: String = all.iter().map(|words| line("- ", &escape(words))).collect();
+/// A list in Markdown with an empty line after it; empty for an empty list.
+fn list(all: &[String]) -> String {
+    let lines: String = all
+        .iter()
+        .map(|words| format!("- {}\n", escape(words)))
+        .collect();
     if lines.is_empty() {
         lines
     } else {
@@ -196,21 +120,13 @@ pub fn comparison_method(comparison: &Comparison) -> String {
         }
     };
     format!(
-        "Change: the middle of the changes of every new run from every old one, not the difference of the medians, with its 95 % interval. Threshold {} %; {how}.",
+        "Change: the middle of the changes of every new run from every old one, not the difference of the medians, with its 95 % interval. Threshold {} %; {how}. A verdict with `?` holds alone, and may be chance among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }
 
-fn foot(
-    comparison: &Comparison,
-    line: impl Fn(&str, &str) -> String,
-    escape: impl Fn(&str) -> String,
-) -> String {
-    list(&comparison_unmatched(comparison), &line, &escape)
-        + &line("", &comparison_tally(comparison))
-}
-
-/// The number of changes with each verdict: `2 better, 4 same; 6 changes, each judged separately`.
+/// The number of changes with each verdict, and how many of those to the worse hold among all:
+/// `2 worse, 24 same; of 26 comparisons together 1 is worse`.
 pub fn comparison_tally(comparison: &Comparison) -> String {
     let counts = Verdict::ALL
         .into_iter()
@@ -219,12 +135,19 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
+    let judged = comparison.judged_together();
+    let clear: Vec<String> = [Verdict::Worse, Verdict::Better]
+        .into_iter()
+        .filter(|verdict| comparison.count(*verdict) > 0)
+        .map(|verdict| format!("{} {}", comparison.count_holding(verdict), verdict.name()))
+        .collect();
     match comparison.changes().count() {
         0 => "nothing to compare".to_owned(),
-        1 => counts.join(", "),
-        all => format!(
-            "{}; {all} changes, each judged separately",
-            counts.join(", ")
+        _ if clear.is_empty() || judged < 2 => counts.join(", "),
+        _ => format!(
+            "{}; clear among {judged} comparisons: {}",
+            counts.join(", "),
+            clear.join(", ")
         ),
     }
 }
@@ -249,24 +172,71 @@ pub fn comparison_lines(comparison: &Comparison) -> Lines {
 fn table(comparison: &Comparison) -> Table {
     let mut table = Table::new(["cell", "metric", "old", "new", RUNS, "change", "verdict"]);
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
-    for cell in &comparison.cells {
-        let name = cell.name();
-        table.rows.extend(cell.changes.iter().map(|change| {
-            let ((old, new), (old_runs, new_runs)) = (change.medians, change.runs);
-            let words = [name.clone(), named(change.metric), median(old), median(new)];
-            let others = [
-                format!("{old_runs}, {new_runs}"),
-                shown(change),
-                change.verdict.name().to_owned(),
-            ];
-            words.into_iter().chain(others).map(Value::Text).collect()
-        }));
-    }
+    let row = |(cell, change): (&ComparedCell, &Change)| {
+        let ((old, new), (old_runs, new_runs)) = (change.medians, change.runs);
+        let words = [cell.name(), named(change.metric), median(old), median(new)];
+        let others = [
+            format!("{old_runs}, {new_runs}"),
+            shown(change),
+            verdict(change),
+        ];
+        words.into_iter().chain(others).map(Value::Text).collect()
+    };
+    table.rows.extend(in_order(comparison).into_iter().map(row));
     table
 }
 
+/// Every change with its cell: what got worse, the most first, what is missing, what got better,
+/// what else changed, what cannot be determined, and what is the same.
+pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
+    let place = |verdict: Verdict| match verdict {
+        Verdict::Worse => 0,
+        Verdict::Missing => 1,
+        Verdict::Better => 2,
+        Verdict::Changed => 3,
+        Verdict::CannotTell => 4,
+        Verdict::Same => 5,
+    };
+    let size = |change: &Change| {
+        let shift = change.shift.map_or(0.0, |shift| shift.change().value);
+        let is_ratio = matches!(change.shift, Some(Shift::Ratio(_)));
+        (is_ratio, shift.abs())
+    };
+    let cells = comparison.cells.iter();
+    let mut all: Vec<_> = cells
+        .flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)))
+        .collect();
+    all.sort_by(|(_, a), (_, b)| {
+        let is_ranked = matches!(
+            a.verdict,
+            Verdict::Worse | Verdict::Better | Verdict::Changed
+        );
+        let by_size = || {
+            let ((a_ratio, a_size), (b_ratio, b_size)) = (size(a), size(b));
+            (b.holds.cmp(&a.holds))
+                .then(a_ratio.cmp(&b_ratio))
+                .then(b_size.total_cmp(&a_size))
+        };
+        place(a.verdict).cmp(&place(b.verdict)).then_with(|| {
+            if is_ranked {
+                by_size()
+            } else {
+                std::cmp::Ordering::Equal
+            }
+        })
+    });
+    all
+}
+
+/// The verdict; with a question mark where it may be chance among all comparisons.
+fn verdict(change: &Change) -> String {
+    let is_clear = change.holds || !matches!(change.verdict, Verdict::Worse | Verdict::Better);
+    let mark = if is_clear { "" } else { "?" };
+    format!("{}{mark}", change.verdict.name())
+}
+
 /// `+5.1 % [+3.0, +7.2]`, or in the metric's unit where there is no ratio.
-fn shown(change: &Change) -> String {
+pub(crate) fn shown(change: &Change) -> String {
     match &change.shift {
         None => "-".to_owned(),
         Some(shift @ Shift::Ratio(_)) => number::signed(&shift.change(), "%", 1),
@@ -293,6 +263,7 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     json!({
         "old": comparison.names.0,
         "new": comparison.names.1,
+        "judged_together": comparison.judged_together(),
         "same_blocks": comparison.pairing == Pairing::Blocks,
         "threshold_pct": comparison.threshold_pct,
         "host_differences": comparison.host_differences,
@@ -312,7 +283,11 @@ fn entry(change: &Change) -> serde_json::Value {
         "new_runs": change.runs.1,
         "paired": change.is_paired,
         "verdict": change.verdict.name().replace(' ', "_"),
+        "clear": change.holds,
     });
+    if let Some(chance) = change.chance {
+        entry["chance"] = json!(chance);
+    }
     let (old, new) = change.medians;
     let names = match &change.shift {
         Some(Shift::Difference(_)) => ["difference", "low", "high"],

@@ -1,6 +1,6 @@
 //! A summary as plain text: the paper's table, one block per metric, and its caveats and notes.
 
-use crate::comparison::comparison_text;
+use crate::comparison_text::comparison_text;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::markdown_table;
 use crate::plots::plots;

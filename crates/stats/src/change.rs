@@ -7,13 +7,13 @@
 //! each side (Welch 1947).
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::bootstrap::Interval;
 use crate::quantile::quantile_in_place;
-use crate::ranks::{rank_sums, rank_within, signed_ranks};
+use crate::ranks::{Ranks, rank_sums, signed_ranks};
 use crate::spread::{mean, squares};
 
 /// The probability that an interval does not contain the true value.
@@ -65,12 +65,22 @@ impl Scale {
     }
 }
 
+/// A change, and how surely it is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The change with its 95 % interval.
+    pub interval: Interval,
+    /// The probability of a change at least this clear where there is none (two-sided p-value of the test that the
+    /// interval belongs to); absent without an interval.
+    pub chance: Option<f64>,
+}
+
 /// The change of two sides that were measured in the same blocks, from the change in each block: `pairs` holds old and new
 /// of each block.
 ///
 /// Absent where [`change`] of all values is more precise: with fewer than 5 blocks, and where the sides are not correlated
 /// over the blocks. Absent, too, where a value is not on the scale.
-pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Interval> {
+pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
     let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (old, new) = (scale.values(&old)?, scale.values(&new)?);
     let (_, least) = TOGETHER
@@ -85,12 +95,12 @@ pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Interval> {
         means.extend(differences[place..].iter().map(|b| (a + b) / 2.0));
     }
     let count = differences.len();
-    let rank = rank_within(&signed_ranks(count), 2_f64.powi(count as i32), MISSES);
-    interval(means, rank, scale, || {
-        student(
-            (variance(&differences) / count as f64).sqrt(),
-            count as f64 - 1.0,
-        )
+    let ranks = Ranks::new(&signed_ranks(count), 2_f64.powi(count as i32));
+    estimate(means, Some(&ranks), scale, || {
+        Some(Spread {
+            error: (variance(&differences) / count as f64).sqrt(),
+            freedom: count as f64 - 1.0,
+        })
     })
 }
 
@@ -98,7 +108,7 @@ pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Interval> {
 /// one.
 ///
 /// Absent where a side is empty or a value is not on the scale; without bounds where a side has only one value.
-pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Interval> {
+pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
     let counts = (old.len(), new.len());
     let (old, new) = (thinned(scale.values(old)?), thinned(scale.values(new)?));
     let differences = old
@@ -106,57 +116,93 @@ pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Interval> {
         .flat_map(|a| new.iter().map(move |b| b - a))
         .collect();
     let (fewer, more) = (counts.0.min(counts.1), counts.0.max(counts.1));
-    let rank = if fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer {
-        rank_of(old.len(), new.len())
-    } else {
-        None
-    };
-    interval(differences, rank, scale, || welch(&old, &new))
+    let ranks = (fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer)
+        .then(|| ranks_of(old.len(), new.len()));
+    estimate(differences, ranks.as_deref(), scale, || welch(&old, &new))
 }
 
-/// Ranks that were computed before, by the counts of both sides.
-static COUNTED: Mutex<BTreeMap<(usize, usize), Option<usize>>> = Mutex::new(BTreeMap::new());
+/// Distributions that were computed before, by the counts of both sides.
+static COUNTED: Mutex<BTreeMap<(usize, usize), Arc<Ranks>>> = Mutex::new(BTreeMap::new());
 
-/// The rank that bounds the shift between sides of these counts.
-fn rank_of(old: usize, new: usize) -> Option<usize> {
+/// The distribution of the ranks of sides of these counts.
+fn ranks_of(old: usize, new: usize) -> Arc<Ranks> {
     let count = || {
         let ways = (1..=old)
             .map(|i| (new as f64 + i as f64) / i as f64)
             .product();
-        rank_within(&rank_sums(old, new), ways, MISSES)
+        Arc::new(Ranks::new(&rank_sums(old, new), ways))
     };
-    *COUNTED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .entry((old, new))
-        .or_insert_with(count)
+    let mut counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+    counted.entry((old, new)).or_insert_with(count).clone()
 }
 
-/// The median of the shifts, bounded by those of this rank from below and from above; without a rank, by `otherwise` to
-/// both sides.
-fn interval(
+/// The median of the shifts, bounded by those of a rank from below and from above; without ranks, or where even all of
+/// them miss too often, by Student's test with the spread that `otherwise` gives.
+fn estimate(
     mut shifts: Vec<f64>,
-    rank: Option<usize>,
+    ranks: Option<&Ranks>,
     scale: Scale,
-    otherwise: impl FnOnce() -> Option<f64>,
-) -> Option<Interval> {
+    otherwise: impl FnOnce() -> Option<Spread>,
+) -> Option<Estimate> {
     shifts.sort_by(f64::total_cmp);
-    let ranked = rank.map(|rank| (shifts[rank], shifts[shifts.len() - 1 - rank]));
+    let ranked = ranks.and_then(|ranks| {
+        let rank = ranks.within(MISSES)?;
+        let bounds = (shifts[rank], shifts[shifts.len() - 1 - rank]);
+        Some((bounds, ranks.chance(beyond_none(&shifts))))
+    });
     let value = quantile_in_place(&mut shifts, 0.5)?;
-    let bounds = ranked.or_else(|| otherwise().map(|reach| (value - reach, value + reach)));
+    let by_spread = || {
+        let spread = otherwise()?;
+        let reach = spread.reach()?;
+        Some(((value - reach, value + reach), spread.chance(value)))
+    };
+    let (bounds, chance) = ranked.or_else(by_spread).unzip();
     let (low, high) = bounds.unzip();
     let told = |shift| scale.told(shift);
-    Some(Interval {
+    let interval = Interval {
         value: told(value),
         low: low.map(told),
         high: high.map(told),
-    })
+    };
+    Some(Estimate { interval, chance })
 }
 
-/// Half of Student's interval of a difference of means, with a separate spread for each side. With equal counts, its
-/// degrees of freedom are those of equal spreads, which then also hold for unequal ones; otherwise they are those of Welch
-/// and Satterthwaite.
-fn welch(old: &[f64], new: &[f64]) -> Option<f64> {
+/// Of sorted shifts the number on the side of 0 that has fewer; a shift of 0 is on both.
+fn beyond_none(shifts: &[f64]) -> usize {
+    let up_to = shifts.partition_point(|shift| *shift <= 0.0);
+    let from = shifts.len() - shifts.partition_point(|shift| *shift < 0.0);
+    up_to.min(from)
+}
+
+/// The standard error of a difference, and its degrees of freedom.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    error: f64,
+    freedom: f64,
+}
+
+impl Spread {
+    /// Half of Student's interval; absent without a degree of freedom.
+    fn reach(&self) -> Option<f64> {
+        let distribution = StudentsT::new(0.0, 1.0, self.freedom).ok()?;
+        Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * self.error)
+    }
+
+    /// The two-sided p-value of Student's test of this difference.
+    fn chance(&self, difference: f64) -> f64 {
+        if self.error == 0.0 {
+            return if difference == 0.0 { 1.0 } else { 0.0 };
+        }
+        match StudentsT::new(0.0, 1.0, self.freedom) {
+            Ok(distribution) => 2.0 * distribution.cdf(-(difference / self.error).abs()),
+            Err(_) => 1.0,
+        }
+    }
+}
+
+/// The spread of a difference of means, with a separate one for each side. With equal counts, its degrees of freedom are
+/// those of equal spreads, which then also hold for unequal ones; otherwise they are those of Welch and Satterthwaite.
+fn welch(old: &[f64], new: &[f64]) -> Option<Spread> {
     if old.len() < 2 || new.len() < 2 {
         return None;
     }
@@ -171,13 +217,10 @@ fn welch(old: &[f64], new: &[f64]) -> Option<f64> {
         both * both
             / (old_part * old_part / (old_count - 1.0) + new_part * new_part / (new_count - 1.0))
     };
-    student(both.sqrt(), freedom)
-}
-
-/// Half of Student's interval with this standard error; absent without a degree of freedom.
-fn student(error: f64, freedom: f64) -> Option<f64> {
-    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    Some(distribution.inverse_cdf(1.0 - MISSES / 2.0) * error)
+    Some(Spread {
+        error: both.sqrt(),
+        freedom,
+    })
 }
 
 /// The sorted values, at most [`MOST`] of them.
@@ -218,13 +261,13 @@ mod tests {
             .map(|block| (f64::from(block), f64::from(block) * 1.05))
             .collect();
         for pairs in [&pairs[..], &pairs[..5]] {
-            let found = paired_change(pairs, Scale::Ratio).unwrap();
+            let found = paired_change(pairs, Scale::Ratio).unwrap().interval;
             for value in [Some(found.value), found.low, found.high] {
                 assert!((value.unwrap() - 1.05).abs() < 1e-9, "{found:?}");
             }
         }
         let (old, new): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        let apart = change(&old, &new, Scale::Ratio).unwrap();
+        let apart = change(&old, &new, Scale::Ratio).unwrap().interval;
         assert!(
             apart.low.unwrap() < 0.9 && apart.high.unwrap() > 1.1,
             "{apart:?}"
@@ -236,7 +279,7 @@ mod tests {
         let old = [1.00, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99];
         let mut new = old.map(|value| value * 1.1);
         new[4] = 0.2;
-        let found = change(&old, &new, Scale::Ratio).unwrap();
+        let found = change(&old, &new, Scale::Ratio).unwrap().interval;
         assert!(
             (found.value - 1.1).abs() < 0.02 && found.low.unwrap() > 1.0,
             "{found:?}"
@@ -247,7 +290,7 @@ mod tests {
     fn change_of_few_values_has_student_bounds() {
         // Means 0 and ln 2, squares 2 s² with s = 0.01, two degrees of freedom: ± 4.303 × 0.01.
         let (old, new) = ([0.99_f64.ln(), -(0.99_f64.ln())].map(f64::exp), [2.0, 2.0]);
-        let found = change(&old, &new, Scale::Ratio).unwrap();
+        let found = change(&old, &new, Scale::Ratio).unwrap().interval;
         let spread = (2.0 * 0.99_f64.ln().powi(2) / 2.0).sqrt();
         assert!(
             (found.high.unwrap() / 2.0 - (4.302_65 * spread).exp()).abs() < 1e-5,
@@ -280,7 +323,9 @@ mod tests {
 
     #[test]
     fn difference_accepts_values_below_zero() {
-        let found = change(&[0.0, 0.0, 0.0], &[60.0, 70.0, 80.0], Scale::Difference).unwrap();
+        let found = change(&[0.0, 0.0, 0.0], &[60.0, 70.0, 80.0], Scale::Difference)
+            .unwrap()
+            .interval;
         // Squares 200, a standard error of √(100 / 3), four degrees of freedom: ± 2.776 × 5.774.
         assert!(
             (found.value - 70.0).abs() < 1e-9 && (found.low.unwrap() - (70.0 - 16.03)).abs() < 0.01,
@@ -290,9 +335,32 @@ mod tests {
             .map(|block| (f64::from(block), f64::from(block) + 3.0))
             .collect();
         assert_eq!(
-            paired_change(&pairs, Scale::Difference).unwrap().low,
+            paired_change(&pairs, Scale::Difference)
+                .unwrap()
+                .interval
+                .low,
             Some(3.0)
         );
+    }
+
+    #[test]
+    fn chance_is_under_5_pct_where_the_interval_leaves_out_no_change() {
+        let noise = |count: u32, shift: f64| -> Vec<f64> {
+            let value = |place: u32| 100.0 + shift + f64::from(place * 7 % 11);
+            (0..count).map(value).collect()
+        };
+        for count in [3, 5, 8, 10, 30] {
+            for shift in [0.0, 1.5, 3.0, 4.5, 6.0, 20.0] {
+                let found = change(&noise(count, 0.0), &noise(count, shift), Scale::Ratio).unwrap();
+                let is_outside = found.interval.low.unwrap() > 1.0;
+                let chance = found.chance.unwrap();
+                assert_eq!(is_outside, chance <= MISSES, "{count} {shift}: {found:?}");
+            }
+        }
+        let same = change(&[2.0; 5], &[2.0; 5], Scale::Ratio).unwrap();
+        assert_eq!(same.chance, Some(1.0));
+        let apart = change(&[2.0; 5], &[3.0; 5], Scale::Ratio).unwrap();
+        assert_eq!(apart.chance, Some(0.0));
     }
 
     #[test]
@@ -300,7 +368,7 @@ mod tests {
         // Welch and Satterthwaite: parts 1 / 9 and 1, 3.69 degrees of freedom.
         let wide = [-1.0, -1.0, 1.0, 1.0].map(|value: f64| value * 3_f64.sqrt());
         let narrow = [-1.0, -1.0, -1.0, -1.0, 0.0, 1.0, 1.0, 1.0, 1.0];
-        let reach = welch(&narrow, &wide).unwrap();
+        let reach = welch(&narrow, &wide).unwrap().reach().unwrap();
         let (parts, freedom) = (
             10.0_f64 / 9.0,
             (10.0_f64 / 9.0).powi(2) / (1.0 / 81.0 / 8.0 + 1.0 / 3.0),
@@ -315,7 +383,10 @@ mod tests {
         );
         let same = [2.0; 3];
         assert_eq!(
-            change(&same, &[2.0; 4], Scale::Ratio).unwrap().high,
+            change(&same, &[2.0; 4], Scale::Ratio)
+                .unwrap()
+                .interval
+                .high,
             Some(1.0)
         );
     }
@@ -328,13 +399,16 @@ mod tests {
         assert_eq!(change(&[1.0], &[f64::INFINITY], Scale::Difference), None);
         assert_eq!(
             change(&[2.0], &[4.0, 4.0], Scale::Ratio).unwrap(),
-            Interval {
-                value: 2.0,
-                low: None,
-                high: None
+            Estimate {
+                interval: Interval {
+                    value: 2.0,
+                    low: None,
+                    high: None
+                },
+                chance: None
             }
         );
         let many: Vec<f64> = (1..=1000).map(f64::from).collect();
-        assert!((change(&many, &many, Scale::Ratio).unwrap().value - 1.0).abs() < 1e-9);
+        assert!((change(&many, &many, Scale::Ratio).unwrap().interval.value - 1.0).abs() < 1e-9);
     }
 }

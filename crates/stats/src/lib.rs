@@ -10,12 +10,13 @@ mod quantile;
 mod ranks;
 mod regression;
 mod spread;
+mod together;
 mod trend;
 
 pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
-pub use change::{Scale, change, paired_change};
+pub use change::{Estimate, Scale, change, paired_change};
 pub use detect::{Residual, residual};
 pub use estimate::estimate_interval;
 pub use modes::{MODES_FROM, SeparatedRanges, TwoModes, separated_ranges, two_modes};
@@ -23,4 +24,5 @@ pub use outlook::{LOOKED, Outlook, outlook_of_bounds, outlook_of_width};
 pub use quantile::{median, quantile, quantile_of_sorted};
 pub use regression::{LackOfFit, LineFit, fit_line};
 pub use spread::{Spread, spread};
+pub use together::hold_together;
 pub use trend::{Trend, trend};

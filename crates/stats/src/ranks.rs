@@ -29,15 +29,41 @@ pub(crate) fn signed_ranks(count: usize) -> Vec<f64> {
     ways
 }
 
-/// The greatest rank that may be left out on both sides; absent where even the whole range misses the true value too
-/// often.
-pub(crate) fn rank_within(ways: &[f64], all: f64, misses: f64) -> Option<usize> {
-    let mut so_far = 0.0;
-    let left_out = ways.iter().take_while(|ways| {
-        so_far += **ways;
-        2.0 * so_far / all <= misses
-    });
-    left_out.count().checked_sub(1)
+/// The null distribution of a rank statistic.
+#[derive(Debug)]
+pub(crate) struct Ranks {
+    /// The probability that the statistic is at most 0, 1, 2 …, up to half of its range.
+    up_to: Vec<f64>,
+}
+
+impl Ranks {
+    /// The distribution of a statistic that has each value in this number of `ways` of `all`.
+    pub fn new(ways: &[f64], all: f64) -> Ranks {
+        let mut so_far = 0.0;
+        let up_to = ways.iter().map(|ways| {
+            so_far += ways;
+            so_far / all
+        });
+        Ranks {
+            up_to: up_to.collect(),
+        }
+    }
+
+    /// The greatest rank that may be left out on both sides; absent where even the whole range misses the true value too
+    /// often.
+    pub fn within(&self, misses: f64) -> Option<usize> {
+        let left_out = self
+            .up_to
+            .iter()
+            .take_while(|up_to| 2.0 * **up_to <= misses);
+        left_out.count().checked_sub(1)
+    }
+
+    /// The two-sided p-value of a statistic, of its two values the lesser.
+    pub fn chance(&self, least: usize) -> f64 {
+        let up_to = self.up_to.get(least).copied();
+        up_to.map_or(1.0, |up_to| (2.0 * up_to).min(1.0))
+    }
 }
 
 #[cfg(test)]
@@ -48,7 +74,7 @@ mod tests {
     fn critical_ranks_match_published_tables() {
         let of_two = |a, b| {
             let ways = (1..=a).map(|i| (b + i) as f64 / i as f64).product();
-            rank_within(&rank_sums(a, b), ways, 0.05)
+            Ranks::new(&rank_sums(a, b), ways).within(0.05)
         };
         // Two-sided 5 % of Mann and Whitney's U.
         assert_eq!(
@@ -57,7 +83,7 @@ mod tests {
         );
         // Two-sided 5 % of Wilcoxon's signed ranks.
         let of_pairs =
-            |count: usize| rank_within(&signed_ranks(count), 2_f64.powi(count as i32), 0.05);
+            |count: usize| Ranks::new(&signed_ranks(count), 2_f64.powi(count as i32)).within(0.05);
         assert_eq!(
             [5, 6, 8, 10, 20].map(of_pairs),
             [None, Some(0), Some(3), Some(8), Some(52)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_stats::{Interval, Scale};
+use bitcost_stats::{Estimate, Interval, Scale};
 
 use super::verdict::Verdict;
 use crate::cells::RunRow;
@@ -66,8 +66,14 @@ pub struct Change {
     pub shift: Option<Shift>,
     /// Whether the change is estimated from the changes within blocks.
     pub is_paired: bool,
-    /// The verdict on the change.
+    /// The probability of a change at least this clear where there is none (two-sided p-value);
+    /// absent where the runs do not decide it.
+    pub chance: Option<f64>,
+    /// The verdict on the change, judged alone.
     pub verdict: Verdict,
+    /// Whether the change holds among all changes of the comparison
+    /// ([`super::found::Comparison::hold_together`]).
+    pub holds: bool,
 }
 
 impl Change {
@@ -109,7 +115,9 @@ pub(super) fn change(
         runs,
         shift: None,
         is_paired: false,
+        chance: None,
         verdict: Verdict::CannotTell,
+        holds: false,
     };
     let (old_median, new_median) = match medians {
         (None, None) => return None,
@@ -122,13 +130,14 @@ pub(super) fn change(
         }
         (Some(old), Some(new)) => (old, new),
     };
-    let Some((shift, is_paired)) = shift(&old, &new, pairing) else {
+    let Some((shift, chance, is_paired)) = shift(&old, &new, pairing) else {
         return Some(change);
     };
     (change.shift, change.is_paired) = (Some(shift), is_paired);
     if runs.0.min(runs.1) < RUNS {
         return Some(change);
     }
+    change.chance = chance;
     let larger = old_median.abs().max(new_median.abs());
     change.verdict = match shift {
         _ if old
@@ -148,7 +157,7 @@ pub(super) fn change(
     if metric.unit == "%"
         && let Some((points, _)) = estimate(&old, &new, pairing, Scale::Difference)
     {
-        change.verdict = of_share(change.verdict, points);
+        change.verdict = of_share(change.verdict, points.interval);
     }
     Some(change)
 }
@@ -165,13 +174,13 @@ fn of_share(verdict: Verdict, points: Interval) -> Verdict {
     }
 }
 
-fn shift(old: &Values, new: &Values, pairing: Pairing) -> Option<(Shift, bool)> {
-    let ratio = estimate(old, new, pairing, Scale::Ratio)
-        .map(|(ratio, paired)| (Shift::Ratio(ratio), paired));
-    let difference = || estimate(old, new, pairing, Scale::Difference);
-    ratio.or_else(|| {
-        difference().map(|(difference, paired)| (Shift::Difference(difference), paired))
-    })
+/// The change, its chance, and whether both are estimated from pairs.
+fn shift(old: &Values, new: &Values, pairing: Pairing) -> Option<(Shift, Option<f64>, bool)> {
+    let on = |scale, shift: fn(Interval) -> Shift| {
+        let (found, is_paired) = estimate(old, new, pairing, scale)?;
+        Some((shift(found.interval), found.chance, is_paired))
+    };
+    on(Scale::Ratio, Shift::Ratio).or_else(|| on(Scale::Difference, Shift::Difference))
 }
 
 /// The change, and whether it is estimated from pairs.
@@ -180,15 +189,15 @@ fn estimate(
     new: &Values,
     pairing: Pairing,
     scale: Scale,
-) -> Option<(Interval, bool)> {
+) -> Option<(Estimate, bool)> {
     let (all_old, all_new) = (numbers(old), numbers(new));
     // If not all values can be put on the scale, pairs of them cannot either.
     let paired = (pairing == Pairing::Blocks && is_whole(&all_old, &all_new, scale))
         .then(|| bitcost_stats::paired_change(&by_block(old, new), scale))
         .flatten();
     let apart =
-        || bitcost_stats::change(&all_old, &all_new, scale).map(|interval| (interval, false));
-    paired.map(|interval| (interval, true)).or_else(apart)
+        || bitcost_stats::change(&all_old, &all_new, scale).map(|estimate| (estimate, false));
+    paired.map(|estimate| (estimate, true)).or_else(apart)
 }
 
 fn is_whole(old: &[f64], new: &[f64], scale: Scale) -> bool {

@@ -1,13 +1,18 @@
 //! What a comparison found.
 
 use bitcost_model::study::{Label, phrase};
+use bitcost_stats::hold_together;
 
 use super::change::{Change, Pairing};
 use super::verdict::Verdict;
+use crate::metrics::Better;
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
 /// named.
 pub const THRESHOLD_PCT: f64 = 3.0;
+
+/// The probability, at most, that any of the changes which hold together is none.
+const FALSE_ALARMS: f64 = 0.05;
 
 /// Two cells that were compared.
 #[derive(Clone, Debug)]
@@ -80,6 +85,30 @@ impl Comparison {
             .count()
     }
 
+    /// How many changes have this verdict and hold among all of them.
+    pub fn count_holding(&self, verdict: Verdict) -> usize {
+        self.changes()
+            .filter(|change| change.holds && change.verdict == verdict)
+            .count()
+    }
+
+    /// The number of changes that were judged together: those with a better side and enough runs.
+    pub fn judged_together(&self) -> usize {
+        self.changes().filter(|change| is_judged(change)).count()
+    }
+
+    /// Judges all changes together, by Holm's procedure: the probability that any of those that
+    /// then hold is none is at most 5 %.
+    pub(super) fn hold_together(&mut self) {
+        let changes = self.cells.iter_mut().flat_map(|cell| &mut cell.changes);
+        let judged: Vec<&mut Change> = changes.filter(|change| is_judged(change)).collect();
+        let chances: Vec<f64> = judged.iter().filter_map(|change| change.chance).collect();
+        let hold = hold_together(&chances, FALSE_ALARMS);
+        for (change, hold) in judged.into_iter().zip(hold) {
+            change.holds = hold;
+        }
+    }
+
     /// The number of cells of the old side that the new execution does not have. Within one
     /// execution the study determines which cells there are, so none is lost.
     pub fn lost_cells(&self) -> usize {
@@ -93,4 +122,8 @@ impl Comparison {
     pub fn side(&self, is_old: bool) -> &str {
         if is_old { &self.names.0 } else { &self.names.1 }
     }
+}
+
+fn is_judged(change: &Change) -> bool {
+    change.chance.is_some() && change.metric.better != Better::Neither
 }

@@ -88,6 +88,7 @@ pub fn across(
         ));
     }
     comparison.unmatched = matched.unmatched;
+    comparison.hold_together();
     comparison
 }
 
@@ -152,6 +153,7 @@ pub fn within(
     comparison
         .unmatched
         .extend(only_new.map(|cell| alone(cell, false)));
+    comparison.hold_together();
     comparison
 }
 

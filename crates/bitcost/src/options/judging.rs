@@ -11,8 +11,8 @@ pub struct Judging {
     /// Smallest change that counts as better or worse, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     pub threshold: f64,
-    /// Exit with status 1 if a metric of a cell got worse, or the new side lacks cells or values of
-    /// the old one
+    /// Exit with status 1 if a metric of a cell got worse, clearly so among all comparisons (Holm's
+    /// procedure: at most 5 % false alarms), or the new side lacks cells or values of the old one
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     pub fail_on: Option<String>,
 }
@@ -35,12 +35,18 @@ impl Judging {
             return Ok(());
         }
         let (worse, missing) = (
-            comparison.count(Verdict::Worse),
+            comparison.count_holding(Verdict::Worse),
             comparison.count(Verdict::Missing),
         );
         let lost = comparison.lost_cells();
         let found = [
-            (worse, format!("{worse} worse")),
+            (
+                worse,
+                format!(
+                    "{worse} worse, clearly so among {}",
+                    counted(comparison.judged_together(), "comparison")
+                ),
+            ),
             (
                 missing,
                 format!("{missing} missing: values of the old side that the new one has none of"),

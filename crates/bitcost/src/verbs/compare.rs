@@ -17,6 +17,9 @@ use crate::options::judging::Judging;
 use crate::options::repeats::metric_option;
 use crate::output;
 
+/// Columns of text where standard output is no terminal.
+const COLUMNS: u16 = 80;
+
 /// What is compared, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -53,7 +56,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             bitcost_render::comparison::comparison_json(&comparison)
         ),
         "md" => bitcost_render::comparison::comparison_markdown(&comparison),
-        _ => bitcost_render::comparison::comparison_text(&comparison, columns()),
+        _ => bitcost_render::comparison_text::comparison_text(
+            &comparison,
+            Some(columns().unwrap_or(COLUMNS)),
+        ),
     })?;
     check(arguments, &comparison)
 }

@@ -10,7 +10,8 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
-use bitcost_render::comparison::{comparison_json, comparison_markdown, comparison_text};
+use bitcost_render::comparison::{comparison_json, comparison_markdown};
+use bitcost_render::comparison_text::comparison_text;
 use bitcost_stats::{Interval, Scale};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -105,12 +106,15 @@ fn spread(noise: &[f64]) -> f64 {
 
 fn in_blocks(old: &[f64], new: &[f64]) -> Interval {
     let pairs: Vec<(f64, f64)> = old.iter().copied().zip(new.iter().copied()).collect();
-    bitcost_stats::paired_change(&pairs, Scale::Ratio)
-        .map_or_else(|| apart(old, new), |ratio| Shift::Ratio(ratio).change())
+    bitcost_stats::paired_change(&pairs, Scale::Ratio).map_or_else(
+        || apart(old, new),
+        |ratio| Shift::Ratio(ratio.interval).change(),
+    )
 }
 
 fn apart(old: &[f64], new: &[f64]) -> Interval {
-    Shift::Ratio(bitcost_stats::change(old, new, Scale::Ratio).expect("values")).change()
+    let change = bitcost_stats::change(old, new, Scale::Ratio).expect("values");
+    Shift::Ratio(change.interval).change()
 }
 
 /// Prints the figures of docs/method/compare.md:
@@ -207,11 +211,11 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     let text = comparison_text(&found, None);
     let (hosts, first) = (
         text.find("hosts differ: sender: kernel"),
-        text.find("1024 · UDP"),
+        text.find("worse    1024 · UDP: Throughput falls from"),
     );
-    assert!(hosts.is_some() && hosts < first, "{text}");
+    assert!(first.is_some() && first < hosts, "{text}");
     assert!(
-        text.contains("-20.0") && text.ends_with("4 worse; 4 changes, each judged separately\n"),
+        text.contains("-20.0") && text.ends_with("4 worse; clear among 4 comparisons: 4 worse\n"),
         "{text}"
     );
     let json = comparison_json(&found);
@@ -324,6 +328,7 @@ fn what_the_new_side_lacks_is_missing() {
         comparison_text(&lost, None)
     );
     let json = comparison_json(&lost);
+    assert_eq!(json["judged_together"], json!(2));
     let first = &json["cells"][0]["changes"][0];
     assert_eq!(
         (
@@ -339,7 +344,7 @@ fn what_the_new_side_lacks_is_missing() {
     );
     let text = comparison_text(&lost, None);
     assert!(
-        text.contains("| 5, 0 |") && text.contains("4 missing"),
+        text.contains("in 5 old runs, and no new run") && text.contains("4 missing"),
         "{text}"
     );
     let found = across(&without_udp, &whole, &metrics, 3.0);
@@ -475,7 +480,18 @@ fn a_comparison_fits_the_terminal() {
             "{width}: {text}"
         );
         assert!(
-            text.contains("| Throughput") && text.contains("| worse"),
+            text.contains("falls") && text.contains("\nworse "),
+            "{text}"
+        );
+        let same = across(
+            &execution("old", &old),
+            &execution("new", &old),
+            &metrics,
+            3.0,
+        );
+        let text = comparison_text(&same, Some(width));
+        assert!(
+            text.contains("the same\n\n") && text.contains("| Throughput"),
             "{text}"
         );
         assert_eq!(width >= 80, text.contains("| runs |"), "{width}: {text}");

@@ -10,7 +10,7 @@ use bitcost_model::event::Event;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
-use bitcost_render::comparison::comparison_text;
+use bitcost_render::comparison_text::comparison_text;
 
 fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
     Execution {

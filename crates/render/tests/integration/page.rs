@@ -560,7 +560,7 @@ fn of_two_executions_the_changes_stand_first() {
         .and_then(|rest| rest.split("</p>").next());
     assert_eq!(
         tally,
-        Some("1 better, 1 same; 2 changes, each judged separately.")
+        Some("1 better, 1 same; clear among 2 comparisons: 1 better.")
     );
     assert!(html.contains("runs not paired"), "how it was compared");
     assert_eq!(titles(&html)[0], "Throughput, change.");

@@ -1,0 +1,161 @@
+//! A comparison as text: first what changed, the worst first, then what cannot be determined, then what is
+//! the same.
+
+use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Verdict};
+use bitcost_model::units::counted;
+use comfy_table::{CellAlignment, Table as Grid, presets};
+
+use crate::column_width::fit;
+use crate::comparison::{
+    RUNS, comparison_lines, comparison_method, comparison_remarks, comparison_tally,
+    comparison_unmatched, in_order, shown,
+};
+use crate::layout::paragraph;
+use crate::lines::Lines;
+use crate::number;
+
+/// The columns of the words before a change.
+const LABEL: usize = 9;
+
+/// The verdicts whose changes are sentences.
+const SAID: [Verdict; 4] = [
+    Verdict::Worse,
+    Verdict::Missing,
+    Verdict::Better,
+    Verdict::Changed,
+];
+
+/// The comparison for people, at most `width` columns wide where a width is given: what changed, a
+/// sentence each; tables of the other changes; what else differs; the number of each verdict.
+pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
+    let columns = width.map_or(usize::MAX, usize::from);
+    let line = |mark: &str, words: &str| paragraph(mark, &one_line(words), columns);
+    let (old, new) = &comparison.names;
+    let mut text = line("", &format!("{old} → {new}")) + "\n";
+    let judged = comparison.judged_together();
+    let changed = in_order(comparison)
+        .into_iter()
+        .filter(|(_, change)| SAID.contains(&change.verdict));
+    let changed: String = changed
+        .map(|(cell, change)| {
+            let mark = format!("{:<LABEL$}", change.verdict.name());
+            line(&mark, &sentence(cell, change, judged))
+        })
+        .collect();
+    if !changed.is_empty() {
+        text += &(changed + "\n");
+    }
+    let all = comparison_lines(comparison);
+    for (heading, verdict) in [
+        ("cannot tell", Verdict::CannotTell),
+        ("the same", Verdict::Same),
+    ] {
+        text += &section(heading, verdict, &all, width);
+    }
+    let remarks = comparison_remarks(comparison).into_iter();
+    let remarks: String = remarks
+        .chain(comparison_unmatched(comparison))
+        .map(|words| line("- ", &words))
+        .collect();
+    if !remarks.is_empty() {
+        text += &(remarks + "\n");
+    }
+    text + &line("", &comparison_method(comparison))
+        + "\n"
+        + &line("", &comparison_tally(comparison))
+}
+
+/// `1024 · UDP: Throughput falls from 4600 to 3680 Mbit/s, by -20.0 % [-20.4, -19.6]`.
+fn sentence(cell: &ComparedCell, change: &Change, judged: usize) -> String {
+    let what = format!("{}: {}", cell.name(), change.metric.title);
+    let unit = change.metric.unit;
+    let median = |value: Option<f64>| value.map_or("no value".to_owned(), number::plain);
+    let (old, new) = (median(change.medians.0), median(change.medians.1));
+    let Some(shift) = &change.shift else {
+        let runs = counted(change.runs.0, "old run");
+        return format!("{what} was {old} {unit} in {runs}, and no new run has a value");
+    };
+    let how = match shift.change().value < 0.0 {
+        true => "falls",
+        false => "rises",
+    };
+    let caveat = match change.verdict {
+        Verdict::Worse | Verdict::Better if !change.holds => {
+            format!("; may be chance among {judged} comparisons")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{what} {how} from {old} to {new} {unit}: {}{caveat}",
+        shown(change)
+    )
+}
+
+/// A heading and the table of the changes with this verdict; empty where there are none.
+fn section(heading: &str, verdict: Verdict, all: &Lines, width: Option<u16>) -> String {
+    let of_verdict = |row: &Vec<String>| row.last().is_some_and(|last| last == verdict.name());
+    let rows = all.rows.iter().filter(|(_, row)| of_verdict(row));
+    let without_verdict = |row: &Vec<String>| row[..row.len() - 1].to_vec();
+    let lines = Lines {
+        header: without_verdict(&all.header),
+        rows: rows
+            .map(|(is_marked, row)| (*is_marked, without_verdict(row)))
+            .collect(),
+    };
+    if lines.rows.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{heading}\n\n");
+    for line in grid(&lines, width).lines() {
+        text += &format!("{}\n", line.trim_end());
+    }
+    text + "\n"
+}
+
+/// Words from other people's logs on one line.
+fn one_line(words: &str) -> String {
+    words
+        .chars()
+        .map(|letter| {
+            if letter.is_control() {
+                '\u{fffd}'
+            } else {
+                letter
+            }
+        })
+        .collect()
+}
+
+/// The table; if it is too narrow, without the number of runs on each side.
+fn grid(table: &Lines, width: Option<u16>) -> Grid {
+    let mut whole = plain_grid(table, &[]);
+    match width {
+        Some(width) if !fit(&mut whole, width) => {
+            let mut narrow = plain_grid(table, &[RUNS]);
+            fit(&mut narrow, width);
+            narrow
+        }
+        _ => whole,
+    }
+}
+
+/// The table without the columns that are left out.
+fn plain_grid(table: &Lines, left_out: &[&str]) -> Grid {
+    let is_kept = |place: &usize| !left_out.contains(&table.header[*place].as_str());
+    let kept: Vec<usize> = (0..table.header.len()).filter(is_kept).collect();
+    let words = |row: &[String]| {
+        kept.iter()
+            .map(|place| one_line(&row[*place]))
+            .collect::<Vec<_>>()
+    };
+    let mut grid = Grid::new();
+    grid.load_preset(presets::ASCII_MARKDOWN)
+        .set_header(words(&table.header));
+    table.rows.iter().for_each(|(_, row)| {
+        grid.add_row(words(row));
+    });
+    for column in grid.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    grid
+}
