@@ -112,6 +112,16 @@ pub const SO_TIMESTAMPNS: IntOption = IntOption {
     level: libc::SOL_SOCKET,
     name: libc::SO_TIMESTAMPNS,
 };
+/// Whether packets may be fragmented: `IP_PMTUDISC_DO` is 2 and forbids it (ip(7)).
+pub const IP_MTU_DISCOVER: IntOption = IntOption {
+    level: libc::IPPROTO_IP,
+    name: libc::IP_MTU_DISCOVER,
+};
+/// As [`IP_MTU_DISCOVER`] (ipv6(7)).
+pub const IPV6_MTU_DISCOVER: IntOption = IntOption {
+    level: libc::IPPROTO_IPV6,
+    name: libc::IPV6_MTU_DISCOVER,
+};
 /// MTU of a connected IPv4 socket's path; read only (ip(7)).
 pub const IP_MTU: IntOption = IntOption {
     level: libc::IPPROTO_IP,

@@ -151,6 +151,28 @@ pub fn cpu_time_ns(thread_id: i32) -> io::Result<u64> {
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
+/// CPU time of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// In user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel on behalf of the thread, in nanoseconds.
+    pub kernel_ns: u64,
+}
+
+/// CPU time of the calling thread so far (getrusage(2), `RUSAGE_THREAD`).
+pub fn cpu_times() -> CpuTimes {
+    // SAFETY: `rusage` is integers only, so zero is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a `rusage`, which outlives the call; it fails only for other arguments.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    CpuTimes {
+        user_ns: ns(usage.ru_utime),
+        kernel_ns: ns(usage.ru_stime),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
