@@ -9,6 +9,7 @@ mod imported;
 mod kernel;
 mod log;
 mod messages;
+mod peers;
 mod texts;
 
 /// A target: its name, which is also that of its corpus, and its function.
@@ -20,6 +21,7 @@ pub const TARGETS: &[Target] = &[
     ("frames", frames::frames),
     ("lab_daemon", messages::lab_daemon),
     ("iperf3", imported::iperf3),
+    ("iperf3_peer", peers::iperf3_peer),
     ("journal", messages::journal),
     ("watchdog", messages::watchdog),
     ("lab", texts::lab),

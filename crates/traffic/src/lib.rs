@@ -47,6 +47,7 @@ pub use flow::{Flow, Multiplexed, Outcome, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token};
 pub use multiplex::Multiplexer;
 pub use options::tcp_info;
+pub use sequence::{Arrival, Tracker};
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -14,6 +14,7 @@ mod ping;
 mod plan;
 pub mod report;
 mod run;
+mod serve;
 mod show;
 mod studies;
 mod test;
@@ -41,6 +42,8 @@ pub enum Verb {
     Report(report::Arguments),
     /// Make one run in the embedded lab or between two hosts, and print throughput and CPU cost
     Test(Box<test::Arguments>),
+    /// Serve the clients of other programs: stock iperf3
+    Serve(serve::Arguments),
     /// Act as the sender or receiver for a controller on standard input and output
     Agent(agent::Arguments),
     /// Show the settings of this host, restore those that an interrupted run left changed, or
@@ -77,6 +80,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),
+        Verb::Serve(arguments) => serve::run(&arguments),
         Verb::Agent(arguments) => agent::run(&arguments),
         Verb::Host(action) => host::run(&action),
         Verb::Explain(arguments) => explain::run(&arguments),

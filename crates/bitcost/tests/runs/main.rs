@@ -20,6 +20,7 @@ mod forms;
 mod frames;
 mod host;
 mod hosts;
+mod iperf3;
 mod knobs;
 mod labs;
 mod left_changed;
@@ -67,6 +68,7 @@ fn main() {
         frames::TRIALS,
         host::TRIALS,
         hosts::TRIALS,
+        iperf3::TRIALS,
         watchdog::TRIALS,
         knobs::TRIALS,
         labs::TRIALS,

@@ -1,0 +1,300 @@
+//! `bitcost serve --iperf3`: stock clients, the rules, and what is no client.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+bitcost_testkit::trials! {
+    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing;
+}
+
+/// A server at a port that the kernel chose.
+struct Server {
+    process: Child,
+    address: SocketAddr,
+    output: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    fn start(options: &str) -> Server {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_bitcost"))
+            .args(["serve", "--iperf3", "127.0.0.1:0"])
+            .args(options.split_whitespace())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let port = line
+            .split("port ")
+            .nth(1)
+            .and_then(|rest| rest.split(';').next());
+        let port: u16 = port.unwrap_or_default().parse().expect(&line);
+        Server {
+            process,
+            address: SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port),
+            output,
+        }
+    }
+
+    /// Stops the server as Ctrl-C does; returns its standard output and standard error.
+    fn stop(mut self) -> (String, String) {
+        let pid = Pid::from_child(&self.process);
+        kill_process(pid, Signal::INT).unwrap();
+        let (mut printed, mut said) = (String::new(), String::new());
+        self.output.read_to_string(&mut printed).unwrap();
+        let mut stderr = self.process.stderr.take().unwrap();
+        stderr.read_to_string(&mut said).unwrap();
+        assert!(self.process.wait().unwrap().success(), "{printed}{said}");
+        (printed, said)
+    }
+}
+
+/// The document of a stock client.
+fn stock(port: u16, options: &str) -> Value {
+    let output = Command::new("iperf3")
+        .args(["-c", "127.0.0.1", "-J", "-p", &port.to_string()])
+        .args(options.split_whitespace())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn bytes(document: &Value, sum: &str) -> u64 {
+    let bytes = document["end"][sum]["bytes"].as_u64();
+    bytes.unwrap_or_else(|| panic!("{sum}: {document:#}"))
+}
+
+fn stock_clients_are_served_at_the_same_time() {
+    if Command::new("iperf3").arg("--version").output().is_err() {
+        bitcost_testkit::ignore("iperf3 is not installed");
+    }
+    let tests = [
+        "-t 1",
+        "-t 1 -R",
+        "-t 1 --bidir",
+        "-t 1 -P 4 --get-server-output",
+        "-n 100000000",
+        "-n 100000000 -R",
+        "-k 100",
+        "-t 1 -O 1 -b 50M",
+        "-t 1 -R -Z -N -S 0x28",
+        "-u -t 1 -b 8M",
+        "-u -t 1 -b 8M -R",
+        "-u -t 1 -b 8M --bidir -P 2",
+        "-u -t 1 -b 8M --udp-counters-64bit -l 1000",
+    ];
+    let server = Server::start("--max-clients 20");
+    let port = server.address.port();
+    thread::scope(|scope| {
+        for options in tests {
+            scope.spawn(move || {
+                let document = stock(port, options);
+                assert!(document.get("error").is_none(), "{options}: {document:#}");
+                judge(options, &document);
+            });
+        }
+    });
+    let (printed, said) = server.stop();
+    assert!(
+        printed.contains(&format!("served {} tests", tests.len())),
+        "{printed}"
+    );
+    assert_eq!(
+        (printed.contains("ended:"), &*said),
+        (false, ""),
+        "{printed}"
+    );
+}
+
+/// What a client sent was received, but for what is in flight at the end of what the server sends.
+fn judge(options: &str, document: &Value) {
+    if options.starts_with("-u") {
+        let sum = &document["end"]["sum"];
+        assert!(sum["packets"].as_u64() > Some(0), "{options}: {sum:#}");
+        return;
+    }
+    let (sent, received) = (bytes(document, "sum_sent"), bytes(document, "sum_received"));
+    assert!(received > 0, "{options}");
+    match options {
+        "-n 100000000 -R" => assert_eq!([sent, received], [100_000_000; 2]),
+        // With an omitted time both sides count from their own clocks.
+        _ if options.contains("-O") => {}
+        _ if options.contains("-R") => assert!(received <= sent, "{received} of {sent}"),
+        _ => assert_eq!(sent, received, "{options}"),
+    }
+    if options.contains("--bidir") {
+        assert!(bytes(document, "sum_received_bidir_reverse") > 0);
+    }
+    if options.contains("--get-server-output") {
+        let text = document["server_output_text"].as_str().unwrap_or_default();
+        assert!(
+            text.contains("4 flows") && text.contains("stream   5"),
+            "{text}"
+        );
+    }
+}
+
+const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
+
+/// A connection with this cookie, after which the server asked for parameters and received these.
+fn asking(server: &Server, cookie: &[u8; 37], params: &str) -> TcpStream {
+    let mut control = TcpStream::connect(server.address).unwrap();
+    control
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    control.write_all(cookie).unwrap();
+    assert_eq!(read::<1>(&mut control), [9]);
+    control
+        .write_all(&(params.len() as u32).to_be_bytes())
+        .unwrap();
+    control.write_all(params.as_bytes()).unwrap();
+    control
+}
+
+fn read<const COUNT: usize>(stream: &mut TcpStream) -> [u8; COUNT] {
+    let mut bytes = [0; COUNT];
+    stream.read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+/// iperf3's code of a SERVER_ERROR.
+fn code(control: &mut TcpStream) -> i32 {
+    let [mark, code @ .., _, _, _, _] = read::<9>(control);
+    assert_eq!(mark, 0xFE);
+    i32::from_be_bytes(code)
+}
+
+fn rules_are_named() {
+    let server = Server::start("--max-duration 2 --max-rate 10M --max-clients 1 --max-flows 2");
+    for (params, expected) in [
+        (r#"{"tcp":true,"time":3,"bandwidth":1000}"#, 5),
+        (r#"{"tcp":true,"time":0}"#, 5),
+        (r#"{"tcp":true,"time":1}"#, 27),
+        (
+            r#"{"udp":true,"time":1,"parallel":2,"bandwidth":6000000}"#,
+            27,
+        ),
+        (r#"{"tcp":true,"time":1,"parallel":3,"bandwidth":1000}"#, 6),
+        (r#"{"sctp":true,"time":1}"#, 18),
+        (
+            r#"{"tcp":true,"time":1,"bandwidth":1000,"congestion":"nonesuch"}"#,
+            134,
+        ),
+        (
+            r#"{"tcp":true,"time":1,"bandwidth":1000,"window":2000000000}"#,
+            141,
+        ),
+        ("no JSON", 114),
+    ] {
+        assert_eq!(
+            code(&mut asking(&server, COOKIE, params)),
+            expected,
+            "{params}"
+        );
+    }
+    // One client is served, another one is told at once that the server is busy.
+    let mut first = asking(
+        &server,
+        COOKIE,
+        r#"{"tcp":true,"num":1000000,"bandwidth":1000}"#,
+    );
+    assert_eq!(read::<1>(&mut first), [10]);
+    let mut second = TcpStream::connect(server.address).unwrap();
+    second.write_all(&[b'x'; 36]).unwrap();
+    second.write_all(&[0]).unwrap();
+    assert_eq!(read::<1>(&mut second), [0xFF]);
+    drop(first);
+    let (printed, said) = server.stop();
+    assert!(printed.contains("served 0 tests"), "{printed}");
+    for rule in [
+        "--max-duration is 2.0 s",
+        "--max-rate is 10000000 bit/s",
+        "--max-flows is 2",
+        "--max-clients is 1",
+    ] {
+        assert!(said.contains(rule), "{rule}: {said}");
+    }
+}
+
+/// A TCP connection from another address of the loopback.
+fn from_other_host(to: SocketAddr) -> TcpStream {
+    let other = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&other, &SocketAddr::new(IpAddr::from([127, 0, 0, 2]), 0)).unwrap();
+    connect(&other, &to).unwrap();
+    let stream = TcpStream::from(other);
+    stream
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    stream
+}
+
+fn what_is_no_client_gets_nothing() {
+    let server = Server::start("");
+    let address = server.address;
+    // Neither a half-open connection nor many of them take anything from others.
+    let silent: Vec<TcpStream> = (0..600)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    let mut random = TcpStream::connect(address).unwrap();
+    random.write_all(&[0xAB; 37]).unwrap();
+    assert_eq!(code(&mut random), 114);
+    let mut oversized = TcpStream::connect(address).unwrap();
+    oversized.write_all(COOKIE).unwrap();
+    oversized.write_all(&u32::MAX.to_be_bytes()).unwrap();
+    assert_eq!(read::<1>(&mut oversized), [9]);
+    assert_eq!(code(&mut oversized), 114);
+    let greeter = |host: [u8; 4]| {
+        let socket = UdpSocket::bind((IpAddr::from(host), 0)).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .unwrap();
+        socket.send_to(b"9876", address).unwrap();
+        socket
+    };
+    let mut answer = [0; 64];
+    assert!(
+        greeter([127, 0, 0, 1]).recv(&mut answer).is_err(),
+        "no test, no answer"
+    );
+    // The streams of a test come from the host of its control connection.
+    let mut tcp = asking(&server, COOKIE, r#"{"tcp":true,"time":1,"reverse":true}"#);
+    assert_eq!(read::<1>(&mut tcp), [10]);
+    let mut foreign = from_other_host(address);
+    foreign.write_all(COOKIE).unwrap();
+    assert_eq!(read::<1>(&mut foreign), [0xFF]);
+    let other_cookie = b"bbcdefghijklmnopqrstuvwxyz234567abcd\0";
+    let mut udp = asking(
+        &server,
+        other_cookie,
+        r#"{"udp":true,"time":1,"reverse":true,"len":64,"bandwidth":80000}"#,
+    );
+    assert_eq!(read::<1>(&mut udp), [10]);
+    assert!(
+        greeter([127, 0, 0, 2]).recv(&mut answer).is_err(),
+        "another host's greeting"
+    );
+    let stream = greeter([127, 0, 0, 1]);
+    assert_eq!(
+        (stream.recv(&mut answer).unwrap(), &answer[..4]),
+        (4, &b"6789"[..])
+    );
+    assert_eq!(read::<2>(&mut udp), [1, 2]);
+    assert_eq!(stream.recv(&mut answer).unwrap(), 64);
+    // Clients that vanish are noticed.
+    drop((udp, tcp, silent));
+    let (printed, said) = server.stop();
+    assert!(
+        printed.contains("UDP from this host") && printed.contains("ended:"),
+        "{printed}"
+    );
+    assert!(said.contains("data connection of another host"), "{said}");
+}

@@ -1,0 +1,189 @@
+//! The control connection: exact reads and whole writes, each with a deadline, which a server that
+//! is stopped ends at once.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt;
+
+use crate::protocol::{framed, server_error, state};
+use crate::refusal::Refusal;
+
+/// How long each step of the control connection may take.
+pub const STEP: Duration = Duration::from_secs(10);
+
+/// The longest blocking call; then it is asked whether the server is stopped.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// The most bytes of results; 256 streams take less than a fifth.
+const MOST_RESULTS_BYTES: u32 = 256 * 1024;
+
+/// Why the control connection is of no more use.
+#[derive(Debug)]
+pub enum Lost {
+    /// The client closed it, or the network failed.
+    Closed(String),
+    /// The client did not answer in time.
+    Silent,
+    /// The server is being stopped.
+    Stopped,
+}
+
+/// A control connection.
+pub struct Control {
+    stream: TcpStream,
+    stop: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// Takes a connection. The kernel notices within about 20 s that the client's host is gone.
+    ///
+    /// # Errors
+    /// The error of the system call.
+    pub fn new(stream: TcpStream, stop: Arc<AtomicBool>) -> io::Result<Control> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(SLICE))?;
+        stream.set_write_timeout(Some(SLICE))?;
+        sockopt::set_socket_keepalive(&stream, true)?;
+        sockopt::set_tcp_keepidle(&stream, Duration::from_secs(5))?;
+        sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(5))?;
+        sockopt::set_tcp_keepcnt(&stream, 3)?;
+        Ok(Control { stream, stop })
+    }
+
+    /// The next byte; absent where none came within 100 ms.
+    ///
+    /// # Errors
+    /// See [`Lost`].
+    pub fn byte(&mut self) -> Result<Option<u8>, Lost> {
+        let mut byte = [0];
+        Ok(self.some(&mut byte)?.map(|_| byte[0]))
+    }
+
+    /// Waits for this byte.
+    ///
+    /// # Errors
+    /// See [`Lost`]; another byte is one, too.
+    pub fn expect(&mut self, expected: u8) -> Result<(), Lost> {
+        let mut byte = [0];
+        self.exact(&mut byte, Instant::now() + STEP)?;
+        match byte[0] == expected {
+            true => Ok(()),
+            false => Err(Lost::Closed(unexpected(byte[0]))),
+        }
+    }
+
+    /// A text with its length in front.
+    ///
+    /// # Errors
+    /// See [`Lost`]; a text that is too long is one, too.
+    pub fn text(&mut self) -> Result<Vec<u8>, Lost> {
+        let until = Instant::now() + STEP;
+        let mut length = [0; 4];
+        self.exact(&mut length, until)?;
+        let length = u32::from_be_bytes(length);
+        if length > MOST_RESULTS_BYTES {
+            let what = format!("it announced results of {length} bytes");
+            return Err(Lost::Closed(format!(
+                "{what}, {MOST_RESULTS_BYTES} are the most"
+            )));
+        }
+        let mut text = vec![0; length as usize];
+        self.exact(&mut text, until)?;
+        Ok(text)
+    }
+
+    /// Sends a state.
+    ///
+    /// # Errors
+    /// See [`Lost`].
+    pub fn send_state(&mut self, state: u8) -> Result<(), Lost> {
+        self.send(&[state], Instant::now() + STEP)
+    }
+
+    /// Sends a text with its length in front.
+    ///
+    /// # Errors
+    /// See [`Lost`].
+    pub fn send_text(&mut self, text: &str) -> Result<(), Lost> {
+        self.send(&framed(text), Instant::now() + STEP)
+    }
+
+    /// Tells the client why it is not served any longer. A client that does not read is not waited
+    /// for.
+    pub fn refuse(&mut self, refusal: &Refusal) {
+        let _ = self
+            .stream
+            .write(&server_error(refusal.code, refusal.errno));
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+    }
+
+    /// Tells the client that the server ends, and gives it half a second to answer.
+    pub fn terminate(&mut self) {
+        let _ = self.stream.write(&[state::SERVER_TERMINATE]);
+        let _ = self.stream.set_read_timeout(Some(SLICE * 5));
+        let _ = self.stream.read(&mut [0]);
+    }
+
+    fn exact(&mut self, mut buffer: &mut [u8], until: Instant) -> Result<(), Lost> {
+        while !buffer.is_empty() {
+            if let Some(read) = self.some(buffer)? {
+                buffer = &mut buffer[read..];
+            } else if Instant::now() >= until {
+                return Err(Lost::Silent);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads once; absent where nothing came within 100 ms.
+    fn some(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
+        if self.stop.load(Relaxed) {
+            return Err(Lost::Stopped);
+        }
+        match self.stream.read(buffer) {
+            Ok(0) => Err(Lost::Closed("it closed the control connection".to_owned())),
+            Ok(read) => Ok(Some(read)),
+            Err(error) if is_passing(&error) => Ok(None),
+            Err(error) => Err(Lost::Closed(format!(
+                "the control connection failed: {error}"
+            ))),
+        }
+    }
+
+    fn send(&mut self, mut bytes: &[u8], until: Instant) -> Result<(), Lost> {
+        while !bytes.is_empty() {
+            if self.stop.load(Relaxed) {
+                return Err(Lost::Stopped);
+            }
+            match self.stream.write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if is_passing(&error) && Instant::now() < until => {}
+                Err(error) if is_passing(&error) => return Err(Lost::Silent),
+                Err(error) => {
+                    return Err(Lost::Closed(format!(
+                        "the control connection failed: {error}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A message that is not part of this step.
+pub fn unexpected(byte: u8) -> String {
+    format!("it sent the message {byte}, which is not expected here")
+}
+
+/// Whether a call only has to be repeated.
+pub fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}

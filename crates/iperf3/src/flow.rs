@@ -1,0 +1,149 @@
+//! What the sending and receiving loops of all streams share: the course of the test, the rate,
+//! and what is counted.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use bitcost_sys::clock;
+use bitcost_sys::thread::CpuTimes;
+
+use crate::params::Params;
+
+/// The longest blocking call of a stream; a receiver that gets nothing for this long after the end
+/// of the test has everything.
+pub const QUIET: Duration = Duration::from_millis(200);
+
+/// Where a test is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Stage {
+    /// Data flow.
+    Running,
+    /// Senders end; receivers take what is on its way.
+    Draining,
+    /// All end.
+    Over,
+}
+
+/// The course of a test, which its session changes and its streams follow.
+pub struct Course {
+    /// What the client asked.
+    pub params: Params,
+    /// When data began to flow.
+    pub started: Instant,
+    stage: AtomicU8,
+    /// Bytes that the server may still send; absent: not bounded.
+    left: Option<AtomicU64>,
+}
+
+impl Course {
+    /// A test that starts now. A server that sends TCP sends exactly the number of bytes that the
+    /// client will count, which ends the test; with an omitted time both sides would count others,
+    /// and of UDP some are lost, so that only the client can end these.
+    pub fn new(params: Params) -> Course {
+        let is_exact = params.bytes > 0 && params.omit_seconds == 0 && !params.is_udp;
+        Course {
+            started: Instant::now(),
+            stage: AtomicU8::new(Stage::Running as u8),
+            left: is_exact.then(|| AtomicU64::new(params.bytes)),
+            params,
+        }
+    }
+
+    /// Enters a later stage.
+    pub fn enter(&self, stage: Stage) {
+        self.stage.fetch_max(stage as u8, Relaxed);
+    }
+
+    /// Whether data still flow.
+    #[inline]
+    pub fn is_running(&self) -> bool {
+        self.stage.load(Relaxed) == Stage::Running as u8
+    }
+
+    /// Whether nothing more is awaited.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.stage.load(Relaxed) == Stage::Over as u8
+    }
+
+    /// When the omitted time ends.
+    pub fn omitted_until(&self) -> Instant {
+        self.started + Duration::from_secs(self.params.omit_seconds)
+    }
+
+    /// Takes the bytes of the next block out of what may still be sent; 0: nothing may.
+    pub fn take_block(&self) -> usize {
+        let length = self.params.length;
+        let Some(left) = &self.left else {
+            return length;
+        };
+        let taken = left.fetch_update(Relaxed, Relaxed, |left| {
+            Some(left.saturating_sub(length as u64))
+        });
+        taken.map_or(0, |before| before.min(length as u64) as usize)
+    }
+}
+
+/// What is counted at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Bytes sent or received.
+    pub bytes: u64,
+    /// Segments that were retransmitted.
+    pub retransmits: Option<u64>,
+    /// Datagrams sent, or the highest number received.
+    pub packets: u64,
+    /// Datagrams that were lost.
+    pub lost: u64,
+    /// RFC 3550's estimate in nanoseconds.
+    pub jitter_ns: Option<f64>,
+}
+
+/// What a stream's thread gives back.
+#[derive(Debug, Default)]
+pub struct Counted {
+    /// At the end of the omitted time.
+    pub omitted: Counts,
+    /// At the end.
+    pub all: Counts,
+    /// CPU time of the thread.
+    pub cpu: CpuTimes,
+}
+
+/// Keeps a rate: block by block, or several at once where the client asked for bursts. A stream that
+/// is late makes up for it, as iperf3's does.
+pub struct Pacer {
+    interval_ns: f64,
+    burst: u64,
+    started_ns: u64,
+    blocks: u64,
+}
+
+impl Pacer {
+    /// The rate of the test's streams; absent where they send as fast as possible.
+    pub fn new(params: &Params) -> Option<Pacer> {
+        (params.bitrate > 0).then(|| Pacer {
+            interval_ns: params.length as f64 * 8e9 / params.bitrate as f64,
+            burst: params.burst,
+            started_ns: clock::monotonic_ns(),
+            blocks: 0,
+        })
+    }
+
+    /// Waits until the next block is due; returns early where the test ends.
+    pub fn wait(&mut self, course: &Course) {
+        let group = self.blocks / self.burst * self.burst;
+        let due_ns = self
+            .started_ns
+            .saturating_add((group as f64 * self.interval_ns) as u64);
+        self.blocks += 1;
+        loop {
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= due_ns || !course.is_running() {
+                return;
+            }
+            clock::sleep_until(due_ns.min(now_ns + QUIET.as_nanos() as u64));
+        }
+    }
+}

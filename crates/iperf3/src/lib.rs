@@ -1,0 +1,30 @@
+//! iperf3's protocol, for tests with stock iperf3 at the other end.
+//!
+//! The protocol itself is pure: [`opening`] (what a connection begins with), [`params`],
+//! [`results`] and [`datagram`] read what comes from the network, without sockets or clocks.
+//! [`server`] serves stock clients, several at once.
+//!
+//! Source: iperf3's `iperf_api.h`, `iperf_api.c`, `iperf_tcp.c` and `iperf_udp.c`, versions 3.12 and
+//! 3.21.
+
+mod admission;
+mod control;
+pub mod datagram;
+pub mod event;
+mod flow;
+mod json;
+mod meter;
+pub mod opening;
+mod options;
+pub mod params;
+mod pending;
+pub mod protocol;
+pub mod refusal;
+mod registry;
+pub mod results;
+pub mod rules;
+pub mod server;
+mod session;
+mod tcp;
+mod text;
+mod udp;

@@ -1,0 +1,216 @@
+//! The parameters that a client sends before its test.
+
+use serde_json::Value;
+
+use crate::json::{count, is_on, text, whole};
+use crate::protocol::{MOST_LENGTH, MOST_STREAMS, code};
+use crate::refusal::Refusal;
+
+/// Which way data flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the client to the server.
+    Forward,
+    /// From the server to the client (`-R`).
+    Reverse,
+    /// Both (`--bidir`).
+    Both,
+}
+
+/// A test as its client requests it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// UDP, else TCP.
+    pub is_udp: bool,
+    /// Which way data flow.
+    pub direction: Direction,
+    /// Seconds, without those that are omitted; 0: until bytes or blocks are reached.
+    pub seconds: u64,
+    /// Seconds at the start that do not count.
+    pub omit_seconds: u64,
+    /// Bytes of all streams after which the client ends the test; 0: not bounded.
+    pub bytes: u64,
+    /// Blocks of all streams after which the client ends the test; 0: not bounded.
+    pub blocks: u64,
+    /// Streams in each direction.
+    pub streams: usize,
+    /// Bytes of each write or datagram.
+    pub length: usize,
+    /// Bit/s of each stream; 0: as fast as possible.
+    pub bitrate: u64,
+    /// Blocks that are sent at once where there is a rate; at least 1.
+    pub burst: u64,
+    /// Bit/s at which the kernel paces each stream; 0: not.
+    pub fq_bitrate: u64,
+    /// Socket buffers in bytes.
+    pub window: Option<u64>,
+    /// `TCP_NODELAY`.
+    pub nodelay: bool,
+    /// Type of service.
+    pub tos: Option<u8>,
+    /// Congestion control.
+    pub congestion: Option<String>,
+    /// `sendfile`.
+    pub zerocopy: bool,
+    /// Datagrams must not be fragmented.
+    pub dont_fragment: bool,
+    /// Numbers of datagrams have 64 bits.
+    pub wide_counters: bool,
+    /// The client wants the server's output.
+    pub server_output: bool,
+}
+
+/// Bytes of a datagram's header, and the most of a datagram over IPv4.
+const DATAGRAM_BYTES: std::ops::RangeInclusive<u64> = 16..=65_507;
+
+impl Params {
+    /// Reads parameters leniently: unknown keys are ignored, the last one of several equal ones
+    /// counts, and what a server can do without may be missing.
+    ///
+    /// # Errors
+    /// What cannot be read or served, with the code that the client shows.
+    pub fn read(json: &[u8]) -> Result<Params, Refusal> {
+        let refuse = |what: &str| Refusal::new(code::PARAMS, format!("the parameters {what}"));
+        let object: Value = serde_json::from_slice(json).map_err(|_| refuse("are not JSON"))?;
+        if !object.is_object() {
+            return Err(refuse("are no JSON object"));
+        }
+        let number = |key: &str| match object.get(key) {
+            None | Some(Value::Null) => Ok(0),
+            Some(_) => {
+                count(&object, key).ok_or_else(|| refuse(&format!("have no count as `{key}`")))
+            }
+        };
+        let is_udp = protocol(&object)?;
+        let default_length = if is_udp { 1460 } else { 128 * 1024 };
+        Ok(Params {
+            is_udp,
+            direction: match (is_on(&object, "bidirectional"), is_on(&object, "reverse")) {
+                (true, _) => Direction::Both,
+                (false, true) => Direction::Reverse,
+                (false, false) => Direction::Forward,
+            },
+            seconds: number("time")?,
+            omit_seconds: number("omit")?,
+            bytes: number("num")?,
+            blocks: number("blockcount")?,
+            streams: streams(number("parallel")?)?,
+            length: length(number("len")?, default_length, is_udp)?,
+            bitrate: number("bandwidth")?,
+            burst: number("burst")?.clamp(1, 1000),
+            fq_bitrate: number("fqrate")?,
+            window: Some(number("window")?).filter(|window| *window > 0),
+            nodelay: is_on(&object, "nodelay"),
+            tos: whole(&object, "TOS").and_then(|tos| tos.try_into().ok()),
+            congestion: text(&object, "congestion").map(str::to_owned),
+            zerocopy: is_on(&object, "zerocopy"),
+            dont_fragment: is_on(&object, "dont_fragment"),
+            wide_counters: is_on(&object, "udp_counters_64bit"),
+            server_output: is_on(&object, "get_server_output"),
+        })
+    }
+
+    /// The directions in the order in which the client makes their streams: first those that the
+    /// server receives. True: the server receives.
+    pub fn receives(&self) -> Vec<bool> {
+        let all = |receives| std::iter::repeat_n(receives, self.streams);
+        match self.direction {
+            Direction::Forward => all(true).collect(),
+            Direction::Reverse => all(false).collect(),
+            Direction::Both => all(true).chain(all(false)).collect(),
+        }
+    }
+
+    /// Bit/s of all streams of one direction; absent where they send as fast as possible.
+    pub fn total_bitrate(&self) -> Option<u64> {
+        let bounds = [self.bitrate, self.fq_bitrate];
+        let bound = bounds.into_iter().filter(|rate| *rate > 0).min()?;
+        Some(bound.saturating_mul(self.streams as u64))
+    }
+}
+
+/// Whether the test is of UDP.
+fn protocol(object: &Value) -> Result<bool, Refusal> {
+    let refuse = |code, what: &str| {
+        Err(Refusal::new(
+            code,
+            format!("{what} is not served; TCP and UDP are"),
+        ))
+    };
+    match ["tcp", "udp", "sctp", "mptcp"].map(|key| is_on(object, key)) {
+        [.., true] => refuse(code::PROTOCOL, "MPTCP"),
+        [_, _, true, _] => refuse(code::NO_SCTP, "SCTP"),
+        [true, false, ..] => Ok(false),
+        [false, true, ..] => Ok(true),
+        _ => refuse(code::PROTOCOL, "a test of no or several protocols"),
+    }
+}
+
+fn streams(asked: u64) -> Result<usize, Refusal> {
+    match asked {
+        0 => Ok(1),
+        1..=MOST_STREAMS => Ok(asked as usize),
+        _ => Err(Refusal::new(
+            code::STREAMS,
+            format!("{asked} streams; a test has at most {MOST_STREAMS}"),
+        )),
+    }
+}
+
+fn length(asked: u64, default: usize, is_udp: bool) -> Result<usize, Refusal> {
+    match asked {
+        0 => Ok(default),
+        _ if is_udp && !DATAGRAM_BYTES.contains(&asked) => Err(Refusal::new(
+            code::UDP_BLOCK_SIZE,
+            format!("datagrams of {asked} bytes; they have 16 to 65507"),
+        )),
+        1..=MOST_LENGTH => Ok(asked as usize),
+        _ => Err(Refusal::new(
+            code::BLOCK_SIZE,
+            format!("blocks of {asked} bytes; they have at most {MOST_LENGTH}"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn params_of_a_stock_client_are_read() {
+        let sent = br#"{"tcp":true,"omit":0,"time":0,"num":262144,"blockcount":0,"parallel":2,"len":8192,"bandwidth":20000000,"pacing_timer":1000,"client_version":"3.12"}"#;
+        let params = Params::read(sent).unwrap();
+        assert_eq!(
+            (params.is_udp, params.direction),
+            (false, Direction::Forward)
+        );
+        assert_eq!(
+            (params.seconds, params.bytes, params.length),
+            (0, 262_144, 8192)
+        );
+        assert_eq!(params.total_bitrate(), Some(40_000_000));
+        assert_eq!(params.receives(), [true, true]);
+    }
+
+    #[test]
+    fn last_of_equal_keys_counts_and_switches_have_many_forms() {
+        let params =
+            Params::read(br#"{"udp":1,"parallel":3,"parallel":1e0,"reverse":"yes","nodelay":0}"#)
+                .unwrap();
+        assert_eq!((params.streams, params.nodelay), (1, false));
+        assert_eq!(params.receives(), [false]);
+    }
+
+    #[test]
+    fn what_is_not_served_names_its_code() {
+        let code = |json: &str| Params::read(json.as_bytes()).unwrap_err().code;
+        assert_eq!(code(r#"{"sctp":true}"#), code::NO_SCTP);
+        assert_eq!(code(r#"{"tcp":true,"mptcp":true}"#), code::PROTOCOL);
+        assert_eq!(code("{}"), code::PROTOCOL);
+        assert_eq!(code("[]"), code::PARAMS);
+        assert_eq!(code(r#"{"tcp":true,"parallel":129}"#), code::STREAMS);
+        assert_eq!(code(r#"{"tcp":true,"len":1048577}"#), code::BLOCK_SIZE);
+        assert_eq!(code(r#"{"udp":true,"len":65508}"#), code::UDP_BLOCK_SIZE);
+        assert_eq!(code(r#"{"tcp":true,"time":-1}"#), code::PARAMS);
+    }
+}

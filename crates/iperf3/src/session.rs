@@ -1,0 +1,372 @@
+//! One test with one client, in its own thread, from the parameters to the exchange of results.
+
+use std::io;
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bitcost_sys::thread::cpu_times;
+
+use crate::admission::Admitted;
+use crate::control::{Control, Lost, STEP, unexpected};
+use crate::event::{Event, Stream, Test};
+use crate::flow::{Counted, Course, QUIET, Stage};
+use crate::meter::Meter;
+use crate::params::Params;
+use crate::protocol::{Cookie, code, state, stream_id};
+use crate::refusal::Refusal;
+use crate::registry::{Registered, Registry, Socket, Turn};
+use crate::results::{Results, StreamResult};
+use crate::rules::Limits;
+use crate::{options, tcp, udp};
+
+/// Bytes of the stack of a thread; buffers are not on it.
+pub const STACK_BYTES: usize = 256 * 1024;
+
+/// How long receivers take what is on its way after the end of a test.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// A client whose test was admitted.
+pub struct Session {
+    /// Its control connection.
+    pub control: Control,
+    /// Its address.
+    pub peer: SocketAddr,
+    /// The server's side of the control connection.
+    pub local: SocketAddr,
+    /// The cookie of all connections of the test.
+    pub cookie: Cookie,
+    /// What it asked.
+    pub params: Params,
+    /// What the server allows.
+    pub limits: Limits,
+    /// Where data connections come from.
+    pub registry: Arc<Registry>,
+}
+
+/// Why a test was not done to its end.
+enum End {
+    Refused(Refusal),
+    Lost(Lost),
+}
+
+impl From<Lost> for End {
+    fn from(lost: Lost) -> End {
+        End::Lost(lost)
+    }
+}
+
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> End {
+        End::Refused(refusal)
+    }
+}
+
+/// A stream with its thread.
+struct Running {
+    receives: bool,
+    congestion: Option<String>,
+    bytes: Arc<AtomicU64>,
+    /// Open until the results are exchanged, so that no client sees its end before.
+    socket: Arc<Socket>,
+    thread: JoinHandle<io::Result<Counted>>,
+}
+
+impl Session {
+    /// Does the test and tells what became of it.
+    pub fn run(mut self, admitted: Admitted, told: &Sender<Event>) {
+        let peer = self.peer;
+        let event = match self.test() {
+            Ok(test) => Event::Test(Box::new(test)),
+            Err(End::Refused(refusal)) => {
+                self.control.refuse(&refusal);
+                let rule = refusal.rule;
+                Event::Refused { peer, rule }
+            }
+            Err(End::Lost(lost)) => {
+                let reason = self.part_from(&lost);
+                Event::Failed { peer, reason }
+            }
+        };
+        // Another client may take the place before the server's user reads of this one.
+        drop((self, admitted));
+        let _ = told.send(event);
+    }
+
+    /// Says farewell as far as there is somebody; returns what happened.
+    fn part_from(&mut self, lost: &Lost) -> String {
+        match lost {
+            Lost::Closed(what) => what.clone(),
+            Lost::Silent => format!("it did not answer for {} s", STEP.as_secs()),
+            Lost::Stopped => {
+                self.control.terminate();
+                "the server was stopped".to_owned()
+            }
+        }
+    }
+
+    fn test(&mut self) -> Result<Test, End> {
+        let sockets = self.connect()?;
+        let host = self.peer.ip().to_canonical();
+        for socket in &sockets {
+            match socket {
+                Socket::Tcp(stream) => options::set(stream, host, &self.params)?,
+                Socket::Udp(socket) => options::set(socket, host, &self.params)?,
+            }
+            options::set_timeouts(socket, QUIET).map_err(|error| stream_failed(&error))?;
+        }
+        self.control.send_state(state::TEST_START)?;
+        self.control.send_state(state::TEST_RUNNING)?;
+        let cpu_before = cpu_times();
+        let course = Arc::new(Course::new(self.params.clone()));
+        let flows = self.start(&course, sockets)?;
+        let mut meter = Meter::default();
+        let ended = self.watch(&course, &flows, &mut meter);
+        let took = course.started.elapsed();
+        let omitted = Duration::from_secs(self.params.omit_seconds);
+        finish(&course, &flows);
+        let mut test = Test {
+            peer: self.peer,
+            params: self.params.clone(),
+            seconds: took.saturating_sub(omitted).as_secs_f64(),
+            streams: Vec::new(),
+            each_second: meter.each_second,
+            cpu_pct: [0.0; 3],
+            ended: None,
+        };
+        let mut cpu = cpu_times();
+        cpu.user_ns -= cpu_before.user_ns;
+        cpu.kernel_ns -= cpu_before.kernel_ns;
+        let mut open = Vec::new();
+        for (index, flow) in flows.into_iter().enumerate() {
+            let counted = flow
+                .thread
+                .join()
+                .unwrap_or_else(|_| Ok(Counted::default()));
+            let counted = counted.map_err(|error| stream_failed(&error))?;
+            end_sending(&flow.socket, flow.receives);
+            open.push(flow.socket);
+            cpu.user_ns += counted.cpu.user_ns;
+            cpu.kernel_ns += counted.cpu.kernel_ns;
+            let result = result(stream_id(index), &counted, test.seconds);
+            test.streams.push(Stream {
+                receives: flow.receives,
+                result,
+                congestion: flow.congestion,
+            });
+        }
+        let share = |ns: u64| ns as f64 / took.as_nanos() as f64 * 100.0;
+        test.cpu_pct = [cpu.user_ns + cpu.kernel_ns, cpu.user_ns, cpu.kernel_ns].map(share);
+        let ended = ended.and_then(|()| Ok(self.exchange(&test)?));
+        test.ended = match ended {
+            Ok(()) => None,
+            Err(End::Refused(refusal)) => {
+                self.control.refuse(&refusal);
+                Some(format!("ended: {}", refusal.rule))
+            }
+            Err(End::Lost(lost)) => Some(format!("ended: {}", self.part_from(&lost))),
+        };
+        Ok(test)
+    }
+
+    /// Has the client make its data connections.
+    fn connect(&mut self) -> Result<Vec<Socket>, End> {
+        let missing = self.params.receives().len();
+        let host = self.peer.ip().to_canonical();
+        let (taker, sockets) = channel();
+        let streams = if self.params.is_udp { 0 } else { missing };
+        let entered = self
+            .registry
+            .enter(self.cookie, host, streams, taker.clone());
+        let mut entered = entered
+            .ok_or_else(|| Refusal::new(code::BUSY, "a cookie that another test has".to_owned()))?;
+        if self.params.is_udp {
+            self.take_turn(&mut entered, host, missing, taker)?;
+        }
+        self.control.send_state(state::CREATE_STREAMS)?;
+        self.collect(&sockets, missing)
+    }
+
+    fn take_turn(
+        &self,
+        entered: &mut Registered,
+        host: IpAddr,
+        missing: usize,
+        taker: Sender<Socket>,
+    ) -> Result<(), Refusal> {
+        let turn = Turn {
+            local: self.local,
+            missing,
+            taker,
+        };
+        match entered.take_turn(host, turn, STEP) {
+            true => Ok(()),
+            false => Err(Refusal::new(
+                code::ACCEPT,
+                "a UDP test while another one of this host makes its streams".to_owned(),
+            )),
+        }
+    }
+
+    fn collect(&mut self, sockets: &Receiver<Socket>, missing: usize) -> Result<Vec<Socket>, End> {
+        let until = Instant::now() + STEP;
+        let mut collected = Vec::new();
+        while collected.len() < missing {
+            match sockets.recv_timeout(Duration::from_millis(20)) {
+                Ok(socket) => collected.push(socket),
+                Err(RecvTimeoutError::Disconnected) => return Err(Lost::Stopped.into()),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(byte) = self.control.byte()? {
+                        return Err(Lost::Closed(unexpected(byte)).into());
+                    }
+                    if Instant::now() >= until {
+                        let (made, time) = (collected.len(), STEP.as_secs());
+                        let rule = format!("{made} of {missing} streams made within {time} s");
+                        return Err(Refusal::new(code::ACCEPT, rule).into());
+                    }
+                }
+            }
+        }
+        Ok(collected)
+    }
+
+    fn start(&self, course: &Arc<Course>, sockets: Vec<Socket>) -> Result<Vec<Running>, End> {
+        let mut flows = Vec::new();
+        for (receives, socket) in self.params.receives().into_iter().zip(sockets) {
+            let congestion = match &socket {
+                Socket::Tcp(stream) => options::congestion(stream),
+                Socket::Udp(_) => None,
+            };
+            let (bytes, course_of_flow) = (Arc::new(AtomicU64::new(0)), course.clone());
+            let (counter, socket) = (bytes.clone(), Arc::new(socket));
+            let socket_of_flow = socket.clone();
+            let thread = Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn(move || flow(&socket_of_flow, receives, &course_of_flow, &counter));
+            match thread {
+                Ok(thread) => flows.push(Running {
+                    receives,
+                    congestion,
+                    bytes,
+                    socket,
+                    thread,
+                }),
+                Err(error) => {
+                    course.enter(Stage::Over);
+                    return Err(stream_failed(&error).into());
+                }
+            }
+        }
+        Ok(flows)
+    }
+
+    /// Waits for the end of the test, and ends it where it breaks a rule.
+    fn watch(&mut self, course: &Course, flows: &[Running], meter: &mut Meter) -> Result<(), End> {
+        loop {
+            match self.control.byte()? {
+                Some(state::TEST_END) => return Ok(()),
+                Some(state::CLIENT_TERMINATE) => {
+                    return Err(Lost::Closed("the client was stopped".to_owned()).into());
+                }
+                Some(byte) => return Err(Lost::Closed(unexpected(byte)).into()),
+                None => {}
+            }
+            let total = |receives| {
+                let flows = flows.iter().filter(|flow| flow.receives == receives);
+                flows.map(|flow| flow.bytes.load(Relaxed)).sum()
+            };
+            meter.note(course.started.elapsed(), [total(true), total(false)]);
+            meter.judge(course, &self.limits)?;
+        }
+    }
+
+    fn exchange(&mut self, test: &Test) -> Result<(), Lost> {
+        self.control.send_state(state::EXCHANGE_RESULTS)?;
+        let theirs = self.control.text()?;
+        Results::read(&theirs).map_err(Lost::Closed)?;
+        let sends = test.streams.iter().any(|stream| !stream.receives);
+        let congestion = test
+            .streams
+            .iter()
+            .find_map(|stream| stream.congestion.clone());
+        let results = Results {
+            cpu_pct: Some(test.cpu_pct),
+            has_retransmits: (sends && !self.params.is_udp).then_some(true),
+            congestion,
+            server_output: self.params.server_output.then(|| test.table()),
+            streams: test
+                .streams
+                .iter()
+                .map(|stream| stream.result.clone())
+                .collect(),
+        };
+        self.control.send_text(&results.to_json())?;
+        self.control.send_state(state::DISPLAY_RESULTS)?;
+        match self.control.expect(state::IPERF_DONE) {
+            // Both sides have all results.
+            Err(Lost::Closed(_) | Lost::Silent) | Ok(()) => Ok(()),
+            Err(stopped) => Err(stopped),
+        }
+    }
+}
+
+/// Lets receivers take what is on its way, and ends all streams.
+fn finish(course: &Course, flows: &[Running]) {
+    course.enter(Stage::Draining);
+    let until = Instant::now() + DRAIN;
+    while flows.iter().any(|flow| !flow.thread.is_finished()) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    course.enter(Stage::Over);
+}
+
+/// Ends a stream on which the server sent. Clients up to 3.15 wait for a whole block after the end
+/// of the test, or for the end of the stream.
+fn end_sending(socket: &Socket, receives: bool) {
+    if let (Socket::Tcp(stream), false) = (socket, receives) {
+        // The client may have closed it.
+        let _ = stream.shutdown(Shutdown::Write);
+    }
+}
+
+fn flow(
+    socket: &Socket,
+    receives: bool,
+    course: &Course,
+    bytes: &AtomicU64,
+) -> io::Result<Counted> {
+    let mut counted = match (socket, receives) {
+        (Socket::Tcp(stream), true) => tcp::receive(stream, course, bytes),
+        (Socket::Tcp(stream), false) => tcp::send(stream, course, bytes)?,
+        (Socket::Udp(socket), true) => udp::receive(socket, course, bytes),
+        (Socket::Udp(socket), false) => udp::send(socket, course, bytes),
+    };
+    counted.cpu = cpu_times();
+    Ok(counted)
+}
+
+fn result(id: u64, counted: &Counted, seconds: f64) -> StreamResult {
+    let (all, omitted) = (counted.all, counted.omitted);
+    let retransmits = all.retransmits.zip(omitted.retransmits.or(Some(0)));
+    StreamResult {
+        id,
+        bytes: all.bytes - omitted.bytes,
+        retransmits: retransmits.map(|(all, omitted)| all.saturating_sub(omitted)),
+        jitter_s: all.jitter_ns.map(|ns| ns / 1e9),
+        errors: all.lost,
+        packets: all.packets,
+        omitted: Some([omitted.lost, omitted.packets]),
+        seconds: Some(seconds),
+    }
+}
+
+fn stream_failed(error: &io::Error) -> Refusal {
+    Refusal {
+        code: code::STREAM,
+        errno: error.raw_os_error().unwrap_or(0),
+        rule: format!("a stream; this host cannot: {error}"),
+    }
+}

@@ -1,0 +1,104 @@
+//! The loops of TCP streams.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use bitcost_sys::process::memory_file;
+use bitcost_sys::tcp_info::TcpInfo;
+
+use crate::control::is_passing;
+use crate::flow::{Counted, Counts, Course, Pacer};
+
+/// Receives until the test is over or the client closes the stream.
+pub fn receive(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> Counted {
+    let mut buffer = vec![0; course.params.length];
+    let omitted_until = course.omitted_until();
+    let mut counted = Counted::default();
+    let mut is_omitted = course.params.omit_seconds > 0;
+    while !course.is_over() {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => counted.all.bytes += read as u64,
+            Err(error) if !is_passing(&error) => break,
+            Err(_) if !course.is_running() => break,
+            Err(_) => {}
+        }
+        if is_omitted && Instant::now() >= omitted_until {
+            (is_omitted, counted.omitted) = (false, counted.all);
+        }
+        bytes.store(counted.all.bytes, Relaxed);
+    }
+    counted
+}
+
+/// Sends until the client ends the test.
+///
+/// # Errors
+/// Where `sendfile` was asked for, and there is no file to send.
+pub fn send(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> io::Result<Counted> {
+    let block = vec![b'b'; course.params.length];
+    let file = course
+        .params
+        .zerocopy
+        .then(|| file_of(&block))
+        .transpose()?;
+    let mut pacer = Pacer::new(&course.params);
+    let omitted_until = course.omitted_until();
+    let mut counted = Counted::default();
+    let mut is_omitted = course.params.omit_seconds > 0;
+    'test: while course.is_running() {
+        if let Some(pacer) = &mut pacer {
+            pacer.wait(course);
+        }
+        let mut left = course.take_block();
+        if left == 0 {
+            break;
+        }
+        while left > 0 && course.is_running() {
+            let sent = match &file {
+                Some(file) => send_file(stream, file, left),
+                None => stream.write(&block[..left]),
+            };
+            match sent {
+                Ok(sent) => {
+                    left -= sent;
+                    counted.all.bytes += sent as u64;
+                    bytes.store(counted.all.bytes, Relaxed);
+                }
+                Err(error) if is_passing(&error) => {}
+                Err(_) => break 'test,
+            }
+        }
+        if is_omitted && Instant::now() >= omitted_until {
+            is_omitted = false;
+            counted.omitted = with_retransmits(counted.all, stream);
+        }
+    }
+    counted.all = with_retransmits(counted.all, stream);
+    Ok(counted)
+}
+
+fn with_retransmits(counts: Counts, stream: &TcpStream) -> Counts {
+    let info = TcpInfo::read(stream).ok();
+    let retransmits = info.and_then(|info| info.get(|raw| &raw.total_retrans));
+    let retransmits = retransmits.map(u64::from);
+    Counts {
+        retransmits,
+        ..counts
+    }
+}
+
+/// A file in memory with the content of a block.
+fn file_of(block: &[u8]) -> io::Result<File> {
+    let mut file = memory_file("bitcost-iperf3")?;
+    file.write_all(block)?;
+    Ok(file)
+}
+
+fn send_file(stream: &TcpStream, file: &File, count: usize) -> io::Result<usize> {
+    let mut from = 0;
+    Ok(rustix::fs::sendfile(stream, file, Some(&mut from), count)?)
+}

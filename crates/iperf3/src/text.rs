@@ -1,0 +1,133 @@
+//! What is said of a test: one line for the server's user, and a table for a client that asked for
+//! the server's output.
+
+use std::fmt::Write as _;
+
+use crate::event::{Stream, Test};
+use crate::params::Direction;
+
+impl Test {
+    /// One line: who, what, rate, loss.
+    pub fn line(&self) -> String {
+        let params = &self.params;
+        let protocol = if params.is_udp { "UDP" } else { "TCP" };
+        let direction = match params.direction {
+            Direction::Forward => "to this host",
+            Direction::Reverse => "from this host",
+            Direction::Both => "both ways",
+        };
+        let flows = bitcost_model::units::counted(params.streams, "flow");
+        let (peer, seconds) = (self.peer, self.seconds);
+        let (address, port) = (peer.ip().to_canonical(), peer.port());
+        let mut line =
+            format!("{address} port {port}: {protocol} {direction}, {flows}, {seconds:.1} s:");
+        let mut separator = " ";
+        for receives in [true, false] {
+            if let Some(figures) = self.direction(receives) {
+                let _ = write!(line, "{separator}{figures}");
+                separator = "; ";
+            }
+        }
+        if let Some(ended) = &self.ended {
+            let _ = write!(line, "; {ended}");
+        }
+        line
+    }
+
+    /// The bytes of all streams.
+    pub fn bytes(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.result.bytes).sum()
+    }
+
+    /// The figures of all streams of a direction; absent where there is none.
+    fn direction(&self, receives: bool) -> Option<String> {
+        let streams: Vec<&Stream> = self
+            .streams
+            .iter()
+            .filter(|stream| stream.receives == receives)
+            .collect();
+        if streams.is_empty() {
+            return None;
+        }
+        let bytes: u64 = streams.iter().map(|stream| stream.result.bytes).sum();
+        let what = if receives { "received" } else { "sent" };
+        let rate = rate(bytes, self.seconds);
+        let mut text = format!("{what} {bytes} bytes{rate}");
+        if self.params.is_udp && receives {
+            text += &loss(&streams);
+        }
+        let retransmits: Option<u64> = streams.iter().map(|stream| stream.result.retransmits).sum();
+        if let (Some(count), false) = (retransmits, self.params.is_udp) {
+            let _ = write!(text, ", {count} segments retransmitted");
+        }
+        Some(text)
+    }
+
+    /// The table for a client that asked for the server's output.
+    pub fn table(&self) -> String {
+        let mut table = format!("bitcost {}\n{}\n", env!("CARGO_PKG_VERSION"), self.line());
+        for (second, [received, sent]) in self.each_second.iter().enumerate() {
+            let _ = writeln!(
+                table,
+                "{second:>4}-{:<4} s  received {:>12} bytes  sent {:>12} bytes",
+                second + 1,
+                received,
+                sent
+            );
+        }
+        for stream in &self.streams {
+            let what = if stream.receives { "received" } else { "sent" };
+            let result = &stream.result;
+            let _ = write!(
+                table,
+                "stream {:>3}  {what} {:>12} bytes",
+                result.id, result.bytes
+            );
+            table += &rate(result.bytes, self.seconds);
+            if self.params.is_udp && stream.receives {
+                table += &loss(&[stream]);
+            }
+            table.push('\n');
+        }
+        let [total, user, system] = self.cpu_pct;
+        let _ = writeln!(
+            table,
+            "CPU of this test's threads: {total:.1} % of one CPU ({user:.1} % user, {system:.1} % kernel)"
+        );
+        table
+    }
+}
+
+/// The rate of these bytes, with a comma in front; nothing for a test that took no time.
+fn rate(bytes: u64, seconds: f64) -> String {
+    match seconds > 0.0 {
+        true => format!(", {:.2} Mbit/s", bytes as f64 * 8.0 / seconds / 1e6),
+        false => String::new(),
+    }
+}
+
+/// Loss and jitter, with a comma in front.
+fn loss(streams: &[&Stream]) -> String {
+    let counted = |figure: fn(&Stream) -> (u64, u64)| {
+        streams
+            .iter()
+            .map(|stream| figure(stream))
+            .fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
+    };
+    let (lost, of) = counted(|stream| {
+        let [omitted_lost, omitted] = stream.result.omitted.unwrap_or_default();
+        (
+            stream.result.errors.saturating_sub(omitted_lost),
+            stream.result.packets.saturating_sub(omitted),
+        )
+    });
+    let mut text = format!(", {lost} of {of} datagrams lost");
+    if of > 0 {
+        let _ = write!(text, " ({:.2} %)", lost as f64 / of as f64 * 100.0);
+    }
+    let jitters = streams.iter().filter_map(|stream| stream.result.jitter_s);
+    if let Some(jitter) = jitters.reduce(f64::max) {
+        let _ = write!(text, ", jitter {:.3} ms", jitter * 1000.0);
+    }
+    text
+}

@@ -1,0 +1,77 @@
+//! What iperf3 sends to bitcost over the network.
+
+use std::time::Duration;
+
+use bitcost_iperf3::datagram::{Arrivals, Header, answer};
+use bitcost_iperf3::opening::{Complete, MOST_PARAMS_BYTES, Opening};
+use bitcost_iperf3::params::Params;
+use bitcost_iperf3::results::Results;
+use bitcost_iperf3::rules::Limits;
+
+/// The first byte says what follows: a connection's beginning in pieces of this size, or a text, or
+/// datagrams. Nothing panics, nothing grows beyond its limit, and what is admitted is bounded.
+pub fn iperf3_peer(bytes: &[u8]) {
+    let Some((kind, rest)) = bytes.split_first() else {
+        return;
+    };
+    match kind {
+        b'P' => params(rest),
+        b'R' => results(rest),
+        b'D' => datagrams(rest),
+        piece => opening(rest, usize::from(*piece).max(1)),
+    }
+}
+
+fn opening(mut rest: &[u8], piece: usize) {
+    let mut opening = Opening::default();
+    while !rest.is_empty() {
+        assert!((1..=MOST_PARAMS_BYTES).contains(&opening.wanted()));
+        let (now, later) = rest.split_at(piece.min(opening.wanted()).min(rest.len()));
+        match opening.take(now) {
+            Ok(Some(Complete::Params(text))) => return params(&text),
+            Ok(_) => rest = later,
+            Err(_) => return,
+        }
+    }
+}
+
+fn params(text: &[u8]) {
+    let Ok(params) = Params::read(text) else {
+        return;
+    };
+    assert!((1..=128).contains(&params.streams) && (1..=1 << 20).contains(&params.length));
+    assert!(!params.is_udp || (16..=65_507).contains(&params.length));
+    let limits = Limits {
+        duration: Duration::from_secs(3600),
+        bitrate: Some(1_000_000),
+        clients: 1,
+        flows: 1,
+    };
+    if limits.check(&params).is_ok() {
+        assert!(limits.time_of(&params) <= Duration::from_secs(3700));
+        assert!(params.total_bitrate().is_some_and(|rate| rate <= 1_000_000));
+    }
+}
+
+fn results(text: &[u8]) {
+    if let Ok(results) = Results::read(text) {
+        let written = results.to_json();
+        let again = Results::read(written.as_bytes()).expect("own results are read");
+        assert_eq!(again.streams.len(), results.streams.len());
+    }
+}
+
+/// Datagrams of 20 bytes; each is answered with no more than it has.
+fn datagrams(bytes: &[u8]) {
+    for wide in [false, true] {
+        let mut arrivals = Arrivals::default();
+        for (at, datagram) in bytes.chunks(20).enumerate() {
+            assert!(answer(datagram).is_none_or(|answer| answer.len() <= datagram.len()));
+            if let Some(header) = Header::read(datagram, wide) {
+                arrivals.note(header, at as u64 * 1000);
+            }
+        }
+        assert!(arrivals.lost() <= arrivals.highest);
+        assert!(arrivals.jitter_ns.is_none_or(|jitter| jitter >= 0.0));
+    }
+}
