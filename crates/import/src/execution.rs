@@ -14,11 +14,13 @@ use bitcost_model::study::{Cell, Label};
 use crate::Found;
 
 /// The metrics that the table shows where a run has them.
-const SHOWN: [&str; 13] = [
+const SHOWN: [&str; 15] = [
     "throughput_mbps",
     "send_throughput_mbps",
     "netperf_send_service_demand_us_per_kib",
     "netperf_receive_service_demand_us_per_kib",
+    "iperf3_sender_cpu_pct",
+    "iperf3_receiver_cpu_pct",
     "loss_pct",
     "jitter_us",
     "transactions_per_second",
@@ -156,7 +158,12 @@ fn level(found: &Found, factor: &str) -> Label {
     }
 }
 
-/// The factors that differ between the runs, with every level; the program where none differs.
+/// The settings that name a cell where no setting differs between the runs, the first that every
+/// file says.
+const NAMING: [&str; 5] = ["brand", "test", "protocol", "message_size_bytes", "flows"];
+
+/// The factors that differ between the runs, with every level; where none differs, those that say
+/// what was run, and the program where the files do not.
 fn factors(found: &[Found]) -> Vec<(String, Vec<Label>)> {
     let mut names: BTreeSet<&str> = found
         .iter()
@@ -180,6 +187,15 @@ fn factors(found: &[Found]) -> Vec<(String, Vec<Label>)> {
         .collect();
     if !varied.is_empty() {
         return varied;
+    }
+    let not_said = Label::Text(NOT_SAID.to_owned());
+    let naming = |(name, levels): &&(String, Vec<Label>)| {
+        NAMING.contains(&name.as_str()) && !levels.contains(&not_said)
+    };
+    let mut named: Vec<_> = all.iter().filter(naming).cloned().collect();
+    named.sort_by_key(|(name, _)| NAMING.iter().position(|known| known == name));
+    if !named.is_empty() {
+        return named;
     }
     all.into_iter().filter(|(name, _)| name == "tool").collect()
 }

@@ -222,6 +222,22 @@ pub const METRICS: &[Metric] = &[
         |run| netperf_demand(run, Role::Receiver),
     ),
     row(
+        "iperf3_sender_cpu_pct",
+        "CPU of iperf3's process that sends",
+        "% of a CPU",
+        Better::Neither,
+        "of imported runs of iperf3 alone: CPU time of its process at the sender ÷ elapsed time, as its file reports it; it leaves out what the kernel does for it in soft interrupts and other threads",
+        |_| None,
+    ),
+    row(
+        "iperf3_receiver_cpu_pct",
+        "CPU of iperf3's process that receives",
+        "% of a CPU",
+        Better::Neither,
+        "the same at the receiver",
+        |_| None,
+    ),
+    row(
         "sender_host_service_demand_us_per_kib",
         "Service demand of the sender's whole host",
         "µs/KiB",

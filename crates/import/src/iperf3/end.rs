@@ -40,7 +40,24 @@ pub(super) fn take(found: &mut Found, document: &Value) {
         "background_throughput_mbps",
         rate_mbps(&end["sum_received_bidir_reverse"]).filter(|rate| *rate > 0.0),
     );
+    process_cpu(found, document, far.is_some());
     facts(found, end, far.is_some());
+}
+
+/// CPU time of iperf3's process at each endpoint that the document describes. `host` is where the
+/// document was written: the client, unless it is a server's.
+fn process_cpu(found: &mut Found, document: &Value, is_server: bool) {
+    let test = &document["start"]["test_start"];
+    let is_reverse = test["reverse"].as_i64().unwrap_or(0) != 0;
+    let cpu = &document["end"]["cpu_utilization_percent"];
+    let host = measured(&cpu["host_total"]);
+    let remote = measured(&cpu["remote_total"]).filter(|_| !is_server);
+    let (sender, receiver) = match is_server == is_reverse {
+        true => (host, remote),
+        false => (remote, host),
+    };
+    found.figure("iperf3_sender_cpu_pct", sender);
+    found.figure("iperf3_receiver_cpu_pct", receiver);
 }
 
 /// The sum of the endpoint that a server's document does not describe: all its values are zero.

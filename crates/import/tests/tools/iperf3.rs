@@ -1,6 +1,7 @@
 //! iperf3: documents of clients and servers, streams of events.
 
-use bitcost_import::read;
+use bitcost_import::{Head, execution, read};
+use bitcost_model::event::Event;
 use bitcost_model::record::Role;
 
 use super::{figure, found, has, number, one, word};
@@ -223,4 +224,41 @@ fn streams_and_documents_of_newer_versions() {
         (word(&tcp, "congestion_control"), number(&tcp, "flows")),
         ("reno".into(), 2)
     );
+}
+
+#[test]
+fn cpu_of_the_process_is_of_the_end_that_sends_or_receives() {
+    let file = |reverse: i64| {
+        let text = r#"{"start":{"test_start":{"protocol":"TCP","num_streams":4,"blksize":131072,"reverse":0}},"intervals":[],
+            "end":{"sum_sent":{"bytes":1000,"start":0,"end":1},"sum_received":{"bytes":1000,"start":0,"end":1},
+            "cpu_utilization_percent":{"host_total":81.8,"host_user":2.0,"remote_total":38.7}}}"#;
+        text.replace("\"reverse\":0", &format!("\"reverse\":{reverse}"))
+    };
+    for (reverse, sender, receiver) in [(0, 81.8, 38.7), (1, 38.7, 81.8)] {
+        let found = read("x.json", file(reverse).as_bytes()).expect("a document");
+        assert_eq!(figure(&found[0], "iperf3_sender_cpu_pct"), sender);
+        assert_eq!(figure(&found[0], "iperf3_receiver_cpu_pct"), receiver);
+        assert!(!has(&found[0], "sender_cpu_util_pct"));
+    }
+    let server = one("iperf3/iperf3-server-reverse.json");
+    assert!(has(&server, "iperf3_sender_cpu_pct") && !has(&server, "iperf3_receiver_cpu_pct"));
+}
+
+#[test]
+fn a_cell_is_named_by_what_its_document_says() {
+    let events = execution(
+        vec![one("iperf3/iperf3-server-reverse.json")],
+        Head {
+            name: "import",
+            version: "0",
+            at: "2026-11-22T10:00:00+00:00",
+            command_line: Vec::new(),
+        },
+    );
+    let planned = events.iter().find_map(|event| match event {
+        Event::Planned { plan } => Some(&plan.cells[0]),
+        _ => None,
+    });
+    let name = planned.expect("a plan").name();
+    assert!(name.contains("tcp") && name.contains("131072"), "{name}");
 }
