@@ -13,6 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
 use crate::opened::{self, Opened};
+use crate::options::whole::whole;
 use crate::output;
 
 /// Fewest columns of a table: a narrower one has no room for a number.
@@ -92,7 +93,7 @@ pub struct Look {
     #[arg(long, value_name = "WHAT", value_enum)]
     plot: Option<Plot>,
     /// Run that --format iperf3 prints, counted from 1 [default: the only run]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
     run: Option<u32>,
 }
 

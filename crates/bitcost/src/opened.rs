@@ -159,11 +159,18 @@ impl Opened {
     }
 }
 
+/// Prints on standard error where the log is; prints nothing if there is no log.
+pub fn say_place(opened: &Opened) {
+    if let Ok(log) = opened.file() {
+        output::say(&format!("log: {}", log.path().display()));
+    }
+}
+
 /// Prints on standard error where the log is, and how its table is printed again; prints nothing if
 /// there is no log.
 pub fn say_log(opened: &Opened) {
     if let Ok(log) = opened.file() {
-        output::say(&format!("log: {}", log.path().display()));
+        say_place(opened);
         output::say(&format!(
             "again: bitcost show {}",
             output::shell_word(log.folder())

@@ -3,6 +3,9 @@
 
 pub mod habits;
 
+use std::net::AddrParseError;
+use std::num::ParseIntError;
+
 use bitcost_model::near::did_you_mean;
 use bitcost_model::workload::{WORKLOADS, Workload};
 use clap::Command;
@@ -170,28 +173,24 @@ impl Mistake<'_> {
         )
     }
 
-    /// A value that the function for its option refused.
+    /// A value that the function for its option refused, by the kind of the function's error: our
+    /// own functions return a sentence, which names the value.
     fn refused_value(&self) -> String {
         let argument = option(&self.text(ContextKind::InvalidArg));
         let found = self.text(ContextKind::InvalidValue);
-        let why = std::error::Error::source(self.error).map(ToString::to_string);
-        let why = why.unwrap_or_default();
-        if why.contains(&format!("`{found}`")) {
-            return format!("{argument}: {why}");
+        let source = std::error::Error::source(self.error);
+        if source.is_some_and(|why| why.is::<ParseIntError>()) {
+            return format!("{argument}: `{found}` is not possible here; allowed: a whole number");
         }
-        match why.split_once(" is not in ") {
-            Some((_, range)) => format!(
-                "{argument}: `{found}` is not possible here; allowed: {}",
-                range.replace("..=", " to ")
-            ),
-            None if why.starts_with("allowed: ") => {
-                format!("{argument}: `{found}` is not possible here; {why}")
-            }
-            None if why.contains("allowed: ") => format!("{argument}: `{found}`: {why}"),
-            None if why.contains("digit") => {
-                format!("{argument}: `{found}` is not possible here; allowed: a whole number")
-            }
-            None => format!("{argument}: `{found}` is not possible here: {why}"),
+        if source.is_some_and(|why| why.is::<AddrParseError>()) {
+            return format!(
+                "{argument}: `{found}` is not possible here; allowed: an IPv4 or IPv6 address"
+            );
+        }
+        let why = source.map(ToString::to_string).unwrap_or_default();
+        match why.contains(&format!("`{found}`")) {
+            true => format!("{argument}: {why}"),
+            false => format!("{argument}: `{found}`: {why}"),
         }
     }
 

@@ -7,3 +7,5 @@ pub mod lab;
 pub mod order;
 pub mod repeats;
 pub mod settings;
+pub mod slow;
+pub mod whole;

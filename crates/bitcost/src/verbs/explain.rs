@@ -27,12 +27,11 @@ pub struct Arguments {
 }
 
 /// Explains an execution, and prints the limiter of each cell on standard error.
-pub fn say(execution: &Execution, folder: &Path) -> Explanation {
+pub fn say(execution: &Execution) -> Explanation {
     let explanation = explanation(execution);
     explanation_lines(&explanation)
         .iter()
         .for_each(|line| output::say(&format!("limiter: {line}")));
-    output::say(&format!("why: bitcost explain {}", folder.display()));
     explanation
 }
 

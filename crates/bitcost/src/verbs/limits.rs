@@ -5,13 +5,14 @@ use std::time::Duration;
 use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport};
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
-use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
+use bitcost_model::units::{parse_bytes, parse_duration};
 use bitcost_render::limits::{
     bdp_json, bdp_text, goodput_json, goodput_text, pacing_json, pacing_text,
 };
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::options::slow;
 use crate::output;
 
 /// Which limit.
@@ -30,7 +31,7 @@ pub enum Question {
 #[derive(clap::Args)]
 pub struct Path {
     /// Rate, such as 2.5G (bit/s): of the link; with `limits pacing`, of the user data
-    #[arg(long, value_parser = parse_rate)]
+    #[arg(long, value_parser = slow::link_rate)]
     rate: u64,
     /// Largest IP packet, in bytes
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = bytes)]

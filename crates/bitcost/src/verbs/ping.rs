@@ -10,6 +10,7 @@ use bitcost_model::units::parse_duration;
 use bitcost_traffic::ping::{Answer, Asked};
 
 use crate::failure::Failure;
+use crate::options::whole::whole;
 use crate::output;
 use crate::signals::stop_on_signals;
 
@@ -19,7 +20,7 @@ pub struct Arguments {
     /// Address to ping, IPv4 or IPv6
     address: IpAddr,
     /// Number of requests
-    #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(short, long, default_value_t = 4, value_parser = whole::<u16>(1..=10_000))]
     count: u16,
     /// Time between requests; a number alone is in seconds
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
@@ -28,7 +29,7 @@ pub struct Arguments {
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     wait: Duration,
     /// Data in each request, in bytes
-    #[arg(short, long, default_value_t = 56, value_parser = clap::value_parser!(u16).range(0..=65_000))]
+    #[arg(short, long, default_value_t = 56, value_parser = whole::<u16>(0..=65_000))]
     size: u16,
     /// Print one JSON document instead of text
     #[arg(long)]

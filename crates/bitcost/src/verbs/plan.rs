@@ -13,6 +13,7 @@ use crate::options::against;
 use crate::options::hosts::StudyHosts;
 use crate::options::lab::say_warnings;
 use crate::options::order::{Order, new_seed};
+use crate::options::slow::refuse_slow;
 use crate::output;
 use crate::studies::find;
 
@@ -35,6 +36,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (study, lengths) = arguments.order.apply(study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
+    for cell in &plan.cells {
+        refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
+    }
     Programs::open(&plan)?;
     let destination = arguments.hosts.destination()?;
     say_warnings(&destination.warnings(&study, &plan));

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bitcost_analysis::compare::THRESHOLD_PCT;
-use bitcost_model::units::parse_rate;
 use bitcost_render::html::page;
 
 use crate::failure::Failure;
 use crate::format::{maker, source};
 use crate::opened::{self, Opened, Reading};
 use crate::options::judging::threshold;
+use crate::options::slow;
 use crate::{files, output};
 
 /// Which executions, and where to.
@@ -29,7 +29,7 @@ pub struct Arguments {
     /// Rate of the link in bit/s, such as 10G: it and the goodput that it allows are drawn over the
     /// curve of throughput against message size [default: the rate of the lab's narrowest link,
     /// where it has one]
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = slow::link_rate)]
     link_rate: Option<u64>,
     /// Change from which on a metric is better or worse, in per cent, where executions are compared
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]

@@ -13,12 +13,13 @@ use bitcost_study::Study;
 use super::explain;
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened::{Opened, report_cut, say_log};
+use crate::opened::{Opened, report_cut, say_log, say_place};
 use crate::options::against;
 use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
+use crate::options::slow::refuse_slow;
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
 use crate::{output, studies};
@@ -85,11 +86,17 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         std::slice::from_ref(&execution),
         threshold,
     )?);
-    let explanation = explain::say(&execution, folder);
-    say_log(&opened);
+    let explanation = explain::say(&execution);
     if arguments.look.is_for_people() {
+        say_place(&opened);
         let answer = study_answer(&execution, &explanation, &output::shell_word(folder));
         output::say(&format!("\n{}", answer.trim_end()));
+    } else {
+        output::say(&format!(
+            "why: bitcost explain {}",
+            output::shell_word(folder)
+        ));
+        say_log(&opened);
     }
     if ending == Ending::Interrupted {
         say_how_to_resume(folder);
@@ -147,6 +154,9 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let (mut study, lengths) = arguments.order.apply(study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
+    for cell in &plan.cells {
+        refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
+    }
     let destination = arguments.hosts.destination()?;
     match destination {
         Destination::Hosts(_) => arguments

@@ -461,7 +461,19 @@ fn a_mistake_on_the_command_line_is_named() {
         (&["completions", "bsh"], &["bsh", "bash"]),
         (
             &["ping", "10.0.0.300"],
-            &["<ADDRESS>: `10.0.0.300` is not possible here"],
+            &["<ADDRESS>: `10.0.0.300` is not possible here; allowed: an IPv4"],
+        ),
+        (
+            &["ping", "10.0.0.2", "-c", "0"],
+            &["--count: `0` is not possible here; allowed: a whole number from 1 to 10000"],
+        ),
+        (
+            &["limits", "goodput", "--rate", "2.5"],
+            &[
+                "--rate: `2.5` is 2.5 bit/s",
+                "a packet of 1500 B takes 1 h 20 min",
+                "write `2.5M`",
+            ],
         ),
         (
             &["limits", "bdp", "--rate", "1G", "--rtt", "20"],
@@ -1225,7 +1237,7 @@ fn a_rate_that_carries_no_message_is_refused_with_what_it_means() {
     for (line, says) in [
         (
             "tcp -b 100",
-            "100 bit/s is a message of 131072 B every 2 h 54 min, longer than the test's 10 s; write `--rate 100M`",
+            "100 bit/s is a message of 131072 B every 2 h 54 min, longer than the run's 10 s; write `--rate 100M`",
         ),
         ("udp -b 500", "write `--rate 500M` for 500 Mbit/s"),
         (
@@ -1234,11 +1246,11 @@ fn a_rate_that_carries_no_message_is_refused_with_what_it_means() {
         ),
         (
             "tcp --message-rate 1 -t 0.5",
-            "every 1.0 s, longer than the test's 0.5 s",
+            "every 1.0 s, longer than the run's 0.5 s",
         ),
         (
             "rr --transaction-rate 1 -t 100ms",
-            "every 1.0 s, longer than the test's 0.1 s",
+            "every 1.0 s, longer than the run's 0.1 s",
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -1246,4 +1258,32 @@ fn a_rate_that_carries_no_message_is_refused_with_what_it_means() {
         let said = bitcost(folder.path(), &words);
         assert_refused(folder.path(), &said, &[says]);
     }
+    let folder = tempfile::tempdir().unwrap();
+    let background = ["test", "tcp", "--background", "udp rate=100", "-t", "1"];
+    let said = bitcost(folder.path(), &background);
+    let says = "--background: rate: 100 bit/s is a message of";
+    assert_refused(folder.path(), &said, &[says]);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("slow.toml"), SLOW_STUDY).unwrap();
+    for verb in ["plan", "run"] {
+        let (code, _, said) = bitcost(folder.path(), &[verb, "slow.toml"]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("rate_bps: 100 bit/s is a message of"),
+            "{said}"
+        );
+    }
 }
+
+/// A study whose rate lacks its letter.
+const SLOW_STUDY: &str = r#"title = "Slow"
+question = "Is it refused?"
+[workload]
+workload = "udp_stream"
+rate_bps = 100
+[[factor]]
+name = "message_size_bytes"
+levels = [512]
+[run]
+blocks = 1
+"#;

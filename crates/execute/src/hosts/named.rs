@@ -154,10 +154,9 @@ pub fn parse_program(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
         Ok(text.to_owned())
     } else {
-        Err(
-            "allowed: letters, digits and . _ - + / ~, as the shell of the other host reads it"
-                .to_owned(),
-        )
+        Err(format!(
+            "`{text}` is not possible here; allowed: letters, digits and . _ - + / ~, as the shell of the other host reads it"
+        ))
     }
 }
 

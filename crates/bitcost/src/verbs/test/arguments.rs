@@ -12,6 +12,7 @@ use crate::options::hosts::HostOptions;
 use crate::options::lab::Backend;
 use crate::options::repeats::Repeats;
 use crate::options::settings::Settings;
+use crate::options::whole::whole;
 
 /// Reads a name of a workload, and offers the short names and their help.
 fn workload_parser() -> impl TypedValueParser<Value = Workload> {
@@ -74,7 +75,7 @@ pub struct Arguments {
     #[command(flatten)]
     pub hosts: HostOptions,
     /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]
-    #[arg(long, conflicts_with_all = ["sender", "receiver"], value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    #[arg(long, conflicts_with_all = ["sender", "receiver"], value_parser = whole::<u32>(576..=65_535))]
     pub mtu: Option<u32>,
     /// Lab: the name of an embedded one (`bitcost lab presets`), or the path of a lab file (.toml)
     /// or a MiniEdit file (.mn)

@@ -1,11 +1,8 @@
 //! The settings of a test: those that the user gave, and defaults that differ from those of a
 //! study.
 
-use std::time::Duration;
-
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::study::LabSpec;
-use bitcost_model::units::show_duration;
 use bitcost_study::mode_search::ModeSearch;
 use bitcost_study::settings::{SETTINGS, Setting, set_text};
 use bitcost_study::size_tcp_buffers;
@@ -13,6 +10,7 @@ use bitcost_study::size_tcp_buffers;
 use super::arguments::Arguments;
 use crate::failure::Failure;
 use crate::mistakes::habits;
+use crate::options::slow::refuse_slow;
 
 /// Measured time if none is given.
 const USUAL_DURATION: &str = "10s";
@@ -47,7 +45,7 @@ impl Typed {
         }
         refuse_sizes(arguments, workload)?;
         conditions.check(mtu_bytes).map_err(Failure::Usage)?;
-        refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes))?;
+        refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes), "--rate")?;
         match lab {
             Some(lab) => {
                 let path = lab.path();
@@ -155,37 +153,4 @@ fn refuse_sizes(arguments: &Arguments, workload: Workload) -> Result<(), Failure
         ))),
         _ => Ok(()),
     }
-}
-
-/// The largest rate in bit/s that may be one in Mbit/s whose letter was forgotten.
-const WITHOUT_LETTER_MOST: u64 = 400_000;
-
-/// Refuses a rate at which the second message would come after the end of the run.
-fn refuse_slow(conditions: &Conditions, mtu_bytes: Option<u32>) -> Result<(), Failure> {
-    let window = conditions.window_limit();
-    let rate = conditions.paced_messages_per_second(mtu_bytes);
-    let rate = rate.or(conditions.transaction_rate.map(f64::from));
-    let every = rate.map(|rate| Duration::try_from_secs_f64(1.0 / rate).unwrap_or(Duration::MAX));
-    let Some(every) = every.filter(|every| *every > window) else {
-        return Ok(());
-    };
-    let (rate, every, window) = (
-        conditions.rate_bps,
-        show_duration(every),
-        show_duration(window),
-    );
-    let longer = format!("longer than the test's {window}; ");
-    Err(Failure::Usage(match rate {
-        Some(bps) if bps <= WITHOUT_LETTER_MOST => format!(
-            "--rate: {bps} bit/s is a message of {} B every {every}, {longer}write `--rate {bps}M` for {bps} Mbit/s, or choose a smaller --message-size or a longer --time",
-            conditions.message_size_bytes
-        ),
-        Some(bps) => format!(
-            "--rate: {bps} bit/s is a message of {} B every {every}, {longer}choose a higher rate, a smaller --message-size or a longer --time",
-            conditions.message_size_bytes
-        ),
-        None => format!(
-            "the rate is a message or transaction every {every}, {longer}choose a higher rate or a longer --time"
-        ),
-    }))
 }
