@@ -9,6 +9,7 @@ mod damage;
 mod dist;
 mod emulator;
 mod probe_cost;
+mod reference;
 mod ssh_pair;
 mod vm;
 
@@ -47,6 +48,8 @@ enum Verb {
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
     /// labs of an ordinary user
     Vm(vm::Arguments),
+    /// Write the pages of docs/reference from the code, or check that they are current
+    Reference(reference::Arguments),
     /// Runs whose limiter is known by construction, against what bitcost says of them
     Confusion(confusion::Arguments),
     /// Carry packets between two devices of this network namespace
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
+        Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),
         Verb::DelayNode {
             first,

@@ -9,6 +9,36 @@ use bitcost_lab::LabError;
 
 use bitcost_render::progress::say;
 
+/// Every exit code with its meaning.
+pub const EXIT_CODES: [(u8, &str); 6] = [
+    (
+        0,
+        "Everything was done. Of a study: every run has its place in the table. A document's \
+         statement that fails is a finding, not an error.",
+    ),
+    (
+        1,
+        "A measurement or a comparison failed its check: runs failed, were lost or left out, and \
+         the table says which and why; `bitcost test` requested a setting that is not in effect; \
+         `compare --fail-on` found such a change.",
+    ),
+    (
+        2,
+        "The command line, the study, the lab or the log is wrong; nothing was created.",
+    ),
+    (
+        3,
+        "The machine or a host lacks something, a host cannot be reached, or the folder or \
+         standard output cannot be written.",
+    ),
+    (130, "Ctrl-C stopped it. What was measured is kept."),
+    (
+        141,
+        "SIGPIPE: standard output was closed, as by `| head -1`. `bitcost run` continues to its \
+         end first and keeps its log. Progress that standard error does not accept is dropped.",
+    ),
+];
+
 /// Why a command did not do what was asked.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failure {

@@ -170,7 +170,7 @@ pub struct SummarizedCell {
 pub enum Event {
     /// The first line of the log.
     ExecutionBegan {
-        /// [`FORMAT`].
+        /// The version of the format ([`FORMAT`]).
         format: u32,
         /// Version of bitcost that wrote it.
         bitcost_version: String,
@@ -232,7 +232,7 @@ pub enum Event {
     },
     /// A run starts.
     RunBegan {
-        /// [`crate::plan::PlannedRun::index`].
+        /// The run, by its place in the plan ([`crate::plan::PlannedRun::index`]).
         run: u32,
         /// Local time with offset (RFC 3339).
         at: String,

@@ -1,5 +1,7 @@
 //! `bitcost man`: the manual, from the definitions of the command line.
 
+mod markdown;
+
 use std::path::{Path, PathBuf};
 
 use bitcost_model::near::did_you_mean;
@@ -18,12 +20,18 @@ pub struct Arguments {
     /// Write all pages to this folder, such as ~/.local/share/man/man1
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Print all commands with their options, and the exit codes, as one page of Markdown
+    #[arg(long, conflicts_with_all = ["verb", "out"])]
+    markdown: bool,
 }
 
 /// Prints a page, or writes them all.
 pub fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         return write_all(command, folder);
+    }
+    if arguments.markdown {
+        return output::print(&markdown::page(command));
     }
     let page = match &arguments.verb {
         Some(verb) => page_of(command, verb)?,
