@@ -31,7 +31,11 @@ pub const EXIT_CODES: [(u8, &str); 6] = [
         "The machine or a host lacks something, a host cannot be reached, or the folder or \
          standard output cannot be written.",
     ),
-    (130, "Ctrl-C stopped it. What was measured is kept."),
+    (
+        130,
+        "Ctrl-C stopped it; what was measured is kept. `bitcost serve`, which only that ends, \
+         exits with 0.",
+    ),
     (
         141,
         "SIGPIPE: standard output was closed, as by `| head -1`. `bitcost run` continues to its \

@@ -6,6 +6,7 @@ mod corpora;
 mod damage;
 mod formats;
 mod host_bench;
+mod links;
 mod quotations;
 mod report;
 mod rooms;

@@ -1094,10 +1094,10 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     );
 }
 
-/// The command that docs/commands.md shows works on the study that it shows with it.
+/// The command that docs/howto/examples.md shows works on the study that it shows with it.
 #[test]
 fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
-    let commands = include_str!("../../../../docs/commands.md");
+    let commands = include_str!("../../../../docs/howto/examples.md");
     let example = commands
         .split("`bitcost run not-all-mbits --against ")
         .nth(1)
