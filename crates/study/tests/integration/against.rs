@@ -5,7 +5,7 @@ use bitcost_model::conditions::Offloads;
 use bitcost_model::study::Label;
 use bitcost_study::{Against, Study};
 
-const TEXT: &str = include_str!("../../../studies/not-all-mbits.toml");
+const TEXT: &str = include_str!("../../../../studies/not-all-mbits.toml");
 
 fn study(text: &str) -> Study {
     Study::parse("mine.toml", text).expect("it reads")

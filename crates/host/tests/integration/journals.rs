@@ -13,24 +13,23 @@ use bitcost_netlink::{Rtnl, VethPair};
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;
 
-fn main() {
-    bitcost_testkit::main(vec![
-        (
-            "randomly_damaged_journal_is_kept_unless_intact_and_settled",
-            changed_at_random,
-        ),
-        (
-            "header_with_a_changed_bit_does_not_lose_the_network",
-            changed_header,
-        ),
-        ("irregular_files_are_reported_and_kept", no_regular_file),
-        ("journal_of_format_2_is_restored", format_2),
-        (
-            "folder_writable_by_others_is_refused_by_every_reader",
-            shared_folder,
-        ),
-    ]);
-}
+/// The tests of this file.
+pub const TRIALS: &[(&str, fn())] = &[
+    (
+        "randomly_damaged_journal_is_kept_unless_intact_and_settled",
+        changed_at_random,
+    ),
+    (
+        "header_with_a_changed_bit_does_not_lose_the_network",
+        changed_header,
+    ),
+    ("irregular_files_are_reported_and_kept", no_regular_file),
+    ("journal_of_format_2_is_restored", format_2),
+    (
+        "folder_writable_by_others_is_refused_by_every_reader",
+        shared_folder,
+    ),
+];
 
 fn veth() {
     let pair = VethPair {

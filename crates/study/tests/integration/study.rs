@@ -7,7 +7,7 @@ use bitcost_model::plan::Lengths;
 use bitcost_model::study::Label;
 use bitcost_study::Study;
 
-const TEXT: &str = include_str!("../../../studies/not-all-mbits.toml");
+const TEXT: &str = include_str!("../../../../studies/not-all-mbits.toml");
 
 fn study() -> Study {
     Study::parse("studies/not-all-mbits.toml", TEXT).expect("the embedded study reads")

@@ -7,8 +7,8 @@ use bitcost_model::topology::NodeKind;
 use bitcost_study::topology::{parse, to_toml};
 use proptest::prelude::*;
 
-const LAB15: &str = include_str!("miniedit/lab15.mn");
-const CAMPUS: &str = include_str!("miniedit/campus.mn");
+const LAB15: &str = include_str!("../miniedit/lab15.mn");
+const CAMPUS: &str = include_str!("../miniedit/campus.mn");
 
 fn read(text: &str) -> Imported {
     import(text, Options::default()).unwrap_or_else(|error| panic!("{error}"))

@@ -10,58 +10,57 @@ use bitcost_host::{
 };
 use bitcost_netlink::{Limit, Rtnl, VethPair};
 
-fn main() {
-    bitcost_testkit::main(vec![
-        (
-            "tso_off_turns_every_bit_off_and_restores_all",
-            off_then_restore,
-        ),
-        ("tso_off_restores_requested_and_active_bits", tso_bits),
-        ("offloads_on_are_active_afterwards", on_is_active),
-        ("offloads_as_found_change_nothing", as_found_touches_nothing),
-        (
-            "lro_on_a_veth_fails_with_requested_and_actual_value",
-            lro_is_not_applied,
-        ),
-        (
-            "bits_changed_as_side_effect_are_restored",
-            bits_taken_along_are_restored,
-        ),
-        ("mtu_is_set_and_restored", mtu),
-        ("invalid_mtu_is_refused", mtu_refused),
-        (
-            "limits_of_super_packets_are_set_for_both_families_and_restored",
-            limits,
-        ),
-        ("separate_limit_of_ipv4_is_restored", limit_of_ipv4),
-        ("invalid_limits_are_refused", limits_refused),
-        ("default_qdisc_is_replaced_and_restored", qdisc_default),
-        (
-            "foreign_qdisc_is_restored_with_handle_and_parameters",
-            foreign_qdisc,
-        ),
-        ("qdisc_tree_is_not_replaced", qdisc_tree),
-        ("missing_qdisc_is_reported_with_its_module", missing_qdisc),
-        ("sysctl_is_set_and_restored", sysctl),
-        (
-            "sysctl_of_the_machine_is_refused_in_a_namespace",
-            sysctl_of_the_machine,
-        ),
-        ("channels_are_set_and_restored", channels),
-        ("coalescing_is_set_and_restored_if_supported", coalesce),
-        ("governor_is_set_and_restored", governor),
-        ("idle_cpus_poll_while_the_file_is_held", idle),
-        ("idle_that_is_not_in_effect_is_seen", idle_not_in_effect),
-        ("idle_without_the_device_is_an_error", idle_without_device),
-        ("invalid_subject_is_refused", hostile_subjects),
-        ("changes_are_restored_in_reverse_order", reverse_order),
-        ("foreign_change_is_kept_and_reported", foreign_change),
-        ("foreign_bit_is_kept_and_others_are_restored", foreign_bit),
-        ("missing_device_needs_no_restoring", gone),
-        ("dropping_the_change_set_restores", dropping_restores),
-        ("facts_of_a_veth", the_facts_of_a_veth),
-    ]);
-}
+/// The tests of this file.
+pub const TRIALS: &[(&str, fn())] = &[
+    (
+        "tso_off_turns_every_bit_off_and_restores_all",
+        off_then_restore,
+    ),
+    ("tso_off_restores_requested_and_active_bits", tso_bits),
+    ("offloads_on_are_active_afterwards", on_is_active),
+    ("offloads_as_found_change_nothing", as_found_touches_nothing),
+    (
+        "lro_on_a_veth_fails_with_requested_and_actual_value",
+        lro_is_not_applied,
+    ),
+    (
+        "bits_changed_as_side_effect_are_restored",
+        bits_taken_along_are_restored,
+    ),
+    ("mtu_is_set_and_restored", mtu),
+    ("invalid_mtu_is_refused", mtu_refused),
+    (
+        "limits_of_super_packets_are_set_for_both_families_and_restored",
+        limits,
+    ),
+    ("separate_limit_of_ipv4_is_restored", limit_of_ipv4),
+    ("invalid_limits_are_refused", limits_refused),
+    ("default_qdisc_is_replaced_and_restored", qdisc_default),
+    (
+        "foreign_qdisc_is_restored_with_handle_and_parameters",
+        foreign_qdisc,
+    ),
+    ("qdisc_tree_is_not_replaced", qdisc_tree),
+    ("missing_qdisc_is_reported_with_its_module", missing_qdisc),
+    ("sysctl_is_set_and_restored", sysctl),
+    (
+        "sysctl_of_the_machine_is_refused_in_a_namespace",
+        sysctl_of_the_machine,
+    ),
+    ("channels_are_set_and_restored", channels),
+    ("coalescing_is_set_and_restored_if_supported", coalesce),
+    ("governor_is_set_and_restored", governor),
+    ("idle_cpus_poll_while_the_file_is_held", idle),
+    ("idle_that_is_not_in_effect_is_seen", idle_not_in_effect),
+    ("idle_without_the_device_is_an_error", idle_without_device),
+    ("invalid_subject_is_refused", hostile_subjects),
+    ("changes_are_restored_in_reverse_order", reverse_order),
+    ("foreign_change_is_kept_and_reported", foreign_change),
+    ("foreign_bit_is_kept_and_others_are_restored", foreign_bit),
+    ("missing_device_needs_no_restoring", gone),
+    ("dropping_the_change_set_restores", dropping_restores),
+    ("facts_of_a_veth", the_facts_of_a_veth),
+];
 
 fn veth() {
     let pair = VethPair {

@@ -2,7 +2,7 @@
 
 use bitcost_import::{TableError, read_table};
 
-const RANDOM: &str = include_str!("fixtures/udp-random-sizes.csv");
+const RANDOM: &str = include_str!("../fixtures/udp-random-sizes.csv");
 
 #[test]
 fn every_line_is_a_run_with_our_names() {

@@ -12,35 +12,34 @@ use bitcost_host::{
 use bitcost_netlink::Rtnl;
 use bitcost_sys::namespace::PrivateSysfs;
 
-fn main() {
-    bitcost_testkit::main(vec![
-        ("mtu_restores_links_ipv6_and_routes", mtu),
-        (
-            "mtu_is_restored_after_its_process_was_killed",
-            mtu_after_a_killed_process,
-        ),
-        (
-            "side_effects_are_restored_after_a_killed_restore",
-            half_restored,
-        ),
-        ("bridge_follows_its_port_and_is_restored", bridge),
-        ("ambiguous_route_is_not_changed", twins),
-        ("locked_and_ipv4_routes_are_unchanged", locked),
-        ("foreign_change_of_a_link_is_kept_and_reported", foreign),
-        ("removed_link_is_not_recreated", gone_meanwhile),
-        ("channels_restore_queue_maps", channels),
-        (
-            "removed_facts_are_restored_from_the_snapshot",
-            from_snapshot,
-        ),
-        ("unrestorable_fact_is_reported_with_before_and_after", named),
-        (
-            "foreign_change_during_the_run_is_kept_and_reported",
-            named_foreign,
-        ),
-        ("root_qdisc_with_filters_is_not_replaced", filters),
-    ]);
-}
+/// The tests of this file.
+pub const TRIALS: &[(&str, fn())] = &[
+    ("mtu_restores_links_ipv6_and_routes", mtu),
+    (
+        "mtu_is_restored_after_its_process_was_killed",
+        mtu_after_a_killed_process,
+    ),
+    (
+        "side_effects_are_restored_after_a_killed_restore",
+        half_restored,
+    ),
+    ("bridge_follows_its_port_and_is_restored", bridge),
+    ("ambiguous_route_is_not_changed", twins),
+    ("locked_and_ipv4_routes_are_unchanged", locked),
+    ("foreign_change_of_a_link_is_kept_and_reported", foreign),
+    ("removed_link_is_not_recreated", gone_meanwhile),
+    ("channels_restore_queue_maps", channels),
+    (
+        "removed_facts_are_restored_from_the_snapshot",
+        from_snapshot,
+    ),
+    ("unrestorable_fact_is_reported_with_before_and_after", named),
+    (
+        "foreign_change_during_the_run_is_kept_and_reported",
+        named_foreign,
+    ),
+    ("root_qdisc_with_filters_is_not_replaced", filters),
+];
 
 /// Runs a script that makes a host; ignores the trial if this kernel or machine cannot.
 fn outside(script: &str) {

@@ -1,0 +1,6 @@
+//! Files of other programs, whole and damaged.
+
+mod damage;
+mod miniedit;
+mod table;
+mod tools;
