@@ -89,7 +89,7 @@ pub fn main_of_modules(modules: &[&[ListedTrial]]) -> ! {
         (name, trial.run_in, Box::new(trial.run) as Run)
     });
     // A trial waits for most of its time: for a window, a deadline, a process.
-    let threads = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = 3 * std::thread::available_parallelism().map_or(1, NonZero::get);
     run_all(trials.collect(), threads)
 }
 

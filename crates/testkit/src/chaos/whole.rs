@@ -2,6 +2,8 @@
 //! reports what is not, or it was refused before anything changed.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::chaos::verdict::wait_until_gone;
@@ -66,8 +68,14 @@ const fn scene(
     }
 }
 
-/// Every scene.
+/// Every scene; first those that an ordinary user's hosts and some kernels cannot play.
 const SCENES: &[Scene] = &[
+    scene(
+        "queue maps, fewer channels",
+        MAPS,
+        &["--channels", "rx 1, tx 1"],
+        Done,
+    ),
     scene(
         "macvlan, MTU lowered",
         MACVLAN,
@@ -126,12 +134,6 @@ const SCENES: &[Scene] = &[
         "everything, MTU lowered",
         EVERYTHING,
         &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        "queue maps, fewer channels",
-        MAPS,
-        &["--channels", "rx 1, tx 1"],
         Done,
     ),
     scene(
@@ -255,6 +257,9 @@ sleep 0.2; ip address add 10.66.0.77/24 dev DEV
 while ip link show DEV | grep -q 'mtu 1400'; do sleep 0.01; done
 sleep 1; ip address del 10.66.0.77/24 dev DEV";
 
+/// Number of scenes that are played at the same time: each waits for most of its time.
+const TOGETHER: usize = 4;
+
 /// Plays every scene with `program` (bitcost), each on separate hosts in separate network
 /// namespaces; `say` gets a line for each. Returns the failures.
 ///
@@ -265,30 +270,36 @@ pub fn whole_runs(
     limit: Duration,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<String>, String> {
-    let mut wrong = Vec::new();
-    for scene in SCENES {
-        let played = std::thread::scope(|scope| {
-            // Its network namespace ends with the thread.
-            scope
-                .spawn(|| in_own_network(|| scene.play(program, limit)))
-                .join()
-                .unwrap_or(Err("it panicked".to_owned()))
-        })?;
-        let line = format!(
-            "{}: {}",
-            scene.name,
-            if played.is_empty() {
-                "as expected"
-            } else {
-                &played
+    let (next, (sender, played)) = (AtomicUsize::new(0), channel());
+    let player = |sender: Sender<_>| {
+        while let Some(scene) = SCENES.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = in_own_network(|| scene.play(program, limit));
+            if result.is_err() {
+                next.store(SCENES.len(), Ordering::Relaxed);
             }
-        );
-        say(&line);
-        if !played.is_empty() {
-            wrong.push(line);
+            // It fails only after another scene's hosts could not be created.
+            let _ = sender.send((scene, result));
         }
-    }
-    Ok(wrong)
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..TOGETHER {
+            let sender = sender.clone();
+            scope.spawn(|| player(sender));
+        }
+        drop(sender);
+        let mut wrong = Vec::new();
+        for (scene, result) in played {
+            let differs = result?;
+            if differs.is_empty() {
+                say(&format!("{}: as expected", scene.name));
+            } else {
+                let line = format!("{}: {differs}", scene.name);
+                say(&line);
+                wrong.push(line);
+            }
+        }
+        Ok(wrong)
+    })
 }
 
 /// The number of scenes.
@@ -296,10 +307,17 @@ pub fn count() -> usize {
     SCENES.len()
 }
 
-fn in_own_network<T>(play: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    let entered = bitcost_sys::namespace::unshare(&[bitcost_sys::namespace::Kind::Net]);
-    entered.map_err(|error| format!("cannot make a network namespace: {error}"))?;
-    play()
+/// Plays in a new network namespace, which ends with its thread.
+fn in_own_network(play: impl FnOnce() -> Result<String, String> + Send) -> Result<String, String> {
+    let enter = || {
+        let entered = bitcost_sys::namespace::unshare(&[bitcost_sys::namespace::Kind::Net]);
+        entered.map_err(|error| format!("cannot make a network namespace: {error}"))?;
+        play()
+    };
+    std::thread::scope(|scope| {
+        let played = scope.spawn(enter).join();
+        played.unwrap_or(Err("it panicked".to_owned()))
+    })
 }
 
 impl Scene {
