@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bitcost_netlink::{Discipline, discipline};
+use bitcost_study::host_settings::QDISC;
 use toml_edit::{DocumentMut, Item};
 
 /// The entry in the table of rooms for a room that may use all others above it.
@@ -222,5 +224,38 @@ fn unsafe_code_is_in_one_room_only() {
             "{}",
             path.display()
         );
+    }
+}
+
+/// The names that an error of the grammar of qdiscs lists after `before`.
+fn listed(asked: &str, before: &str) -> BTreeSet<String> {
+    let error = QDISC.read(asked).unwrap_err();
+    let (_, names) = error.split_once(before).unwrap();
+    let (names, _) = names.split_once(';').unwrap();
+    let names = names.split(", ").filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
+}
+
+/// `study` reads a qdisc and its parameters, `netlink` makes it, and neither may use the other.
+#[test]
+fn qdiscs_that_are_read_are_those_that_can_be_made() {
+    let made: BTreeSet<String> = Discipline::kinds().map(str::to_owned).collect();
+    let mut read = listed("no-such-qdisc", "known: ");
+    assert!(read.remove("default"));
+    assert_eq!(read, made);
+    for kind in Discipline::kinds() {
+        let parameters = discipline(kind).unwrap().parameters;
+        let words = listed(&format!("{kind} no-such-parameter 1"), "it has: ");
+        assert_eq!(words.len(), parameters.len(), "{kind}: {words:?}");
+        for name in parameters {
+            let is_read = |value| {
+                let requests = QDISC.read(&format!("{kind} {name} {value}"));
+                requests.is_ok_and(|found| found[0].values.contains_key(*name))
+            };
+            assert!(
+                ["1", "1ms", "1%", "on"].into_iter().any(is_read),
+                "{kind}: {name}"
+            );
+        }
     }
 }
