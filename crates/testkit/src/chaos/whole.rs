@@ -258,7 +258,7 @@ while ip link show DEV | grep -q 'mtu 1400'; do sleep 0.01; done
 sleep 1; ip address del 10.66.0.77/24 dev DEV";
 
 /// Number of scenes that are played at the same time: each waits for most of its time.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 2;
 
 /// Plays every scene with `program` (bitcost), each on separate hosts in separate network
 /// namespaces; `say` gets a line for each. Returns the failures.
