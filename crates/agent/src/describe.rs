@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use bitcost_model::machine::{DeviceDescription, HostDescription};
 use bitcost_model::protocol::Route;
+use bitcost_netlink::Napi;
 
 /// The host and its interface.
 ///
@@ -66,15 +67,32 @@ pub fn addresses(device: &str) -> Result<Vec<IpAddr>, String> {
     rtnl.addresses(index).map_err(say)
 }
 
-/// The kernel threads that handle what `device` received; absent where the kernel does not report
-/// them.
+/// The kernel threads that handle what `device` received, as `/proc` numbers them; absent where the
+/// kernel does not report them.
 pub fn napi_threads(device: &str) -> Option<Vec<u32>> {
     let index = bitcost_netlink::Rtnl::open().ok()?.link(device).ok()?.index;
     let napis = bitcost_netlink::Netdev::open().ok()??.napis(index).ok()??;
-    Some(
-        napis
-            .into_iter()
-            .filter_map(|napi| napi.thread_pid)
-            .collect(),
-    )
+    let reported = |napi: &Napi| napi.thread_pid.filter(|pid| *pid != 0);
+    let of_machine = is_proc_of_another_namespace();
+    let threads = napis.iter().filter_map(|napi| match reported(napi) {
+        None if of_machine => thread_named(&format!("napi/{device}-{}", napi.id)),
+        reported => reported,
+    });
+    Some(threads.collect())
+}
+
+/// Whether `/proc` is that of another PID namespace than this process's, as in a node of a running
+/// lab: the kernel then reports no process ids of its threads.
+fn is_proc_of_another_namespace() -> bool {
+    bitcost_sys::process::id_in_proc().is_ok_and(|id| id != std::process::id())
+}
+
+/// The process in `/proc` with this name, which is unique among the kernel's NAPI threads.
+fn thread_named(name: &str) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").ok()?;
+    let mut ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    ids.find(|id: &u32| {
+        let found = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+        found.trim_end() == name
+    })
 }

@@ -36,6 +36,11 @@ pub trait PathControl {
     /// # Errors
     /// A sentence, when it cannot be set to this: the run fails.
     fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String>;
+
+    /// What another process changed since the run was set up.
+    fn changed(&mut self) -> Vec<InEffect> {
+        Vec::new()
+    }
 }
 
 /// Both agents, started and described.
@@ -258,6 +263,8 @@ impl<'a> Session<'a> {
         let mut ended = run::execute(&mut self.pair, run, conditions, self.stop, sink)?;
         if let Event::RunEnded { sender, .. } = &mut ended {
             sender.in_effect.extend(in_effect);
+            let changed = self.path.as_mut().map(|path| path.changed());
+            sender.in_effect.extend(changed.into_iter().flatten());
         }
         Ok(ended)
     }

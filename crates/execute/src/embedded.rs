@@ -19,6 +19,7 @@ use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::BuiltLab;
 use crate::programs::Programs;
+use crate::running::{self, RunningPath};
 
 /// Builds the embedded lab and checks that the round-trip time between its endpoints is the
 /// requested one. If the lab requests none, the endpoints are pinged only if `pinged`.
@@ -38,14 +39,19 @@ pub fn build(
             spec.topology
         )));
     };
-    let lab = Arc::new(Lab::up(&PathBuf::from("/proc/self/exe"), topology)?);
+    let inside = running::inside(spec)?;
+    let lab = Arc::new(match &inside {
+        Some(inside) => inside.lab(),
+        None => Lab::up(&PathBuf::from("/proc/self/exe"), topology)?,
+    });
+    let mut notes = lab.notes().to_vec();
+    notes.extend(inside.as_ref().map(running::note));
     let (rtt, idle) = match topology.has_network() {
-        true => check_rtt(spec, || ping(&lab, spec))?,
+        true => check_rtt(spec, &mut notes, || ping(&lab, spec))?,
         false if pinged => (None, ping(&lab, spec).ok()),
         false => (None, None),
     };
     let cpus = separate_cpus();
-    let mut notes = lab.notes().to_vec();
     notes.extend(inline_notes(&lab, spec));
     notes.extend(placement_note(&lab, spec));
     if cpus.is_none() {
@@ -59,39 +65,43 @@ pub fn build(
         receives(lab.host(&spec.sender)?, cpus.is_some()),
         receives(lab.host(&spec.receiver)?, cpus.is_some()),
     ];
-    // Both endpoints see the same nodes between them: one agent reads their counters.
-    let seen = Seen {
-        nodes: lab.nodes_but(&[&spec.sender, &spec.receiver]),
-        emulators: lab.emulator_counters(),
-    };
-    let sender_cpus = cpus.map(|(sender, _)| sender);
-    let receiver_cpus = cpus.map(|(_, receiver)| receiver);
-    let moderation_us = topology.moderation_us;
-    let sender = way(
-        &lab,
-        programs,
-        &spec.sender,
-        seen,
-        sender_cpus,
-        moderation_us,
-    )?;
-    let receiver = way(
-        &lab,
-        programs,
-        &spec.receiver,
-        Seen::default(),
-        receiver_cpus,
-        moderation_us,
-    )?;
+    let ends = endpoints(&lab, programs, spec, cpus, topology.moderation_us)?;
     let is_emulating = topology.ends().any(|end| end.egress.needs_emulator());
+    let machine = inside.as_ref().map(|inside| inside.state.machine.clone());
+    let path: Box<dyn PathControl> = match inside {
+        Some(inside) => Box::new(RunningPath::new(inside)),
+        None => Box::new(QueueLimits { lab, is_emulating }),
+    };
     Ok(BuiltLab {
-        ends: Endpoints { sender, receiver },
+        ends,
         notes,
         rtt,
         idle,
         napi_threaded,
         receives,
-        path: Box::new(QueueLimits { lab, is_emulating }),
+        machine,
+        path,
+    })
+}
+
+/// How the agents of both endpoints are started. Both see the same nodes between them, whose
+/// counters one agent reads.
+fn endpoints(
+    lab: &Arc<Lab>,
+    programs: &Arc<Programs>,
+    spec: &LabSpec,
+    cpus: Option<(u32, u32)>,
+    moderation_us: u32,
+) -> Result<Endpoints, ExecuteError> {
+    let seen = Seen {
+        nodes: lab.nodes_but(&[&spec.sender, &spec.receiver]),
+        emulators: lab.emulator_counters(),
+    };
+    let [sender_cpu, receiver_cpu] = [cpus.map(|two| two.0), cpus.map(|two| two.1)];
+    let way = |host: &str, seen, cpu| way(lab, programs, host, seen, cpu, moderation_us);
+    Ok(Endpoints {
+        sender: way(&spec.sender, seen, sender_cpu)?,
+        receiver: way(&spec.receiver, Seen::default(), receiver_cpu)?,
     })
 }
 
@@ -208,6 +218,7 @@ const PING_ATTEMPTS: usize = 5;
 /// Compares round trips with the delays that the lab asks for.
 fn check_rtt(
     spec: &LabSpec,
+    notes: &mut Vec<String>,
     mut ping: impl FnMut() -> Result<Pings, ExecuteError>,
 ) -> Result<(Option<RttCheck>, Option<Pings>), ExecuteError> {
     let mut pings = ping()?;
@@ -224,6 +235,13 @@ fn check_rtt(
     let check = check(&pings);
     match check.problem() {
         None => Ok((Some(check), Some(pings))),
+        // Its user may have set delays by other programs.
+        Some(problem) if spec.running.is_some() && !pings.rtts_us.is_empty() => {
+            notes.push(format!(
+                "the running lab has other delays than those that were set by bitcost: {problem}"
+            ));
+            Ok((Some(check), Some(pings)))
+        }
         Some(problem) => Err(ExecuteError::Check(format!(
             "the lab {} does not do what it was asked, and no run is started: {problem}",
             spec.topology

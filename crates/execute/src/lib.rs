@@ -19,6 +19,7 @@ mod programs;
 mod progress;
 mod recorder;
 mod resume;
+pub mod running;
 mod start;
 pub mod store;
 mod trust;

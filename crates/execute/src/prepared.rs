@@ -25,6 +25,8 @@ pub struct BuiltLab {
     pub napi_threaded: [bool; 2],
     /// Where the interface of the sender and of the receiver has its receive work done, in words.
     pub receives: [String; 2],
+    /// The name of the machine, where the endpoints' host names are those of nodes.
+    pub machine: Option<String>,
     /// Sets up the network as a run requests it.
     pub path: Box<dyn PathControl>,
 }
@@ -88,6 +90,11 @@ impl BuiltLab {
         }
         for (end, receives) in ends.iter_mut().zip(self.receives) {
             end.host.device.receives = Some(receives);
+        }
+        if let Some(machine) = self.machine {
+            for end in &mut ends {
+                end.host.host_name.clone_from(&machine);
+            }
         }
         Ok(Prepared {
             session,

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use bitcost_model::shaping::{DelayBackend, QueueLimit};
+use bitcost_model::shaping::{DelayBackend, QueueLimit, Shaping};
 use bitcost_model::topology::{End, Link, Napi, Node, NodeKind, Topology};
 use bitcost_netlink::{Ethtool, Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
@@ -42,17 +42,19 @@ pub(crate) fn isolate() -> Result<bool, LabError> {
     Ok(has_user_namespace)
 }
 
-/// Builds a checked topology in an isolated process.
+/// Builds a checked topology in an isolated process. The links of the devices in `emulate` get a
+/// link emulator where one is needed for delays, even if they have none yet.
 pub(crate) fn build(
     topology: &Topology,
+    emulate: &[String],
     user_namespace: bool,
 ) -> Result<(Network, Ready), LabError> {
-    let (has_emulators, note) = emulator(topology)?;
+    let (has_emulators, note) = emulator(topology, emulate)?;
     let namespaces = make_namespaces(&topology.nodes)?;
     let mut emulators = has_emulators.then(EmulatedLinks::new).transpose()?;
     for link in &topology.links {
         match &emulators {
-            Some(emulators) if emulated_links::carries(link) => {
+            Some(emulators) if emulated_links::carries(link, emulate) => {
                 emulators.make_link(link, |node| Ok(namespace_of(&namespaces, node)?.as_fd()))?;
             }
             _ => make_link(link, &namespaces)?,
@@ -79,7 +81,7 @@ pub(crate) fn build(
         for link in topology
             .links
             .iter()
-            .filter(|link| emulated_links::carries(link))
+            .filter(|link| emulated_links::carries(link, emulate))
         {
             notes.extend(emulators.start(link)?);
         }
@@ -119,12 +121,16 @@ fn ready(
         let fd = namespace_of(namespaces, &node.name)?.as_raw_fd();
         nodes.push((node.name.clone(), fd));
     }
+    let daemon_pid = bitcost_sys::process::id_in_proc()
+        .map_err(|error| LabError::build("read /proc/self", &error))?;
     Ok(Ready {
+        daemon_pid,
         user_namespace,
         hosts,
         nodes,
         emulators_fd: network.emulators.as_ref().map(EmulatedLinks::file),
         init_pid: None,
+        state_fd: None,
         notes,
     })
 }
@@ -148,6 +154,84 @@ impl Network {
             |end| end.egress.needs_emulator() && !self.is_emulated(end),
             limit,
         )
+    }
+
+    /// The network as it now is.
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Changes what these devices do to packets that leave by them, and reads it back. Returns a
+    /// sentence for each thing to know.
+    ///
+    /// # Errors
+    /// When one of them cannot be changed; all are then as they were.
+    pub(crate) fn set(&mut self, wanted: &[(String, Shaping)]) -> Result<Vec<String>, LabError> {
+        let before = self.topology.clone();
+        let mut notes = Vec::new();
+        for (done, (device, shaping)) in wanted.iter().enumerate() {
+            match self.set_one(device, shaping) {
+                Ok(note) => notes.extend(note),
+                Err(error) => {
+                    for (device, _) in wanted[..=done].iter().rev() {
+                        if let Some(end) = before.end(device) {
+                            self.set_one(device, &end.egress)?;
+                        }
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(notes)
+    }
+
+    fn set_one(&mut self, device: &str, shaping: &Shaping) -> Result<Option<String>, LabError> {
+        let has_emulator = self.emulators.as_ref().is_some_and(|all| all.has(device));
+        if shaping.needs_emulator() && !has_emulator && !self.can_use_netem()? {
+            return Err(LabError::NoEmulator {
+                device: device.to_owned(),
+            });
+        }
+        let note = match &mut self.emulators {
+            Some(emulators) if has_emulator => emulators.set(device, shaping)?,
+            _ => None,
+        };
+        let mut links = self.topology.links.iter_mut();
+        let found = links.find_map(|link| {
+            let mut ends = link.ends.iter_mut();
+            Some((ends.find(|end| end.device == device)?, link.mtu_bytes))
+        });
+        let (end, mtu_bytes) = found.ok_or_else(|| LabError::InvalidTopology {
+            what: format!("\"{device}\" is not a device"),
+        })?;
+        // Where a link has an emulator, the kernel makes only what needs none.
+        let by_kernel = |shaping: &Shaping| match has_emulator && shaping.needs_emulator() {
+            true => Shaping::default(),
+            false => shaping.clone(),
+        };
+        let before = by_kernel(&std::mem::replace(&mut end.egress, shaping.clone()));
+        let end = End {
+            egress: by_kernel(shaping),
+            ..end.clone()
+        };
+        let is_wire = self.is_wire(&end.node);
+        in_node(&self.namespaces, &end.node, || {
+            shape_by_kernel(&end, &before, mtu_bytes, is_wire)
+        })?;
+        Ok(note)
+    }
+
+    /// Whether netem may delay at links without a link emulator.
+    fn can_use_netem(&self) -> Result<bool, LabError> {
+        let is_wanted = self.emulators.is_none()
+            && !matches!(self.topology.delay_backend, DelayBackend::Builtin);
+        Ok(is_wanted && has_netem()?)
+    }
+
+    fn is_wire(&self, node: &str) -> bool {
+        self.topology
+            .node(node)
+            .is_some_and(|node| node.kind == NodeKind::Wire)
     }
 
     /// Whether a link emulator shapes what leaves here. The kernel shapes what needs no emulator.
@@ -176,10 +260,37 @@ impl Network {
     }
 }
 
+/// Whether the kernel has netem, tried in a separate network namespace.
+fn has_netem() -> Result<bool, LabError> {
+    unshare(&[Kind::Net]).map_err(|error| LabError::build("make a network namespace", &error))?;
+    shape::has_netem()
+}
+
+/// Makes the kernel shape what leaves by the device of `end`, in whose network namespace the caller
+/// is; before it shaped `before`. A port of a wire has a queue where nothing is shaped.
+fn shape_by_kernel(
+    end: &End,
+    before: &Shaping,
+    mtu_bytes: u32,
+    is_wire: bool,
+) -> Result<(), LabError> {
+    if end.egress == *before {
+        return Ok(());
+    }
+    if !end.egress.is_nothing() {
+        return shape::change(end, before, mtu_bytes);
+    }
+    shape::clear(&end.device)?;
+    if is_wire {
+        cable::restore_queue(&end.device)?;
+    }
+    Ok(())
+}
+
 /// Whether link emulators do what needs emulation (else netem does), and a sentence about it if
 /// anything needs emulation.
-fn emulator(topology: &Topology) -> Result<(bool, Option<String>), LabError> {
-    if !topology.ends().any(|end| end.egress.needs_emulator()) {
+fn emulator(topology: &Topology, emulate: &[String]) -> Result<(bool, Option<String>), LabError> {
+    if !topology.ends().any(|end| end.egress.needs_emulator()) && emulate.is_empty() {
         return Ok((false, None));
     }
     let by_line = match topology.delay_backend {

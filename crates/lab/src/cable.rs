@@ -38,6 +38,14 @@ pub(crate) fn build(name: &str, topology: &Topology) -> Result<Vec<String>, LabE
     Ok(notes)
 }
 
+/// Gives the port `device`, in whose network namespace the caller is, the queue of a port that
+/// shapes nothing.
+pub(crate) fn restore_queue(device: &str) -> Result<(), LabError> {
+    let mut rtnl = Rtnl::open()?;
+    let port = rtnl.link(device)?;
+    add_queue(&mut rtnl, &port).map(drop)
+}
+
 /// Gives a port a queue and reads back that it has one.
 fn add_queue(rtnl: &mut Rtnl, port: &Link) -> Result<Option<String>, LabError> {
     match rtnl.set_root_pfifo(port.index, QUEUE_PACKETS) {

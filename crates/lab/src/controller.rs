@@ -1,7 +1,7 @@
 //! The lab as the rest of the program uses it: starting it, its hosts, programs in them, taking it
 //! down.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -10,9 +10,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::namespace::{Kind, is_in};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
-use bitcost_model::shaping::QueueLimit;
+use bitcost_model::shaping::{QueueLimit, Shaping};
 use bitcost_model::topology::Topology;
 use serde::Serialize;
 
@@ -26,10 +27,11 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
 const EXIT_POLL: Duration = Duration::from_millis(1);
 
-/// A running lab. Dropping it takes it down.
+/// A running lab. Dropping it takes it down, unless another process holds it.
 #[derive(Debug)]
 pub struct Lab {
-    daemon: Daemon,
+    /// The daemon; `None` where it is that of another process.
+    daemon: Option<Daemon>,
     ready: Ready,
 }
 
@@ -39,39 +41,81 @@ impl Lab {
     /// The calling *thread* must live as long as the lab: the kernel kills the daemon with the
     /// thread that started it. Takes milliseconds; gives up after 5 s.
     pub fn up(program: &Path, topology: &Topology) -> Result<Self, LabError> {
-        Self::build(program, topology, false)
+        Self::build(program, topology, &[], false)
     }
 
     /// As [`Lab::up`], and open to programs that other processes start through [`Lab::entry`];
-    /// `program` is run as `lab-processes` too.
-    pub fn up_enterable(program: &Path, topology: &Topology) -> Result<Self, LabError> {
-        Self::build(program, topology, true)
+    /// `program` is run as `lab-processes` too. The links of the devices in `emulate` can be
+    /// delayed later where the kernel has no netem.
+    pub fn up_enterable(
+        program: &Path,
+        topology: &Topology,
+        emulate: &[String],
+    ) -> Result<Self, LabError> {
+        Self::build(program, topology, emulate, true)
     }
 
-    fn build(program: &Path, topology: &Topology, is_enterable: bool) -> Result<Self, LabError> {
+    fn build(
+        program: &Path,
+        topology: &Topology,
+        emulate: &[String],
+        is_enterable: bool,
+    ) -> Result<Self, LabError> {
         topology.check()?;
         let daemon = Daemon::start(program)?;
         let request = Request {
             controller_pid: std::process::id(),
             topology: topology.clone(),
+            emulate: emulate.to_vec(),
             is_enterable,
         };
         match daemon.ask(&request)? {
-            Answer::Ready(ready) => Ok(Self { daemon, ready }),
+            Answer::Ready(ready) => Ok(Self {
+                daemon: Some(daemon),
+                ready,
+            }),
             Answer::Failed(error) => Err(error),
-            Answer::Done => Err(LabError::daemon(
-                "unexpected answer; use one version of bitcost",
-            )),
+            Answer::Done | Answer::Set(_) => Err(unexpected()),
+        }
+    }
+
+    /// The lab that another process holds, as that process built it.
+    pub(crate) fn of_another(ready: Ready) -> Lab {
+        Lab {
+            daemon: None,
+            ready,
+        }
+    }
+
+    fn ask(&self, order: &Order) -> Result<Answer, LabError> {
+        let held = self.daemon.as_ref();
+        let daemon = held.ok_or_else(|| LabError::daemon("another process holds this lab"))?;
+        match daemon.ask(order)? {
+            Answer::Failed(error) => Err(error),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Changes what these devices do to packets that leave by them, at the time `at` (RFC 3339),
+    /// and reads it back. Returns a sentence for each thing to know.
+    ///
+    /// # Errors
+    /// When one of them cannot be changed; all are then as they were.
+    pub fn set(&self, at: &str, wanted: &[(String, Shaping)]) -> Result<Vec<String>, LabError> {
+        let order = Order::Set {
+            at: at.to_owned(),
+            wanted: wanted.to_vec(),
+        };
+        match self.ask(&order)? {
+            Answer::Set(notes) => Ok(notes),
+            _ => Err(unexpected()),
         }
     }
 
     /// Sets this limit for every queue of an emulated direction, or its own limit again if it is
     /// `None`, and restarts the random numbers of link emulators.
     pub fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
-        match self.daemon.ask(&Order::LimitQueues(limit))? {
-            Answer::Failed(error) => Err(error),
-            Answer::Done | Answer::Ready(_) => Ok(()),
-        }
+        self.ask(&Order::LimitQueues(limit)).map(drop)
     }
 
     /// The file with the counters of the link emulators; `None` when there are none.
@@ -121,6 +165,7 @@ impl Lab {
             user_namespace,
             nodes,
             init_pid,
+            state_fd,
             ..
         } = &self.ready;
         let (user_namespace, init_pid) = (*user_namespace, (*init_pid)?);
@@ -130,30 +175,41 @@ impl Lab {
             init_pid,
             user_namespace,
             nodes,
+            state_fd: *state_fd,
         })
     }
 
     /// Whether the lab is still running; it is not when its daemon was killed.
     pub fn is_running(&mut self) -> bool {
-        matches!(self.daemon.child.try_wait(), Ok(None))
+        match &mut self.daemon {
+            Some(daemon) => matches!(daemon.child.try_wait(), Ok(None)),
+            None => fs::exists(format!("/proc/{}", self.ready.daemon_pid)).unwrap_or(false),
+        }
     }
 
-    /// The process id of the daemon.
+    /// The process id of the daemon in `/proc`.
     pub fn daemon_pid(&self) -> u32 {
-        self.daemon.child.id()
+        self.ready.daemon_pid
     }
 
     /// Makes `command` start its program in a host, as root of the lab, in a new process group, and
     /// die with the thread that spawns it.
     pub fn command_in(&self, host: &str, command: &mut Command) -> Result<(), LabError> {
         let net = self.open(&format!("fd/{}", self.host(host)?.netns_fd))?;
-        let user = if self.ready.user_namespace {
+        let user = if self.ready.user_namespace && !self.is_in_user_namespace()? {
             Some(self.open("ns/user")?)
         } else {
             None
         };
         enter_before_exec(command, NamespaceEntry { user, net });
         Ok(())
+    }
+
+    /// Whether this process is in the lab's user namespace already, as programs in its nodes are.
+    fn is_in_user_namespace(&self) -> Result<bool, LabError> {
+        let path = format!("/proc/{}/ns/user", self.daemon_pid());
+        is_in(Path::new(&path), Kind::User)
+            .map_err(|error| LabError::daemon(format!("cannot open {path}: {error}")))
     }
 
     fn open(&self, of_daemon: &str) -> Result<OwnedFd, LabError> {
@@ -165,6 +221,10 @@ impl Lab {
             ))),
         }
     }
+}
+
+fn unexpected() -> LabError {
+    LabError::daemon("unexpected answer; use one version of bitcost")
 }
 
 /// The daemon as a child process; dropping it ends it.

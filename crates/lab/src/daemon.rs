@@ -8,10 +8,13 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use bitcost_model::shaping::Shaping;
+
 use crate::LabError;
 use crate::build::{Network, build, isolate};
 use crate::processes::Processes;
 use crate::protocol::{Answer, Order, Ready, Request};
+use crate::state::{Change, State, StateFile};
 
 /// Runs the daemon; to be called first of all in `main`, while there is one thread.
 ///
@@ -23,7 +26,7 @@ pub fn main() -> ExitCode {
     if input.read_line(&mut line).unwrap_or(0) == 0 {
         return ExitCode::FAILURE;
     }
-    let (held, answer) = match hold(&line) {
+    let (mut held, answer) = match hold(&line) {
         Ok((held, ready)) => (Some(held), Answer::Ready(ready)),
         Err(error) => (None, Answer::Failed(error)),
     };
@@ -32,19 +35,13 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     // The controller is gone if the input ends or fails.
-    while let (Some((network, _)), Some(Ok(line))) = (&held, input.by_ref().lines().next()) {
-        let answer = execute(&line, network).map_or_else(Answer::Failed, |()| Answer::Done);
+    while let (Some(held), Some(Ok(line))) = (&mut held, input.by_ref().lines().next()) {
+        let answer = held.execute(&line).unwrap_or_else(Answer::Failed);
         if send(&answer).is_err() {
             break;
         }
     }
     ExitCode::SUCCESS
-}
-
-fn execute(line: &str, network: &Network) -> Result<(), LabError> {
-    match serde_json::from_str(line).map_err(unreadable)? {
-        Order::LimitQueues(limit) => network.limit_queues(limit),
-    }
 }
 
 fn unreadable(error: serde_json::Error) -> LabError {
@@ -54,7 +51,47 @@ fn unreadable(error: serde_json::Error) -> LabError {
 }
 
 /// The values that live as long as the daemon.
-type Held = (Network, Option<Processes>);
+struct Held {
+    network: Network,
+    /// Where other processes may enter the lab: its present state, in memory and in its file.
+    state: Option<(StateFile, State)>,
+    _programs: Option<Processes>,
+}
+
+impl Held {
+    fn execute(&mut self, line: &str) -> Result<Answer, LabError> {
+        match serde_json::from_str(line).map_err(unreadable)? {
+            Order::LimitQueues(limit) => {
+                self.network.limit_queues(limit)?;
+                Ok(Answer::Done)
+            }
+            Order::Set { at, wanted } => self.set(&at, &wanted).map(Answer::Set),
+        }
+    }
+
+    /// Changes devices, and writes down what changed.
+    fn set(&mut self, at: &str, wanted: &[(String, Shaping)]) -> Result<Vec<String>, LabError> {
+        let before = self.network.topology().clone();
+        let notes = self.network.set(wanted)?;
+        let Some((file, state)) = &mut self.state else {
+            return Ok(notes);
+        };
+        for (device, to) in wanted {
+            let Some(end) = before.end(device).filter(|end| end.egress != *to) else {
+                continue;
+            };
+            state.changes.push(Change {
+                at: at.to_owned(),
+                device: device.clone(),
+                from: end.egress.clone(),
+                to: to.clone(),
+            });
+        }
+        state.topology = self.network.topology().clone();
+        file.write(state)?;
+        Ok(notes)
+    }
+}
 
 fn hold(line: &str) -> Result<(Held, Ready), LabError> {
     let request: Request = serde_json::from_str(line).map_err(unreadable)?;
@@ -63,13 +100,32 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
     // After the change of credentials, which would clear it.
     bitcost_sys::process::die_with_parent(request.controller_pid)
         .map_err(|error| LabError::daemon(format!("the controller is not the parent: {error}")))?;
-    let (network, mut ready) = build(&request.topology, has_user_namespace)?;
-    let programs = request
-        .is_enterable
-        .then(|| Processes::start(Path::new("/proc/self/exe")))
-        .transpose()?;
-    ready.init_pid = programs.as_ref().map(|programs| programs.first_pid);
-    Ok(((network, programs), ready))
+    let (network, mut ready) = build(&request.topology, &request.emulate, has_user_namespace)?;
+    if !request.is_enterable {
+        let held = Held {
+            network,
+            state: None,
+            _programs: None,
+        };
+        return Ok((held, ready));
+    }
+    let programs = Processes::start(Path::new("/proc/self/exe"))?;
+    ready.init_pid = Some(programs.first_pid);
+    let mut file = StateFile::new()?;
+    ready.state_fd = Some(file.fd());
+    let state = State {
+        topology: request.topology,
+        changes: Vec::new(),
+        ready: ready.clone(),
+        machine: bitcost_sys::process::host_name(),
+    };
+    file.write(&state)?;
+    let held = Held {
+        network,
+        state: Some((file, state)),
+        _programs: Some(programs),
+    };
+    Ok((held, ready))
 }
 
 fn send(answer: &Answer) -> io::Result<()> {

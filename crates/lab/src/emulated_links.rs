@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use crate::emulator::{Device, Emulator, Handle, Limit, Report, Settings};
 use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
@@ -36,7 +37,12 @@ pub(crate) struct EmulatedLinks {
 struct Running {
     ends: [End; 2],
     handle: Handle,
+    /// The product of rate and delay that the rings of each direction were made for, in bytes.
+    room_bytes: [u64; 2],
 }
+
+/// The longest time that an emulator may take to apply other settings: it polls every millisecond.
+const APPLY_LIMIT: Duration = Duration::from_secs(2);
 
 /// The file into which every emulator writes its counters.
 #[derive(Debug)]
@@ -148,6 +154,7 @@ impl EmulatedLinks {
         };
         let devices = [device(&link.ends[0])?, device(&link.ends[1])?];
         let settings = link.ends.each_ref().map(|end| settings(&end.egress));
+        let room_bytes = settings.each_ref().map(Settings::rate_by_delay_bytes);
         let names = link.ends.each_ref().map(|end| end.device.clone());
         let failed = |error: io::Error| {
             LabError::build(
@@ -187,6 +194,7 @@ impl EmulatedLinks {
         self.running.push(Running {
             ends: link.ends.clone(),
             handle,
+            room_bytes,
         });
         Ok(note)
     }
@@ -194,12 +202,58 @@ impl EmulatedLinks {
     /// Sets this limit for every queue of an emulated direction, or its own limit again, and
     /// restarts the random numbers.
     pub(crate) fn limit(&self, limit: Option<QueueLimit>) {
-        for Running { ends, handle } in &self.running {
+        for Running { ends, handle, .. } in &self.running {
             let settings = ends
                 .each_ref()
                 .map(|end| settings(&limited(&end.egress, limit)));
             handle.set(settings, SEED);
         }
+    }
+
+    /// Whether an emulator forwards what leaves by this device.
+    pub(crate) fn has(&self, device: &str) -> bool {
+        self.running
+            .iter()
+            .flat_map(|running| &running.ends)
+            .any(|end| end.device == device)
+    }
+
+    /// Makes the emulator of this device shape what leaves there, and reads back that it does. A
+    /// shaping that the kernel makes is none for the emulator. Returns a sentence where the
+    /// emulator's rings have less room than the shaping needs.
+    pub(crate) fn set(
+        &mut self,
+        device: &str,
+        shaping: &Shaping,
+    ) -> Result<Option<String>, LabError> {
+        let found = self.running.iter_mut().find_map(|running| {
+            let side = running.ends.iter().position(|end| end.device == device)?;
+            Some((running, side))
+        });
+        let Some((running, side)) = found else {
+            return Err(LabError::NoEmulator {
+                device: device.to_owned(),
+            });
+        };
+        running.ends[side].egress = shaping.clone();
+        let wanted = running.ends.each_ref().map(|end| settings(&end.egress));
+        let in_effect = running
+            .handle
+            .set_and_read(wanted.clone(), SEED, APPLY_LIMIT);
+        if in_effect != wanted {
+            return Err(LabError::Build {
+                happened: format!(
+                    "the link emulator of {device} did not take its settings: it forwards by {:?} and not by {:?}",
+                    in_effect[side], wanted[side]
+                ),
+            });
+        }
+        let is_short = wanted[side].rate_by_delay_bytes() > running.room_bytes[side];
+        Ok(is_short.then(|| {
+            format!(
+                "the link emulator of {device} was made for a smaller product of rate and delay: it may drop packets of bursts shorter than that; write these values into the lab file, and build the lab again, for more room"
+            )
+        }))
     }
 
     fn enter(&self) -> Result<(), LabError> {
@@ -209,9 +263,11 @@ impl EmulatedLinks {
     }
 }
 
-/// Whether a link needs an emulator.
-pub(crate) fn carries(link: &Link) -> bool {
-    link.ends.iter().any(|end| end.egress.needs_emulator())
+/// Whether a link gets an emulator: it needs one, or one of its devices is `asked` for.
+pub(crate) fn carries(link: &Link, asked: &[String]) -> bool {
+    link.ends
+        .iter()
+        .any(|end| end.egress.needs_emulator() || asked.contains(&end.device))
 }
 
 /// The shaping of a direction with another limit of its queue, if it is emulated.

@@ -39,6 +39,16 @@ pub enum LabError {
          (delay_backend = \"builtin\" or \"auto\")"
     )]
     NoNetem,
+    /// A link without an emulator cannot be emulated while the lab is running.
+    #[error(
+        "{device} cannot get delay, jitter, loss, reordering, duplication or a limit in segments while the lab is running: \
+         nothing here emulates its link, since the kernel has no netem and the link was built without bitcost's link emulator; \
+         build the lab with one there: bitcost lab up LAB --emulate {device}"
+    )]
+    NoEmulator {
+        /// The device.
+        device: String,
+    },
     /// A step of building failed.
     #[error("cannot build the lab: {happened}")]
     Build {

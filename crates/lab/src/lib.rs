@@ -17,6 +17,9 @@
 //! | processes | the PID namespace of a lab's processes: the hidden command `lab-processes` |
 //! | registry | the running labs, by name |
 //! | entry | entering a lab that another process holds |
+//! | names | the nodes' names in `/etc/hosts` |
+//! | state | what a running lab does now, and what was changed |
+//! | inside | the lab in one of whose nodes this process is |
 //! | drawing | a lab drawn as text |
 //! | diagnose | why namespaces are impossible here, and what to do |
 //!
@@ -33,16 +36,20 @@ mod emulated_links;
 pub mod emulator;
 mod entry;
 mod error;
+pub mod inside;
+mod names;
 mod napi;
 mod node;
 pub mod processes;
 pub mod protocol;
 pub mod registry;
 mod shape;
+pub mod state;
 
 pub use bitcost_model::topology::{Address, End, Link, Napi, Node, NodeKind, Topology};
 pub use controller::{DAEMON_VERB, Lab};
-pub use drawing::draw;
+pub use drawing::{draw, link_line};
 pub use entry::Entry;
 pub use error::LabError;
+pub use inside::Inside;
 pub use protocol::{Host, NapiState};

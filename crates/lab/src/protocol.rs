@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use bitcost_model::shaping::QueueLimit;
+use bitcost_model::shaping::{QueueLimit, Shaping};
 use bitcost_model::topology::Topology;
 
 use crate::LabError;
@@ -19,6 +19,9 @@ pub struct Request {
     pub controller_pid: u32,
     /// The topology to build.
     pub topology: Topology,
+    /// Devices whose links get a link emulator although they do not need one yet.
+    #[serde(default)]
+    pub emulate: Vec<String>,
     /// Whether other processes than the controller will start programs in it.
     pub is_enterable: bool,
 }
@@ -29,6 +32,13 @@ pub struct Request {
 pub enum Order {
     /// Set this limit for every queue of an emulated direction, or its own limit again.
     LimitQueues(Option<QueueLimit>),
+    /// Change what these devices do to packets that leave by them.
+    Set {
+        /// The time of the change: local time with offset (RFC 3339).
+        at: String,
+        /// Each device with its whole shaping.
+        wanted: Vec<(String, Shaping)>,
+    },
 }
 
 /// The daemon's answer.
@@ -39,13 +49,17 @@ pub enum Answer {
     Ready(Ready),
     /// The order was executed.
     Done,
+    /// The devices were changed, with a sentence for each thing to know.
+    Set(Vec<String>),
     /// It could not be built, or the order not executed.
     Failed(LabError),
 }
 
 /// A running lab.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ready {
+    /// The daemon's process id in `/proc`.
+    pub daemon_pid: u32,
     /// Whether a user namespace owns the hosts; otherwise the controller's own does.
     pub user_namespace: bool,
     /// The hosts, in the order of the topology.
@@ -59,6 +73,9 @@ pub struct Ready {
     /// The first process of the lab's PID namespace; `None` when only the controller starts
     /// programs.
     pub init_pid: Option<u32>,
+    /// The number of the daemon's file descriptor of the file with the lab's present state; `None`
+    /// when only the controller starts programs.
+    pub state_fd: Option<i32>,
     /// The features of the links that the kernel does not support, one sentence each.
     pub notes: Vec<String>,
 }

@@ -7,10 +7,12 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
+use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
 use bitcost_sys::process::{effective_uid, wait_readable};
 use serde::{Deserialize, Serialize};
 
+use crate::state::Change;
 use crate::{Entry, LabError};
 
 /// The description of a running lab.
@@ -27,8 +29,11 @@ pub struct Description {
     /// How to enter it.
     #[serde(alias = "door")]
     pub entry: Entry,
-    /// Its topology.
+    /// Its topology as it now is.
     pub topology: Topology,
+    /// The changes since it was built, in their order.
+    #[serde(default)]
+    pub changes: Vec<Change>,
 }
 
 /// A request of another process.
@@ -39,10 +44,37 @@ pub enum Request {
     Describe,
     /// To take the lab down.
     Down,
+    /// To change what these devices do to packets that leave by them.
+    Set(Vec<(String, Shaping)>),
+}
+
+/// A request that the process of `lab up` executes, and the connection of its client.
+#[derive(Debug)]
+pub enum Asked {
+    /// To take the lab down; the connection is to be closed when the lab is gone.
+    Down(UnixStream),
+    /// To change these devices; to be answered by [`Asking::answer`].
+    Set(Vec<(String, Shaping)>, Asking),
+}
+
+/// A client that waits for the outcome of a change.
+#[derive(Debug)]
+pub struct Asking(UnixStream);
+
+/// The lab after a change, with a sentence for each thing to know; or why there was none.
+pub type Outcome = Result<(Description, Vec<String>), LabError>;
+
+impl Asking {
+    /// Answers the client, if it is still there.
+    pub fn answer(self, outcome: &Outcome) {
+        let _ = say(&self.0, outcome);
+    }
 }
 
 /// How long one side waits for a message of the other.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(2);
+/// How long a lab may take to change its devices.
+const CHANGE_LIMIT: Duration = Duration::from_secs(30);
 /// How long a lab may take to go down.
 const DOWN_LIMIT: Duration = Duration::from_secs(10);
 /// How long connecting to a socket with a full backlog is retried.
@@ -107,37 +139,35 @@ impl Claim {
         Err(LabError::Build { happened })
     }
 
-    /// Waits for a client, at most for `limit`, and answers it. Returns the connection of a client
-    /// that asked the lab to go down, which is to be closed when the lab is gone.
+    /// Waits for a client, at most for `limit`, and answers it. Returns what the caller is
+    /// to do.
     ///
     /// # Errors
     /// The listener's. A client that sends nothing or leaves is no error.
-    pub fn serve(
-        &self,
-        description: &Description,
-        limit: Duration,
-    ) -> io::Result<Option<UnixStream>> {
+    pub fn serve(&self, description: &Description, limit: Duration) -> io::Result<Option<Asked>> {
         if !wait_readable(&self.listener, limit)? {
             return Ok(None);
         }
         let (stream, _) = self.listener.accept()?;
-        Ok(match answer(&stream, description) {
-            Ok(Request::Down) => Some(stream),
-            Ok(Request::Describe) | Err(_) => None,
+        Ok(match request(&stream) {
+            Ok(Request::Down) => Some(Asked::Down(stream)),
+            Ok(Request::Set(wanted)) => Some(Asked::Set(wanted, Asking(stream))),
+            Ok(Request::Describe) => {
+                // A client that has left needs no answer.
+                let _ = say(&stream, description);
+                None
+            }
+            Err(_) => None,
         })
     }
 }
 
-/// Answers the client's request, and returns it.
-fn answer(stream: &UnixStream, description: &Description) -> io::Result<Request> {
+/// The request of a client of the same user.
+fn request(stream: &UnixStream) -> io::Result<Request> {
     if bitcost_sys::socket::peer_uid(stream)? != effective_uid() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let request = hear(stream)?;
-    if matches!(request, Request::Describe) {
-        say(stream, description)?;
-    }
-    Ok(request)
+    hear(stream, MESSAGE_LIMIT)
 }
 
 fn say(mut stream: &UnixStream, word: &impl Serialize) -> io::Result<()> {
@@ -147,8 +177,8 @@ fn say(mut stream: &UnixStream, word: &impl Serialize) -> io::Result<()> {
     stream.write_all(&line)
 }
 
-fn hear<T: for<'a> Deserialize<'a>>(stream: &UnixStream) -> io::Result<T> {
-    stream.set_read_timeout(Some(MESSAGE_LIMIT))?;
+fn hear<T: for<'a> Deserialize<'a>>(stream: &UnixStream, limit: Duration) -> io::Result<T> {
+    stream.set_read_timeout(Some(limit))?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
@@ -244,7 +274,18 @@ pub fn names() -> io::Result<Vec<String>> {
 pub fn describe(name: &str) -> Option<Description> {
     let stream = connect(name).ok()?;
     say(&stream, &Request::Describe).ok()?;
-    hear(&stream).ok()
+    hear(&stream, MESSAGE_LIMIT).ok()
+}
+
+/// Changes what these devices of the lab of this name do to packets that leave by them.
+///
+/// # Errors
+/// When one of them cannot be changed; all are then as they were.
+pub fn set(name: &str, wanted: Vec<(String, Shaping)>) -> Outcome {
+    let cannot = |error| LabError::build(&format!("ask the lab {name} for a change"), &error);
+    let stream = connect(name).map_err(cannot)?;
+    say(&stream, &Request::Set(wanted)).map_err(cannot)?;
+    hear::<Outcome>(&stream, CHANGE_LIMIT).map_err(cannot)?
 }
 
 /// Takes the lab of this name down, and waits until it is gone.

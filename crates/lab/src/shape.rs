@@ -51,15 +51,63 @@ pub(crate) fn has_netem() -> Result<bool, LabError> {
     Ok(made.is_ok())
 }
 
+/// The qdiscs that make this shaping.
+fn wanted(shaping: &Shaping, mtu_bytes: u32) -> Vec<Wanted> {
+    if shaping.needs_emulator() {
+        netem(shaping, mtu_bytes)
+    } else {
+        plain(shaping)
+    }
+}
+
+/// Shapes what leaves by the device of `end`, where the kernel made the shaping `before`, and reads
+/// the result back. The caller is in the device's network namespace.
+///
+/// Qdiscs of the same kinds are changed and keep their packets; others are replaced, and what waits
+/// in them is dropped.
+pub(crate) fn change(end: &End, before: &Shaping, mtu_bytes: u32) -> Result<(), LabError> {
+    let kinds = |shaping: &Shaping| -> Vec<(u32, &str)> {
+        let wanted = wanted(shaping, mtu_bytes);
+        wanted.iter().map(|one| (one.parent, one.kind)).collect()
+    };
+    let now = kinds(&end.egress);
+    // The kernel changes no htb.
+    let is_changeable = !now.is_empty() && now == kinds(before) && now[0].1 != "htb";
+    if is_changeable && apply(end, mtu_bytes).is_ok() {
+        return Ok(());
+    }
+    clear(&end.device)?;
+    apply(end, mtu_bytes)
+}
+
+/// Removes what the kernel shapes at this device, and reads back that it is gone.
+pub(crate) fn clear(device: &str) -> Result<(), LabError> {
+    let mut rtnl = Rtnl::open()?;
+    let index = rtnl.link(device)?.index;
+    let own = |rtnl: &mut Rtnl| {
+        let qdiscs = rtnl.qdiscs(index)?;
+        let mut roots = qdiscs
+            .into_iter()
+            .filter(|qdisc| qdisc.handle == ROOT_HANDLE);
+        Ok::<_, LabError>(roots.next().map(|qdisc| qdisc.kind))
+    };
+    if own(&mut rtnl)?.is_none() {
+        return Ok(());
+    }
+    rtnl.delete_root(index)?;
+    match own(&mut rtnl)? {
+        None => Ok(()),
+        Some(kind) => Err(LabError::Build {
+            happened: format!("{device} keeps {kind} after it was removed"),
+        }),
+    }
+}
+
 /// Shapes what leaves by the device of `end`, in whose network namespace the caller is, and reads
 /// the result back.
 pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
     let shaping = &end.egress;
-    let wanted = if shaping.needs_emulator() {
-        netem(shaping, mtu_bytes)
-    } else {
-        plain(shaping)
-    };
+    let wanted = wanted(shaping, mtu_bytes);
     let mut rtnl = Rtnl::open()?;
     let index = rtnl.link(&end.device)?.index;
     for Wanted {
@@ -194,7 +242,8 @@ fn netem(shaping: &Shaping, mtu_bytes: u32) -> Vec<Wanted> {
         ("jitter_us", shaping.jitter_us),
         ("limit_packets", limit),
     ]);
-    parameters.extend(shaping.rate_bps.map(|rate| ("rate_bps", rate)));
+    // A netem that is changed keeps its rate unless it is told that there is none.
+    parameters.insert("rate_bps", shaping.rate_bps.unwrap_or(0));
     let shares = [
         ("loss_ppm", shaping.loss_ppm),
         ("reorder_ppm", shaping.reorder_ppm),

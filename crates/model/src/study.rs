@@ -95,6 +95,10 @@ pub struct LabSpec {
     /// The complete topology; absent in logs of versions that had only presets.
     #[serde(default)]
     pub network: Option<Topology>,
+    /// The running lab of this name has this topology, as it was when the first run was prepared;
+    /// absent: the lab is built for the execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<String>,
 }
 
 /// The name of a lab that is not a preset.
@@ -153,6 +157,7 @@ impl LabSpec {
             sender,
             receiver,
             network: Some(network),
+            running: None,
         })
     }
 

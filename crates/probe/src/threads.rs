@@ -32,7 +32,8 @@ pub fn open(target: &Target) -> Option<Box<dyn Source>> {
         .iter()
         .partition(|thread| thread.kind == ThreadKind::Napi);
     let path = |thread: &Thread, file: &str| {
-        PathBuf::from(format!("/proc/self/task/{}/{file}", thread.id))
+        let number = number_in_proc(thread.id).unwrap_or(thread.id);
+        PathBuf::from(format!("/proc/self/task/{number}/{file}"))
     };
     let own = own.into_iter().map(|thread| Own {
         part: thread.part as u32,
@@ -49,6 +50,26 @@ pub fn open(target: &Target) -> Option<Box<dyn Source>> {
         kernel: kernel.collect(),
         buffer: Vec::new(),
     }))
+}
+
+/// The number in `/proc` of the thread of this process that system calls know by `id`. It is another one where `/proc` belongs to
+/// an outer PID namespace, as in a node of a running lab; absent: unknown.
+fn number_in_proc(id: u32) -> Option<u32> {
+    if bitcost_sys::process::id_in_proc().ok()? == std::process::id() {
+        return Some(id);
+    }
+    let numbers = std::fs::read_dir("/proc/self/task").ok()?;
+    let mut numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers.find(|number: &u32| innermost(*number) == Some(id))
+}
+
+/// The number of a thread of this process in its innermost PID namespace (proc_pid_status(5), NSpid).
+fn innermost(number: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{number}/status")).ok()?;
+    let numbers = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_whitespace().last()?.parse().ok()
 }
 
 impl Source for Threads {

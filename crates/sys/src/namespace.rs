@@ -3,12 +3,14 @@
 use std::fs;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::CWD;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags, fsconfig_create, fsmount, fsopen, mount_change, move_mount, open_tree,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsmount, fsopen, mount_change, move_mount,
+    open_tree, unmount,
 };
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
@@ -23,6 +25,8 @@ pub enum Kind {
     Mount,
     /// Process ids. A process that creates or enters one stays outside: its children are in it.
     Pid,
+    /// The host name.
+    Uts,
 }
 
 impl Kind {
@@ -32,6 +36,7 @@ impl Kind {
             Kind::Net => UnshareFlags::NEWNET,
             Kind::Mount => UnshareFlags::NEWNS,
             Kind::Pid => UnshareFlags::NEWPID,
+            Kind::Uts => UnshareFlags::NEWUTS,
         }
     }
 
@@ -41,6 +46,7 @@ impl Kind {
             Kind::Net => LinkNameSpaceType::Network,
             Kind::Mount => LinkNameSpaceType::Mount,
             Kind::Pid => LinkNameSpaceType::ProcessID,
+            Kind::Uts => LinkNameSpaceType::HostNameAndNISDomainName,
         }
     }
 
@@ -51,6 +57,7 @@ impl Kind {
             Kind::Net => "net",
             Kind::Mount => "mnt",
             Kind::Pid => "pid",
+            Kind::Uts => "uts",
         }
     }
 }
@@ -204,37 +211,83 @@ impl PrivateSysfs {
 /// Where control groups are, below the mount of sysfs.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// Moves the calling process to a separate mount namespace, in which `/sys` shows the devices of its network namespace.
+/// Moves the calling process to a separate mount namespace, whose later mounts are visible to it and its children only.
 ///
-/// Control groups stay where they were. Errors as for [`unshare`] and [`PrivateSysfs::mount`]; `/sys` is then as before.
-pub fn show_own_devices() -> io::Result<()> {
+/// # Errors
+/// As for [`unshare`].
+pub fn own_mounts() -> io::Result<()> {
     unshare(&[Kind::Mount])?;
-    // Later mounts are visible to this process and its children only.
-    mount_change(
-        "/",
-        MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM,
-    )?;
+    let flags = MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM;
+    Ok(mount_change("/", flags)?)
+}
+
+/// Makes `/sys` show the devices of the caller's network namespace, in its mount namespace, which [`own_mounts`] made.
+///
+/// Control groups stay where they were. Errors as for [`PrivateSysfs::mount`]; `/sys` is then as before.
+pub fn show_own_devices() -> io::Result<()> {
     let sysfs = PrivateSysfs::mount()?;
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let groups = open_tree(CWD, CGROUPS, flags);
-    move_mount(
-        &sysfs.root,
-        "",
-        CWD,
-        "/sys",
-        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
-    )?;
+    attach(&sysfs.root, Path::new("/sys"))?;
     if let Ok(groups) = groups {
         // A host without control groups has none to move.
-        let _ = move_mount(
-            &groups,
-            "",
-            CWD,
-            CGROUPS,
-            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
-        );
+        let _ = attach(&groups, Path::new(CGROUPS));
     }
     Ok(())
+}
+
+fn attach(mount: &OwnedFd, at: &Path) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    Ok(move_mount(mount, "", CWD, at, flags)?)
+}
+
+/// Makes the existing file at `path` have this text in the caller's mount namespace, which [`own_mounts`] made. The file itself is
+/// not changed: a file in memory is mounted over it.
+///
+/// # Errors
+/// Those of the system calls: `ENOENT` where there is no such file, `EPERM` without `CAP_SYS_ADMIN` over the mount namespace.
+pub fn cover_file(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let memory = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&memory)?;
+    let memory = fsmount(
+        &memory,
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        MountAttrFlags::empty(),
+    )?;
+    // Only a file of an attached mount can be mounted elsewhere, so it is attached for a moment.
+    let folder = Path::new("/sys");
+    attach(&memory, folder)?;
+    let covered = file_in(folder, text).and_then(|file| attach(&file, &path));
+    unmount(folder, UnmountFlags::DETACH)?;
+    covered
+}
+
+/// A new file with this text in `folder`, as a mount that is attached to nothing yet.
+fn file_in(folder: &Path, text: &str) -> io::Result<OwnedFd> {
+    let file = folder.join("file");
+    fs::write(&file, text)?;
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    Ok(open_tree(CWD, &file, flags)?)
+}
+
+/// Moves the calling process to a separate namespace of host names, where this is the name.
+///
+/// # Errors
+/// As for [`unshare`]; `EINVAL` for a name of more than 64 bytes.
+pub fn own_host_name(name: &str) -> io::Result<()> {
+    unshare(&[Kind::Uts])?;
+    Ok(rustix::system::sethostname(name.as_bytes())?)
+}
+
+/// Whether the calling process is in the namespace that `namespace`, a file such as `/proc/PID/ns/user`, refers to.
+///
+/// # Errors
+/// When one of them cannot be opened.
+pub fn is_in(namespace: &Path, kind: Kind) -> io::Result<bool> {
+    let own = fs::metadata(format!("/proc/thread-self/ns/{}", kind.link_name()))?;
+    let other = fs::metadata(namespace)?;
+    Ok((own.dev(), own.ino()) == (other.dev(), other.ino()))
 }

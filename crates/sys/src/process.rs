@@ -55,6 +55,22 @@ pub enum Ignored {
     Quit,
 }
 
+/// The id of this process in `/proc`, which is another than [`std::process::id`] where `/proc` belongs to an outer PID namespace.
+///
+/// # Errors
+/// When `/proc/self` cannot be read.
+pub fn id_in_proc() -> io::Result<u32> {
+    let own = std::fs::read_link("/proc/self")?;
+    let id = own.to_str().and_then(|id| id.parse().ok());
+    id.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The host name in this process's namespace of host names (uname(2)).
+pub fn host_name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
 /// The effective user id of this process; 0 is root of its user namespace.
 pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()

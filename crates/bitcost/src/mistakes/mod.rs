@@ -26,6 +26,9 @@ impl Mistake<'_> {
     pub fn sentence(&self, program: &Command) -> String {
         let (path, verb) = self.verb(program);
         let name = path.join(" ");
+        if let Some(here) = self.after_dashes(&path) {
+            return here;
+        }
         match self.error.kind() {
             ErrorKind::UnknownArgument => self.unknown(&path, verb),
             ErrorKind::InvalidSubcommand => self.no_command(&name, verb),
@@ -43,6 +46,14 @@ impl Mistake<'_> {
                 text.lines().next().unwrap_or_default().to_owned()
             }
         }
+    }
+
+    /// How netperf's first option after `--` is written here.
+    fn after_dashes(&self, path: &[&str]) -> Option<String> {
+        let of_test = matches!(path, [_, "test"]);
+        let dashes = self.words.iter().position(|word| word == "--")?;
+        let first = self.words.get(dashes + 1)?;
+        habits::of_option(first, true).filter(|_| of_test && first.starts_with('-'))
     }
 
     fn text(&self, kind: ContextKind) -> String {

@@ -2,17 +2,21 @@
 
 use std::net::IpAddr;
 
-use bitcost_execute::Destination;
 use bitcost_execute::hosts::{Host, Named, parse_program};
+use bitcost_execute::{Destination, running};
+use bitcost_lab::Inside;
 use bitcost_model::event::{NamedHost, NamedHosts};
+use bitcost_model::study::LabSpec;
+use bitcost_study::Study;
 
 use crate::failure::Failure;
 
 /// The two hosts.
 #[derive(clap::Args)]
 pub struct HostOptions {
-    /// Host of the receiver: `local`, or what ssh reaches, such as user@host [default: local if
-    /// --sender is given, else the embedded lab]
+    /// Host of the receiver: `local`, or what ssh reaches, such as user@host; in a node of a running
+    /// lab another host of the lab, by name or address [default: local if --sender is given, else
+    /// the embedded lab]
     #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
     receiver: Option<Host>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
@@ -41,11 +45,18 @@ pub struct HostOptions {
 
 impl HostOptions {
     /// The named hosts; absent if none was named and the endpoints are in the embedded lab.
+    /// `receiver` stands for --receiver.
     ///
     /// # Errors
-    /// Usage, when an option for named hosts was given and no host.
-    pub fn named(&self, receiver_address: Option<IpAddr>) -> Result<Option<Named>, Failure> {
-        if !self.are_named() {
+    /// Usage, when an option for named hosts was given and no host, or `receiver` is none.
+    pub fn named(
+        &self,
+        receiver: Option<&str>,
+        receiver_address: Option<IpAddr>,
+    ) -> Result<Option<Named>, Failure> {
+        let given = receiver.map(Host::parse).transpose();
+        let given = given.map_err(Failure::Usage)?;
+        if !self.are_named() && given.is_none() {
             let given = [
                 (self.sender_dev.is_some(), "--sender-dev"),
                 (self.receiver_dev.is_some(), "--receiver-dev"),
@@ -61,8 +72,9 @@ impl HostOptions {
                 None => Ok(None),
             };
         }
+        let receiver = given.or_else(|| self.receiver.clone());
         let [sender, receiver] =
-            [&self.sender, &self.receiver].map(|host| host.clone().unwrap_or(Host::Local));
+            [self.sender.clone(), receiver].map(|host| host.unwrap_or(Host::Local));
         let named = |host: &Host, device: &Option<String>| NamedHost {
             place: host.place(),
             device: device.clone(),
@@ -76,6 +88,37 @@ impl HostOptions {
             sudo: self.sudo,
         };
         Ok(Some(Named::new(spec, sender, receiver)))
+    }
+
+    /// The running lab as the lab of an execution, in a node of which the program is, with the named
+    /// hosts of it as endpoints; absent outside of running labs. `receiver` stands for --receiver.
+    ///
+    /// # Errors
+    /// Usage, when they are no hosts of the lab, or an option is for hosts that ssh reaches.
+    pub fn in_running_lab(&self, receiver: Option<&str>) -> Result<Option<LabSpec>, Failure> {
+        let Some(inside) = Inside::find()? else {
+            return Ok(None);
+        };
+        let for_ssh = [
+            (self.sender_dev.is_some(), "--sender-dev"),
+            (self.receiver_dev.is_some(), "--receiver-dev"),
+            (self.remote_program.is_some(), "--remote-program"),
+            (self.ssh_config.is_some(), "--ssh-config"),
+            (self.sudo, "--sudo"),
+        ];
+        if let Some((_, option)) = for_ssh.iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage(format!(
+                "{option} is for hosts that ssh reaches; between nodes of a running lab leave it out"
+            )));
+        }
+        let name = |host: &Option<Host>| match host {
+            Some(Host::Ssh(name)) => Some(name.clone()),
+            Some(Host::Local) => Some(inside.node.clone()),
+            None => None,
+        };
+        let (sender, named) = (name(&self.sender), name(&self.receiver));
+        let receiver = receiver.or(named.as_deref());
+        Ok(Some(running::spec(&inside, sender.as_deref(), receiver)?))
     }
 
     /// Whether any host was named.
@@ -103,14 +146,30 @@ pub struct StudyHosts {
 }
 
 impl StudyHosts {
-    /// Where the study is executed.
+    /// Where the study is executed: in its lab, between the named hosts, or in the running lab in a
+    /// node of which the program is, if hosts of it are named. The study's lab is then that one.
     ///
     /// # Errors
-    /// Usage, when an option for named hosts was given and no host.
-    pub fn destination(&self) -> Result<Destination, Failure> {
+    /// Usage, when an option for named hosts was given and no host, or a host is not of the running
+    /// lab.
+    pub fn destination(&self, study: &mut Study) -> Result<Destination, Failure> {
+        if self.hosts.are_named()
+            && let Some(lab) = self.hosts.in_running_lab(None)?
+        {
+            study.lab = lab;
+            return Ok(Destination::Lab);
+        }
+        self.named()
+    }
+
+    /// As [`StudyHosts::destination`], for an execution that is resumed, whose lab is that of its log.
+    ///
+    /// # Errors
+    /// As [`StudyHosts::destination`].
+    pub fn named(&self) -> Result<Destination, Failure> {
         Ok(self
             .hosts
-            .named(self.receiver_address)?
+            .named(None, self.receiver_address)?
             .map_or(Destination::Lab, |named| {
                 Destination::Hosts(Box::new(named))
             }))

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bitcost_execute::hosts::addresses;
+use bitcost_lab::Inside;
 use bitcost_model::ping::{Pings, RttFigures};
 use bitcost_model::units::parse_duration;
 use bitcost_traffic::ping::{Answer, Asked};
@@ -17,8 +19,10 @@ use crate::signals::stop_on_signals;
 /// Which requests.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Address to ping, IPv4 or IPv6
-    address: IpAddr,
+    /// Host to ping: an address, IPv4 or IPv6, or a name; in a node of a running lab also the name
+    /// of another one
+    #[arg(value_parser = host)]
+    host: String,
     /// Number of requests
     #[arg(short, long, default_value_t = 4, value_parser = whole::<u16>(1..=10_000))]
     count: u16,
@@ -36,11 +40,22 @@ pub struct Arguments {
     json: bool,
 }
 
+/// An address, or a name, which has more than digits and dots.
+fn host(text: &str) -> Result<String, String> {
+    let is_name = text.contains(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
+    match is_name || text.parse::<IpAddr>().is_ok() {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`{text}` is not possible here; allowed: an IPv4 or IPv6 address, or a name"
+        )),
+    }
+}
+
 /// Sends the requests and prints each answer as it comes, and the four figures.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let asked = Asked {
-        to: arguments.address,
+        to: address(&arguments.host)?,
         count: arguments.count,
         interval: arguments.interval,
         wait: arguments.wait,
@@ -76,6 +91,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ))),
         false => Ok(()),
     }
+}
+
+/// The address of a host, by the lab that this process is in, or by the system's resolver.
+fn address(host: &str) -> Result<IpAddr, Failure> {
+    if let Ok(address) = host.parse() {
+        return Ok(address);
+    }
+    let inside = Inside::find().ok().flatten();
+    if let Some(address) = inside.and_then(|inside| inside.state.topology.address(host)) {
+        return Ok(address);
+    }
+    let found = addresses(host)
+        .map_err(|why| Failure::Usage(format!("the host `{host}` has no address here: {why}")))?;
+    let first = found.first().copied();
+    first.ok_or_else(|| Failure::Usage(format!("the host `{host}` has no address here")))
 }
 
 fn cannot(to: IpAddr, error: &std::io::Error) -> Failure {

@@ -33,15 +33,17 @@ pub struct Arguments {
 /// Prints the plan.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = arguments.against.apply(find(&arguments.study)?)?;
-    let (study, lengths) = arguments.order.apply(study)?;
+    let (mut study, lengths) = arguments.order.apply(study)?;
+    let destination = arguments.hosts.destination(&mut study)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
     Programs::open(&plan)?;
-    let destination = arguments.hosts.destination()?;
-    say_warnings(&destination.warnings(&study, &plan));
+    if study.lab.running.is_none() {
+        say_warnings(&destination.warnings(&study, &plan));
+    }
     let calibration = match destination {
         Destination::Lab => calibration_time(&study, &plan),
         Destination::Hosts(_) => Duration::ZERO,

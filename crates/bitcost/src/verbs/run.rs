@@ -152,19 +152,25 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let study = arguments.against.apply(studies::find(name)?)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
+    let destination = arguments.hosts.destination(&mut study)?;
+    let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
-    let destination = arguments.hosts.destination()?;
     match destination {
+        Destination::Lab if is_running => arguments
+            .backend
+            .refuse("is for labs that are built for a study, and this one is running")?,
         Destination::Hosts(_) => arguments
             .backend
             .refuse("is for labs; leave it out between named hosts")?,
         Destination::Lab => arguments.backend.apply_to(&mut study.lab)?,
     }
-    say_warnings(&destination.warnings(&study, &plan));
+    if !is_running {
+        say_warnings(&destination.warnings(&study, &plan));
+    }
     let start = Start {
         study: &study,
         plan: &plan,
@@ -189,7 +195,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         )?;
     }
     check_compares(resumed.study(), &arguments.judging)?;
-    let destination = resumed.destination(arguments.hosts.destination()?)?;
+    let destination = resumed.destination(arguments.hosts.named()?)?;
     let how = (arguments.calibration(), arguments.trust);
     Ok(resumed.execute(
         &destination,

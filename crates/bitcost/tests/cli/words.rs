@@ -461,7 +461,7 @@ fn a_mistake_on_the_command_line_is_named() {
         (&["completions", "bsh"], &["bsh", "bash"]),
         (
             &["ping", "10.0.0.300"],
-            &["<ADDRESS>: `10.0.0.300` is not possible here; allowed: an IPv4"],
+            &["<HOST>: `10.0.0.300` is not possible here; allowed: an IPv4"],
         ),
         (
             &["ping", "10.0.0.2", "-c", "0"],
@@ -661,8 +661,8 @@ fn a_mistake_on_the_command_line_is_named() {
             &["--blocks: `many`", "allowed: 1 to 100000"],
         ),
         (
-            &["test", "tcp", "somewhere"],
-            &["`somewhere` is a word too many; write `bitcost test"],
+            &["test", "tcp", "somewhere", "else"],
+            &["`else` is a word too many; write `bitcost test"],
         ),
         (&["test", "tcp", "--time"], &["--time needs a value"]),
         (&["test"], &["needs the name of a test", "tcp, udp, rr"]),

@@ -1,9 +1,11 @@
-//! Running labs: drawn, entered, listed, removed, killed, many at once; none of their processes and
-//! names remains.
+//! Running labs: drawn, entered, listed, changed, measured in, removed, killed, many at once; none
+//! of their processes and names remains.
 
 use std::fs;
 use std::path::PathBuf;
 
+use bitcost_model::event::Event;
+use bitcost_model::shaping::show_shaping;
 use bitcost_sys::process::effective_uid;
 use bitcost_testkit::process::{are_held, eventually};
 use rustix::process::Signal;
@@ -13,7 +15,7 @@ use crate::bench::{Bench, Done, PATIENCE, Running};
 
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
-    Host: lab_is_built_entered_listed_and_removed, ordinary_user_enters_a_lab, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
+    Host: lab_is_built_entered_listed_and_removed, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
 }
 
 const NOBODY: u32 = 65534;
@@ -62,8 +64,12 @@ impl Yard {
 
     /// Builds a lab with an unused name, and waits until it runs.
     fn up(&self, lab: &str, number: u32) -> (Running, String) {
+        self.up_with(lab, number, &[])
+    }
+
+    fn up_with(&self, lab: &str, number: u32, options: &[&str]) -> (Running, String) {
         let name = format!("test-{}-{number}", std::process::id());
-        let running = self.start(&["lab", "up", lab, "--name", &name]);
+        let running = self.start(&[&["lab", "up", lab, "--name", &name], options].concat());
         eventually(PATIENCE, "the lab stands", || {
             self.listed(&name).then_some(())
         });
@@ -86,7 +92,15 @@ impl Yard {
 
 /// Ignores the test with the reason if an ordinary user cannot have a lab.
 fn skip_without_namespaces(yard: Yard) -> Yard {
-    let probe = yard.done(&["test", "tcp", "-t", "0.1s", "--topology", "pair"]);
+    let probe = yard.done(&[
+        "test",
+        "tcp",
+        "-t",
+        "0.1s",
+        "--topology",
+        "pair",
+        "--no-log",
+    ]);
     if probe.code == Some(3) && probe.stderr.contains("namespaces") {
         drop(yard);
         bitcost_testkit::ignore(&probe.stderr);
@@ -175,6 +189,162 @@ fn visit(yard: &Yard) {
         assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
     }
     assert!(!yard.listed(&name));
+    yard.bench.assert_nothing_left();
+}
+
+fn running_lab_is_changed_and_measured() {
+    change(&skip_without_namespaces(Yard::new(Bench::new())));
+}
+
+fn ordinary_user_changes_and_measures() {
+    change(&ordinary());
+}
+
+/// A lab whose delay is set and cleared while it is running, and a test in it by the name of a node.
+fn change(yard: &Yard) {
+    let of_machine = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let (running, name) = yard.up_with("lab15", 0, &["--bare"]);
+    let set = |words: &[&str]| yard.done(&[&["lab", "set", &name], words].concat());
+    let both = set(&["s1-eth2", "delay=20ms", "loss=0.1%", "s2-eth2", "rate=1G"]);
+    both.assert_code(0);
+    assert_eq!(both.stdout, "s1-eth2: 20ms, loss 0.1%\ns2-eth2: 1Gbit/s\n");
+    let bitcost = yard.program.to_str().unwrap();
+    let ping = [bitcost, "ping", "--json", "-c", "3", "-i", "10ms", "h2"];
+    let pinged = yard.exec(&name, "h1", &ping);
+    pinged.assert_code(0);
+    let rtts: Vec<f64> = serde_json::from_value(pinged.json()["rtts_us"].clone()).unwrap();
+    assert!(rtts.iter().all(|us| *us >= 20_000.0), "{rtts:?}");
+    refusals(yard, &name);
+    set(&["s1-eth2", "delay=5ms", "loss=0", "queue_limit=1000 packets"]).assert_code(0);
+    let test = yard.exec(
+        &name,
+        "h1",
+        &["bitcost", "test", "tcp", "h2", "-t", "0.3", "--json"],
+    );
+    test.assert_code(0);
+    assert!(test.json()["cells"][0]["throughput_mbps"]["median"].as_f64() > Some(0.0));
+    in_effect(yard, &name);
+    let cleared = set(&["s1-eth2", "clear", "s2-eth2", "rate=clear"]);
+    assert_eq!(
+        cleared.stdout, "s1-eth2: nothing\ns2-eth2: nothing\n",
+        "{cleared:?}"
+    );
+    let shown = yard.done(&["lab", "show", &name]).stdout;
+    assert!(
+        shown.contains("s1-eth2: 5ms, room for 1000 packets → nothing"),
+        "{shown}"
+    );
+    let own = yard
+        .exec(&name, "s1", &["sh", "-c", "hostname; cat /etc/hosts"])
+        .stdout;
+    let (host_name, hosts) = own.split_once('\n').unwrap();
+    assert_eq!(host_name, "s1");
+    assert!(hosts.starts_with("10.0.0.1\th1\n10.0.0.2\th2\n"), "{hosts}");
+    assert!(hosts.ends_with(&of_machine));
+    assert_eq!(
+        of_machine,
+        fs::read_to_string("/etc/hosts").unwrap_or_default()
+    );
+    yard.done(&["lab", "down", &name]).assert_code(0);
+    running.finish(PATIENCE).assert_code(0);
+    yard.bench.assert_nothing_left();
+}
+
+/// What cannot be set or tested is refused with what is near and what to do.
+fn refusals(yard: &Yard, name: &str) {
+    let wrong = yard.done(&["lab", "set", name, "s1-eth2", "dely=1ms"]);
+    wrong.assert_code(2);
+    assert!(wrong.stderr.contains("did you mean `delay`?"), "{wrong:?}");
+    let elsewhere = yard.done(&[
+        "lab",
+        "set",
+        name,
+        "s2-eth2",
+        "rate=2G",
+        "h1-eth0",
+        "delay=1ms",
+    ]);
+    if elsewhere.code != Some(0) {
+        // A kernel without netem.
+        elsewhere.assert_code(3);
+        assert!(
+            elsewhere
+                .stderr
+                .contains("bitcost lab up LAB --emulate h1-eth0"),
+            "{elsewhere:?}"
+        );
+        let shown = yard.done(&["lab", "show", name]).stdout;
+        assert!(
+            shown.contains("s2-eth2 ── h2-eth0   → 1Gbit/s\n"),
+            "{shown}"
+        );
+    } else {
+        yard.done(&["lab", "set", name, "s2-eth2", "rate=1G", "h1-eth0", "clear"])
+            .assert_code(0);
+    }
+    let nobody = yard.exec(name, "h1", &["bitcost", "test", "tcp", "h3"]);
+    nobody.assert_code(2);
+    assert!(
+        nobody.stderr.contains("`h3` is no host of the running lab"),
+        "{nobody:?}"
+    );
+}
+
+/// The log of the only test has the lab's settings as they were when it ran.
+fn in_effect(yard: &Yard, name: &str) {
+    let events = yard.bench.log().events;
+    let lab = events.iter().find_map(|event| match event {
+        Event::Prepared { lab, .. } => lab.as_ref(),
+        _ => None,
+    });
+    let lab = lab.expect("the test was in a lab");
+    assert_eq!(lab.running.as_deref(), Some(name));
+    let network = lab.network.as_ref().unwrap();
+    let shown = |device| show_shaping(&network.end(device).unwrap().egress);
+    assert_eq!(shown("s1-eth2"), "5ms, room for 1000 packets");
+    assert_eq!(shown("s2-eth2"), "1Gbit/s");
+}
+
+fn shell_is_one_prompt_for_all_nodes() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    let (running, name) = yard.up("lab15", 0);
+    let shell = |script: &str| {
+        yard.bench.write("script", script);
+        let mut command = yard.bench.command(&yard.program, &["lab", "shell", &name]);
+        let script = fs::File::open(yard.bench.path().join("script")).unwrap();
+        let output = command.stdin(script).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            said,
+        )
+    };
+    let (code, printed, said) = shell(
+        "nodes\n\n# a comment\nnet\nset s1-eth2 'queue_limit=9 packets'\nh1 echo $BITCOST_NODE\npingall\n",
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[0], "h1 h2 s1 s2");
+    assert_eq!(lines[1], "h1 h1-eth0:s1-eth1");
+    for line in [
+        "s1-eth2: 20ms, room for 9 packets",
+        "h1",
+        "h1 → h2",
+        "2 of 2 pings answered",
+    ] {
+        assert!(lines.contains(&line), "{line}: {printed}");
+    }
+    let (code, printed, said) = shell("h1 exit 3\nnodes\n");
+    assert_eq!((code, printed.as_str()), (Some(127), ""), "{said}");
+    let (code, _, said) = shell("h1 sh -c 'exit 3'\nnodes\n");
+    assert_eq!(code, Some(3));
+    assert!(said.contains("line 1 failed: h1 sh -c 'exit 3'"), "{said}");
+    let (code, _, said) = shell("nods\n");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("did you mean `nodes`?"), "{said}");
+    yard.done(&["lab", "down", &name]).assert_code(0);
+    running.finish(PATIENCE).assert_code(0);
     yard.bench.assert_nothing_left();
 }
 

@@ -97,12 +97,12 @@ fn failure(command: &str, files: &[(String, String)]) -> Option<String> {
     let Output { status, stderr, .. } =
         match words.iter().take(2).map(String::as_str).collect::<Vec<_>>()[..] {
             ["lab", "up"] => Lab::up(folder.path(), &words[2]).down(),
-            ["lab", "exec" | "down" | "ls"] => {
+            ["lab", "exec" | "down" | "ls" | "set" | "show" | "shell"] => {
                 let lab = Lab::up(folder.path(), "lab15");
                 // Labs of other rows run at the same time.
                 let named: &[&str] = match words[1].as_str() {
                     "exec" => &["--lab", &lab.name],
-                    "down" => &[&lab.name],
+                    "down" | "set" | "show" | "shell" => &[&lab.name],
                     _ => &[],
                 };
                 let named = named.iter().map(|word| (*word).to_owned());
@@ -223,7 +223,9 @@ fn shortened(words: &[String]) -> Vec<String> {
             other => short.push(other),
         }
     }
-    if short.first() == Some(&"test") {
+    let is_test =
+        short.first() == Some(&"test") || short.windows(2).any(|two| two == ["bitcost", "test"]);
+    if is_test {
         short.extend(["-t", "0.1"]);
         // Runs that end by a count have no warm-up.
         if !short.iter().any(|word| ["-n", "-k"].contains(word)) {

@@ -15,3 +15,4 @@ mod resolve;
 mod route;
 
 pub use named::{Host, Named, parse_program};
+pub use resolve::addresses;

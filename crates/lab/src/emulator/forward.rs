@@ -6,14 +6,13 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use bitcost_sys::clock;
 use bitcost_sys::packet::{BATCH, BatchSender};
 
-use crate::emulator::counters::Counters;
+use crate::emulator::handle::{Handle, Own, Report};
 use crate::emulator::inlet::{Inlet, Moment};
 use crate::emulator::pool::{Pool, Slot};
 use crate::emulator::schedule::{Departure, Schedule};
@@ -38,51 +37,6 @@ pub struct Device {
     pub mtu_bytes: u32,
 }
 
-/// Counters of an emulator, for other threads.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// From the first device to the second, and in the other direction.
-    pub directions: [Counters; 2],
-    /// CPU time of the emulator's thread, in ns, including the kernel's receive work during its
-    /// send calls.
-    pub cpu_ns: u64,
-}
-
-/// The data that an emulator shares with other threads.
-#[derive(Debug, Default)]
-struct Shared {
-    report: Report,
-    /// Settings to apply at the next poll.
-    request: Option<Request>,
-}
-
-#[derive(Debug)]
-struct Request {
-    settings: [Settings; 2],
-    seed: u64,
-}
-
-/// A handle of an emulator that runs in another thread.
-#[derive(Clone, Debug, Default)]
-pub struct Handle(Arc<Mutex<Shared>>);
-
-impl Handle {
-    /// The counters; they are at most 10 ms old.
-    pub fn report(&self) -> Report {
-        self.lock().report.clone()
-    }
-
-    /// Applies other settings from the next poll on; packets that it holds keep their times. The
-    /// random numbers restart: the same seed gives the n-th packet from now on the same fate.
-    pub fn set(&self, settings: [Settings; 2], seed: u64) {
-        self.lock().request = Some(Request { settings, seed });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// One direction.
 struct Direction {
     inlet: Inlet,
@@ -99,6 +53,7 @@ pub struct Emulator {
     directions: [Direction; 2],
     pool: Pool,
     handle: Handle,
+    own: Own,
     /// When the last report was made, in ns.
     reported_ns: u64,
 }
@@ -111,6 +66,7 @@ impl Emulator {
     /// The kernel's.
     pub fn open(devices: [Device; 2], settings: [Settings; 2], seed: u64) -> io::Result<Emulator> {
         let [first, second] = devices;
+        let (handle, own) = Handle::new(settings.clone())?;
         let [there, back] = settings;
         let directions = [
             Direction::open(first, second, there, seed, 0)?,
@@ -119,7 +75,8 @@ impl Emulator {
         Ok(Emulator {
             directions,
             pool: Pool::default(),
-            handle: Handle::default(),
+            handle,
+            own,
             reported_ns: 0,
         })
     }
@@ -164,13 +121,16 @@ impl Emulator {
     }
 
     fn apply_request(&mut self) {
-        let Some(Request { settings, seed }) = self.handle.lock().request.take() else {
+        let Some((settings, seed)) = self.own.requested() else {
             return;
         };
         for (number, (direction, settings)) in (0..).zip(self.directions.iter_mut().zip(settings)) {
             direction.is_prompt = is_prompt(&settings);
             direction.schedule.set(settings, seed, number);
         }
+        let in_effect = self.directions.each_ref();
+        self.own
+            .confirm(in_effect.map(|direction| direction.schedule.settings().clone()));
     }
 
     /// Reports periodically while packets are held, and when none are held any more.
@@ -186,17 +146,18 @@ impl Emulator {
         for direction in &mut self.directions {
             direction.schedule.counters_mut().missed_packets = direction.inlet.missed()?;
         }
-        let mut shared = self.handle.lock();
-        let report = &mut shared.report;
-        for (shown, direction) in report.directions.iter_mut().zip(&self.directions) {
-            shown.clone_from(direction.schedule.counters());
-        }
-        report.cpu_ns = clock::thread_cpu_ns();
-        watch(report);
+        let directions = &self.directions;
+        self.own.report(|report| {
+            for (shown, direction) in report.directions.iter_mut().zip(directions) {
+                shown.clone_from(direction.schedule.counters());
+            }
+            report.cpu_ns = clock::thread_cpu_ns();
+            watch(report);
+        });
         Ok(())
     }
 
-    /// Sleeps until the next poll. If nothing is held, the first arrival ends the sleep.
+    /// Sleeps until the next poll. If nothing is held, the first arrival or request ends the sleep.
     fn wait(&self, polled_ns: u64) -> io::Result<()> {
         let Some(next_ns) = self
             .directions
@@ -208,6 +169,7 @@ impl Emulator {
                 .directions
                 .iter()
                 .flat_map(|direction| direction.inlet.files())
+                .chain([self.own.as_fd()])
                 .collect();
             return bitcost_sys::process::wait_any(&files, None);
         };

@@ -9,11 +9,13 @@
 //! | size | segments and bytes of a packet, from its offload header |
 //! | inlet, pool | arriving packets with their times, and their memory |
 //! | forward | forwards packets between two devices |
+//! | handle | what its thread shares with others: counters, and requests for other settings |
 //! | counters, lateness | what happened, and how late packets departed |
 
 mod chance;
 mod counters;
 mod forward;
+mod handle;
 mod inlet;
 mod lateness;
 mod pool;
@@ -22,7 +24,8 @@ mod settings;
 mod size;
 
 pub use counters::{Amount, Counters};
-pub use forward::{Device, Emulator, Handle, Report, TOGETHER_NS};
+pub use forward::{Device, Emulator, TOGETHER_NS};
+pub use handle::{Handle, Report};
 pub use lateness::Lateness;
 pub use schedule::{Departure, Schedule};
 pub use settings::{Limit, Settings};

@@ -101,6 +101,11 @@ impl<T> Schedule<T> {
         self.chance = Chance::new(seed, direction);
     }
 
+    /// The settings that are applied.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Adds a packet of this size that arrived at `at_ns`, not before earlier ones. `packet` is
     /// called once for each copy that the emulator holds, so not at all if the packet is dropped.
     pub fn arrive(&mut self, at_ns: u64, size: Size, mut packet: impl FnMut() -> T) {

@@ -1,6 +1,7 @@
 //! Lab files: the text that describes an emulated network, and its conversion to a topology and
 //! back.
 
+mod change;
 mod fill;
 mod presets;
 mod quantity;
@@ -8,6 +9,7 @@ mod read;
 mod warnings;
 mod write;
 
+pub use change::changes;
 pub use presets::{PRESETS, Preset, Size};
 pub use quantity::{MODERATION, limit as parse_limit, moderation as parse_moderation};
 pub use read::{KEYS, parse, preset, read, wire};

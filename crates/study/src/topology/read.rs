@@ -38,7 +38,7 @@ pub const KEYS: [&str; 17] = [
 ];
 
 /// The keys of a link and of a direction that shape it.
-const SHAPING_KEYS: [&str; 9] = [
+pub(super) const SHAPING_KEYS: [&str; 9] = [
     "rate",
     "burst",
     "shaper",
@@ -471,7 +471,8 @@ fn shape(section: &Section, shaping: &mut Shaping) -> Result<(), StudyError> {
     Ok(())
 }
 
-fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(), String> {
+/// Sets the value of one of [`SHAPING_KEYS`].
+pub(super) fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(), String> {
     match key {
         "rate" => shaping.rate_bps = Some(quantity::rate(value)?),
         "burst" => shaping.burst_bytes = Some(quantity::bytes(value)?),

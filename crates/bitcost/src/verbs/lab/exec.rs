@@ -1,8 +1,13 @@
 //! `bitcost lab exec`: a program in a node of a running lab.
 
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
 
+use bitcost_lab::inside;
+use bitcost_lab::registry::Description;
 use bitcost_sys::process::{Ignored, die_with_spawner_outside, ignore};
 
 use super::running::running;
@@ -17,9 +22,10 @@ pub struct Arguments {
     lab: Option<String>,
     /// Node, such as h1 or s1
     node: String,
-    /// Program to run, with its arguments
-    #[arg(last = true, required = true)]
-    command: Vec<std::ffi::OsString>,
+    /// Program to run, with its arguments; names of nodes stand for their addresses [default: your
+    /// shell]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
 }
 
 /// Exit codes of a shell for a program that cannot be found, or cannot be started.
@@ -27,38 +33,31 @@ const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 /// The number that a shell adds to the number of the signal that ended a program.
 const SIGNALLED: i32 = 128;
+/// The shell of a user without one.
+const SHELL: &str = "/bin/sh";
 
 /// Runs the program and ends with its exit code. Nothing here may start a thread before the lab is
 /// entered.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let words = words(&arguments.command)?;
     let lab = running(arguments.lab.as_deref())?;
-    let note = lab
-        .entry
-        .enter(&arguments.node)
-        .map_err(|error| match error {
-            error @ bitcost_lab::LabError::NoSuchHost { .. } => Failure::Usage(error.to_string()),
-            error => error.into(),
-        })?;
-    note.iter()
+    let own = std::env::current_exe().ok();
+    let entered = lab.entry.enter(&arguments.node, &lab.topology);
+    let notes = entered.map_err(|error| match error {
+        error @ bitcost_lab::LabError::NoSuchHost { .. } => Failure::Usage(error.to_string()),
+        error => error.into(),
+    })?;
+    notes
+        .iter()
         .for_each(|note| output::say(&format!("note: {note}")));
-    let (program, rest) = arguments
-        .command
-        .split_first()
-        .ok_or_else(|| Failure::Usage("no program".to_owned()))?;
-    let mut command = Command::new(program);
-    command
-        .args(rest)
-        .env("BITCOST_LAB", &lab.name)
-        .env("BITCOST_NODE", &arguments.node);
-    die_with_spawner_outside(&mut command);
-    let mut child = match command.spawn() {
+    let mut child = match start(&words, &lab, &arguments.node, own.as_deref()) {
         Ok(child) => child,
         Err(error) => {
             output::say(&format!(
                 "bitcost: cannot start {}: {error}",
-                program.to_string_lossy()
+                words[0].to_string_lossy()
             ));
-            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            let is_missing = error.kind() == ErrorKind::NotFound;
             return Err(Failure::Program(if is_missing {
                 NOT_FOUND
             } else {
@@ -77,6 +76,86 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         0 => Ok(()),
         code => Err(Failure::Program(code)),
     }
+}
+
+/// The program with its arguments; without one the user's shell.
+fn words(command: &[OsString]) -> Result<Vec<OsString>, Failure> {
+    match command.first() {
+        None => Ok(vec![
+            std::env::var_os("SHELL").unwrap_or_else(|| SHELL.into()),
+        ]),
+        Some(word) if word.to_string_lossy().starts_with('-') => Err(Failure::Usage(format!(
+            "{} is no program; options of `lab exec` are written before the node: bitcost lab exec [--lab LAB] NODE PROGRAM",
+            word.to_string_lossy()
+        ))),
+        Some(_) => Ok(command.to_vec()),
+    }
+}
+
+/// Starts the program in the node, in which this process is. A machine without ping gets that of
+/// bitcost.
+fn start(
+    words: &[OsString],
+    lab: &Description,
+    node: &str,
+    own: Option<&Path>,
+) -> io::Result<Child> {
+    let command = |program: &OsStr, rest: &[OsString]| {
+        let mut command = Command::new(program);
+        command.args(rest).envs(environment(lab, node, own));
+        die_with_spawner_outside(&mut command);
+        command
+    };
+    let (program, rest) = words.split_first().ok_or(ErrorKind::InvalidInput)?;
+    let started = command(program, rest).spawn();
+    match started {
+        Err(error) if is_missing(&error) && program == "ping" => {
+            output::say("note: this machine has no ping; this is `bitcost ping`");
+            command(OsStr::new("/proc/self/exe"), words).spawn()
+        }
+        started => started,
+    }
+}
+
+/// Whether there is no such program in the folders of PATH, some of which may not be the user's.
+fn is_missing(error: &io::Error) -> bool {
+    [ErrorKind::NotFound, ErrorKind::PermissionDenied].contains(&error.kind())
+}
+
+/// The variables that tell programs where they are, make shells show it in their prompts, and make
+/// this program known by its name.
+fn environment(lab: &Description, node: &str, own: Option<&Path>) -> Vec<(&'static str, OsString)> {
+    let mut variables: Vec<(&str, OsString)> = vec![
+        (inside::LAB, (&lab.name).into()),
+        (inside::NODE, node.into()),
+        ("HOSTNAME", node.into()),
+        ("PS1", format!("{node}$ ").into()),
+        ("PROMPT_COMMAND", prompt_command(node)),
+    ];
+    variables.extend(
+        lab.entry
+            .state_file()
+            .map(|file| (inside::STATE, file.into())),
+    );
+    if let Some(folder) = own.and_then(Path::parent) {
+        let mut path = std::env::var_os("PATH").unwrap_or_default();
+        path.push(":");
+        path.push(folder);
+        variables.push(("PATH", path));
+    }
+    variables
+}
+
+/// What bash does before each prompt: it names the node unless the prompt has the host name, which
+/// is that of the node; then what the user's own bash does.
+fn prompt_command(node: &str) -> OsString {
+    let name = format!("case $PS1 in *'\\h'*|*'\\H'*|*{node}*) ;; *) PS1=\"{node} $PS1\" ;; esac");
+    let mut command = OsString::from(name);
+    if let Some(own) = std::env::var_os("PROMPT_COMMAND").filter(|own| !own.is_empty()) {
+        command.push("\n");
+        command.push(own);
+    }
+    command
 }
 
 fn code(status: ExitStatus) -> u8 {

@@ -1,6 +1,7 @@
 //! `bitcost lab ls`: the running labs.
 
 use bitcost_lab::registry::{Description, describe};
+use bitcost_model::units::counted;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.name {
         let lab = super::running::running(Some(name))?;
-        return output::print(&bitcost_lab::draw(&lab.topology));
+        return output::print(&super::show::text(&lab));
     }
     // A lab that ended in the meantime is left out.
     let labs: Vec<Description> = super::running::names()?
@@ -47,10 +48,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             origin,
             since,
             pid,
+            changes,
             ..
         } = &lab;
+        let changed = match changes.len() {
+            0 => String::new(),
+            count => format!("  {}", counted(count, "change")),
+        };
         output::line(&format!(
-            "{name}  {origin}  since {since}  process {pid}  {}",
+            "{name}  {origin}  since {since}  process {pid}  {}{changed}",
             hosts.join(", ")
         ))?;
     }

@@ -2,9 +2,13 @@
 
 mod down;
 mod exec;
+mod hints;
 mod ls;
 mod presets;
 mod running;
+mod set;
+mod shell;
+mod show;
 mod up;
 
 use crate::failure::Failure;
@@ -14,9 +18,16 @@ use crate::failure::Failure;
 pub enum Action {
     /// Start a lab and keep it running until Ctrl-C or `bitcost lab down`
     Up(up::Arguments),
-    /// Run a program in a node of a running lab
+    /// Run a program or a shell in a node of a running lab
     Exec(exec::Arguments),
+    /// Run programs in all nodes of a running lab from one prompt, or from a script
+    Shell(shell::Arguments),
+    /// Change rate, delay, loss and queue of a device of a running lab
+    Set(set::Arguments),
+    /// Draw a running lab as it now is, with its changes
+    Show(show::Arguments),
     /// List the running labs, or draw one
+    #[command(alias = "list")]
     Ls(ls::Arguments),
     /// Stop a lab
     Down(down::Arguments),
@@ -32,6 +43,9 @@ pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
         Action::Up(arguments) => up::run(arguments),
         Action::Exec(arguments) => exec::run(arguments),
+        Action::Shell(arguments) => shell::run(arguments),
+        Action::Set(arguments) => set::run(arguments),
+        Action::Show(arguments) => show::run(arguments),
         Action::Ls(arguments) => ls::run(arguments),
         Action::Down(arguments) => down::run(arguments),
         Action::Presets(arguments) => presets::run(arguments),

@@ -5,11 +5,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bitcost_execute::labs::{self, NamedLab};
-use bitcost_lab::registry::{Claim, Description};
-use bitcost_lab::{Lab, NapiState};
+use bitcost_lab::registry::{Asked, Claim, Description, Outcome};
+use bitcost_lab::state::State;
+use bitcost_lab::{Lab, NapiState, Topology};
+use bitcost_model::near::did_you_mean;
+use bitcost_model::shaping::Shaping;
 
+use super::hints;
 use crate::failure::Failure;
-use crate::options::lab::{Backend, Change, say_warnings};
+use crate::options::lab::{Backend, Change};
 use crate::output;
 use crate::signals::stop_on_signals;
 
@@ -26,12 +30,26 @@ pub struct Arguments {
     change: Change,
     #[command(flatten)]
     backend: Backend,
+    /// Build it with nothing set on its links: no rate, delay, loss or queue; `bitcost lab set` sets
+    /// them while it is running
+    #[arg(long)]
+    bare: bool,
+    /// Give the links of these devices bitcost's link emulator where the kernel has no netem, so
+    /// that `bitcost lab set` can delay there; `all` for every link [default: links that the lab
+    /// delays]
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    emulate: Vec<String>,
+    /// Print hints about its queues, buffers and CPUs
+    #[arg(long)]
+    hints: bool,
 }
 
 /// Time between two checks that the lab is running.
 const LOOK: Duration = Duration::from_millis(250);
 /// Longest name of a lab, in bytes: the name of a socket has at most 107.
 const NAME_MAX: usize = 64;
+/// Every device, as --emulate has it.
+const ALL: &str = "all";
 
 fn parse_name(text: &str) -> Result<String, String> {
     if is_name(text) {
@@ -69,20 +87,28 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             command.node, command.when, command.text
         ));
     }
-    say_warnings(&labs::warnings_of(&topology));
+    let emulate = arguments.emulated(&topology)?;
+    if arguments.bare {
+        let links = topology.links.iter_mut();
+        links
+            .flat_map(|link| &mut link.ends)
+            .for_each(|end| end.egress = Shaping::default());
+    }
+    hints::say(&topology, arguments.hints);
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
-    let mut lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology)?;
+    let mut lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology, &emulate)?;
     let entry = lab
         .entry()
         .ok_or_else(|| Failure::Environment("the lab has no way in".to_owned()))?;
-    let description = Description {
+    let mut description = Description {
         name: claim.name.clone(),
         origin: arguments.lab.clone(),
         since: bitcost_controller::now(),
         pid: std::process::id(),
         entry,
         topology,
+        changes: Vec::new(),
     };
     say_notes(&lab);
     output::print(&text(&description))?;
@@ -92,18 +118,60 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 "the lab daemon was killed; the lab is gone".to_owned(),
             ));
         }
-        let served = claim.serve(&description, LOOK);
-        let client = served.map_err(|error| {
+        let asked = claim.serve(&description, LOOK).map_err(|error| {
             Failure::Environment(format!("cannot hear other commands: {error}"))
         })?;
-        if let Some(client) = client {
-            drop(lab);
-            // The end of the connection informs the client that the lab no longer exists.
-            drop((claim, client));
-            return Ok(());
+        match asked {
+            None => {}
+            Some(Asked::Set(wanted, client)) => {
+                client.answer(&change(&lab, &mut description, &wanted));
+            }
+            Some(Asked::Down(client)) => {
+                drop(lab);
+                // The end of the connection informs the client that the lab no longer exists.
+                drop((claim, client));
+                return Ok(());
+            }
         }
     }
     Ok(())
+}
+
+/// Changes the lab as another command asks, and its description with it.
+fn change(lab: &Lab, description: &mut Description, wanted: &[(String, Shaping)]) -> Outcome {
+    let notes = lab.set(&bitcost_controller::now(), wanted)?;
+    if let Some(state) = description.entry.state_file() {
+        let State {
+            topology, changes, ..
+        } = State::read(&state)?;
+        (description.topology, description.changes) = (topology, changes);
+    }
+    Ok((description.clone(), notes))
+}
+
+impl Arguments {
+    /// The devices whose links get a link emulator where one is needed for delays.
+    fn emulated(&self, topology: &Topology) -> Result<Vec<String>, Failure> {
+        let devices = || topology.ends().map(|end| end.device.as_str());
+        let delayed = topology.ends().filter(|end| end.egress.needs_emulator());
+        let mut emulated: Vec<String> = delayed.map(|end| end.device.clone()).collect();
+        for device in &self.emulate {
+            match device.as_str() {
+                ALL => emulated.extend(devices().map(str::to_owned)),
+                device if devices().any(|known| known == device) => {
+                    emulated.push(device.to_owned())
+                }
+                device => {
+                    return Err(Failure::Usage(format!(
+                        "--emulate: unknown device `{device}`{}; allowed: {ALL}, {}",
+                        did_you_mean(device, devices()),
+                        devices().collect::<Vec<_>>().join(", ")
+                    )));
+                }
+            }
+        }
+        Ok(emulated)
+    }
 }
 
 fn say_notes(lab: &Lab) {

@@ -8,6 +8,7 @@ use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::form::Form;
+use crate::failure::Failure;
 use crate::options::hosts::HostOptions;
 use crate::options::lab::Backend;
 use crate::options::repeats::Repeats;
@@ -35,12 +36,26 @@ fn a_second(text: &str) -> Result<(), String> {
     }
 }
 
+/// A word that is no option, which `--` would make of one.
+fn no_option(text: &str) -> Result<String, String> {
+    match text.starts_with('-') {
+        true => Err(format!(
+            "`{text}` is no host; options are written before `--`"
+        )),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// Which run.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Workload: what the sender and the receiver do
     #[arg(ignore_case = true, value_parser = workload_parser())]
     pub test: Workload,
+    /// Host of the receiver; same as --receiver. In a node of a running lab (`bitcost lab exec`)
+    /// another host of the lab, by name or address [default there: the first other one]
+    #[arg(value_name = "HOST", value_parser = no_option, conflicts_with = "receiver")]
+    pub host: Option<String>,
     #[command(flatten)]
     pub settings: Settings,
     /// Use IPv4 only; same as --ip-version 4
@@ -75,12 +90,12 @@ pub struct Arguments {
     #[command(flatten)]
     pub hosts: HostOptions,
     /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]
-    #[arg(long, conflicts_with_all = ["sender", "receiver"], value_parser = whole::<u32>(576..=65_535))]
+    #[arg(long, conflicts_with_all = ["sender", "receiver", "host"], value_parser = whole::<u32>(576..=65_535))]
     pub mtu: Option<u32>,
     /// Lab: the name of an embedded one (`bitcost lab presets`), or the path of a lab file (.toml)
-    /// or a MiniEdit file (.mn)
-    #[arg(long, default_value = "wire", conflicts_with_all = ["sender", "receiver"])]
-    pub topology: String,
+    /// or a MiniEdit file (.mn) [default: wire; in a node of a running lab that lab]
+    #[arg(long, conflicts_with_all = ["sender", "receiver", "host"])]
+    pub topology: Option<String>,
     #[command(flatten)]
     pub repeats: Repeats,
     #[command(flatten)]
@@ -93,4 +108,26 @@ pub struct Arguments {
     pub no_log: bool,
     #[command(flatten)]
     pub form: Form,
+}
+
+impl Arguments {
+    /// The lab that is built for the test.
+    pub fn topology(&self) -> &str {
+        self.topology.as_deref().unwrap_or("wire")
+    }
+
+    /// Refuses options that shape the lab of a test where the lab is running already.
+    ///
+    /// # Errors
+    /// Usage, with what to do instead.
+    pub fn refuse_in_running_lab(&self) -> Result<(), Failure> {
+        let why = "is for labs that are built for a test, and this one is running";
+        if self.mtu.is_some() {
+            return Err(Failure::Usage(format!(
+                "--mtu {why}; leave it out, or name a lab: --topology wire"
+            )));
+        }
+        self.backend
+            .refuse(&format!("{why}; `bitcost lab up` takes it"))
+    }
 }

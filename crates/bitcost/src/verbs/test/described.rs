@@ -38,16 +38,27 @@ impl Test<'_> {
     /// # Errors
     /// Usage, when they are not possible, or not together.
     pub fn new(arguments: &Arguments) -> Result<Test<'_>, Failure> {
-        let named = arguments.hosts.named(None)?;
-        let lab = match &named {
-            Some(_) => {
+        let running = match arguments.topology {
+            Some(_) => None,
+            None => arguments.hosts.in_running_lab(arguments.host.as_deref())?,
+        };
+        let named = match &running {
+            Some(_) => None,
+            None => arguments.hosts.named(arguments.host.as_deref(), None)?,
+        };
+        let lab = match (&named, running) {
+            (Some(_), _) => {
                 arguments
                     .backend
                     .refuse("is for labs; leave it out between named hosts")?;
                 None
             }
-            None => {
-                let mut lab = labs::spec(&arguments.topology, arguments.mtu)?;
+            (None, Some(lab)) => {
+                arguments.refuse_in_running_lab()?;
+                Some(lab)
+            }
+            (None, None) => {
+                let mut lab = labs::spec(arguments.topology(), arguments.mtu)?;
                 arguments.backend.apply_to(&mut lab)?;
                 Some(lab)
             }

@@ -36,11 +36,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => None,
     };
     let study = test.study(None)?;
-    say_warnings(
-        &test
-            .destination
-            .warnings(&study, &study.plan(0, test.lengths(None))),
-    );
+    // In a running lab `lab show --hints` prints them.
+    if study.lab.running.is_none() {
+        let plan = study.plan(0, test.lengths(None));
+        say_warnings(&test.destination.warnings(&study, &plan));
+    }
     let mut lines = Lines::new(arguments.form.is_text(), stop.clone());
     let Executed { log, ending } = test.execute(&study, None, &stop, &mut lines)?;
     let opened = Opened::of(log)?;
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         opened: &opened,
         until: test.until.as_ref(),
         search: search.as_ref(),
-        lab: test.lab.as_ref().map(|_| arguments.topology.as_str()),
+        lab: test.lab.as_ref().map(|lab| lab.topology.as_str()),
     };
     let printed = lines.printed.and_then(|()| outcome.print(arguments.form));
     say_log(&opened);

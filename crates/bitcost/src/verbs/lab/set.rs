@@ -1,0 +1,61 @@
+//! `bitcost lab set`: changes a lab while it is running.
+
+use bitcost_lab::registry::{self, Description};
+use bitcost_lab::state::as_built;
+use bitcost_study::topology::changes;
+
+use super::running::running;
+use super::show::phrase;
+use crate::failure::Failure;
+use crate::output;
+
+/// What to change.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  bitcost lab set s1-eth2 delay=20ms rate=1G loss=0.1%
+  bitcost lab set lab15 s1-eth2 delay=5ms s2-eth2 rate=100M 'queue_limit=250 packets'
+  bitcost lab set s1-eth2 delay=0 loss=clear
+  bitcost lab set s1-eth2 clear")]
+pub struct Arguments {
+    /// Name of the lab, unless only one is running; then devices, each followed by what is set
+    /// there: rate, burst, shaper, delay, jitter, loss, reorder, duplicate and queue_limit, with the
+    /// values of lab files; 0 or none turns one off, `clear` is the value with which the lab was
+    /// built, and alone stands for all of them
+    #[arg(required = true, value_name = "[LAB] DEVICE KEY=VALUE")]
+    words: Vec<String>,
+}
+
+/// Changes the lab, and prints its devices as they now are.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let words = &arguments.words;
+    let names = super::running::names()?;
+    let named = words.first().filter(|word| names.contains(word));
+    let lab = running(named.map(String::as_str)).map_err(|failure| unnamed(failure, words))?;
+    apply(&lab, &words[usize::from(named.is_some())..])
+}
+
+/// Changes this lab, and prints its devices as they now are.
+pub fn apply(lab: &Description, words: &[String]) -> Result<(), Failure> {
+    let built = |device: &str| as_built(&lab.topology, &lab.changes, device).cloned();
+    let wanted = changes(&lab.topology, built, words).map_err(Failure::Usage)?;
+    let devices: Vec<String> = wanted.iter().map(|(device, _)| device.clone()).collect();
+    let (lab, notes) = registry::set(&lab.name, wanted)?;
+    notes
+        .iter()
+        .for_each(|note| output::say(&format!("note: {note}")));
+    let ends = lab.topology.ends();
+    ends.filter(|end| devices.contains(&end.device))
+        .try_for_each(|end| output::line(&format!("{}: {}", end.device, phrase(&end.egress))))
+}
+
+/// The failure for words that begin with no running lab, where none or several are running.
+fn unnamed(failure: Failure, words: &[String]) -> Failure {
+    match failure {
+        Failure::Usage(why) => Failure::Usage(why.replace(
+            "name one with --lab",
+            &format!("name one: bitcost lab set LAB {}", words.join(" ")),
+        )),
+        failure => failure,
+    }
+}

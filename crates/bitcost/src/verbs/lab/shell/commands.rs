@@ -1,0 +1,255 @@
+//! The commands of the lab's shell.
+
+use std::process::{Command, Stdio};
+
+use bitcost_lab::registry::Description;
+use bitcost_lab::{NodeKind, Topology, link_line};
+use bitcost_model::near::did_you_mean;
+use bitcost_model::units::counted;
+
+use super::super::{running::running, set, show};
+use super::words::{program, split};
+use crate::failure::Failure;
+use crate::output;
+
+/// What follows a line.
+pub enum Next {
+    /// The next line.
+    Line,
+    /// The end of the shell.
+    End,
+}
+
+/// The commands with what they do.
+const COMMANDS: &[(&str, &str)] = &[
+    (
+        "NODE PROGRAM …",
+        "runs a program in a node, such as h1 ping -c 3 h2",
+    ),
+    ("nodes", "lists the nodes"),
+    ("links", "lists the links, with what each does to packets"),
+    (
+        "net",
+        "lists the devices of each node, and where each leads",
+    ),
+    ("dump", "lists the nodes with their kinds and addresses"),
+    ("show", "draws the lab as it now is, with its changes"),
+    (
+        "set DEVICE KEY=VALUE …",
+        "changes a link, such as set s1-eth2 delay=20ms",
+    ),
+    ("pingall", "pings every host from every other one"),
+    (
+        "test WORKLOAD [FROM TO]",
+        "runs bitcost test, such as test tcp h1 h2 -t 5",
+    ),
+    ("help", "prints this list"),
+    ("exit", "leaves the shell; the lab goes on"),
+];
+
+/// Executes a line that is not empty.
+///
+/// # Errors
+/// Usage, when the line is wrong; the exit code of a program that failed.
+pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure> {
+    let lab = running(Some(lab))?;
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let topology = &lab.topology;
+    let shell = Shell {
+        lab: &lab,
+        is_terminal,
+    };
+    match word {
+        "exit" | "quit" => return Ok(Next::End),
+        "help" | "?" => output::print(&help())?,
+        "nodes" => output::line(&names(topology))?,
+        "links" => output::print(&links(topology))?,
+        "net" => output::print(&net(topology))?,
+        "dump" => output::print(&dump(topology))?,
+        "show" => output::print(&show::text(&lab))?,
+        "set" => set::apply(&lab, &split(rest).map_err(Failure::Usage)?)?,
+        "pingall" => shell.ping_all()?,
+        "test" => shell.test(&split(rest).map_err(Failure::Usage)?)?,
+        node if topology.node(node).is_some() => match rest.trim() {
+            "" => {
+                let why = format!("no program for {node}; such as: {node} ip address");
+                return Err(Failure::Usage(why));
+            }
+            rest => shell.run(node, &program(rest))?,
+        },
+        unknown => return Err(Failure::Usage(unknown_command(unknown, topology))),
+    }
+    Ok(Next::Line)
+}
+
+fn unknown_command(word: &str, topology: &Topology) -> String {
+    let commands = COMMANDS.iter().skip(1);
+    let commands = commands.filter_map(|(usage, _)| usage.split(' ').next());
+    let nodes = topology.nodes.iter().map(|node| node.name.as_str());
+    let known: Vec<&str> = commands.chain(nodes).collect();
+    format!(
+        "`{word}` is neither a command nor a node{}; help lists the commands, nodes the nodes",
+        did_you_mean(word, known)
+    )
+}
+
+fn help() -> String {
+    let widest = COMMANDS
+        .iter()
+        .map(|(usage, _)| usage.chars().count())
+        .max();
+    let width = widest.unwrap_or_default();
+    let lines = COMMANDS
+        .iter()
+        .map(|(usage, about)| format!("{usage:<width$}  {about}\n"));
+    lines.collect()
+}
+
+fn names(topology: &Topology) -> String {
+    let names: Vec<&str> = topology
+        .nodes
+        .iter()
+        .map(|node| node.name.as_str())
+        .collect();
+    names.join(" ")
+}
+
+fn links(topology: &Topology) -> String {
+    let lines = topology.links.iter().map(|link| {
+        let [near, far] = &link.ends;
+        format!("{}\n", link_line(near, far))
+    });
+    lines.collect()
+}
+
+fn net(topology: &Topology) -> String {
+    let mut text = String::new();
+    for node in &topology.nodes {
+        text += &node.name;
+        for [near, far] in topology.links.iter().map(|link| &link.ends) {
+            for (own, peer) in [(near, far), (far, near)] {
+                if own.node == node.name {
+                    text += &format!(" {}:{}", own.device, peer.device);
+                }
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn dump(topology: &Topology) -> String {
+    let mut text = String::new();
+    for node in &topology.nodes {
+        text += &format!("{}  {}", node.name, node.kind.name());
+        for end in topology.ends().filter(|end| end.node == node.name) {
+            let addresses = end.addresses.iter().map(|address| format!(" {address}"));
+            text += &format!("  {}{}", end.device, addresses.collect::<String>());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A lab in which commands run programs.
+struct Shell<'a> {
+    lab: &'a Description,
+    is_terminal: bool,
+}
+
+impl Shell<'_> {
+    /// A command that runs these words in a node.
+    fn command(&self, node: &str, words: &[String]) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .args(["lab", "exec", "--lab", &self.lab.name, node, "--"])
+            .args(words);
+        if !self.is_terminal {
+            // The script is not the input of its programs.
+            command.stdin(Stdio::null());
+        }
+        command
+    }
+
+    fn run(&self, node: &str, words: &[String]) -> Result<(), Failure> {
+        let status = self.command(node, words).status().map_err(cannot_start)?;
+        match status.code() {
+            Some(0) => Ok(()),
+            code => Err(Failure::Program(
+                code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+            )),
+        }
+    }
+
+    /// Runs `bitcost test` from one host to another: the two after the workload, or the first two.
+    fn test(&self, words: &[String]) -> Result<(), Failure> {
+        let topology = &self.lab.topology;
+        let is_host = |word: &&String| {
+            let node = topology.node(word);
+            node.is_some_and(|node| node.kind == NodeKind::Host)
+        };
+        let Some((workload, rest)) = words.split_first() else {
+            return Err(Failure::Usage(
+                "no workload; such as: test tcp h1 h2".to_owned(),
+            ));
+        };
+        let named: Vec<&String> = rest.iter().take(2).take_while(is_host).collect();
+        let hosts: Vec<&String> = match named.len() {
+            2 => named,
+            0 => topology.hosts().map(|host| &host.name).take(2).collect(),
+            _ => Vec::new(),
+        };
+        let [from, to] = hosts[..] else {
+            let hosts: Vec<&str> = topology.hosts().map(|host| host.name.as_str()).collect();
+            return Err(Failure::Usage(format!(
+                "a test is from one host to another: test {workload} FROM TO; hosts: {}",
+                hosts.join(", ")
+            )));
+        };
+        let options = &rest[rest.iter().take(2).take_while(is_host).count()..];
+        let fixed = ["/proc/self/exe", "test", workload, to].map(str::to_owned);
+        self.run(from, &[&fixed, options].concat())
+    }
+
+    /// Pings every host from every other one, and prints who answered.
+    fn ping_all(&self) -> Result<(), Failure> {
+        let hosts: Vec<&str> = self
+            .lab
+            .topology
+            .hosts()
+            .map(|host| host.name.as_str())
+            .collect();
+        let (mut answered, mut all) = (0, 0);
+        for from in &hosts {
+            let mut line = format!("{from} →");
+            for to in hosts.iter().filter(|to| *to != from) {
+                all += 1;
+                let reaches = self.reaches(from, to)?;
+                answered += usize::from(reaches);
+                line += &format!(" {}", if reaches { *to } else { "-" });
+            }
+            output::line(&line)?;
+        }
+        output::line(&format!("{answered} of {} answered", counted(all, "ping")))?;
+        match answered == all {
+            true => Ok(()),
+            false => Err(Failure::Check(
+                "not every host answers every other".to_owned(),
+            )),
+        }
+    }
+
+    fn reaches(&self, from: &str, to: &str) -> Result<bool, Failure> {
+        let Some(address) = self.lab.topology.address(to) else {
+            return Ok(false);
+        };
+        let words = ["/proc/self/exe", "ping", "-c", "1", &address.to_string()];
+        let mut command = self.command(from, &words.map(str::to_owned));
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(quiet.status().map_err(cannot_start)?.success())
+    }
+}
+
+fn cannot_start(error: std::io::Error) -> Failure {
+    Failure::Environment(format!("cannot start bitcost: {error}"))
+}

@@ -1,0 +1,166 @@
+//! Executions in a running lab, by a program in one of its nodes.
+
+use std::net::IpAddr;
+
+use bitcost_controller::PathControl;
+use bitcost_lab::Inside;
+use bitcost_lab::state::State;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::near::did_you_mean;
+use bitcost_model::record::InEffect;
+use bitcost_model::shaping::{Shaping, show_shaping};
+use bitcost_model::study::LabSpec;
+use bitcost_model::topology::Topology;
+
+use crate::error::ExecuteError;
+
+/// The running lab as the lab of an execution, as it now is, with these two hosts as endpoints: a
+/// host is named by its name or by an address.
+///
+/// # Errors
+/// Usage, when it has no such two hosts.
+pub fn spec(
+    inside: &Inside,
+    sender: Option<&str>,
+    receiver: Option<&str>,
+) -> Result<LabSpec, ExecuteError> {
+    let topology = &inside.state.topology;
+    let host = |named: Option<&str>| named.map(|name| host_named(topology, name)).transpose();
+    let (sender, receiver) = (host(sender)?, host(receiver)?);
+    let own = || {
+        let hosts = topology.hosts();
+        let own = hosts
+            .map(|host| &host.name)
+            .find(|name| **name == inside.node);
+        own.cloned()
+    };
+    let (sender, receiver) = match (sender, receiver) {
+        (None, receiver) if receiver != own() => (own(), receiver),
+        (Some(sender), None) if Some(&sender) != own().as_ref() => (Some(sender), own()),
+        both => both,
+    };
+    let spec = LabSpec::new(&inside.lab, topology.clone(), sender, receiver);
+    let mut spec = spec.map_err(ExecuteError::Usage)?;
+    spec.running = Some(inside.lab.clone());
+    Ok(spec)
+}
+
+/// The host of the lab with this name or address.
+fn host_named(topology: &Topology, asked: &str) -> Result<String, ExecuteError> {
+    let address: Option<IpAddr> = asked.parse().ok();
+    let has = |ip: IpAddr| {
+        let mut ends = topology.ends();
+        ends.find(|end| end.addresses.iter().any(|own| own.ip == ip))
+            .map(|end| end.node.as_str())
+    };
+    let name = address.and_then(has).unwrap_or(asked);
+    let hosts: Vec<&str> = topology.hosts().map(|host| host.name.as_str()).collect();
+    if hosts.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    let hint = did_you_mean(name, hosts.iter().copied());
+    Err(ExecuteError::Usage(format!(
+        "`{asked}` is no host of the running lab{hint}; there are: {}. Hosts outside of the lab cannot be reached from its nodes",
+        hosts.join(", ")
+    )))
+}
+
+/// The node of the running lab that this execution needs.
+///
+/// # Errors
+/// Usage, when this process is not in a node of the lab of that name.
+pub fn inside(spec: &LabSpec) -> Result<Option<Inside>, ExecuteError> {
+    let Some(name) = &spec.running else {
+        return Ok(None);
+    };
+    match Inside::find()? {
+        Some(inside) if inside.lab == *name => Ok(Some(inside)),
+        _ => Err(ExecuteError::Usage(format!(
+            "this execution is one of the running lab {name}; start it in a node of that lab: bitcost lab exec --lab {name} {} -- bitcost …",
+            spec.sender
+        ))),
+    }
+}
+
+/// A sentence about the lab: what is set in it, and how often it was changed.
+pub fn note(inside: &Inside) -> String {
+    let State {
+        topology, changes, ..
+    } = &inside.state;
+    let shaped: Vec<String> = topology
+        .ends()
+        .filter(|end| !end.egress.is_nothing())
+        .map(|end| format!("{} {}", end.device, show_shaping(&end.egress)))
+        .collect();
+    let set = match shaped.is_empty() {
+        true => "nothing is set on its links".to_owned(),
+        false => shaped.join("; "),
+    };
+    let changed = match changes.as_slice() {
+        [] => String::new(),
+        [.., last] => format!(
+            "; changed since it was built, last {} at {}",
+            last.device, last.at
+        ),
+    };
+    format!("in the running lab {}: {set}{changed}", inside.lab)
+}
+
+/// The network of a running lab, which other processes may change at any time.
+pub struct RunningPath {
+    inside: Inside,
+    /// The lab when the run was set up.
+    before: Topology,
+}
+
+impl RunningPath {
+    /// The network as it was when the execution was prepared.
+    pub fn new(inside: Inside) -> RunningPath {
+        RunningPath {
+            before: inside.state.topology.clone(),
+            inside,
+        }
+    }
+
+    fn now(&self) -> Result<Topology, String> {
+        let state = State::read(&self.inside.state_file);
+        Ok(state.map_err(|error| error.to_string())?.topology)
+    }
+}
+
+impl PathControl for RunningPath {
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String> {
+        if conditions.emulator_queue_limit.is_some() {
+            return Err(format!(
+                "emulator_queue_limit is for labs that bitcost builds for a run; set the queue of the running lab: bitcost lab set {} DEVICE queue_limit=…",
+                self.inside.lab
+            ));
+        }
+        self.before = self.now()?;
+        Ok(differences(&self.inside.state.topology, &self.before))
+    }
+
+    fn changed(&mut self) -> Vec<InEffect> {
+        match self.now() {
+            Ok(now) => differences(&self.before, &now),
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// What is set otherwise now than before, by device.
+fn differences(before: &Topology, now: &Topology) -> Vec<InEffect> {
+    let shown = |shaping: &Shaping| match shaping.is_nothing() {
+        true => "nothing".to_owned(),
+        false => show_shaping(shaping),
+    };
+    let pairs = before.ends().zip(now.ends());
+    let different = pairs.filter(|(before, now)| before.egress != now.egress);
+    different
+        .map(|(before, now)| InEffect {
+            name: now.device.clone(),
+            requested: Some(shown(&before.egress)),
+            actual: Some(shown(&now.egress)),
+        })
+        .collect()
+}

@@ -1,0 +1,214 @@
+//! Changes of a lab that is running, as words: devices, each followed by what is to be set there.
+
+use bitcost_model::near::did_you_mean;
+use bitcost_model::shaping::Shaping;
+use bitcost_model::topology::Topology;
+use toml_edit::Value;
+
+use super::read::{SHAPING_KEYS, set};
+
+/// The value with which the lab was built; without a key all of them.
+const CLEAR: &str = "clear";
+/// The value of a limit that is not there.
+const NONE: &str = "none";
+/// The value of a time or share that needs no unit.
+const ZERO: &str = "0";
+
+/// The shaping of each device that `words` change: `s1-eth2 delay=20ms loss=0.1% s2-eth2 clear`.
+///
+/// Values are those of lab files. `delay=0` turns a delay off (jitter, loss, reorder and duplicate
+/// too), `rate=none` a rate (burst and queue_limit too), and `clear` is what `as_built` returns.
+///
+/// # Errors
+/// A sentence with what was asked, what is allowed, and near names.
+pub fn changes(
+    topology: &Topology,
+    as_built: impl Fn(&str) -> Option<Shaping>,
+    words: &[String],
+) -> Result<Vec<(String, Shaping)>, String> {
+    let mut changed: Vec<(String, Shaping)> = Vec::new();
+    let mut is_complete = true;
+    for word in words {
+        let last = changed.last_mut();
+        match (last, word.split_once('=')) {
+            (Some((device, shaping)), Some((key, value))) => {
+                let built = as_built(device).unwrap_or_default();
+                set_one(shaping, &built, key, value).map_err(|why| format!("{device}: {why}"))?;
+            }
+            (Some((device, shaping)), None) if word == CLEAR => {
+                *shaping = as_built(device).unwrap_or_default();
+            }
+            (None, Some(_)) => {
+                return Err(format!(
+                    "`{word}` is of no device; name one before it: {}",
+                    devices(topology)
+                ));
+            }
+            (Some((device, _)), None) if !is_complete => return Err(nothing_for(device)),
+            (_, None) => {
+                changed.push((word.clone(), egress(topology, word)?));
+                is_complete = false;
+                continue;
+            }
+        }
+        is_complete = true;
+    }
+    match changed.last() {
+        Some((device, _)) if !is_complete => Err(nothing_for(device)),
+        Some(_) => check(topology, changed),
+        None => Err(format!(
+            "nothing to set; name a device, and then what is set there: {}",
+            devices(topology)
+        )),
+    }
+}
+
+fn nothing_for(device: &str) -> String {
+    let keys: Vec<String> = SHAPING_KEYS.iter().map(|key| format!("{key}=")).collect();
+    format!(
+        "nothing to set at {device}; allowed after it: {}, or {CLEAR}",
+        keys.join(", ")
+    )
+}
+
+fn devices(topology: &Topology) -> String {
+    let names: Vec<&str> = topology.ends().map(|end| end.device.as_str()).collect();
+    names.join(", ")
+}
+
+/// What a device does now.
+fn egress(topology: &Topology, device: &str) -> Result<Shaping, String> {
+    let found = topology.end(device).map(|end| end.egress.clone());
+    found.ok_or_else(|| {
+        let hint = did_you_mean(device, topology.ends().map(|end| end.device.as_str()));
+        format!(
+            "unknown device `{device}`{hint}; there are: {}",
+            devices(topology)
+        )
+    })
+}
+
+fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Result<(), String> {
+    match (key, value) {
+        (_, CLEAR) => restore(shaping, built, key),
+        ("rate", NONE) => shaping.rate_bps = None,
+        ("burst", NONE) => shaping.burst_bytes = None,
+        ("queue_limit", NONE) => shaping.queue_limit = None,
+        ("delay", ZERO) => shaping.delay_us = 0,
+        ("jitter", ZERO) => shaping.jitter_us = 0,
+        ("loss", ZERO) => shaping.loss_ppm = 0,
+        ("reorder", ZERO) => shaping.reorder_ppm = 0,
+        ("duplicate", ZERO) => shaping.duplicate_ppm = 0,
+        _ if SHAPING_KEYS.contains(&key) => {
+            return set(shaping, key, &Value::from(value)).map_err(|why| format!("`{key}` {why}"));
+        }
+        _ => {}
+    }
+    if SHAPING_KEYS.contains(&key) {
+        return Ok(());
+    }
+    let hint = did_you_mean(key, SHAPING_KEYS);
+    Err(format!(
+        "unknown parameter `{key}`{hint}; allowed: {}",
+        SHAPING_KEYS.join(", ")
+    ))
+}
+
+/// Makes one value that of the lab as it was built.
+fn restore(shaping: &mut Shaping, built: &Shaping, key: &str) {
+    match key {
+        "rate" => shaping.rate_bps = built.rate_bps,
+        "burst" => shaping.burst_bytes = built.burst_bytes,
+        "shaper" => shaping.shaper = built.shaper,
+        "delay" => shaping.delay_us = built.delay_us,
+        "jitter" => shaping.jitter_us = built.jitter_us,
+        "loss" => shaping.loss_ppm = built.loss_ppm,
+        "reorder" => shaping.reorder_ppm = built.reorder_ppm,
+        "duplicate" => shaping.duplicate_ppm = built.duplicate_ppm,
+        "queue_limit" => shaping.queue_limit = built.queue_limit,
+        _ => {}
+    }
+}
+
+/// Refuses changes that a lab file could not have.
+fn check(
+    topology: &Topology,
+    changed: Vec<(String, Shaping)>,
+) -> Result<Vec<(String, Shaping)>, String> {
+    let mut after = topology.clone();
+    for end in after.links.iter_mut().flat_map(|link| &mut link.ends) {
+        if let Some((_, shaping)) = changed.iter().find(|(device, _)| *device == end.device) {
+            end.egress = shaping.clone();
+        }
+    }
+    after.check().map_err(|problem| problem.message)?;
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::shaping::{QueueLimit, show_shaping};
+
+    use super::*;
+
+    fn changed(line: &str) -> Result<Vec<(String, Shaping)>, String> {
+        let topology = super::super::read::preset("lab15", 1500, Default::default()).unwrap();
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let built = |device: &str| topology.end(device).map(|end| end.egress.clone());
+        changes(&topology, built, &words)
+    }
+
+    #[test]
+    fn words_change_what_they_name_and_nothing_else() {
+        let both = changed("s1-eth2 delay=5ms loss=0.1% s2-eth2 rate=100M burst=none").unwrap();
+        let shown: Vec<String> = both
+            .iter()
+            .map(|(device, shaping)| format!("{device}: {}", show_shaping(shaping)))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "s1-eth2: 5ms, loss 0.1%, room for 1000 packets",
+                "s2-eth2: 100Mbit/s, room for 2621440 B"
+            ]
+        );
+        let off = changed("s1-eth2 delay=0 queue_limit=none s2-eth2 rate=none").unwrap();
+        assert!(off[0].1.is_nothing());
+        let again = changed("s1-eth2 delay=0 delay=clear queue_limit=1packet clear").unwrap();
+        assert_eq!(
+            (again[0].1.delay_us, again[0].1.queue_limit),
+            (20_000, Some(QueueLimit::Packets(1000)))
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_is_near() {
+        for (line, said) in [
+            (
+                "s1-eth2",
+                "nothing to set at s1-eth2; allowed after it: rate=",
+            ),
+            ("s1-eth2 s2-eth2 rate=1G", "nothing to set at s1-eth2"),
+            (
+                "delay=20ms",
+                "`delay=20ms` is of no device; name one before it: h1-eth0",
+            ),
+            (
+                "s1-eth3 delay=1ms",
+                "unknown device `s1-eth3`; did you mean",
+            ),
+            (
+                "s1-eth2 dely=1ms",
+                "unknown parameter `dely`; did you mean `delay`",
+            ),
+            (
+                "s1-eth2 delay=20",
+                "`delay` is \"20\", which has no unit; allowed: a time",
+            ),
+            ("s1-eth2 loss=200%", "allowed: a share"),
+        ] {
+            let error = changed(line).unwrap_err();
+            assert!(error.contains(said), "{line}: {error}");
+        }
+    }
+}
