@@ -29,6 +29,9 @@ use crate::udp;
 /// Connections that have not yet shown what they are; one more ends the oldest.
 const MOST_PENDING: usize = 256;
 
+/// Connections that the kernel keeps until they are taken, as far as `net.core.somaxconn` allows.
+const BACKLOG: i32 = 4096;
+
 /// How often it is asked whether the server is to stop, and what became of clients.
 const TURN: Duration = Duration::from_millis(50);
 
@@ -296,6 +299,8 @@ const FOREIGN: &str =
 impl Entry {
     fn open(address: SocketAddr) -> io::Result<Entry> {
         let listener = TcpListener::bind(address)?;
+        // Called a second time only to let more connections wait.
+        rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let greetings = udp::open(address)?;
