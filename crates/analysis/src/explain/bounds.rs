@@ -16,9 +16,6 @@ pub const STEADY: f64 = 1.6;
 /// From this share of lost datagrams, in per cent, the loss is what is explained.
 pub const LOSS_PCT: f64 = 2.0;
 
-/// Under this share, in per cent, a receiver that loses datagrams is nearly as fast as its sender.
-pub const LOSS_CLEAR_PCT: f64 = 10.0;
-
 /// A counter of drops explains a loss when it counts this share of what was lost.
 pub const EXPLAINED: f64 = 0.5;
 

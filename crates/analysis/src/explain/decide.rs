@@ -4,10 +4,9 @@ use bitcost_model::constants::HostConstants;
 
 use crate::metrics::RunView;
 
-use crate::explain::bounds::{
-    INTERVALS_MIN, LOSS_CLEAR_PCT, LOSS_PCT, SECOND_SHARE, SECONDS_MIN, STEADY,
-};
+use crate::explain::bounds::{INTERVALS_MIN, SECOND_SHARE, SECONDS_MIN, STEADY};
 use crate::explain::cost::PacketCost;
+use crate::explain::in_effect::InEffect;
 use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
 use crate::explain::limiters::{asked, candidates, unknown};
 use crate::explain::series::Series;
@@ -31,6 +30,7 @@ pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Vec<Verdict> {
 pub struct RunSignals {
     /// Whether other programs disturbed it.
     is_disturbed: bool,
+    in_effect: InEffect,
     evidence: Evidence,
 }
 
@@ -48,6 +48,7 @@ impl RunSignals {
     pub fn of(run: &RunView) -> RunSignals {
         RunSignals {
             is_disturbed: crate::metrics::disturbance(run).is_some(),
+            in_effect: InEffect::of(run),
             evidence: evidence(run),
         }
     }
@@ -64,6 +65,9 @@ impl RunSignals {
                 )
             }
         };
+        for verdict in &mut verdicts {
+            self.in_effect.advise(verdict);
+        }
         if self.is_disturbed {
             verdicts.iter_mut().for_each(|verdict| {
                 verdict.confidence = verdict.confidence.min(Confidence::Medium)
@@ -122,9 +126,9 @@ pub fn decide(signals: &Signals) -> Verdict {
         .trend
         .filter(|trend| !(1.0 / STEADY..=STEADY).contains(trend))
     {
-        // If the rate changes, loss or a quota explains it; a limiter that holds a steady rate does
-        // not.
-        let changing = [Step::Quota, Step::Congestion];
+        // If the rate changes, loss or a quota explains it, or the time until answers changes; a
+        // limiter that holds a steady rate does not.
+        let changing = [Step::Quota, Step::Congestion, Step::Latency];
         let mut changing = changing.into_iter().flat_map(|step| asked(step, signals));
         if let Some(found) = changing.find(Candidate::holds) {
             let verdict = sure(found, &candidates);
@@ -140,10 +144,7 @@ pub fn decide(signals: &Signals) -> Verdict {
     match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => {
             let verdict = sure(found.clone(), &candidates);
-            let others = both_ends_full(signals)
-                || holds_back(signals, &found.limiter)
-                || loses_behind(signals, found)
-                || is_contested(signals, &verdict);
+            let others = holds_back(signals, &found.limiter) || is_by_constants(signals, &verdict);
             let most = if others {
                 Confidence::Medium
             } else {
@@ -158,28 +159,9 @@ pub fn decide(signals: &Signals) -> Verdict {
     }
 }
 
-/// True where little was lost and the sender had no time left either: the rates of both endpoints
-/// are close to each other.
-fn both_ends_full(signals: &Signals) -> bool {
-    let is_little = signals
-        .loss
-        .is_some_and(|loss| (LOSS_PCT..LOSS_CLEAR_PCT).contains(&loss.pct));
-    is_little && asked(Step::Sender, signals).iter().any(Candidate::holds)
-}
-
-/// True where a queue passes its whole rate, and datagrams are lost as well: with another rate,
-/// what drops them may limit.
-fn loses_behind(signals: &Signals, found: &Candidate) -> bool {
-    asked(Step::SetRate, signals).contains(found)
-        && asked(Step::Loss, signals).iter().any(Candidate::holds)
-}
-
-/// True where a verdict on transactions is by host constants, which differ from second to second, or
-/// where another limiter's evidence holds as well.
-fn is_contested(signals: &Signals, verdict: &Verdict) -> bool {
-    let also = verdict.runner_up.as_ref().is_some_and(Candidate::holds);
-    signals.transactions.is_some()
-        && (also || asked(Step::WakeUps, signals).contains(&verdict.chosen))
+/// True where a verdict is by host constants, which differ from second to second.
+fn is_by_constants(signals: &Signals, verdict: &Verdict) -> bool {
+    asked(Step::WakeUps, signals).contains(&verdict.chosen)
 }
 
 /// True where a queue that the verdict does not name holds packets back to a rate: it may be what
@@ -202,7 +184,7 @@ fn next(candidates: &[Candidate], chosen: Option<&Limiter>) -> Option<Candidate>
         .cloned()
 }
 
-/// A verdict with its confidence: by the worst margin of its evidence, and lower where another
+/// A verdict with its confidence: by the worst margin of its evidence, and never high where another
 /// limiter's evidence holds as well.
 fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
     let runner_up = next(candidates, Some(&chosen.limiter));
@@ -212,9 +194,7 @@ fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
     let strength = best
         .map(Candidate::strength)
         .fold(chosen.strength(), f64::max);
-    let rival = runner_up
-        .as_ref()
-        .is_some_and(|rival| rival.holds() && rival.strength() > strength);
+    let rival = runner_up.as_ref().is_some_and(Candidate::holds);
     let confidence = match strength {
         margin if margin >= HIGH_MARGIN && !rival => Confidence::High,
         margin if margin >= MEDIUM_MARGIN => Confidence::Medium,

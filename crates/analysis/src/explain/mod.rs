@@ -12,6 +12,7 @@ mod execution;
 mod explanation;
 mod figures;
 mod hops;
+mod in_effect;
 mod limiter;
 mod limiters;
 mod modality;

@@ -25,9 +25,11 @@ mod wake_ups;
 use crate::explain::limiter::{Candidate, LimiterRow, Step};
 use crate::explain::signals::Signals;
 
+pub use congestion_loss::ROW as CONGESTION_LOSS;
+pub use packets_per_second::ROW as PACKETS_PER_SECOND;
 pub use receiver_cpu::ROW as RECEIVER_CPU;
 pub use sender_cpu::ROW as SENDER_CPU;
-pub use unknown::verdict as unknown;
+pub use unknown::{ROW as UNKNOWN, verdict as unknown};
 
 /// Every limiter, in the order in which those of one step are asked.
 pub static LIMITERS: [&LimiterRow; 18] = [

@@ -1,0 +1,198 @@
+//! What a run had set already, so that nothing is advised that is in effect.
+
+use bitcost_model::modes::Mode;
+use bitcost_model::probes::Probes;
+use bitcost_model::record::EndpointRecord;
+
+use crate::explain::limiter::Verdict;
+use crate::explain::limiters::{
+    CONGESTION_LOSS, PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU, UNKNOWN,
+};
+use crate::metrics::{RunView, metric};
+
+/// Bytes of a call from which larger ones make little difference.
+const LARGE_BYTES: f64 = 65_536.0;
+
+/// The settings of a run that advice is about; each is true where there is nothing to advise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InEffect {
+    sends_large: bool,
+    receives_large: bool,
+    send_mode: bool,
+    receive_mode: bool,
+    segments: bool,
+    joins: bool,
+    flows: bool,
+    all_probes: bool,
+    bbr: bool,
+    /// Datagrams have no calls of several messages without a fast mode.
+    is_datagram: bool,
+}
+
+impl InEffect {
+    /// Those of a run.
+    pub fn of(run: &RunView) -> InEffect {
+        let conditions = run.conditions;
+        let received = metric("bytes_per_receive_call").and_then(|metric| (metric.compute)(run));
+        let cpus = run
+            .sender
+            .samples
+            .first()
+            .map_or(1, |sample| sample.cpus.len());
+        InEffect {
+            sends_large: conditions.mean_message_bytes() >= LARGE_BYTES,
+            receives_large: received.is_some_and(|bytes| bytes >= LARGE_BYTES),
+            send_mode: conditions.send_mode != Mode::Plain,
+            receive_mode: conditions.receive_mode != Mode::Plain,
+            segments: has(run.sender, "tx-tcp-segmentation"),
+            joins: has(run.receiver, "rx-gro"),
+            flows: conditions.flows as usize >= cpus.max(2),
+            all_probes: conditions.probes == Probes::All,
+            bbr: congestion_control(run.sender) == Some("bbr"),
+            is_datagram: conditions.workload.is_datagram(),
+        }
+    }
+
+    /// Replaces a verdict's advice where a part of it is in effect.
+    pub fn advise(&self, verdict: &mut Verdict) {
+        if verdict.by_figures || verdict.chosen.remedy.is_some() {
+            return;
+        }
+        let name = verdict.limiter().name();
+        let ways = self.ways(name);
+        if ways.is_empty() {
+            return;
+        }
+        let open: Vec<&str> = ways
+            .into_iter()
+            .filter_map(|(is_set, way)| (!is_set).then_some(way))
+            .collect();
+        verdict.chosen.remedy = Some(match open.is_empty() {
+            true => "all that could be set against it is set; a faster CPU is left".to_owned(),
+            false => open.join("; "),
+        });
+    }
+
+    /// What can be done about a limiter, each with whether it is in effect; empty where its advice
+    /// does not depend on settings.
+    fn ways(&self, limiter: &str) -> Vec<(bool, &'static str)> {
+        let flows = (self.flows, "more flows on more CPUs");
+        if limiter == RECEIVER_CPU.name {
+            return vec![
+                (
+                    self.receives_large || self.is_datagram,
+                    "larger receive calls",
+                ),
+                (self.joins || self.is_datagram, "GRO at the receiver"),
+                (self.receive_mode, "a fast receive mode (--receive-mode)"),
+                flows,
+            ];
+        }
+        if limiter == SENDER_CPU.name {
+            return vec![
+                (self.sends_large || self.is_datagram, "larger messages"),
+                (
+                    self.segments || self.is_datagram,
+                    "segmentation offload at the sender",
+                ),
+                (self.send_mode, "a fast send mode (--send-mode)"),
+                flows,
+            ];
+        }
+        if limiter == PACKETS_PER_SECOND.name {
+            return vec![
+                (self.sends_large, "larger messages"),
+                (false, "a larger MTU"),
+                (
+                    self.segments || self.is_datagram,
+                    "segmentation offload, where data waits to be sent",
+                ),
+                (self.send_mode, "a fast send mode (--send-mode)"),
+            ];
+        }
+        if limiter == CONGESTION_LOSS.name {
+            return vec![
+                (false, "find where segments are lost"),
+                (
+                    self.bbr,
+                    "try a congestion control that forgives loss (bbr)",
+                ),
+            ];
+        }
+        if limiter == UNKNOWN.name {
+            return vec![
+                (false, "measure for longer"),
+                (self.all_probes, "measure with all probes (--probes all)"),
+            ];
+        }
+        Vec::new()
+    }
+}
+
+/// Whether a feature of the endpoint's interface is known to be active.
+fn has(end: &EndpointRecord, feature: &str) -> bool {
+    end.offloads.active.get(feature) == Some(&true)
+}
+
+/// The congestion control that the endpoint's socket used.
+fn congestion_control(end: &EndpointRecord) -> Option<&str> {
+    let mut settings = end.in_effect.iter();
+    let setting = settings.find(|setting| setting.name == "congestion_control")?;
+    setting.actual.as_deref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Set = fn(&mut InEffect);
+
+    /// Each setting with the limiters whose advice names it, and a word of that advice.
+    const ADVICE: [(Set, &str, &str); 9] = [
+        (
+            |set| set.sends_large = true,
+            "sender_cpu",
+            "larger messages",
+        ),
+        (|set| set.segments = true, "sender_cpu", "segmentation"),
+        (|set| set.send_mode = true, "sender_cpu", "send mode"),
+        (|set| set.flows = true, "sender_cpu", "more flows"),
+        (
+            |set| set.receives_large = true,
+            "receiver_cpu",
+            "receive calls",
+        ),
+        (|set| set.joins = true, "receiver_cpu", "GRO"),
+        (
+            |set| set.receive_mode = true,
+            "receiver_cpu",
+            "receive mode",
+        ),
+        (|set| set.bbr = true, "congestion_window_loss", "bbr"),
+        (|set| set.all_probes = true, "unknown", "--probes all"),
+    ];
+
+    fn open(in_effect: &InEffect, limiter: &str) -> String {
+        let ways = in_effect.ways(limiter).into_iter();
+        let open: Vec<&str> = ways
+            .filter_map(|(is_set, way)| (!is_set).then_some(way))
+            .collect();
+        open.join("; ")
+    }
+
+    #[test]
+    fn what_is_set_is_not_advised() {
+        for (set, limiter, words) in ADVICE {
+            let mut in_effect = InEffect::default();
+            assert!(
+                open(&in_effect, limiter).contains(words),
+                "{limiter}: {words}"
+            );
+            set(&mut in_effect);
+            assert!(
+                !open(&in_effect, limiter).contains(words),
+                "{limiter}: {words}"
+            );
+        }
+    }
+}
