@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bitcost_analysis::metrics::METRICS;
-use bitcost_execute::files;
+use bitcost_execute::{files, labs};
 use bitcost_model::near::did_you_mean;
 use bitcost_study::Study;
 
@@ -37,7 +37,7 @@ pub const EMBEDDED: &[(&str, &str)] = &[
 /// Usage, with the file and the line of what is wrong with it.
 pub fn find(name: &str) -> Result<Study, Failure> {
     if let Some((name, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
-        return parse(&format!("studies/{name}.toml"), text);
+        return parse(&format!("studies/{name}.toml"), text, None);
     }
     if !name.contains('/')
         && Path::new(name)
@@ -57,15 +57,27 @@ pub fn find(name: &str) -> Result<Study, Failure> {
             "cannot read the study {name}: {error}; `bitcost studies` lists the embedded ones"
         ))
     })?;
-    parse(name, &text)
+    let lab_text = Study::lab_file(&text)
+        .map(|lab| lab_text(name, &text, &lab))
+        .transpose()?;
+    parse(name, &text, lab_text.as_deref())
 }
 
-fn parse(file: &str, text: &str) -> Result<Study, Failure> {
+/// The text of the lab file that a study names, which is relative to the study's folder.
+fn lab_text(study: &str, text: &str, lab: &str) -> Result<String, Failure> {
+    let folder = Path::new(study).parent().unwrap_or(Path::new(""));
+    labs::file_text(&folder.join(lab)).map_err(|error| {
+        let place = Study::lab_error(study, text, &error.to_string());
+        Failure::Usage(place.to_string())
+    })
+}
+
+fn parse(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, Failure> {
     let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    let study = Study::parse(file, text)
+    let study = Study::parse_with(file, text, lab_text)
         .and_then(|study| study.check_metrics(file, &metrics).map(|()| study));
     study.map_err(|first| {
-        let all = Study::mistakes(file, text, &metrics);
+        let all = Study::mistakes(file, text, lab_text, &metrics);
         let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
         let all = if lines.is_empty() {
             first.to_string()

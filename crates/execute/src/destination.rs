@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::plan::Plan;
 use bitcost_model::study::{Cell, LabSpec};
@@ -11,7 +12,7 @@ use bitcost_study::Study;
 use bitcost_study::topology::Warning;
 
 use crate::calibration::Extent;
-use crate::embedded;
+use crate::embedded::{self, NO_EMULATOR};
 use crate::error::ExecuteError;
 use crate::hosts::Named;
 use crate::labs;
@@ -37,33 +38,28 @@ impl Destination {
     /// them.
     pub fn prepare<'a>(
         &self,
-        (study, plan): (&Study, &Plan),
+        study: &Study,
         mut programs: Programs,
         calibration: Extent,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
         programs.identify()?;
+        self.check(study)?;
         let programs = Arc::new(programs);
-        let mut prepared = self.agents((study, plan), &programs, calibration, stop)?;
+        let mut prepared = self.agents(study, &programs, calibration, stop)?;
         prepared.try_programs(&programs)?;
         Ok(prepared)
     }
 
     fn agents<'a>(
         &self,
-        (study, plan): (&Study, &Plan),
+        study: &Study,
         programs: &Arc<Programs>,
         calibration: Extent,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
         match self {
             Destination::Lab => {
-                plan.cells
-                    .iter()
-                    .try_for_each(|cell| check_cpus(&cell.conditions))?;
-                check(study, plan, |cell| {
-                    cell.conditions.check_in_lab(study.lab.mtu_bytes)
-                })?;
                 let is_pinged = calibration != Extent::Never;
                 Ok(embedded::build(&study.lab, programs, is_pinged)?.prepare(stop)?)
             }
@@ -71,9 +67,9 @@ impl Destination {
                 let mut prepared = named.prepare(&study.base.places, programs, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // The limits of the interfaces are known only now.
-                check(study, plan, |cell| cell.conditions.check(mtu))?;
+                check(study, &|cell| cell.conditions.check(mtu))?;
                 if prepared.is_one_host() {
-                    check(study, plan, |cell| {
+                    check(study, &|cell| {
                         bitcost_model::one_host::check(&cell.conditions)
                     })?;
                 }
@@ -81,6 +77,33 @@ impl Destination {
                     prepared.notes.push(unused_lab(study, mtu));
                 }
                 Ok(prepared)
+            }
+        }
+    }
+
+    /// Checks everything that can be checked before a lab is built or a host is reached.
+    ///
+    /// # Errors
+    /// Usage, with each place of the study that is at fault.
+    pub fn check(&self, study: &Study) -> Result<(), ExecuteError> {
+        match self {
+            Destination::Lab => check(study, &|cell| {
+                check_cpus(&cell.conditions)?;
+                cell.conditions.check_in_lab(study.lab.mtu_bytes)?;
+                check_emulated(&cell.conditions, &study.lab)
+            }),
+            Destination::Hosts(_) => check(study, &|cell| check_without_lab(&cell.conditions)),
+        }
+    }
+
+    /// What only the hosts can say when the study is run, in words.
+    pub fn unchecked(&self) -> &'static str {
+        match self {
+            Destination::Lab => {
+                "whether this kernel has the offloads, queueing disciplines, congestion controls and sysctls that are requested"
+            }
+            Destination::Hosts(_) => {
+                "whether the hosts can be reached, their MTU, and whether they have the offloads, queueing disciplines, congestion controls, sysctls and CPUs that are requested"
             }
         }
     }
@@ -150,16 +173,37 @@ impl Destination {
     }
 }
 
-fn check(
-    study: &Study,
-    plan: &Plan,
-    of: impl Fn(&Cell) -> Result<(), String>,
-) -> Result<(), ExecuteError> {
-    let check = |cell: &Cell| {
-        of(cell)
-            .map_err(|why| ExecuteError::Usage(format!("{}: {}: {why}", study.name, cell.name())))
-    };
-    plan.cells.iter().try_for_each(check)
+/// Refuses every place of the study without which all cells would be possible.
+fn check(study: &Study, of: &dyn Fn(&Cell) -> Result<(), String>) -> Result<(), ExecuteError> {
+    let found = study.impossible(of);
+    if found.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    Err(ExecuteError::Usage(lines.join("\n")))
+}
+
+/// Refuses a limit of the emulators' queues in a lab that has none.
+fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), String> {
+    let mut ends = lab.network.iter().flat_map(|network| network.ends());
+    if conditions.emulator_queue_limit.is_some() && !ends.any(|end| end.egress.needs_emulator()) {
+        return Err(NO_EMULATOR.to_owned());
+    }
+    Ok(())
+}
+
+/// Refuses settings of a lab between named hosts.
+fn check_without_lab(conditions: &Conditions) -> Result<(), String> {
+    if conditions.emulator_queue_limit.is_some() {
+        return Err(
+            "emulator_queue_limit needs a lab: between named hosts is no link emulator of bitcost"
+                .to_owned(),
+        );
+    }
+    if conditions.moderation_us.is_some() {
+        return Err("moderation is of a lab's interfaces; between named hosts set coalesce".into());
+    }
+    Ok(())
 }
 
 fn least_mtu(ends: &[EndpointDescription]) -> u32 {

@@ -129,6 +129,10 @@ fn is_threaded(lab: &Lab, host: &str) -> Result<bool, LabError> {
     Ok(matches!(lab.host(host)?.napi, NapiState::Threaded { .. }))
 }
 
+/// Why a queue limit is refused in a lab without emulators.
+pub const NO_EMULATOR: &str =
+    "emulator_queue_limit has no effect: nothing in this lab delays packets";
+
 /// Sets the queue limit that a run requests for the link emulators before that run, and restarts
 /// their random numbers.
 struct QueueLimits {
@@ -145,8 +149,7 @@ impl PathControl for QueueLimits {
             return Ok(Vec::new());
         };
         if !self.is_emulating {
-            let cannot = "emulator_queue_limit has no effect: nothing in this lab delays packets";
-            return Err(cannot.to_owned());
+            return Err(NO_EMULATOR.to_owned());
         }
         self.limit(Some(limit))?;
         let limit = show_limit(limit);

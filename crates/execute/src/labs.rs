@@ -8,7 +8,7 @@ use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
-use bitcost_study::topology::{Ground, PRESETS, Preset, Warning, parse, warnings};
+use bitcost_study::topology::{Ground, PRESETS, Preset, Warning, parse, to_toml, warnings};
 
 use crate::error::ExecuteError;
 use crate::files;
@@ -129,29 +129,38 @@ fn read_lab(name: &str, file: &str, text: &str) -> Result<NamedLab, ExecuteError
     })
 }
 
-/// The lab of `bitcost test`, with the MTU of its links changed if the user requests one.
+/// The text of the lab file that a study names, as a lab file of bitcost; `path` is where it is.
 ///
 /// # Errors
-/// As [`find`]; usage also when the lab has no two hosts with a path between them.
+/// Usage, when it cannot be read, or is a MiniEdit file that is wrong.
+pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
+    let shown = path.display();
+    let text = files::text(path)
+        .map_err(|error| ExecuteError::Usage(format!("cannot read the lab {shown}: {error}")))?;
+    if path.extension().is_none_or(|ending| ending != "mn") {
+        return Ok(text);
+    }
+    let imported = miniedit::import(&text, Options::default());
+    let imported = imported.map_err(|why| ExecuteError::Usage(format!("{shown}: {why}")))?;
+    Ok(to_toml(&imported.topology))
+}
+
+/// The lab of `bitcost test`, with the MTU of all its links changed if the user requests one.
+///
+/// # Errors
+/// As [`find`]; usage also when the MTU is not possible there, or the lab has no two hosts with a
+/// path between them.
 pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
-    let topology = match mtu_bytes {
-        Some(mtu) if Preset::find(name).is_some() => {
-            read_lab(
-                name,
-                name,
-                &format!("topology = \"{name}\"\nmtu_bytes = {mtu}\n"),
-            )?
-            .topology
-        }
-        Some(_) => {
-            return Err(ExecuteError::Usage(format!(
-                "--mtu is for embedded labs; write mtu_bytes into {name}"
-            )));
-        }
-        None => find(name, Change::default())?.topology,
-    };
-    LabSpec::new(name, topology, None, None)
-        .map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))
+    let usage = |why: String| ExecuteError::Usage(format!("{name}: {why}"));
+    let mut topology = find(name, Change::default())?.topology;
+    if let Some(mtu_bytes) = mtu_bytes {
+        topology
+            .links
+            .iter_mut()
+            .for_each(|link| link.mtu_bytes = mtu_bytes);
+        topology.check().map_err(|problem| usage(problem.message))?;
+    }
+    LabSpec::new(name, topology, None, None).map_err(usage)
 }
 
 /// The warnings about a lab for these runs, each once.

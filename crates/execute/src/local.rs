@@ -23,8 +23,8 @@ pub fn check_restored() -> Result<(), ExecuteError> {
 /// Checks that the CPUs that a run on this machine requests exist and may be used.
 ///
 /// # Errors
-/// Usage, with the CPUs that may be used.
-pub fn check_cpus(conditions: &Conditions) -> Result<(), ExecuteError> {
+/// A sentence with the CPUs that may be used.
+pub fn check_cpus(conditions: &Conditions) -> Result<(), String> {
     let allowed = allowed_cpus().unwrap_or_default();
     let roles = [Role::Sender, Role::Receiver];
     let all = [conditions].into_iter().chain(&conditions.background);
@@ -33,9 +33,9 @@ pub fn check_cpus(conditions: &Conditions) -> Result<(), ExecuteError> {
         if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
             let (list, role) = (list.join(", "), role.name());
-            return Err(ExecuteError::Usage(format!(
+            return Err(format!(
                 "{role}_cpus: CPU {cpu} does not exist here or may not be used; allowed: {list}"
-            )));
+            ));
         }
     }
     Ok(())

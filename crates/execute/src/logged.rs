@@ -34,7 +34,8 @@ pub struct Logged {
 /// The facts that are collected while the log is read.
 #[derive(Default)]
 struct Found {
-    study: Option<(String, String)>,
+    /// Its name, its text, and that of its lab file.
+    study: Option<(String, String, Option<String>)>,
     plan: Option<Plan>,
     prepared: Option<Event>,
     has_constants: bool,
@@ -46,8 +47,11 @@ impl Found {
     fn take(&mut self, event: Event) {
         match event {
             Event::ExecutionBegan {
-                study, study_text, ..
-            } => self.study = Some((study, study_text)),
+                study,
+                study_text,
+                lab_text,
+                ..
+            } => self.study = Some((study, study_text, lab_text)),
             Event::Planned { plan } => self.plan = Some(plan),
             Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
             Event::Constants { .. } => self.has_constants = true,
@@ -82,7 +86,7 @@ impl Logged {
         let usage =
             |why: String| ExecuteError::Usage(format!("{shown}: {why}; start a new execution"));
         let Found {
-            study: Some((name, text)),
+            study: Some((name, text, lab_text)),
             plan: Some(plan),
             prepared,
             has_constants,
@@ -95,7 +99,7 @@ impl Logged {
             )));
         };
         reader.finish().map_err(|error| usage(error.to_string()))?;
-        let study = Study::parse(&format!("{name}.toml"), &text)
+        let study = Study::parse_with(&format!("{name}.toml"), &text, lab_text.as_deref())
             .map_err(|error| ExecuteError::Usage(error.to_string()))?;
         if let Some(what) = study.plan_difference(&plan) {
             return Err(usage(format!(

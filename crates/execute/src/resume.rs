@@ -86,7 +86,7 @@ impl Resume {
         let writer = Writer::resume(&logged.folder, &logged.end)?;
         let programs = Programs::open(plan)?;
         logged.check_without_starting(destination, &programs)?;
-        let mut prepared = destination.prepare((study, plan), programs, calibration, stop)?;
+        let mut prepared = destination.prepare(study, programs, calibration, stop)?;
         if let Some(Event::Prepared {
             endpoints: ends,
             hosts,

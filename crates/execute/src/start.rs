@@ -58,7 +58,7 @@ impl Start<'_> {
     ) -> Result<Executed, ExecuteError> {
         let (study, plan, destination) = (self.study, self.plan, self.destination);
         let programs = Programs::open(plan)?;
-        let mut prepared = destination.prepare((study, plan), programs, self.calibration, stop)?;
+        let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
         destination.report_notes(&prepared.notes, progress);
         let mut recorder = Recorder::new(self.target()?, progress);
         recorder.record(&Event::ExecutionBegan {
@@ -68,6 +68,7 @@ impl Start<'_> {
             command_line: self.command_line,
             study: study.name.clone(),
             study_text: study.text.clone(),
+            lab_text: study.lab_text.clone(),
         })?;
         recorder.record(&Event::Planned { plan: plan.clone() })?;
         recorder.record(&destination.event(study, &prepared))?;

@@ -17,6 +17,7 @@ fn events() -> Vec<Event> {
         command_line: vec!["bitcost".into(), "run".into()],
         study: "not-all-mbits".into(),
         study_text: "question = \"ä\"\n".into(),
+        lab_text: None,
     }];
     for run in 0..5 {
         events.push(Event::RunBegan { run, at: at() });
@@ -377,4 +378,17 @@ fn the_result_of_one_run_under_two_numbers_is_refused_without_checksums() {
         .map(|run| format!("{}\n", serde_json::to_string(&ended(run)).expect("JSON")))
         .into();
     assert_eq!(refused(place.path(), &lines), 2);
+}
+
+#[test]
+fn an_mtu_is_of_every_link_of_a_lab_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lab.toml");
+    let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\nmtu_bytes = 1400\n";
+    std::fs::write(&path, lab).expect("a file");
+    let name = path.to_str().expect("a path");
+    let mtu = |asked| bitcost_execute::labs::spec(name, asked).map(|lab| lab.mtu_bytes);
+    assert_eq!(mtu(None).expect("a lab"), 1400);
+    assert_eq!(mtu(Some(9000)).expect("a lab"), 9000);
+    assert!(mtu(Some(60)).is_err());
 }

@@ -64,6 +64,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         command_line: head.command_line,
         study: head.name.to_owned(),
         study_text,
+        lab_text: None,
     };
     let plan = Event::Planned {
         plan: Plan {

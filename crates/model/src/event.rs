@@ -182,6 +182,9 @@ pub enum Event {
         study: String,
         /// The study's text.
         study_text: String,
+        /// The text of the lab file that the study names, so that the log needs no other file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lab_text: Option<String>,
     },
     /// The runs, their order and the seed of the order.
     Planned {

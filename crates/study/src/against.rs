@@ -70,7 +70,8 @@ impl Study {
         };
         self.varies_already(&variant)?;
         let text = format!("{}\n{}", self.text.trim_end(), variant.text());
-        Study::parse(&format!("{}.toml", self.name), &text)
+        let file = format!("{}.toml", self.name);
+        Study::parse_with(&file, &text, self.lab_text.as_deref())
             .map_err(|StudyError { message, .. }| message)
     }
 

@@ -7,11 +7,16 @@ use bitcost_model::near::near_or_all;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
 use serde::{Deserialize, Serialize};
 
+use crate::answer::Sentence;
 use crate::check::Check;
 use crate::error::StudyError;
 use crate::picture::Picture;
+use crate::section::Source;
 use crate::settings;
 use crate::tcp_buffers::size_tcp_buffers;
+
+/// The most blocks of any study.
+pub(crate) const BLOCKS_MOST: u32 = 100_000;
 
 /// Two levels of a factor whose runs are interleaved within blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +49,8 @@ pub struct Level {
     /// What it means, in a sentence; absent where its name says it.
     pub about: Option<String>,
     pub(crate) settings: Vec<(String, toml_edit::Value)>,
-    pub(crate) line: usize,
+    /// Where it begins in the study's text, in bytes.
+    pub(crate) offset: usize,
 }
 
 /// A factor: a property that is varied.
@@ -108,7 +114,7 @@ pub struct Expect {
 pub struct LeaveOut(pub(crate) Vec<(String, Vec<Label>)>);
 
 impl LeaveOut {
-    fn has(&self, cell: &Cell) -> bool {
+    pub(crate) fn has(&self, cell: &Cell) -> bool {
         self.0.iter().all(|(factor, labels)| {
             cell.level(factor)
                 .is_some_and(|label| labels.contains(label))
@@ -116,13 +122,13 @@ impl LeaveOut {
     }
 }
 
-/// A metric that a study names, and its line. This crate does not know which metrics exist.
+/// A metric that a study names, and its place. This crate does not know which metrics exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedMetric {
     /// The name.
     pub name: String,
-    /// The line, counted from 1.
-    pub line: usize,
+    /// Where it is in the study's text, in bytes.
+    pub offset: usize,
 }
 
 /// A study as its file describes it.
@@ -130,8 +136,12 @@ pub struct NamedMetric {
 pub struct Study {
     /// Its name: the file's name without folder and ending.
     pub name: String,
+    /// The file as the user named it.
+    pub file: String,
     /// The file's text.
     pub text: String,
+    /// The text of the lab file that it names.
+    pub lab_text: Option<String>,
     /// One line for lists.
     pub title: String,
     /// The question that it answers.
@@ -159,6 +169,8 @@ pub struct Study {
     /// The metrics that the answer of its report is about, the most important first; empty: the
     /// first that the table shows.
     pub answer: Vec<String>,
+    /// The sentences that answer its question; empty: they are made of the figures.
+    pub sentences: Vec<Sentence>,
     /// The pictures of its report, in order; absent: those that fit the measured data.
     pub pictures: Option<Vec<Picture>>,
     /// The results that the question's author saw.
@@ -175,13 +187,17 @@ impl Study {
     /// errors use.
     ///
     /// # Errors
-    /// The first metric that is not, with its line and its near matches.
+    /// The first metric that is not, with its place and its near matches.
     pub fn check_metrics(&self, file: &str, known: &[&str]) -> Result<(), StudyError> {
         let unknown = self
             .named_metrics
             .iter()
             .find(|metric| !known.contains(&metric.name.as_str()));
-        unknown.map_or(Ok(()), |named| Err(unknown_metric(file, named, known)))
+        let source = Source {
+            file,
+            text: &self.text,
+        };
+        unknown.map_or(Ok(()), |named| Err(unknown_metric(source, named, known)))
     }
 
     /// Every combination of levels that is run; the first factor varies slowest.
@@ -203,7 +219,9 @@ impl Study {
         let claims = self.checks.iter_mut().flat_map(|check| &mut check.claims);
         let pictures = self.pictures.iter_mut().flatten();
         let names = self.table.metrics.iter_mut().chain(&mut self.answer);
+        let sentences = self.sentences.iter_mut();
         names
+            .chain(sentences.flat_map(|sentence| &mut sentence.metrics))
             .chain(self.until.iter_mut().map(|until| &mut until.metric))
             .chain(figures.map(|(name, _)| name))
             .chain(claims.map(|claim| &mut claim.metric))
@@ -257,11 +275,8 @@ impl Level {
 }
 
 /// The error about a metric that does not exist.
-pub(crate) fn unknown_metric(file: &str, named: &NamedMetric, known: &[&str]) -> StudyError {
-    let NamedMetric { name, line } = named;
-    StudyError {
-        file: file.to_owned(),
-        line: *line,
-        message: format!("unknown metric `{name}`{}", near_or_all(name, known)),
-    }
+pub(crate) fn unknown_metric(source: Source, named: &NamedMetric, known: &[&str]) -> StudyError {
+    let NamedMetric { name, offset } = named;
+    let message = format!("unknown metric `{name}`{}", near_or_all(name, known));
+    source.error_at(*offset, message)
 }

@@ -5,11 +5,13 @@
 //! study and a seed.
 
 mod against;
+pub mod answer;
 pub mod calibration;
 pub mod check;
 mod definition;
 mod error;
 pub mod host_settings;
+mod keys;
 pub mod mode_search;
 mod picture;
 mod plan;
@@ -22,12 +24,14 @@ mod tcp_buffers;
 pub mod topology;
 
 pub use against::Against;
+pub use answer::{Place, Sentence, Word};
 pub use check::Check;
 pub use definition::{
     Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level, NamedMetric,
     Study, TableSpec,
 };
 pub use error::StudyError;
+pub use keys::{lab_schema, markdown, study_schema};
 pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use single::Single;
 pub use tcp_buffers::size_tcp_buffers;

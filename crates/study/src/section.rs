@@ -1,8 +1,8 @@
-//! Reading a TOML table: every error is reported with its line.
+//! Reading a TOML table: every error is reported with its place.
 
 use std::ops::Range;
 
-use toml_edit::{Item, TableLike, Value};
+use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::error::StudyError;
 use bitcost_model::near::near_or_all;
@@ -16,19 +16,20 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     pub fn error(&self, span: Option<Range<usize>>, message: impl Into<String>) -> StudyError {
-        StudyError {
-            file: self.file.to_owned(),
-            line: self.line(span),
-            message: message.into(),
-        }
+        self.error_at(span.map_or(0, |span| span.start), message)
     }
 
-    pub fn line(&self, span: Option<Range<usize>>) -> usize {
-        let end = span.map_or(0, |span| span.start.min(self.text.len()));
-        1 + self.text.as_bytes()[..end]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
+    /// An error at this byte of the text.
+    pub fn error_at(&self, offset: usize, message: impl Into<String>) -> StudyError {
+        let bytes = &self.text.as_bytes()[..offset.min(self.text.len())];
+        let start = bytes.iter().rposition(|byte| *byte == b'\n');
+        let before = &bytes[start.map_or(0, |newline| newline + 1)..];
+        StudyError {
+            file: self.file.to_owned(),
+            line: 1 + bytes.iter().filter(|byte| **byte == b'\n').count(),
+            column: 1 + String::from_utf8_lossy(before).chars().count(),
+            message: message.into(),
+        }
     }
 }
 
@@ -42,6 +43,16 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
+    /// The table that a whole text is.
+    pub fn top(source: Source<'a>, document: &'a Document<&str>) -> Section<'a> {
+        Section {
+            source,
+            name: String::new(),
+            table: document.as_table(),
+            span: None,
+        }
+    }
+
     pub fn of(source: Source<'a>, name: &str, item: &'a Item) -> Result<Section<'a>, StudyError> {
         match item.as_table_like() {
             Some(table) => Ok(Section {
@@ -61,12 +72,17 @@ impl<'a> Section<'a> {
         self.source.error(self.span.clone(), message)
     }
 
+    /// Where a key is in the text, in bytes.
+    pub fn offset(&self, key: &str) -> Option<usize> {
+        let (key, item) = self.table.get_key_value(key)?;
+        key.span().or(item.span()).map(|span| span.start)
+    }
+
     pub fn error_at(&self, key: &str, message: impl Into<String>) -> StudyError {
-        let span = self
-            .table
-            .get_key_value(key)
-            .and_then(|(key, item)| key.span().or(item.span()));
-        self.source.error(span.or(self.span.clone()), message)
+        match self.offset(key) {
+            Some(offset) => self.source.error_at(offset, message),
+            None => self.error(message),
+        }
     }
 
     pub fn only(&self, allowed: &[&str]) -> Result<(), StudyError> {
@@ -173,6 +189,11 @@ impl<'a> Section<'a> {
             format!(" in [{}]", self.name)
         }
     }
+}
+
+/// Where a value begins in the text, in bytes.
+pub fn begin(value: &Value) -> usize {
+    value.span().map_or(0, |span| span.start)
 }
 
 /// A value as the study's author wrote it, without the comments and spaces around it.

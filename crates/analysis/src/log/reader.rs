@@ -94,12 +94,14 @@ impl Log {
             command_line,
             study,
             study_text,
+            lab_text,
             ..
         } = first
         else {
             return Err(LogError::NoStudy);
         };
-        let mut study_read = Study::parse(&format!("{study}.toml"), study_text)?;
+        let file = format!("{study}.toml");
+        let mut study_read = Study::parse_with(&file, study_text, lab_text.as_deref())?;
         study_read.name.clone_from(study);
         Ok(Log {
             study: study_read,

@@ -9,6 +9,7 @@ use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
 use bitcost_study::check::Levels;
 
+use super::answered::{Answered, answered};
 use super::improvement::{ImprovementSummary, improvements};
 use super::noise::Noise;
 use super::precision::{Measured, Precision};
@@ -69,6 +70,8 @@ pub struct Summary {
     pub cells: Vec<CellSummary>,
     /// The study's improvement at each combination of the other factors' levels.
     pub improvements: Vec<ImprovementSummary>,
+    /// The figures of each of the study's sentences; absent where they are not all measured.
+    pub answers: Vec<Option<Answered>>,
     /// What the runs say about the study's statements.
     pub checks: Vec<CheckSummary>,
     /// The time series of each cell's middle run, where the study's table asks for each second.
@@ -126,6 +129,7 @@ impl Summary {
         let improvements = improvements(&log.study, &cells, &places, &runs.cells, plan.seed);
         let levels = levels(&plan, &runs.cells);
         let checks = checks::checks(&log.study.checks, &levels, plan.seed, 1.0);
+        let answers = answered(&log.study.sentences, &levels, plan.seed);
         let measured = Measured {
             study: &log.study,
             plan: &plan,
@@ -143,6 +147,7 @@ impl Summary {
             time_series: time_series(&log.study, &runs.cells),
             precision: Precision::of(&measured, &checks),
             noise: noise(&log.study, &runs.cells),
+            answers,
             checks,
             study: log.study,
             bitcost_version: log.bitcost_version,

@@ -1,6 +1,7 @@
 //! From the log to figures per cell: medians with intervals, improvements, and runs that were left
 //! out, with the reason.
 
+mod answered;
 mod build;
 mod curves;
 mod improvement;
@@ -9,6 +10,7 @@ mod precision;
 mod shown;
 mod summarized;
 
+pub use answered::Answered;
 pub use build::{Note, Summary};
 pub use curves::{LineOfCells, lines_along, numeric_factor};
 pub use improvement::ImprovementSummary;

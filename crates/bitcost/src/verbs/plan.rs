@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
-    Programs::open(&plan)?;
+    Programs::open(&plan)?.identify()?;
+    destination.check(&study)?;
     if study.lab.running.is_none() {
         say_warnings(&destination.warnings(&study, &plan));
     }
@@ -49,10 +50,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Destination::Hosts(_) => Duration::ZERO,
     };
     let place = destination.phrase(&study);
-    output::print(&text(&study, &plan, place, calibration))
+    let unchecked = destination.unchecked();
+    output::print(&text(&study, &plan, place, unchecked, calibration))
 }
 
-fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration) -> String {
+fn text(
+    study: &Study,
+    plan: &Plan,
+    place: Option<String>,
+    unchecked: &str,
+    calibration: Duration,
+) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
     text.extend(place.map(|place| format!("{place}\n")));
     let before = if calibration.is_zero() {
@@ -65,7 +73,7 @@ fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration
         false => ("", String::new()),
     };
     text += &format!(
-        "{most}{}: {} in {least}{}; {most}about {}{before}; order by seed {} (--seed {} gives it again)\n\n",
+        "{most}{}: {} in {least}{}; {most}about {}{before}; order by seed {} (--seed {} gives it again)\n",
         counted(plan.runs.len(), "run"),
         counted(plan.cells.len(), "cell"),
         counted(plan.blocks as usize, "block"),
@@ -73,6 +81,7 @@ fn text(study: &Study, plan: &Plan, place: Option<String>, calibration: Duration
         plan.seed,
         plan.seed
     );
+    text += &format!("checked as for a run; only a run finds out {unchecked}\n\n");
     text += "  run  block  measured  cell\n";
     for run in &plan.runs {
         let cell = &plan.cells[run.cell];

@@ -207,8 +207,14 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
 }
 
 fn same_study(named: &Study, logged: &Study) -> Result<(), Failure> {
-    if named.text == logged.text {
+    if named.text == logged.text && named.lab_text == logged.lab_text {
         return Ok(());
+    }
+    if named.text == logged.text {
+        return Err(Failure::Usage(format!(
+            "the lab file of the study {} is not the one of this execution; leave the study out to resume with the old one",
+            named.name
+        )));
     }
     let pairs = named.text.lines().zip(logged.text.lines());
     let same = pairs.take_while(|(now, was)| now == was).count();

@@ -137,6 +137,12 @@ fn a_plan_names_its_hosts_and_what_of_the_study_they_leave_unused() {
     assert!(calibration.ends_with(" s of calibration"), "{lab}");
     let hosts = text.replacen(&format!("{line}\n"), "", 1);
     let lab = lab.replacen(&format!("{runs} after about {calibration}"), runs, 1);
+    let [lab, hosts] = [&lab, &hosts].map(|plan| {
+        let (before, after) = plan.split_once("checked as for a run; ").expect("a line");
+        let (unchecked, runs) = after.split_once('\n').expect("runs");
+        assert!(unchecked.starts_with("only a run finds out whether "));
+        format!("{before}{runs}")
+    });
     assert_eq!(lab, hosts, "the same runs in the same order");
 }
 
@@ -413,7 +419,7 @@ fn a_mistake_in_a_study_is_named_with_its_line() {
         for verb in ["run", "plan"] {
             let said = bitcost(folder.path(), &[verb, "./mine.toml"]);
             assert!(
-                said.2.contains(&format!("bitcost: ./mine.toml:{number}: ")),
+                said.2.contains(&format!("bitcost: ./mine.toml:{number}:")),
                 "{instead}: {}",
                 said.2
             );
@@ -1037,7 +1043,7 @@ fn embedded_labs_are_listed_and_printed() {
         (&["lab", "up", "star", "--size", "1"], "allowed: 2 to 100"),
         (
             &["lab", "up", "l.toml"],
-            "l.toml:2: unknown node `h3`; there are: h1, h2",
+            "l.toml:2:1: unknown node `h3`; there are: h1, h2",
         ),
         (
             &["lab", "up", "pair", "--name", "a b"],
@@ -1049,7 +1055,7 @@ fn embedded_labs_are_listed_and_printed() {
         ),
         (
             &["test", "tcp", "--topology", "l.toml"],
-            "l.toml:2: unknown node",
+            "l.toml:2:1: unknown node",
         ),
     ] {
         let (code, _, stderr) = bitcost(folder.path(), words);

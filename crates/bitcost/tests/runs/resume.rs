@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
 
 bitcost_testkit::trials! {
-    Host: resume_refuses_another_study_machine_or_log, resume_repeats_runs_without_data;
+    Host: resume_refuses_another_study_machine_or_log, resume_repeats_runs_without_data,
+          a_lab_file_is_needed_only_for_the_first_run;
 }
 
 fn resume_refuses_another_study_machine_or_log() {
@@ -270,4 +271,42 @@ fn no_log(bench: &Bench) {
         &["nowhere", "events.jsonl"],
     );
     assert!(!folder.exists());
+}
+
+/// The log has the text of the lab file and the study's answer: after the file is gone, the
+/// execution is shown, reported and resumed.
+fn a_lab_file_is_needed_only_for_the_first_run() {
+    let bench = Bench::new();
+    bench.write(
+        "lab.toml",
+        "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n",
+    );
+    let study = SMALL.replace(
+        "mtu_bytes = 1500",
+        "topology = \"lab.toml\"\nmtu_bytes = 1400",
+    );
+    let answer = "[answer]\nmetric = \"throughput_mbps\"\nof = { message_size_bytes = 512 }\nto = { message_size_bytes = 1024 }\nwords = \"Small ones carry {of}, {ratio} of large ones.\"\n";
+    bench.write("own.toml", &format!("{study}{answer}"));
+    let running = bench.start(&["run", "own.toml"]);
+    bench.wait_for_run(1);
+    running.signal_group(rustix::process::Signal::INT);
+    running.finish(PATIENCE).assert_code(130);
+    fs::remove_file(bench.path().join("lab.toml")).unwrap();
+    let folder = bench.execution();
+    let folder = folder.to_str().unwrap();
+    let resumed = bench.bitcost(&["run", "--resume", folder]);
+    resumed.assert_code(0);
+    assert!(
+        resumed.stderr.contains("\nSmall ones carry "),
+        "{}",
+        resumed.stderr
+    );
+    let shown = bench.bitcost(&["show", folder, "--json"]);
+    shown.assert_code(0);
+    assert_eq!(runs_per_cell(&shown.json()), [3, 3]);
+    assert_eq!(shown.json()["lab"]["mtu_bytes"], 1400);
+    bench.bitcost(&["report", folder]).assert_code(0);
+    let page = fs::read_to_string(bench.execution().join("report.html")).unwrap();
+    assert!(page.contains("Small ones carry "));
+    bench.assert_nothing_left();
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod cost;
+mod own;
 mod words;
 
 use crate::number;
@@ -12,10 +13,11 @@ use bitcost_analysis::summary::{Summary, shown_metrics};
 pub(crate) use cost::{ranked, stacked, total};
 use words::{is_plural, lowered, named_levels, varied};
 
-/// The sentence that a reader sees first, and the other sentences of the answer.
+/// What a reader sees first: the study's own sentences, or one that is made of the figures; and the other sentences of the answer.
 pub(crate) fn opening(summary: &Summary) -> (String, Vec<String>) {
     let mut sentences = answer(summary);
-    match cost::costs(summary) {
+    let said = own::own(summary).or_else(|| cost::costs(summary));
+    match said {
         Some(words) => (words, sentences),
         None => (sentences.remove(0), sentences),
     }

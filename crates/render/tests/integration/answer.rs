@@ -170,3 +170,70 @@ fn without_a_word_of_the_study_it_is_about_two_kinds_of_figures() {
         "{answer}"
     );
 }
+
+/// A study's own sentence about the two levels.
+fn own(metric: &str, words: &str) -> String {
+    format!(
+        "[answer]\nmetric = {metric}\nof = {{ offloading = \"off\" }}\nto = {{ offloading = \"on\" }}\nwords = \"{words}\"\n"
+    )
+}
+
+fn with_own(mut events: Vec<Event>, metric: &str, words: &str) -> String {
+    for event in &mut events {
+        if let Event::ExecutionBegan { study_text, .. } = event {
+            *study_text += &own(metric, words);
+        }
+    }
+    answer(&events)
+}
+
+#[test]
+fn the_study_s_own_sentence_is_the_first() {
+    let events = || {
+        log(
+            &[("on", [940.0, 300.0, 0.5]), ("off", [470.0, 1900.0, 1.0])],
+            6,
+        )
+    };
+    let found = with_own(events(), "\"throughput_mbps\"", "Off carries {of} of {to}.");
+    assert!(found.starts_with("Off carries 486 of 964."), "{found}");
+    let found = with_own(
+        events(),
+        "\"throughput_mbps\"",
+        "Off carries {of}, {ratio}.",
+    );
+    assert!(found.starts_with("Off carries 486, ×0.50"), "{found}");
+    assert!(found.contains("\u{a0}to\u{a0}"), "{found}");
+    // Of two metrics the sum is meant.
+    let both = "[\"throughput_mbps\", \"send_throughput_mbps\"]";
+    let found = with_own(events(), both, "Both are {of}.");
+    assert!(found.starts_with("Both are 97"), "{found}");
+    let same = log(
+        &[("on", [940.0, 0.0, 0.5]), ("off", [941.0, 1900.0, 1.0])],
+        6,
+    );
+    let found = with_own(
+        same.clone(),
+        "\"throughput_mbps\"",
+        "Off carries {of}, {ratio}.",
+    );
+    assert!(found.contains(": no measurable difference)"), "{found}");
+    let found = with_own(same, "\"retransmits\"", "Off has {of}, {ratio}.");
+    assert!(
+        found.contains("(no ratio: the other figure is 0)"),
+        "{found}"
+    );
+    let single = log(&[("on", [940.0, 1.0, 0.5]), ("off", [470.0, 2.0, 1.0])], 1);
+    let found = with_own(single, "\"throughput_mbps\"", "Off carries {of}, {ratio}.");
+    assert!(
+        found.starts_with("Off carries 470, ×0.5")
+            && found.contains(" (one run each: no interval). "),
+        "{found}"
+    );
+    // A metric that was not measured makes no sentence; the answer is made of what was.
+    let found = with_own(events(), "\"rtt_us\"", "Off takes {of}.");
+    assert!(
+        !found.contains("Off takes") && found.contains("throughput"),
+        "{found}"
+    );
+}

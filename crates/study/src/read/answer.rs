@@ -4,13 +4,13 @@ use toml_edit::Value;
 
 use crate::definition::NamedMetric;
 use crate::error::StudyError;
-use crate::section::Section;
+use crate::section::{Section, begin};
 
 /// Most metrics of an answer: it has a sentence about the first, one about the others, and one
 /// about the confidence.
 const MOST: usize = 3;
 
-/// The metrics in the order of the study, each with its line; empty where the study names none.
+/// The metrics in the order of the study, each with its place; empty where the study names none.
 pub fn answer(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
     let Some(section) = top.section("report")? else {
         return Ok(Vec::new());
@@ -18,10 +18,10 @@ pub fn answer(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
     let names = |value: &Value| {
         let list = value.as_array()?;
         let named = |value: &Value| {
-            let line = section.source.line(value.span());
+            let offset = begin(value);
             value.as_str().map(|name| NamedMetric {
                 name: name.to_owned(),
-                line,
+                offset,
             })
         };
         let found = list.iter().map(named).collect::<Option<Vec<_>>>()?;

@@ -6,6 +6,7 @@ use super::names::{known_factor, known_level, label};
 use crate::check::{Along, Check, Claim, Figure, Levels};
 use crate::definition::{Factor, LeaveOut, NamedMetric};
 use crate::error::StudyError;
+use crate::keys::{CHECK, CLAIM};
 use crate::section::{Section, shown};
 use bitcost_model::study::Label;
 use bitcost_model::units::parse_rate;
@@ -21,11 +22,6 @@ const FIGURES: [&str; 7] = [
     "saturation_over",
 ];
 
-/// Its other keys.
-const OTHERS: [&str; 8] = [
-    "metric", "rate", "sides", "levels", "at", "between", "at_least", "at_most",
-];
-
 pub fn checks(top: &Section, factors: &[Factor]) -> Result<Vec<Check>, StudyError> {
     let sections = top.sections("check")?;
     sections
@@ -36,7 +32,7 @@ pub fn checks(top: &Section, factors: &[Factor]) -> Result<Vec<Check>, StudyErro
 
 /// One `[[check]]`.
 pub fn check(section: &Section, factors: &[Factor]) -> Result<Check, StudyError> {
-    section.only(&["statement", "claim"])?;
+    section.only(&CHECK.names())?;
     let claims = section.sections("claim")?;
     let claims = claims
         .iter()
@@ -57,17 +53,15 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
     for check in top.sections("check")? {
         for section in check.sections("claim")? {
             let name = section.required_text("metric")?;
-            let line = section
-                .source
-                .line(section.value("metric")?.and_then(Value::span));
-            found.push(NamedMetric { name, line });
+            let offset = section.offset("metric").unwrap_or_default();
+            found.push(NamedMetric { name, offset });
         }
     }
     Ok(found)
 }
 
 pub fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError> {
-    section.only(&[FIGURES.as_slice(), &OTHERS].concat())?;
+    section.only(&CLAIM.names())?;
     let (at_least, at_most) = bounds(section)?;
     Ok(Claim {
         metric: section.required_text("metric")?,
@@ -203,7 +197,7 @@ fn along(section: &Section, key: &str, factors: &[Factor]) -> Result<Along, Stud
 }
 
 /// `{ factor = level, … }`.
-fn levels(
+pub fn levels(
     section: &Section,
     key: &str,
     value: &Value,

@@ -3,6 +3,7 @@
 use super::names::{known_factor, known_level, label};
 use crate::definition::{Compared, Factor};
 use crate::error::StudyError;
+use crate::keys::COMPARE;
 use crate::section::Section;
 use bitcost_model::study::Label;
 
@@ -10,7 +11,7 @@ pub fn compared(top: &Section, factors: &[Factor]) -> Result<Option<Compared>, S
     let Some(section) = top.section("compare")? else {
         return Ok(None);
     };
-    section.only(&["factor", "old", "new"])?;
+    section.only(&COMPARE.names())?;
     let name = section.required_text("factor")?;
     let factor = known_factor(&section, "factor", &name, factors)?;
     let level = |key: &str| -> Result<Label, StudyError> {

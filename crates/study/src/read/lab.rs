@@ -4,30 +4,24 @@
 use bitcost_model::study::{LabSpec, OWN};
 
 use crate::error::StudyError;
+use crate::keys::LAB;
 use crate::section::Section;
 use crate::topology;
 
 /// The preset of studies that name none.
 const USUAL: &str = "wire";
 
-/// The keys of `[lab]`.
-pub fn keys() -> Vec<&'static str> {
-    topology::KEYS
-        .into_iter()
-        .chain(["sender", "receiver"])
-        .collect()
-}
-
 /// Reads a study's `[lab]`; a study without one has the default lab.
-pub fn read(top: &Section) -> Result<LabSpec, StudyError> {
+/// `lab_text` is that of the lab file that it names.
+pub fn read(top: &Section, lab_text: Option<&str>) -> Result<LabSpec, StudyError> {
     if let Some(section) = top.section("lab")? {
-        section.only(&keys())?;
+        section.only(&LAB.names())?;
     }
-    read_known(top)
+    read_known(top, lab_text)
 }
 
 /// As [`read`], where keys that are not known are left alone.
-pub fn read_known(top: &Section) -> Result<LabSpec, StudyError> {
+pub fn read_known(top: &Section, lab_text: Option<&str>) -> Result<LabSpec, StudyError> {
     let empty = toml_edit::Table::new();
     let none = Section {
         source: top.source,
@@ -39,7 +33,7 @@ pub fn read_known(top: &Section) -> Result<LabSpec, StudyError> {
     let is_own = section.table.contains_key("hosts");
     let name = section.text("topology")?;
     let usual = (!is_own).then_some(USUAL);
-    let network = topology::read(&section, usual)?;
+    let network = topology::read_from(&section, usual, lab_text)?;
     let name = name.unwrap_or_else(|| usual.unwrap_or(OWN).to_owned());
     let (sender, receiver) = (section.text("sender")?, section.text("receiver")?);
     LabSpec::new(&name, network, sender, receiver).map_err(|message| section.error(message))

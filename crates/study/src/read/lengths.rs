@@ -1,7 +1,8 @@
 //! The number and length of a study's runs: the default, those of its document, and the short ones.
 
-use crate::definition::Length;
+use crate::definition::{BLOCKS_MOST, Length};
 use crate::error::StudyError;
+use crate::keys::{LENGTHS, RUN};
 use crate::section::Section;
 use crate::settings;
 use bitcost_model::conditions::bounds::DURATION_S;
@@ -9,11 +10,6 @@ use bitcost_model::conditions::bounds::DURATION_S;
 /// The blocks of a study that does not say how many; an interval of fewer covers too little where
 /// every block is looked at (docs/method/statistics.md, Stop rule).
 const BLOCKS: u32 = 5;
-
-/// The most blocks of any study.
-pub const BLOCKS_MOST: u32 = 100_000;
-
-const KEYS: [&str; 4] = ["blocks", "like_the_document", "ci", "until_interval_pct"];
 
 /// The keys that belong to a stop rule.
 pub const RULE: [&str; 3] = ["until_metric", "max_blocks", "budget_s"];
@@ -37,7 +33,7 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
             short: None,
         });
     };
-    section.only(&[&KEYS as &[&str], &RULE].concat())?;
+    section.only(&RUN.names())?;
     let allowed = "a whole number from 1 to 100000, or \"auto\"";
     let blocks = section.typed("blocks", allowed, |value| match value.as_str() {
         Some(text) => (text == "auto").then_some(None),
@@ -59,7 +55,7 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
 }
 
 fn length(section: &Section) -> Result<Length, StudyError> {
-    section.only(&["blocks", "duration_s", "counts_pct"])?;
+    section.only(&LENGTHS.names())?;
     let missing = |key: &str| section.error(format!("`{key}` is missing in [{}]", section.name));
     let duration_ms = section.typed("duration_s", &DURATION_S.allowed(), |value| {
         u32::try_from(settings::number(&DURATION_S, value)?).ok()

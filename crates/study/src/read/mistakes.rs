@@ -14,12 +14,13 @@ use super::compared::compared;
 use super::lengths::lengths;
 use super::names::label;
 use super::picture::pictures;
+use super::possible::{Cells, fits};
+use super::sentence::{self, Known};
 use super::until::until;
-use super::{
-    SETTINGS_FACTOR, TOP, expect, improvement, lab, levels, named_metrics, possible, table,
-};
+use super::{SETTINGS_FACTOR, expect, improvement, lab, levels, named_metrics, table};
 use crate::definition::{Factor, Level, Study, unknown_metric};
 use crate::error::StudyError;
+use crate::keys::{FACTOR, LAB, STUDY};
 use crate::section::{Section, Source};
 use crate::settings;
 
@@ -36,19 +37,19 @@ impl Found {
 
 impl Study {
     /// The mistakes of a study file, in the order of their lines; none where it can be read. `metrics`
-    /// are the names of all metrics.
-    pub fn mistakes(file: &str, text: &str, metrics: &[&str]) -> Vec<StudyError> {
+    /// are the names of all metrics; `lab_text` is the text of the lab file that it names.
+    pub fn mistakes(
+        file: &str,
+        text: &str,
+        lab_text: Option<&str>,
+        metrics: &[&str],
+    ) -> Vec<StudyError> {
         let source = Source { file, text };
         let mut found = Found::default();
         match Document::parse(text) {
             Ok(document) => {
-                let top = Section {
-                    source,
-                    name: String::new(),
-                    table: document.as_table(),
-                    span: None,
-                };
-                parts(&mut found, &top, metrics);
+                let top = Section::top(source, &document);
+                parts(&mut found, &top, lab_text, metrics);
             }
             Err(error) => found.0.push(source.error(
                 error.span(),
@@ -56,26 +57,33 @@ impl Study {
             )),
         }
         let mut all = found.0;
-        all.sort_by(|a, b| (a.line, &a.message).cmp(&(b.line, &b.message)));
+        all.sort_by(|a, b| (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message)));
         all.dedup();
         all
     }
 }
 
-fn parts(found: &mut Found, top: &Section, metrics: &[&str]) {
-    found.0.extend(top.unknown(&TOP));
+fn parts(found: &mut Found, top: &Section, lab_text: Option<&str>, metrics: &[&str]) {
+    found.0.extend(top.unknown(&STUDY.names()));
     let all_keys_are_known = found.0.is_empty();
     let base = base(found, top);
     let factors = each_factor(found, top, &base);
     if let Some(section) = found.take(top.section("lab")).flatten() {
-        found.0.extend(section.unknown(&lab::keys()));
+        found.0.extend(section.unknown(&LAB.names()));
     }
-    let lab = found.take(lab::read_known(top));
+    let lab = found.take(lab::read_known(top, lab_text));
     // Cells are judged where all that makes them is right.
     if let (true, Some(lab)) = (found.0.is_empty(), lab)
         && let Some(left_out) = found.take(leave_out(top, &factors))
     {
-        found.take(possible::check(top, &lab, &base, &factors, &left_out));
+        let cells = Cells {
+            top,
+            base: &base,
+            factors: &factors,
+            leave_out: &left_out,
+            fits: &|cell| fits(cell, &lab),
+        };
+        found.0.extend(cells.check());
     }
     for key in ["title", "question"] {
         // One of the keys that are not known may be meant for one that is missing.
@@ -96,17 +104,25 @@ fn parts(found: &mut Found, top: &Section, metrics: &[&str]) {
         .filter(|named| !metrics.contains(&current_name(&named.name).as_str()));
     found
         .0
-        .extend(unknown.map(|named| unknown_metric(top.source.file, named, metrics)));
+        .extend(unknown.map(|named| unknown_metric(top.source, named, metrics)));
 }
 
 /// The parts that name factors and their levels.
 fn what_names_levels(found: &mut Found, top: &Section, factors: &[Factor]) {
-    found.take(leave_out(top, factors));
+    let leave_out = found.take(leave_out(top, factors)).unwrap_or_default();
     found.take(table(top, factors));
     if let Some(section) = found.take(top.section("table")).flatten() {
         found.take(improvement(&section, factors));
     }
-    found.take(compared(top, factors));
+    let compare = found.take(compared(top, factors)).flatten();
+    let known = Known {
+        factors,
+        leave_out: &leave_out,
+        compare: compare.as_ref(),
+    };
+    for section in found.take(sentence::sections(top)).unwrap_or_default() {
+        found.take(sentence::sentence(&section, known));
+    }
     found.take(pictures(top, factors));
     found.take(expect(top, factors));
     for section in found.take(top.sections("check")).unwrap_or_default() {
@@ -144,7 +160,7 @@ fn each_factor(found: &mut Found, top: &Section, base: &Conditions) -> Vec<Facto
     let before = found.0.len();
     let mut all = Vec::new();
     for section in found.take(top.sections("factor")).unwrap_or_default() {
-        found.0.extend(section.unknown(&["name", "levels"]));
+        found.0.extend(section.unknown(&FACTOR.names()));
         let Some(name) = found.take(section.required_text("name")) else {
             continue;
         };
@@ -184,7 +200,7 @@ fn labels(section: &Section) -> Vec<Level> {
             label,
             settings: Vec::new(),
             about: None,
-            line: 1,
+            offset: 0,
         })
         .collect()
 }
@@ -255,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_study_without_a_mistake_has_none() {
-        let all = Study::mistakes("s.toml", STUDY, &METRICS);
+        let all = Study::mistakes("s.toml", STUDY, None, &METRICS);
         assert!(all.is_empty(), "{all:#?}");
     }
 
@@ -266,9 +282,9 @@ mod tests {
             assert!(all_planted.contains(right), "{right}");
             all_planted = all_planted.replacen(right, wrong, 1);
         }
-        let together = Study::mistakes("s.toml", &all_planted, &METRICS);
+        let together = Study::mistakes("s.toml", &all_planted, None, &METRICS);
         for [right, wrong, sentence] in PLANTED {
-            let alone = Study::mistakes("s.toml", &STUDY.replacen(right, wrong, 1), &METRICS);
+            let alone = Study::mistakes("s.toml", &STUDY.replacen(right, wrong, 1), None, &METRICS);
             let of_it = |found: &[StudyError]| {
                 found
                     .iter()

@@ -1,4 +1,4 @@
-//! From a study file's text to a [`Study`], with the line of each error.
+//! From a study file's text to a [`Study`], with the place of each error.
 
 mod answer;
 mod check;
@@ -9,6 +9,7 @@ mod mistakes;
 mod names;
 mod picture;
 mod possible;
+mod sentence;
 mod until;
 mod workload;
 
@@ -16,70 +17,116 @@ use std::collections::HashSet;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
-use bitcost_model::study::Label;
-use toml_edit::{Document, Value};
+use bitcost_model::study::{Cell, Label};
+use toml_edit::{Document, Item, Value};
 
 use crate::definition::{
     Expect, ExpectedCell, Factor, Improvement, Level, NamedMetric, Study, TableSpec,
 };
 use crate::error::StudyError;
-use crate::section::{Section, Source, shown};
+use crate::keys::{EXPECT, FACTOR, IMPROVEMENT, STUDY, TABLE};
+use crate::section::{Section, Source, begin, shown};
 use crate::settings;
+use crate::topology::is_file;
 use answer::answer;
 use check::{checks, leave_out, named};
 use compared::compared;
 use lengths::lengths;
 use names::{known_factor, known_level, label};
 use picture::pictures;
+use possible::{Cells, fits};
+use sentence::{Known, sentences};
 use until::until;
 use workload::workload;
 
-const TOP: [&str; 12] = [
-    "title",
-    "question",
-    "lab",
-    "workload",
-    "factor",
-    "leave_out",
-    "run",
-    "table",
-    "compare",
-    "report",
-    "expect",
-    "check",
-];
-
 impl Study {
-    /// Reads a study. `file` is the name that errors use.
+    /// Reads a study that names no lab file. `file` is the name that errors use.
     ///
     /// # Errors
-    /// The first error, with its line.
+    /// The first error, with its place.
     pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
-        study(file, text)
+        study(file, text, None)
+    }
+
+    /// As [`Study::parse`]; `lab_text` is the text of the lab file that the study names.
+    ///
+    /// # Errors
+    /// As [`Study::parse`]; an error in the lab file has its place there.
+    pub fn parse_with(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyError> {
+        study(file, text, lab_text)
+    }
+
+    /// An error for each place without which all cells would be possible. `fits` gives the reason
+    /// for which a cell is not.
+    pub fn impossible(&self, fits: &dyn Fn(&Cell) -> Result<(), String>) -> Vec<StudyError> {
+        // The text was read before.
+        let Ok(document) = Document::parse(self.text.as_str()) else {
+            return Vec::new();
+        };
+        let source = Source {
+            file: &self.file,
+            text: &self.text,
+        };
+        let top = Section::top(source, &document);
+        let cells = Cells {
+            top: &top,
+            base: &self.base,
+            factors: &self.factors,
+            leave_out: &self.leave_out,
+            fits,
+        };
+        cells.check()
+    }
+
+    /// The lab file that the text of a study names; absent where it names none, or is no TOML.
+    pub fn lab_file(text: &str) -> Option<String> {
+        let document = Document::parse(text).ok()?;
+        let topology = document.get("lab")?.get("topology")?.as_str()?;
+        is_file(topology).then(|| topology.to_owned())
+    }
+
+    /// An error about the lab file that a study names, at the place where it is named.
+    pub fn lab_error(file: &str, text: &str, message: &str) -> StudyError {
+        let document = Document::parse(text).ok();
+        let item = document
+            .as_ref()
+            .and_then(|all| all.get("lab")?.get("topology"));
+        Source { file, text }.error(item.and_then(Item::span), message)
     }
 }
 
-fn study(file: &str, text: &str) -> Result<Study, StudyError> {
+fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyError> {
     let source = Source { file, text };
     let document = Document::parse(text)
         .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
-    let top = Section {
-        source,
-        name: String::new(),
-        table: document.as_table(),
-        span: None,
-    };
-    top.only(&TOP)?;
+    let top = Section::top(source, &document);
+    top.only(&STUDY.names())?;
     let base = workload(&top, None)?;
     let factors = factors(&top, &base)?;
     let leave_out = leave_out(&top, &factors)?;
     let lengths = lengths(&top)?;
     let until = until(&top, &lengths)?;
-    let lab = lab::read(&top)?;
-    possible::check(&top, &lab, &base, &factors, &leave_out)?;
+    let lab = lab::read(&top, lab_text)?;
+    let cells = Cells {
+        top: &top,
+        base: &base,
+        factors: &factors,
+        leave_out: &leave_out,
+        fits: &|cell| fits(cell, &lab),
+    };
+    cells.check().into_iter().next().map_or(Ok(()), Err)?;
+    let compare = compared(&top, &factors)?;
+    let known = Known {
+        factors: &factors,
+        leave_out: &leave_out,
+        compare: compare.as_ref(),
+    };
+    let sentences = sentences(&top, known)?;
     let mut study = Study {
         name: stem(file).to_owned(),
+        file: file.to_owned(),
         text: text.to_owned(),
+        lab_text: lab_text.map(str::to_owned),
         title: harmless(&top.required_text("title")?),
         question: harmless(&top.required_text("question")?),
         lab,
@@ -91,11 +138,12 @@ fn study(file: &str, text: &str) -> Result<Study, StudyError> {
         ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,
         table: table(&top, &factors)?,
-        compare: compared(&top, &factors)?,
+        compare,
         answer: answer(&top)?
             .into_iter()
             .map(|metric| metric.name)
             .collect(),
+        sentences,
         pictures: pictures(&top, &factors)?,
         expect: expect(&top, &factors)?,
         checks: checks(&top, &factors)?,
@@ -144,7 +192,7 @@ fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> 
     check_count(top)?;
     let mut factors: Vec<Factor> = Vec::new();
     for section in top.sections("factor")? {
-        section.only(&["name", "levels"])?;
+        section.only(&FACTOR.names())?;
         let name = section.required_text("name")?;
         if factors.iter().any(|factor| factor.name == name) {
             return Err(section.error_at(
@@ -161,7 +209,7 @@ fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> 
             label: Label::Text(AS_GIVEN.to_owned()),
             about: None,
             settings: Vec::new(),
-            line: 1,
+            offset: 0,
         };
         factors.push(Factor {
             name: SETTINGS_FACTOR.to_owned(),
@@ -192,11 +240,7 @@ fn set_once(
                     "level `{}` of factor `{name}` sets `{setting}`, which factor `{}` sets too; allowed: each setting in one factor",
                     level.label, other.name
                 );
-                return Err(StudyError {
-                    file: source.file.to_owned(),
-                    line: level.line,
-                    message,
-                });
+                return Err(source.error_at(level.offset, message));
             }
         }
     }
@@ -221,18 +265,9 @@ fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Leve
     };
     let mut levels: Vec<Level> = Vec::new();
     let mut names = HashSet::new();
-    let (mut passed, mut line) = (0, 1);
     for value in array.iter() {
-        // Lines are counted from the previous level on: imported studies have tens of thousands.
-        let begin = value.span().map_or(passed, |span| {
-            span.start.clamp(passed, section.source.text.len())
-        });
-        line += section.source.text.as_bytes()[passed..begin]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
-        passed = begin;
-        let level = level(section.source, factor, value, base, line)?;
+        let offset = begin(value);
+        let level = level(section.source, factor, value, base, offset)?;
         if !names.insert(level.label.to_string()) {
             let message = format!(
                 "level `{}` of factor `{factor}` appears twice; allowed: each level once",
@@ -255,7 +290,7 @@ fn level(
     factor: &str,
     value: &Value,
     base: &Conditions,
-    line: usize,
+    offset: usize,
 ) -> Result<Level, StudyError> {
     let fail = |message: String| source.error(value.span(), message);
     let mut about = None;
@@ -303,7 +338,7 @@ fn level(
         label,
         about,
         settings,
-        line,
+        offset,
     })
 }
 
@@ -317,7 +352,7 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
             each_second: false,
         });
     };
-    section.only(&["rows", "columns", "metrics", "improvement", "each_second"])?;
+    section.only(&TABLE.names())?;
     let rows = section
         .text("rows")?
         .unwrap_or_else(|| factors[0].name.clone());
@@ -361,17 +396,18 @@ fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, 
     let mut found = named(top)?;
     found.extend(picture::named(top)?);
     found.extend(answer(top)?);
-    let mut add = |name: &str, span| {
+    found.extend(sentence::named(top)?);
+    let mut add = |name: &str, offset| {
         found.push(NamedMetric {
             name: name.to_owned(),
-            line: top.source.line(span),
+            offset,
         })
     };
     if let Some(table) = top.section("table")? {
         let list = table.value("metrics")?.and_then(Value::as_array);
         list.into_iter()
             .flatten()
-            .for_each(|value| add(value.as_str().unwrap_or_default(), value.span()));
+            .for_each(|value| add(value.as_str().unwrap_or_default(), begin(value)));
     }
     if let Some(value) = top
         .section("run")?
@@ -379,7 +415,7 @@ fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, 
         .transpose()?
         .flatten()
     {
-        add(value.as_str().unwrap_or_default(), value.span());
+        add(value.as_str().unwrap_or_default(), begin(value));
     }
     let Some(expect) = top.section("expect")? else {
         return Ok(found);
@@ -389,13 +425,9 @@ fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, 
         .iter()
         .chain(&expect.sections("improvement")?)
     {
-        for (name, item) in section.table.iter() {
+        for (name, _) in section.table.iter() {
             if !factors.iter().any(|factor| factor.name == name) {
-                let key = section
-                    .table
-                    .get_key_value(name)
-                    .and_then(|(key, _)| key.span());
-                add(name, key.or(item.span()));
+                add(name, section.offset(name).unwrap_or_default());
             }
         }
     }
@@ -406,7 +438,7 @@ fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improveme
     let Some(section) = section.section("improvement")? else {
         return Ok(None);
     };
-    section.only(&["factor", "from", "to"])?;
+    section.only(&IMPROVEMENT.names())?;
     let factor = section.required_text("factor")?;
     let factor = known_factor(&section, "factor", &factor, factors)?;
     let level = |key: &str| -> Result<Label, StudyError> {
@@ -427,7 +459,7 @@ fn expect(top: &Section, factors: &[Factor]) -> Result<Option<Expect>, StudyErro
     let Some(section) = top.section("expect")? else {
         return Ok(None);
     };
-    section.only(&["source", "cell", "improvement"])?;
+    section.only(&EXPECT.names())?;
     let figures = |key: &str| -> Result<Vec<ExpectedCell>, StudyError> {
         section
             .sections(key)?

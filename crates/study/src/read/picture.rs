@@ -5,9 +5,9 @@ use toml_edit::{InlineTable, Value};
 use super::names::{known_factor, known_level, label};
 use crate::definition::{Factor, NamedMetric};
 use crate::error::StudyError;
+use crate::keys::REPORT;
 use crate::picture::{Bars, Picture, PictureKind, Scale};
-use crate::section::Section;
-use crate::section::shown;
+use crate::section::{Section, begin, shown};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
 
@@ -19,7 +19,7 @@ pub fn pictures(top: &Section, factors: &[Factor]) -> Result<Option<Vec<Picture>
     let Some(section) = top.section("report")? else {
         return Ok(None);
     };
-    section.only(&["answer", "pictures"])?;
+    section.only(&REPORT.names())?;
     let list = |value: &Value| {
         value
             .as_array()
@@ -49,7 +49,7 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
         .flatten();
     let named = |value: &Value| NamedMetric {
         name: value.as_str().unwrap_or_default().to_owned(),
-        line: section.source.line(value.span()),
+        offset: begin(value),
     };
     Ok(metrics.map(named).collect())
 }

@@ -1,4 +1,4 @@
-//! Whether every cell of a study is possible, and the line at fault where one is not.
+//! Whether every cell of a study is possible, and the place at fault where one is not.
 
 use super::workload::workload;
 use crate::definition::{Factor, LeaveOut, Level, combine, size_buffers};
@@ -7,56 +7,77 @@ use crate::section::Section;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::{Cell, LabSpec};
 
-/// Checks that each cell is possible on the lab's link.
-///
-/// # Errors
-/// The error points at the level, or the setting of all cells, without which the cell would be
-/// possible.
-pub fn check(
-    top: &Section,
-    lab: &LabSpec,
-    base: &Conditions,
-    factors: &[Factor],
-    leave_out: &[LeaveOut],
-) -> Result<(), StudyError> {
-    let cells = combine(base, factors, leave_out);
-    if cells.is_empty() {
-        let message = "every combination of levels is left out; allowed: one at least".to_owned();
-        return Err(StudyError {
-            file: top.source.file.to_owned(),
-            line: 1,
-            message,
-        });
-    }
-    let check = |cell: &Cell| fits(cell, lab);
-    let Some((cell, message)) = cells
-        .iter()
-        .find_map(|cell| Some((cell, check(cell).err()?)))
-    else {
-        return Ok(());
-    };
-    let possible: Vec<&Cell> = cells.iter().filter(|cell| check(cell).is_ok()).collect();
-    let of_workload = || {
-        if possible.is_empty() {
-            workload_line(top, lab, factors, leave_out)
-        } else {
-            None
-        }
-    };
-    let line = blamed_line(factors, cell, &possible)
-        .or_else(of_workload)
-        .unwrap_or_else(|| size_line(factors, cell));
-    let message = format!("cell {}: {message}", cell.name());
-    Err(StudyError {
-        file: top.source.file.to_owned(),
-        line,
-        message,
-    })
+/// A study's cells: what makes them, and whether one is possible.
+pub struct Cells<'a> {
+    pub top: &'a Section<'a>,
+    pub base: &'a Conditions,
+    pub factors: &'a [Factor],
+    pub leave_out: &'a [LeaveOut],
+    /// The reason for which a cell is not possible.
+    pub fits: &'a dyn Fn(&Cell) -> Result<(), String>,
 }
 
-/// The line of the first of the cell's levels whose replacement by another makes the cell one of
-/// the `possible`.
-fn blamed_line(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> {
+/// The most cells that are not possible of which the place at fault is sought.
+const SOUGHT: usize = 64;
+
+impl Cells<'_> {
+    /// An error for each place without which cells would be possible: a level, or a setting of all
+    /// cells.
+    pub fn check(&self) -> Vec<StudyError> {
+        let cells = combine(self.base, self.factors, self.leave_out);
+        if cells.is_empty() {
+            let message = "every combination of levels is left out; allowed: one at least";
+            return vec![self.top.source.error_at(0, message)];
+        }
+        let wrong = |cell| Some((cell, (self.fits)(cell).err()?));
+        let wrong: Vec<(&Cell, String)> = cells.iter().filter_map(wrong).take(SOUGHT).collect();
+        if wrong.is_empty() {
+            return Vec::new();
+        }
+        let fits = |cell: &&Cell| (self.fits)(cell).is_ok();
+        let possible: Vec<&Cell> = cells.iter().filter(fits).collect();
+        let mut places: Vec<usize> = Vec::new();
+        let mut found = Vec::new();
+        for (cell, message) in wrong {
+            let of_workload = || match possible.is_empty() {
+                true => self.blamed_setting(),
+                false => None,
+            };
+            let offset = blamed(self.factors, cell, &possible)
+                .or_else(of_workload)
+                .unwrap_or_else(|| blamed_size(self.factors, cell));
+            if !places.contains(&offset) {
+                places.push(offset);
+                let message = format!("cell {}: {message}", cell.name());
+                found.push(self.top.source.error_at(offset, message));
+            }
+        }
+        found
+    }
+
+    /// Where no cell is possible: where the first setting of `[workload]` is without which some are.
+    fn blamed_setting(&self) -> Option<usize> {
+        let section = self.top.section("workload").ok()??;
+        let helps = |key: &str| {
+            let base = workload(self.top, Some(key));
+            base.is_ok_and(|base| {
+                let cells = combine(&base, self.factors, self.leave_out);
+                cells.iter().any(|cell| (self.fits)(cell).is_ok())
+            })
+        };
+        let mut keys = section.table.iter().map(|(key, _)| key);
+        section.offset(keys.find(|key| helps(key))?)
+    }
+}
+
+/// Whether a cell is possible in the lab: its sizes, and its request for TCP buffers.
+pub fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), String> {
+    size_buffers(&mut cell.clone(), lab).and_then(|()| cell.conditions.check(lab.mtu_bytes))
+}
+
+/// Where the first of the cell's levels is whose replacement by another makes the cell one
+/// of the `possible`.
+fn blamed(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> {
     let differs_in = |index: usize, other: &Cell| {
         let mut pairs = cell.levels.iter().zip(&other.levels).enumerate();
         pairs.all(|(at, (own, other))| (own == other) == (at != index))
@@ -68,10 +89,10 @@ fn blamed_line(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<us
         .levels
         .iter()
         .find(|level| level.label == *label)
-        .map(|level| level.line)
+        .map(|level| level.offset)
 }
 
-fn size_line(factors: &[Factor], cell: &Cell) -> usize {
+fn blamed_size(factors: &[Factor], cell: &Cell) -> usize {
     const SIZES: [&str; 3] = ["message_size_bytes", "mss", "receive_size_bytes"];
     let chosen = factors
         .iter()
@@ -87,36 +108,7 @@ fn size_line(factors: &[Factor], cell: &Cell) -> usize {
     };
     chosen
         .filter(sets_size)
-        .map(|level| level.line)
+        .map(|level| level.offset)
         .next()
-        .unwrap_or(1)
-}
-
-/// Where no cell is possible: the line of the first setting of `[workload]` without which some are.
-fn workload_line(
-    top: &Section,
-    lab: &LabSpec,
-    factors: &[Factor],
-    leave_out: &[LeaveOut],
-) -> Option<usize> {
-    let section = top.section("workload").ok()??;
-    let helps = |key: &str| {
-        let base = workload(top, Some(key));
-        base.is_ok_and(|base| {
-            combine(&base, factors, leave_out)
-                .iter()
-                .any(|cell| fits(cell, lab).is_ok())
-        })
-    };
-    let key = section
-        .table
-        .iter()
-        .map(|(key, _)| key)
-        .find(|key| helps(key))?;
-    Some(section.error_at(key, "").line)
-}
-
-/// Whether a cell is possible in the lab: its sizes, and its request for TCP buffers.
-fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), String> {
-    size_buffers(&mut cell.clone(), lab).and_then(|()| cell.conditions.check(lab.mtu_bytes))
+        .unwrap_or(0)
 }

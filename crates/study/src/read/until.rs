@@ -5,7 +5,8 @@ use std::time::Duration;
 use bitcost_model::study::UntilInterval;
 use toml_edit::Value;
 
-use super::lengths::{BLOCKS_MOST, Lengths, RULE};
+use super::lengths::{Lengths, RULE};
+use crate::definition::BLOCKS_MOST;
 use crate::error::StudyError;
 use crate::section::Section;
 

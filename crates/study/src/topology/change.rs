@@ -5,7 +5,8 @@ use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
 use toml_edit::Value;
 
-use super::read::{SHAPING_KEYS, set};
+use super::read::set;
+use crate::keys::SHAPING;
 
 /// The value with which the lab was built; without a key all of them.
 const CLEAR: &str = "clear";
@@ -64,7 +65,11 @@ pub fn changes(
 }
 
 fn nothing_for(device: &str) -> String {
-    let keys: Vec<String> = SHAPING_KEYS.iter().map(|key| format!("{key}=")).collect();
+    let keys: Vec<String> = SHAPING
+        .names()
+        .iter()
+        .map(|key| format!("{key}="))
+        .collect();
     format!(
         "nothing to set at {device}; allowed after it: {}, or {CLEAR}",
         keys.join(", ")
@@ -99,18 +104,18 @@ fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Re
         ("loss", ZERO) => shaping.loss_ppm = 0,
         ("reorder", ZERO) => shaping.reorder_ppm = 0,
         ("duplicate", ZERO) => shaping.duplicate_ppm = 0,
-        _ if SHAPING_KEYS.contains(&key) => {
+        _ if SHAPING.names().contains(&key) => {
             return set(shaping, key, &Value::from(value)).map_err(|why| format!("`{key}` {why}"));
         }
         _ => {}
     }
-    if SHAPING_KEYS.contains(&key) {
+    if SHAPING.names().contains(&key) {
         return Ok(());
     }
-    let hint = did_you_mean(key, SHAPING_KEYS);
+    let hint = did_you_mean(key, SHAPING.names());
     Err(format!(
         "unknown parameter `{key}`{hint}; allowed: {}",
-        SHAPING_KEYS.join(", ")
+        SHAPING.names().join(", ")
     ))
 }
 

@@ -11,7 +11,8 @@ mod write;
 
 pub use change::changes;
 pub use presets::{PRESETS, Preset, Size};
+pub(crate) use quantity::{BYTES, LIMIT, RATE, SHARE, TIME};
 pub use quantity::{MODERATION, limit as parse_limit, moderation as parse_moderation};
-pub use read::{KEYS, parse, preset, read, wire};
+pub use read::{is_file, parse, preset, read, read_from, wire};
 pub use warnings::{Ground, Warning, warnings};
 pub use write::to_toml;

@@ -13,14 +13,14 @@ const TIME_MAX_US: u64 = 60_000_000;
 const MODERATION_MAX_US: u32 = 10_000;
 
 /// The allowed form of each quantity, in words.
-const RATE: &str = "a rate with its unit, such as \"1G\" or \"250 Mbit/s\"";
-const TIME: &str = "a time with its unit, such as \"20ms\" or \"500us\", up to a minute";
+pub(crate) const RATE: &str = "a rate with its unit, such as \"1G\" or \"250 Mbit/s\"";
+pub(crate) const TIME: &str = "a time with its unit, such as \"20ms\" or \"500us\", up to a minute";
 /// The allowed form of [`moderation`], in words.
 pub const MODERATION: &str =
     "a time with its unit, such as \"20us\", up to 10 ms; \"0us\" turns it off";
-const SHARE: &str = "a share from \"0%\" to \"100%\", such as \"1%\" or \"0.01%\"";
-const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
-const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
+pub(crate) const SHARE: &str = "a share from \"0%\" to \"100%\", such as \"1%\" or \"0.01%\"";
+pub(crate) const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
+pub(crate) const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
 
 /// A rate in bit/s.
 pub fn rate(value: &Value) -> Result<u64, String> {

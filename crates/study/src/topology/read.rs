@@ -9,46 +9,13 @@ use super::fill::{Addressing, everything, fill};
 use super::presets::{PRESETS, Preset};
 use super::quantity;
 use crate::error::StudyError;
-use crate::section::{Section, Source, shown};
+use crate::keys::{LAB_FILE, LINK, SHAPING};
+use crate::section::{Section, Source, begin, shown};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
 use bitcost_model::topology::{
     Address, At, End, Link, Napi, Node, NodeKind, Problem, Route, Topology, check_count,
 };
-
-/// The keys of a lab file and of a study's `[lab]`.
-pub const KEYS: [&str; 17] = [
-    "topology",
-    "size",
-    "hosts",
-    "switches",
-    "routers",
-    "wires",
-    "link",
-    "egress",
-    "addresses",
-    "routes",
-    "gro_off",
-    "subnet",
-    "ipv6",
-    "mtu_bytes",
-    "napi",
-    "delay_backend",
-    "moderation",
-];
-
-/// The keys of a link and of a direction that shape it.
-pub(super) const SHAPING_KEYS: [&str; 9] = [
-    "rate",
-    "burst",
-    "shaper",
-    "delay",
-    "jitter",
-    "loss",
-    "reorder",
-    "duplicate",
-    "queue_limit",
-];
 
 /// The MTU of links that give none, in bytes.
 const MTU_BYTES: u32 = 1500;
@@ -62,8 +29,8 @@ struct Draft {
     mtu_bytes: Option<u32>,
     /// Links that give their MTU.
     sized: BTreeSet<usize>,
-    /// The line of each part.
-    lines: BTreeMap<At, usize>,
+    /// Where each part is in the text, in bytes.
+    places: BTreeMap<At, usize>,
 }
 
 /// Reads a lab file. `file` is the name that errors use.
@@ -72,16 +39,10 @@ struct Draft {
 /// The first error, with its line.
 pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
     let source = Source { file, text };
-    let document = Document::parse(text)
-        .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
-    let section = Section {
-        source,
-        name: String::new(),
-        table: document.as_table(),
-        span: None,
-    };
-    section.only(&KEYS)?;
-    read(&section, None)
+    with_document(source, |section| {
+        section.only(&LAB_FILE.names())?;
+        read(section, None)
+    })
 }
 
 /// Reads a table with the keys of a lab file. Where it names a preset as `topology`, its other keys
@@ -90,15 +51,74 @@ pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
 /// # Errors
 /// The first error, with its line.
 pub fn read(section: &Section, preset_name: Option<&str>) -> Result<Topology, StudyError> {
+    read_from(section, preset_name, None)
+}
+
+/// As [`read`], where `topology` may also name a lab file of this text.
+///
+/// # Errors
+/// As [`read`]; an error in the lab file has its place there.
+pub fn read_from(
+    section: &Section,
+    preset_name: Option<&str>,
+    lab_text: Option<&str>,
+) -> Result<Topology, StudyError> {
     let named = section
         .text("topology")?
         .or_else(|| preset_name.map(str::to_owned));
     let mut draft = match named {
+        Some(name) if is_file(&name) => from_file(section, &name, lab_text)?,
         Some(name) => from_preset(section, &name)?,
         None => Draft::default(),
     };
     draft.read(section)?;
     draft.finish(section)
+}
+
+/// Whether `topology` names a file instead of a preset.
+pub fn is_file(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml") || name.ends_with(".mn")
+}
+
+/// What a lab file describes, which is checked alone, so that its errors have their place there.
+fn from_file(section: &Section, name: &str, text: Option<&str>) -> Result<Draft, StudyError> {
+    let Some(text) = text else {
+        let message = format!("`topology` names the file {name}, which is not read here");
+        return Err(section.error_at("topology", message));
+    };
+    if section.table.contains_key("size") {
+        return Err(section.error_at("size", "`size` is for presets that come in several sizes"));
+    }
+    let folder = section.source.file.rsplit_once('/');
+    let file = match folder {
+        Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
+        _ => name.to_owned(),
+    };
+    parse(&file, text)?;
+    let source = Source { file: &file, text };
+    with_document(source, |own| {
+        let mut draft = match own.text("topology")? {
+            Some(preset) => from_preset(own, &preset)?,
+            None => Draft::default(),
+        };
+        draft.read(own)?;
+        draft.places.clear();
+        // An MTU in the study is that of every link.
+        if section.table.contains_key("mtu_bytes") {
+            draft.sized.clear();
+        }
+        Ok(draft)
+    })
+}
+
+/// What is read of the table that a text is.
+fn with_document<T>(
+    source: Source,
+    read: impl FnOnce(&Section) -> Result<T, StudyError>,
+) -> Result<T, StudyError> {
+    let document = Document::parse(source.text)
+        .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
+    read(&Section::top(source, &document))
 }
 
 /// The preset of this name with links of this MTU.
@@ -125,7 +145,7 @@ fn from_preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
         let names = PRESETS.iter().map(|preset| preset.name);
         let all: Vec<&str> = names.clone().collect();
         let message = format!(
-            "unknown topology `{name}`{}; allowed: {}",
+            "unknown topology `{name}`{}; allowed: {}, or the path of a lab file (.toml) or of a MiniEdit file (.mn)",
             did_you_mean(name, names),
             all.join(", ")
         );
@@ -140,18 +160,13 @@ fn from_preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
         file: &file,
         text: &text,
     };
-    let document = Document::parse(text.as_str())
-        .map_err(|e| source.error(e.span(), e.message().to_owned()))?;
-    let mut draft = Draft::default();
-    draft.read(&Section {
-        source,
-        name: String::new(),
-        table: document.as_table(),
-        span: None,
-    })?;
-    // Lines refer to the file that names the preset.
-    draft.lines.clear();
-    Ok(draft)
+    with_document(source, |own| {
+        let mut draft = Draft::default();
+        draft.read(own)?;
+        // Places refer to the file that names the preset.
+        draft.places.clear();
+        Ok(draft)
+    })
 }
 
 impl Draft {
@@ -164,8 +179,8 @@ impl Draft {
             ("wires", NodeKind::Wire),
         ];
         for (key, kind) in kinds {
-            for (name, line) in names(section, key)? {
-                self.lines.insert(At::Node(name.clone()), line);
+            for (name, offset) in names(section, key)? {
+                self.places.insert(At::Node(name.clone()), offset);
                 self.topology.nodes.push(Node {
                     name,
                     kind,
@@ -182,7 +197,7 @@ impl Draft {
                 let Some(own) = egress.section(device)? else {
                     continue;
                 };
-                own.only(&SHAPING_KEYS)?;
+                own.only(&SHAPING.names())?;
                 let end = self.end(&egress, device)?;
                 shape(&own, &mut end.egress)?;
             }
@@ -232,11 +247,7 @@ impl Draft {
     }
 
     fn link(&mut self, section: &Section) -> Result<(), StudyError> {
-        let allowed: Vec<&str> = ["ends", "devices", "mtu_bytes"]
-            .into_iter()
-            .chain(SHAPING_KEYS)
-            .collect();
-        section.only(&allowed)?;
+        section.only(&LINK.names())?;
         let pair = |key: &str, what: &str| {
             let two = |value: &Value| {
                 let words = value
@@ -285,8 +296,8 @@ impl Draft {
                 ),
             ));
         }
-        self.lines
-            .insert(At::Link(index), section.source.line(section.span.clone()));
+        let offset = section.span.as_ref().map_or(0, |span| span.start);
+        self.places.insert(At::Link(index), offset);
         self.topology.links.push(link);
         Ok(())
     }
@@ -333,12 +344,8 @@ impl Draft {
             let allowed =
                 "a list of addresses with their prefix, such as [\"10.0.0.1/24\", \"fd00::1/64\"]";
             let addresses = section.typed(device, allowed, list)?.unwrap_or_default();
-            let key = section
-                .table
-                .get_key_value(device)
-                .and_then(|(key, item)| key.span().or(item.span()));
-            self.lines
-                .insert(At::Device(device.to_owned()), section.source.line(key));
+            let offset = section.offset(device).unwrap_or_default();
+            self.places.insert(At::Device(device.to_owned()), offset);
             self.end(&section, device)?.addresses = addresses;
             self.addressing.listed.insert(device.to_owned());
         }
@@ -411,12 +418,8 @@ impl Draft {
             Ok(()) => return Ok(self.topology),
             Err(problem) => problem,
         };
-        match self.lines.get(&at) {
-            Some(line) => Err(StudyError {
-                file: section.source.file.to_owned(),
-                line: *line,
-                message,
-            }),
+        match self.places.get(&at) {
+            Some(offset) => Err(section.source.error_at(*offset, message)),
             None => Err(section.error(message)),
         }
     }
@@ -436,12 +439,11 @@ fn check_size(section: &Section) -> Result<(), StudyError> {
     check_count(nodes, length("link")).map_err(|message| section.error(message))
 }
 
-/// The names of a list, each with its line.
+/// The names of a list, each with its place in bytes.
 fn names(section: &Section, key: &str) -> Result<Vec<(String, usize)>, StudyError> {
     let list = |value: &Value| {
         let words = value.as_array()?.iter();
-        let named =
-            words.map(|word| Some((word.as_str()?.to_owned(), section.source.line(word.span()))));
+        let named = words.map(|word| Some((word.as_str()?.to_owned(), begin(word))));
         named.collect::<Option<Vec<(String, usize)>>>()
     };
     Ok(section
@@ -461,7 +463,7 @@ fn shape(section: &Section, shaping: &mut Shaping) -> Result<(), StudyError> {
     for (key, _) in section
         .table
         .iter()
-        .filter(|(key, _)| SHAPING_KEYS.contains(key))
+        .filter(|(key, _)| SHAPING.keys.iter().any(|known| known.name == *key))
     {
         let Some(value) = section.value(key)? else {
             continue;
@@ -471,7 +473,7 @@ fn shape(section: &Section, shaping: &mut Shaping) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Sets the value of one of [`SHAPING_KEYS`].
+/// Sets the value of one of the keys of [`SHAPING`].
 pub(super) fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(), String> {
     match key {
         "rate" => shaping.rate_bps = Some(quantity::rate(value)?),

@@ -2,8 +2,8 @@
 
 use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::study::Label;
-use bitcost_study::Study;
 use bitcost_study::check::{Claim, Figure};
+use bitcost_study::{Place, Study, Word};
 
 const TEXT: &str = r#"title = "Two factors"
 question = "Does it read?"
@@ -168,7 +168,7 @@ fn mistakes_are_named_with_their_line() {
         let found = error_of(&TEXT.replacen(from, to, 1));
         assert!(found.contains(says), "{to}: {found}");
         assert!(
-            found.starts_with(&format!("mine.toml:{}: ", line(at))),
+            found.starts_with(&format!("mine.toml:{}:", line(at))),
             "{to}: {found}"
         );
     }
@@ -238,7 +238,7 @@ fn an_answer_is_about_one_to_three_metrics_each_once() {
     ] {
         let found = error_of(&with(list));
         assert!(
-            found.starts_with(&format!("mine.toml:{line}: `answer` is ")),
+            found.starts_with(&format!("mine.toml:{line}:1: `answer` is ")),
             "{found}"
         );
         assert!(
@@ -248,5 +248,105 @@ fn an_answer_is_about_one_to_three_metrics_each_once() {
     }
     assert!(
         error_of(&with("[\"a\"]").replace("answer", "anwser")).contains("did you mean `answer`?")
+    );
+}
+
+const ANSWER: &str = r#"
+[[answer]]
+metric = ["throughput_mbps", "rtt_us"]
+of = { message_size_bytes = 100, kind = "a" }
+to = { message_size_bytes = 400, kind = "a" }
+words = "It is {of}, {ratio}."
+"#;
+
+#[test]
+fn an_answer_is_one_or_two_sentences_about_cells() {
+    let study = read(&format!("{TEXT}{ANSWER}"));
+    let [sentence] = &study.sentences[..] else {
+        panic!("{:?}", study.sentences);
+    };
+    let text = |text: &str| Word::Text(text.to_owned());
+    assert_eq!(
+        sentence.words,
+        [
+            text("It is "),
+            Word::Figure(Place::Of),
+            text(", "),
+            Word::Figure(Place::Ratio),
+            text(".")
+        ]
+    );
+    assert_eq!(sentence.metrics, ["throughput_mbps", "rtt_us"]);
+    let table = read(&format!(
+        "{TEXT}{}",
+        ANSWER.replace("[[answer]]", "[answer]")
+    ));
+    assert_eq!(table.sentences, study.sentences);
+    assert_eq!(read(&format!("{TEXT}{ANSWER}{ANSWER}")).sentences.len(), 2);
+    assert!(read(TEXT).sentences.is_empty());
+    // The words say nothing of a factor that is added to compare with.
+    let compared = "[[factor]]\nname = \"cork\"\nlevels = [{ label = \"x\" }, { label = \"y\" }]\n[compare]\nfactor = \"cork\"\nold = \"x\"\nnew = \"y\"\n";
+    assert!(
+        read(&format!("{TEXT}{ANSWER}{compared}"))
+            .sentences
+            .is_empty()
+    );
+}
+
+#[test]
+fn mistakes_in_an_answer_are_named_with_their_place() {
+    for (from, to, says) in [
+        ("{of}", "{off}", "did you mean `of`?"),
+        ("{of}, ", "", "`{ratio}` is the first figure"),
+        ("{of}", "{of", "unknown place"),
+        ("{of}, {ratio}", "good", "0 figures"),
+        ("{of}", "{of} {to}", "3 figures"),
+        (
+            "kind = \"a\" }\nwords",
+            "kind = \"c\" }\nwords",
+            "unknown level `c`",
+        ),
+        (
+            "of = { message_size_bytes = 100,",
+            "of = {",
+            "names no level of `message_size_bytes`",
+        ),
+        (
+            "of = { message_size",
+            "of = { mesage_size",
+            "did you mean `message_size_bytes`?",
+        ),
+        ("100, kind = \"a\"", "200, kind = \"b\"", "leaves out"),
+        ("to = {", "# to = {", "needs the cell `to`"),
+        ("= 400, kind", "= 100, kind", "the same cell"),
+        ("words", "wrods", "did you mean `words`?"),
+        (
+            "metric = [\"throughput_mbps\", \"rtt_us\"]",
+            "metric = []",
+            "allowed: the name of a metric",
+        ),
+    ] {
+        let text = ANSWER.replacen(from, to, 1);
+        let found = error_of(&format!("{TEXT}{text}"));
+        assert!(found.contains(says), "{to}: {found}");
+        let line: usize = found
+            .split(':')
+            .nth(1)
+            .expect("a line")
+            .parse()
+            .expect("a number");
+        assert!(line > TEXT.lines().count(), "{found}");
+        let known = ["throughput_mbps", "rtt_us"];
+        let all = Study::mistakes("mine.toml", &format!("{TEXT}{text}"), None, &known);
+        assert_eq!(all.len(), 1, "{all:#?}");
+    }
+    let third = format!("{TEXT}{ANSWER}{ANSWER}{ANSWER}");
+    assert!(error_of(&third).contains("3 sentences; allowed: at most 2"));
+    let study = read(&format!("{TEXT}{ANSWER}"));
+    let unknown = study.check_metrics("mine.toml", &["throughput_mbps", "min_rtt_us"]);
+    let unknown = unknown.expect_err("a mistake").to_string();
+    assert!(
+        unknown.ends_with("unknown metric `rtt_us`; did you mean `min_rtt_us`?; allowed: throughput_mbps, min_rtt_us"),
+        "{unknown}"
     );
 }

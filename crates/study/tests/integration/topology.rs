@@ -277,7 +277,7 @@ fn a_study_changes_a_preset_or_has_its_own_lab() {
         ),
         (
             "topology = \"lab15\"\n[lab.egress.s1-eth2]\ndelay = \"x\"",
-            "mine.toml:9: `delay` is \"x\"",
+            "mine.toml:9:1: `delay` is \"x\"",
         ),
         ("topolgy = \"pair\"", "did you mean `topology`"),
         (
@@ -300,6 +300,34 @@ fn a_log_of_an_older_version_names_its_lab() {
         (lab.sender.as_str(), lab.receiver.as_str(), lab.network),
         ("h1", "h2", None)
     );
+}
+
+#[test]
+fn a_study_names_a_lab_file_whose_text_comes_with_it() {
+    let text = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"my-lab.toml\"\n";
+    assert_eq!(Study::lab_file(text).as_deref(), Some("my-lab.toml"));
+    assert_eq!(Study::lab_file(&text.replace("my-lab.toml", "lab15")), None);
+    let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\nmtu_bytes = 1400\n";
+    let read = |text: &str, lab: &str| Study::parse_with("dir/mine.toml", text, Some(lab));
+    let study = read(text, lab).expect("it reads");
+    assert_eq!(study.lab_text.as_deref(), Some(lab));
+    assert_eq!(
+        (study.lab.sender.as_str(), study.lab.mtu_bytes),
+        ("a", 1400)
+    );
+    // The study's MTU is that of every link.
+    let larger = read(&format!("{text}mtu_bytes = 9000\n"), lab).expect("it reads");
+    assert_eq!(larger.lab.mtu_bytes, 9000);
+    let based = read(text, "topology = \"lab15\"\n").expect("it reads");
+    assert_eq!(based.lab.path().expect("a path").rtt_us(), 20_000);
+    // A mistake in the lab file has its place there.
+    let wrong = read(text, &lab.replace("ends", "enids")).expect_err("a mistake");
+    assert!(
+        wrong.to_string().starts_with("dir/my-lab.toml:3:1: "),
+        "{wrong}"
+    );
+    let missing = Study::parse("mine.toml", text).expect_err("no text");
+    assert_eq!((missing.line, missing.column), (4, 1), "{missing}");
 }
 
 /// Texts on which a TOML reader has failed.

@@ -176,6 +176,7 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
             command_line: vec!["bitcost".into(), "run".into(), "test".into()],
             study: "test".into(),
             study_text: study.into(),
+            lab_text: None,
         },
         Event::Planned { plan: plan.clone() },
         Event::Prepared {

@@ -1,0 +1,63 @@
+//! The figures of the sentences in which a study answers its question.
+
+use bitcost_stats::{Interval, Side, estimate_interval};
+use bitcost_study::Sentence;
+use bitcost_study::check::Levels;
+
+use crate::cells::{CellRuns, has};
+use crate::metrics::METRICS;
+
+/// The figures of one sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answered {
+    /// The median of the cell that it is about; of several metrics the sum of their medians.
+    pub of: f64,
+    /// That of the cell that it is compared with.
+    pub to: Option<f64>,
+    /// The first ÷ the second; absent where that is 0.
+    pub ratio: Option<Interval>,
+}
+
+/// The figures of each sentence; absent where a cell has no run with a metric.
+pub(super) fn answered(
+    sentences: &[Sentence],
+    cells: &[(&Levels, &CellRuns)],
+    seed: u64,
+) -> Vec<Option<Answered>> {
+    let one = |sentence| figures(sentence, cells, seed);
+    sentences.iter().map(one).collect()
+}
+
+fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Option<Answered> {
+    let sides = |levels: &Levels| -> Option<Vec<Side>> {
+        let (_, runs) = cells.iter().find(|(known, _)| has(known, levels))?;
+        let side = |name: &String| {
+            let index = METRICS.iter().position(|metric| metric.name == name)?;
+            Some(runs.values(index))
+        };
+        sentence.metrics.iter().map(side).collect()
+    };
+    let sum = |sides: &[Side]| estimate_interval(sides, seed, |medians| Some(medians.iter().sum()));
+    let of = sides(&sentence.of)?;
+    let to = match &sentence.to {
+        Some(levels) => Some(sides(levels)?),
+        None => None,
+    };
+    let ratio = to.as_ref().and_then(|to| {
+        let both = [of.clone(), to.clone()].concat();
+        estimate_interval(&both, seed, |medians| {
+            let (above, below) = medians.split_at(of.len());
+            let ratio = above.iter().sum::<f64>() / below.iter().sum::<f64>();
+            ratio.is_finite().then_some(ratio)
+        })
+    });
+    let to = match to {
+        Some(to) => Some(sum(&to)?.value),
+        None => None,
+    };
+    Some(Answered {
+        of: sum(&of)?.value,
+        to,
+        ratio,
+    })
+}
