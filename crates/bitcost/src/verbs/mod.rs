@@ -17,6 +17,7 @@ mod run;
 mod serve;
 mod show;
 mod studies;
+mod study;
 mod test;
 
 use clap::{Command, Subcommand};
@@ -32,6 +33,9 @@ pub enum Verb {
     Plan(plan::Arguments),
     /// List the embedded studies, or print one
     Studies(studies::Arguments),
+    /// Write a new study file, or print the JSON Schema of study files
+    #[command(subcommand)]
+    Study(study::Action),
     /// Print the results of an execution from its log
     Show(show::Arguments),
     /// Compare two executions, or two cells of one, with confidence intervals and verdicts
@@ -75,6 +79,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Run(arguments) => run::run(arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Studies(arguments) => studies::run(&arguments),
+        Verb::Study(action) => study::run(&action),
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),

@@ -11,6 +11,7 @@ mod quotations;
 mod report;
 mod rooms;
 mod screens;
+mod studies;
 
 mod terminal;
 mod untrusted;

@@ -1,0 +1,95 @@
+//! `bitcost study`: a new study file, and the JSON Schema of study files.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use bitcost_analysis::metrics::METRICS;
+use bitcost_study::{lab_schema, study_schema};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::studies::find;
+
+/// What is done.
+#[derive(clap::Subcommand)]
+pub enum Action {
+    /// Write a commented study file that runs as it is, to be changed
+    New(New),
+    /// Print the JSON Schema of study files, for taplo and editors
+    Schema(Schema),
+}
+
+/// Which file.
+#[derive(clap::Args)]
+pub struct New {
+    /// Study to begin with: the name of an embedded one (`bitcost studies`), or the path of a study
+    /// file [default: one that shows every part]
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
+    /// File to write, which must not exist; `-` is standard output
+    #[arg(default_value = "study.toml")]
+    file: PathBuf,
+}
+
+/// Which schema.
+#[derive(clap::Args)]
+pub struct Schema {
+    /// Print the schema of lab files instead
+    #[arg(long)]
+    lab: bool,
+}
+
+/// The study that shows every part.
+const TEMPLATE: &str = include_str!("study.toml");
+
+/// Writes or prints.
+pub fn run(action: &Action) -> Result<(), Failure> {
+    match action {
+        Action::New(new) => new.write(),
+        Action::Schema(Schema { lab }) => {
+            let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            let schema = match lab {
+                true => lab_schema(),
+                false => study_schema(&metrics),
+            };
+            output::print(&format!("{schema:#}\n"))
+        }
+    }
+}
+
+impl New {
+    fn write(&self) -> Result<(), Failure> {
+        let shown = output::shell_word(&self.file);
+        let text = match &self.from {
+            None => TEMPLATE.replace("{file}", &shown),
+            Some(name) => format!(
+                "# A copy of the study {name}. `bitcost plan {shown}` reports every mistake in it, `bitcost run {shown}` runs it;\n\
+                 # docs/reference/study-keys.md describes every key.\n\n{}",
+                find(name)?.text
+            ),
+        };
+        if self.file.as_os_str() == "-" {
+            return output::print(&text);
+        }
+        create(&self.file, &text)?;
+        output::line(&self.file.display().to_string())?;
+        output::say(&format!("next: bitcost plan {shown}"));
+        Ok(())
+    }
+}
+
+/// Writes a file that does not exist yet.
+fn create(file: &Path, text: &str) -> Result<(), Failure> {
+    let shown = file.display();
+    let opened = OpenOptions::new().write(true).create_new(true).open(file);
+    let mut opened = opened.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::Usage(format!(
+            "{shown} exists and is left as it is; name another file, as in `bitcost study new mine.toml`"
+        )),
+        _ => Failure::Environment(format!("cannot write {shown}: {error}; name another file")),
+    })?;
+    opened
+        .write_all(text.as_bytes())
+        .map_err(|error| Failure::Environment(format!("cannot write {shown}: {error}")))
+}

@@ -1,0 +1,197 @@
+//! Studies as files: new ones, their JSON Schema, and all their mistakes at once.
+
+mod schema;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use toml_edit::DocumentMut;
+
+/// Changes in the study not-all-mbits, each a mistake that its schema finds.
+const PLANTED: [[&str; 2]; 14] = [
+    ["title = \"", "titel = \""],
+    ["\ntopology = \"wire\"", "\ntopology = \"wir\""],
+    ["\nmtu_bytes = 8896", "\nmtu_byte = 8896"],
+    ["warmup_s = 0.25", "warmup_s = \"soon\""],
+    ["duration_s = 2\n", "duraton_s = 2\n"],
+    ["offloads = \"on\"", "offloads = true"],
+    ["blocks = 5\n", "blocks = 0\n"],
+    [
+        "metrics = [\"throughput_mbps\"",
+        "metrics = [\"throughput\"",
+    ],
+    ["\"medians\",", "\"medianes\","],
+    ["between = [1, 8]", "betwen = [1, 8]"],
+    ["\nat_least = 1.5", "\nat_least = \"much\""],
+    ["workload = \"udp_stream\"", "workload = \"udp_streams\""],
+    ["receive_buffer_bytes = 4194304", "receive_buffer_bytes = 0"],
+    ["words = \"In", "wrods = \"In"],
+];
+
+fn bitcost(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.args(words).current_dir(folder).stdin(Stdio::null());
+    command.output().expect("bitcost starts")
+}
+
+fn printed(output: Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn said(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn schema(words: &[&str]) -> Value {
+    let folder = folder();
+    let text = printed(bitcost(
+        folder.path(),
+        &[&["study", "schema"], words].concat(),
+    ));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// A TOML file as JSON.
+fn as_json(text: &str) -> Value {
+    let document: DocumentMut = text.parse().expect("TOML");
+    let of = |value: &toml_edit::Value| -> Value { schema::json_of(value) };
+    let table = document.as_table().clone().into_inline_table();
+    of(&toml_edit::Value::InlineTable(table))
+}
+
+#[test]
+fn the_schema_accepts_every_embedded_study_and_a_new_one() {
+    let schema = schema(&[]);
+    let folder = folder();
+    let listed = printed(bitcost(folder.path(), &["studies"]));
+    let names: Vec<&str> = listed
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .collect();
+    assert!(names.len() > 5, "{names:?}");
+    for name in names {
+        let text = printed(bitcost(folder.path(), &["studies", name]));
+        assert_eq!(
+            schema::mistakes(&schema, &as_json(&text)),
+            [""; 0],
+            "{name}"
+        );
+    }
+    let text = printed(bitcost(folder.path(), &["study", "new", "-"]));
+    assert_eq!(schema::mistakes(&schema, &as_json(&text)), [""; 0]);
+}
+
+#[test]
+fn the_schema_of_labs_accepts_every_preset() {
+    let schema = schema(&["--lab"]);
+    let folder = folder();
+    for name in ["wire", "pair", "switch", "lab15", "dumbbell", "star"] {
+        let text = printed(bitcost(folder.path(), &["lab", "presets", name]));
+        assert_eq!(
+            schema::mistakes(&schema, &as_json(&text)),
+            [""; 0],
+            "{name}"
+        );
+        let wrong = text.replacen("ends", "enids", 1);
+        assert!(!schema::mistakes(&schema, &as_json(&wrong)).is_empty());
+    }
+}
+
+#[test]
+fn the_schema_and_plan_find_each_planted_mistake() {
+    let schema = schema(&[]);
+    let folder = folder();
+    let right = printed(bitcost(folder.path(), &["studies", "not-all-mbits"]));
+    for [from, to] in PLANTED {
+        let wrong = right.replacen(from, to, 1);
+        assert_ne!(wrong, right, "{from}");
+        let found = schema::mistakes(&schema, &as_json(&wrong));
+        assert!(!found.is_empty(), "{to}");
+        std::fs::write(folder.path().join("wrong.toml"), &wrong).expect("a file");
+        let said = said(&bitcost(folder.path(), &["plan", "wrong.toml"]));
+        let first = right.split(from).next().unwrap_or_default();
+        let line = first.matches('\n').count() + 1 + usize::from(from.starts_with('\n'));
+        assert!(
+            said.contains(&format!("wrong.toml:{line}:")),
+            "{to}: {said}"
+        );
+        assert!(said.len() < 1000, "{to}: {said}");
+    }
+}
+
+#[test]
+fn a_new_study_is_planned_as_it_is_and_overwrites_nothing() {
+    let folder = folder();
+    let path = folder.path();
+    assert_eq!(printed(bitcost(path, &["study", "new"])), "study.toml\n");
+    let plan = printed(bitcost(path, &["plan", "study.toml"]));
+    assert!(plan.contains("6 cells in 5 blocks"), "{plan}");
+    let before = std::fs::read_to_string(path.join("study.toml")).expect("a file");
+    let again = said(&bitcost(path, &["study", "new"]));
+    assert!(again.contains("study.toml exists"), "{again}");
+    let after = std::fs::read_to_string(path.join("study.toml")).expect("a file");
+    assert_eq!(before, after);
+    printed(bitcost(
+        path,
+        &["study", "new", "--from", "lab15", "mine.toml"],
+    ));
+    let plan = printed(bitcost(path, &["plan", "mine.toml"]));
+    assert!(plan.contains("16 cells"), "{plan}");
+    let near = said(&bitcost(
+        path,
+        &["study", "new", "--from", "lab51", "x.toml"],
+    ));
+    assert!(near.contains("did you mean `lab15`?"), "{near}");
+    assert!(!path.join("x.toml").exists());
+}
+
+#[test]
+fn plan_refuses_what_run_refuses_with_every_place() {
+    let folder = folder();
+    let path = folder.path();
+    let text = "title = \"t\"\nquestion = \"q\"\n[[factor]]\nname = \"kind\"\nlevels = [\n  { label = \"a\" },\n  { label = \"b\", mtu_bytes = 9000 },\n  { label = \"c\", emulator_queue_limit = \"9 packets\" },\n  { label = \"d\", sender_cpus = \"65000\" },\n]\n";
+    std::fs::write(path.join("own.toml"), text).expect("a file");
+    let plan = said(&bitcost(path, &["plan", "own.toml"]));
+    let run = said(&bitcost(path, &["run", "own.toml"]));
+    for says in [
+        "own.toml:7:3: cell b: an interface's MTU of 9000 bytes",
+        "own.toml:8:3: cell c: emulator_queue_limit has no effect",
+        "own.toml:9:3: cell d: sender_cpus: CPU 65000 does not exist",
+    ] {
+        assert!(plan.contains(says), "{plan}");
+        assert!(run.contains(says), "{run}");
+    }
+    assert!(!path.join("bitcost-runs").exists());
+}
+
+#[test]
+fn a_lab_file_is_found_next_to_its_study() {
+    let folder = folder();
+    let path = folder.path();
+    std::fs::create_dir(path.join("in")).expect("a folder");
+    let study = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"lab.toml\"\n[workload]\nworkload = \"TCP\"\n";
+    std::fs::write(path.join("in/own.toml"), study).expect("a file");
+    let missing = said(&bitcost(path, &["plan", "in/own.toml"]));
+    assert!(
+        missing.contains("in/own.toml:4:12: cannot read the lab in/lab.toml"),
+        "{missing}"
+    );
+    let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n";
+    std::fs::write(path.join("in/lab.toml"), lab).expect("a file");
+    printed(bitcost(path, &["plan", "in/own.toml"]));
+    std::fs::write(
+        path.join("in/lab.toml"),
+        lab.replace("\"b\"]\n[", "\"c\"]\n["),
+    )
+    .expect("a file");
+    let wrong = said(&bitcost(path, &["plan", "in/own.toml"]));
+    assert!(wrong.contains("in/lab.toml:2:"), "{wrong}");
+}
