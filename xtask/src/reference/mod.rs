@@ -96,6 +96,7 @@ fn pages(root: &Path, program: &Path) -> Result<Vec<Page>> {
             "`analysis::explain::LIMITERS`",
             tables::limiters(),
         ),
+        page("study-keys.md", "`study::keys`", bitcost_study::markdown()),
         page(
             "log-keys.md",
             "`model::event::Event` and the types in it",
