@@ -132,7 +132,7 @@ fn an_execution_without_results_fails_where_worse_does() {
         "{stderr}"
     );
     assert!(
-        stdout.contains("| missing |") && stdout.contains("not made"),
+        stdout.contains("\nmissing  ") && stdout.contains("not made"),
         "{stdout}"
     );
     assert_eq!(
