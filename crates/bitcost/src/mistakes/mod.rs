@@ -12,6 +12,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::output::shell_word;
+use crate::studies;
 
 /// A command line that was refused.
 pub struct Mistake<'a> {
@@ -83,6 +84,9 @@ impl Mistake<'_> {
         let dashes = self.words.iter().position(|word| word == "--");
         let is_after_dashes = dashes.is_some_and(|at| self.words[at..].contains(&found));
         let of_test = matches!(path, [_] | [_, "test"]);
+        if let Some(below_zero) = self.below_zero(&found, verb) {
+            return below_zero;
+        }
         if let Some(tests) = self.netperf_test().filter(|_| path.len() == 1) {
             return tests;
         }
@@ -98,6 +102,24 @@ impl Mistake<'_> {
         let options = options(verb);
         let near = did_you_mean(&found, options.iter().map(String::as_str));
         format!("`{name}` has no option `{found}`{near}; `{name} --help` lists its options")
+    }
+
+    /// An option's value below 0 that the parser took for an option.
+    fn below_zero(&self, found: &str, verb: &Command) -> Option<String> {
+        let is_number = |word: &str| {
+            let first = word.strip_prefix('-').and_then(|rest| rest.chars().next());
+            first.is_some_and(|first| first.is_ascii_digit())
+        };
+        let mut pairs = self.words.windows(2);
+        let [option, value] = pairs.find(|pair| {
+            is_number(&pair[1]) && pair[1].starts_with(found) && has_option(verb, &[], &pair[0])
+        })?
+        else {
+            return None;
+        };
+        Some(format!(
+            "{option}: `{value}` is below 0, which no option allows; write the value without its sign"
+        ))
     }
 
     /// A command that does not exist.
@@ -136,6 +158,14 @@ impl Mistake<'_> {
                     tests.join(", ")
                 )
             });
+        }
+        if missing == "<STUDY>" {
+            let names: Vec<&str> = studies::EMBEDDED.iter().map(|(name, _)| *name).collect();
+            return format!(
+                "`{name}` needs a study, such as `{name} {}`, or the path of a study file; embedded: {}",
+                names[0],
+                names.join(", ")
+            );
         }
         let what: Vec<String> = verb
             .get_positionals()

@@ -33,7 +33,12 @@ impl Host {
             {
                 Err("no host; allowed: `local`, `user@host`, or a name that ssh knows".to_owned())
             }
-            _ => Ok(Host::Ssh(name.to_owned())),
+            _ => match with_port(name) {
+                Some((host, port)) => Err(format!(
+                    "ssh takes no port after a colon here; write `ssh://{host}:{port}`, or set Port for this host in ssh's configuration"
+                )),
+                None => Ok(Host::Ssh(name.to_owned())),
+            },
         }
     }
 
@@ -44,6 +49,12 @@ impl Host {
             Host::Ssh(name) => format!("ssh:{name}"),
         }
     }
+}
+
+/// The host and the port of `host:port`; an IPv6 address has more than one colon.
+fn with_port(name: &str) -> Option<(&str, u16)> {
+    let (host, port) = name.split_once(':')?;
+    Some((host, port.parse().ok()?))
 }
 
 /// Two named hosts, and how they are reached.
@@ -171,7 +182,15 @@ mod tests {
         assert_eq!(Host::parse("ssh:me@web"), ssh("me@web"));
         assert_eq!(Host::parse("web"), ssh("web"));
         assert_eq!(Host::parse("ssh://me@web:2222"), ssh("ssh://me@web:2222"));
-        for text in ["", "ssh:", "-oProxyCommand=x", "ssh:-l", "a b", "a\n"] {
+        for text in [
+            "",
+            "ssh:",
+            "-oProxyCommand=x",
+            "ssh:-l",
+            "a b",
+            "a\n",
+            "me@web:2222",
+        ] {
             assert!(Host::parse(text).is_err(), "{text:?}");
         }
     }
