@@ -162,8 +162,7 @@ impl Mistake<'_> {
         if missing == "<STUDY>" {
             let names: Vec<&str> = studies::EMBEDDED.iter().map(|(name, _)| *name).collect();
             return format!(
-                "`{name}` needs a study, such as `{name} {}`, or the path of a study file; embedded: {}",
-                names[0],
+                "`{name}` needs {missing}: the path of a study file, or the name of an embedded one: {}",
                 names.join(", ")
             );
         }

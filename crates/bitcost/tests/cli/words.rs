@@ -1222,7 +1222,7 @@ fn what_iperf3_and_netperf_write_otherwise_is_named_with_how_it_is_written_here(
         ),
         ("test tcp -b -100M", "-b: `-100M` is below 0"),
         ("run not-all-mbits --blocks -1", "--blocks: `-1` is below 0"),
-        ("run", "embedded: not-all-mbits, "),
+        ("run", "the name of an embedded one: not-all-mbits, "),
         (
             "test tcp --receiver me@web:2222",
             "write `ssh://me@web:2222`",
