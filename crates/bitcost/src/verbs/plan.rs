@@ -40,7 +40,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
-    Programs::open(&plan)?.identify()?;
+    // A plan starts nothing, not even what the study names.
+    let programs = Programs::open(&plan)?;
     destination.check(&study)?;
     if study.lab.running.is_none() {
         say_warnings(&destination.warnings(&study, &plan));
@@ -50,8 +51,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Destination::Hosts(_) => Duration::ZERO,
     };
     let place = destination.phrase(&study);
-    let unchecked = destination.unchecked();
-    output::print(&text(&study, &plan, place, unchecked, calibration))
+    let mut unchecked = destination.unchecked().to_owned();
+    if programs.others().next().is_some() {
+        unchecked += ", and whether the programs that are named are a bitcost";
+    }
+    output::print(&text(&study, &plan, place, &unchecked, calibration))
 }
 
 fn text(
