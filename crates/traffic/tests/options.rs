@@ -480,10 +480,22 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "bitcost/tests/runs/knobs.rs",
         "sysctl.net.ipv4.tcp_min_tso_segs",
     ),
-    ("idle", "host/tests/kernel.rs", "fn idle()"),
-    ("channels", "host/tests/kernel.rs", "fn channels()"),
-    ("coalesce", "host/tests/kernel.rs", "fn coalesce()"),
-    ("governor", "host/tests/kernel.rs", "fn governor()"),
+    ("idle", "host/tests/integration/kernel.rs", "fn idle()"),
+    (
+        "channels",
+        "host/tests/integration/kernel.rs",
+        "fn channels()",
+    ),
+    (
+        "coalesce",
+        "host/tests/integration/kernel.rs",
+        "fn coalesce()",
+    ),
+    (
+        "governor",
+        "host/tests/integration/kernel.rs",
+        "fn governor()",
+    ),
     (
         "receiver_address",
         "bitcost/tests/runs/one_run.rs",

@@ -71,9 +71,11 @@ const COMMANDS: &[&[&str]] = &[
     &["report", "EXECUTION"],
     &["report", "EXECUTION", "--out", "-"],
     &["run", "no-such-study"],
+    &["serve"],
     &["show", "EXECUTION"],
     &["show", "EXECUTION", "--format", "csv"],
     &["studies"],
+    &["study", "schema"],
     &["test", "tcp", "-t", "100ms", "-O", "50ms"],
     &["test", "udp", "-t", "100ms", "-O", "50ms", "--json"],
 ];

@@ -472,7 +472,7 @@ fn a_comparison_fits_the_terminal() {
         &metrics,
         3.0,
     );
-    for width in [60, 80, 120] {
+    for width in [48, 60, 80, 120] {
         let text = comparison_text(&found, Some(width));
         assert!(
             text.lines()
@@ -494,7 +494,7 @@ fn a_comparison_fits_the_terminal() {
             text.contains("the same\n\n") && text.contains("| Throughput"),
             "{text}"
         );
-        assert_eq!(width >= 80, text.contains("| runs |"), "{width}: {text}");
+        assert_eq!(width >= 60, text.contains("| runs |"), "{width}: {text}");
     }
     assert!(
         comparison_text(&found, None)
