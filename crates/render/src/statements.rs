@@ -56,7 +56,7 @@ pub fn claim_sentence(claim: &ClaimSummary) -> String {
     };
     let value = match &claim.interval {
         Some(interval) => number::interval(interval),
-        None => "no value: a cell that it needs has none".to_owned(),
+        None => "no value: a cell of this claim has no result".to_owned(),
     };
     let why = match claim.runs {
         _ if claim.interval.is_none() => String::new(),

@@ -34,6 +34,11 @@ impl Mistake<'_> {
             ErrorKind::UnknownArgument => self.unknown(&path, verb),
             ErrorKind::InvalidSubcommand => self.no_command(&name, verb),
             ErrorKind::MissingRequiredArgument => self.missing(&path, verb),
+            ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => format!(
+                "`{name}` needs {}; {}",
+                self.text(ContextKind::InvalidArg),
+                self.usage(&name)
+            ),
             ErrorKind::InvalidValue => self.no_value(),
             ErrorKind::ValueValidation => self.refused_value(),
             ErrorKind::ArgumentConflict => format!(
