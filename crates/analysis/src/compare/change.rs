@@ -72,7 +72,7 @@ pub struct Change {
     /// The verdict on the change, judged alone.
     pub verdict: Verdict,
     /// Whether the change holds among all changes of the comparison
-    /// ([`super::found::Comparison::hold_together`]).
+    /// (Holm's procedure, `hold_together`).
     pub holds: bool,
 }
 
