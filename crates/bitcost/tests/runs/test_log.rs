@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::bench::{Bench, PATIENCE, log_file};
 
 bitcost_testkit::trials! {
-    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs;
+    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
 }
 
 const SHORT: [&str; 6] = ["test", "tcp", "-t", "300ms", "-O", "50ms"];
@@ -148,5 +148,23 @@ fn interrupted_repeats_keep_their_runs() {
     let shown = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]);
     shown.assert_code(0);
     assert_eq!(shown.json()["cells"][0]["runs"], printed["runs"]);
+    bench.assert_nothing_left();
+}
+
+/// Ctrl-C comes in the only run: it has no result, and nothing says that it has one.
+fn interrupted_test_says_what_it_does_not_know() {
+    let bench = Bench::new();
+    let running = bench.start(&["test", "tcp", "-t", "30"]);
+    bench.wait_for_run(0);
+    running.signal_group(Signal::INT);
+    let done = running.finish(PATIENCE);
+    done.assert_code(130);
+    assert!(
+        done.stderr.contains("the run was stopped before its end")
+            && !done.stderr.contains("is kept")
+            && !done.stderr.contains("again:"),
+        "{}",
+        done.stderr
+    );
     bench.assert_nothing_left();
 }

@@ -2,7 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
-use bitcost_model::record::{Role, Sample};
+use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_model::units::KIB;
 
 use crate::progress::show_rate;
@@ -27,8 +27,8 @@ impl End {
         Some((at(second)?, at(second + 1)?))
     }
 
-    /// `  retransmits 0  window 1.2 MiB`: the segments that were retransmitted in that second, and
-    /// the congestion window at its end; empty where TCP does not tell them.
+    /// `  retr 0  cwnd 1200 KiB`, as iperf3's columns: the segments that were retransmitted in that
+    /// second, and the congestion window at its end; empty where TCP does not report them.
     fn tcp(&self, second: u64) -> String {
         let known = || {
             let (begin, end) = self.second(second)?;
@@ -36,9 +36,7 @@ impl End {
             let retransmits = end.total_retrans?.checked_sub(begin.total_retrans?)?;
             let window = u64::from(end.snd_cwnd_segments?) * u64::from(end.snd_mss_bytes?);
             let window = window as f64 / KIB;
-            Some(format!(
-                "  retransmits {retransmits:>4}  window {window:.0} KiB"
-            ))
+            Some(format!("  retr {retransmits:>4}  cwnd {window:.0} KiB"))
         };
         known().unwrap_or_default()
     }
@@ -46,7 +44,34 @@ impl End {
     /// The count per second in the second with the number `second`.
     fn rate(&self, second: u64, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
         let (begin, end) = self.second(second)?;
-        Some((count(end)? - count(begin)?) as f64 * 1e9 / (end.at_ns - begin.at_ns) as f64)
+        between(begin, end, count)
+    }
+
+    /// The count per second over all samples; absent before there are two.
+    fn mean(&self, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+        between(self.samples.first()?, self.samples.last()?, count)
+    }
+}
+
+/// The count per second between two samples; absent where both have the same time.
+fn between(begin: &Sample, end: &Sample, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+    let elapsed_ns = end.at_ns.checked_sub(begin.at_ns).filter(|ns| *ns > 0)?;
+    Some((count(end)?.checked_sub(count(begin)?)?) as f64 * 1e9 / elapsed_ns as f64)
+}
+
+/// What a part carried: bytes as bits, or transactions.
+fn carried(part: &Conditions, counts: &Counts) -> u64 {
+    match part.workload.is_transactional() {
+        true => counts.messages,
+        false => 8 * counts.bytes,
+    }
+}
+
+/// The rate of a part in its unit.
+fn shown(part: &Conditions, rate: f64) -> String {
+    match part.workload.is_transactional() {
+        true => format!("{rate:.0} tr/s"),
+        false => show_rate(rate),
     }
 }
 
@@ -86,27 +111,27 @@ impl Seconds {
         Some(lines.join("\n"))
     }
 
+    /// The rates of the first part over all samples so far, in words; absent before there are two
+    /// of each endpoint.
+    pub fn so_far(&self) -> Option<String> {
+        let part = self.parts.first()?;
+        let count = |sample: &Sample| Some(carried(part, &sample.counts));
+        Some(format!(
+            "sender {}, receiver {}",
+            shown(part, self.sender.mean(count)?),
+            shown(part, self.receiver.mean(count)?)
+        ))
+    }
+
     /// What the endpoints of one part did in the next second.
     fn part(&self, index: usize) -> Option<String> {
         let (first, part) = (self.parts.first()?, self.parts.get(index)?);
-        let transactions = part.workload.is_transactional();
         let count = |sample: &Sample| {
             let counts = match index.checked_sub(1) {
                 None => &sample.counts,
                 Some(later) => &sample.background.get(later)?.counts,
             };
-            Some(if transactions {
-                counts.messages
-            } else {
-                8 * counts.bytes
-            })
-        };
-        let show = |rate| {
-            if transactions {
-                format!("{rate:.0} tr/s")
-            } else {
-                show_rate(rate)
-            }
+            Some(carried(part, counts))
         };
         let ends = [&self.sender, &self.receiver];
         // An endpoint is named by its role in the part.
@@ -116,8 +141,8 @@ impl Seconds {
             [ends[1], ends[0]]
         };
         let (sent, received) = (
-            show(from.rate(self.told, count)?),
-            show(to.rate(self.told, count)?),
+            shown(part, from.rate(self.told, count)?),
+            shown(part, to.rate(self.told, count)?),
         );
         let name = if self.parts.len() == 1 {
             String::new()
@@ -216,6 +241,10 @@ mod tests {
         assert!(
             line.contains("1.00 Gbit/s") && line.contains("500 Mbit/s"),
             "{line}"
+        );
+        assert_eq!(
+            view.so_far().as_deref(),
+            Some("sender 1.00 Gbit/s, receiver 500 Mbit/s")
         );
     }
 }

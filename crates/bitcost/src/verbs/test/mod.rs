@@ -15,6 +15,7 @@ use bitcost_execute::Executed;
 use crate::failure::Failure;
 use crate::opened::{Opened, say_log};
 use crate::options::lab::say_warnings;
+use crate::output;
 use crate::signals::stop_on_signals;
 use described::Test;
 use progress::Lines;
@@ -51,6 +52,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         search: search.as_ref(),
         lab: test.lab.as_ref().map(|lab| lab.topology.as_str()),
     };
+    if ending == Ending::Interrupted && !lines.has_run && lines.printed.is_ok() {
+        let so_far = lines.so_far();
+        let so_far = so_far.map_or(String::new(), |rates| format!("; until then {rates}"));
+        output::say(&format!(
+            "the run was stopped before its end{so_far}; its CPU cost is not known"
+        ));
+        return Err(Failure::InterruptedUnlogged);
+    }
     let printed = lines.printed.and_then(|()| outcome.print(arguments.form));
     say_log(&opened);
     match ending {

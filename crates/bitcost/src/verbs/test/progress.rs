@@ -22,6 +22,8 @@ pub struct Lines {
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
+    /// Whether a run came to its end.
+    pub has_run: bool,
     /// Whether standard output took every line. If it did not, the run was stopped.
     pub printed: Result<(), Failure>,
 }
@@ -35,6 +37,7 @@ impl Lines {
             stop,
             plan: None,
             seconds: None,
+            has_run: false,
             printed: Ok(()),
         }
     }
@@ -45,6 +48,11 @@ impl Lines {
             let planned = plan.runs.iter().find(|planned| planned.index == run)?;
             Some(Seconds::of(&plan.cells.get(planned.cell)?.conditions))
         });
+    }
+
+    /// What the run that was stopped had carried, in words.
+    pub fn so_far(&self) -> Option<String> {
+        self.seconds.as_ref()?.so_far()
     }
 
     fn print(&mut self, line: &str) {
@@ -76,6 +84,10 @@ impl Progress for Lines {
                 }
             }
             Event::RunBegan { run, .. } => self.begin(*run),
+            Event::RunEnded { .. } => {
+                self.has_run = true;
+                self.seconds = None;
+            }
             event => {
                 let line = self
                     .seconds
