@@ -36,6 +36,23 @@ fn row_line(fields: impl Iterator<Item = String>) -> String {
     format!("| {} |\n", fields.collect::<Vec<_>>().join(" | "))
 }
 
+/// Words of our own in a cell of a table, in which backquotes mark code. Outside of code, `<` would
+/// begin a tag.
+pub fn cell(text: &str) -> String {
+    let mut is_code = false;
+    let mut line = String::new();
+    for letter in text.trim().chars() {
+        is_code ^= letter == '`';
+        match letter {
+            '|' => line += "\\|",
+            '\n' => line.push(' '),
+            '<' if !is_code => line += "&lt;",
+            _ => line.push(letter),
+        }
+    }
+    line
+}
+
 /// Words escaped for Markdown, on one line.
 pub fn escape(words: &str) -> String {
     let mut text = String::new();

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use bitcost_render::markdown_table::cell;
 
 use super::log_types::{Field, Type, read};
-use super::tables::cell;
 
 /// The page, from the sources of the types.
 pub fn page(sources: &Path) -> Result<String> {

@@ -6,23 +6,8 @@ use bitcost_host::KNOBS;
 use bitcost_model::modes::MODES;
 use bitcost_model::record::Role;
 use bitcost_model::workload::WORKLOADS;
+use bitcost_render::markdown_table::cell;
 use bitcost_study::settings::{SETTINGS, Setting};
-
-/// A text in a cell of a table. Outside of code, `<` would begin a tag.
-pub fn cell(text: &str) -> String {
-    let mut is_code = false;
-    let mut line = String::new();
-    for letter in text.trim().chars() {
-        is_code ^= letter == '`';
-        match letter {
-            '|' => line += "\\|",
-            '\n' => line.push(' '),
-            '<' if !is_code => line += "&lt;",
-            _ => line.push(letter),
-        }
-    }
-    line
-}
 
 /// The option of a setting on the command line, with its other names.
 fn options(setting: &Setting) -> String {

@@ -9,7 +9,7 @@ use crate::settings::SETTINGS;
 use crate::topology::PRESETS;
 
 /// The tables of the page, in order. Those of a study's `[lab]` are those of a lab file.
-const PAGE: [&Table; 17] = [
+pub(super) const PAGE: [&Table; 17] = [
     &STUDY,
     &FACTOR,
     &RUN,

@@ -22,25 +22,7 @@ mod tests {
 
     #[test]
     fn each_name_is_there_once_and_each_meaning_is_a_sentence() {
-        for table in [
-            &STUDY,
-            &LAB,
-            &LAB_FILE,
-            &LINK,
-            &SHAPING,
-            &FACTOR,
-            &RUN,
-            &LENGTHS,
-            &TABLE,
-            &IMPROVEMENT,
-            &COMPARE,
-            &ANSWER,
-            &REPORT,
-            &PICTURE,
-            &EXPECT,
-            &CHECK,
-            &CLAIM,
-        ] {
+        for table in markdown::PAGE {
             let mut names = table.names();
             names.sort_unstable();
             names.dedup();

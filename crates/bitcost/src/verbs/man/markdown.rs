@@ -1,5 +1,6 @@
 //! The manual as one page of Markdown, from the definitions of the command line.
 
+use bitcost_render::markdown_table::cell;
 use clap::{Arg, Command};
 
 use crate::failure::EXIT_CODES;
@@ -114,20 +115,4 @@ fn row(arg: &Arg) -> String {
         help += &format!("<br>Default: `{}`", default.to_string_lossy());
     }
     format!("| {} | {help} |\n", cell(&names.join(", ")))
-}
-
-/// A text in a cell of a table. Outside of code, `<` would begin a tag.
-fn cell(text: &str) -> String {
-    let mut is_code = false;
-    let mut line = String::new();
-    for letter in text.trim().chars() {
-        is_code ^= letter == '`';
-        match letter {
-            '|' => line += "\\|",
-            '\n' => line.push(' '),
-            '<' if !is_code => line += "&lt;",
-            _ => line.push(letter),
-        }
-    }
-    line
 }
