@@ -251,7 +251,10 @@ fn stretch(length: Duration, burner: &Burner, idle: &IdleBaseline) -> Found {
             napi_threaded: false,
             capacity_mbps: None,
         };
-        attribute(&view).map_or(f64::NAN, |attribution| attribution.sender.cpus)
+        attribute(&view)
+            .ok()
+            .and_then(|attribution| attribution.sender)
+            .map_or(f64::NAN, |sender| sender.cpus)
     };
     Found {
         thread,

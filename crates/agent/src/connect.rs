@@ -1,5 +1,6 @@
 //! Connects the flows of a part, several at a time; errors name the flow.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,10 @@ use std::time::Duration;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Token;
+use bitcost_model::record::Role;
 use bitcost_traffic::{Ready, TrafficError};
+
+use crate::refusal::Refusal;
 
 /// Flows that are connected at the same time, so that round trips of a long path overlap.
 const AT_A_TIME: usize = 32;
@@ -20,6 +24,17 @@ pub fn named(index: usize, flows: usize, reason: impl ToString) -> String {
     }
 }
 
+/// A flow that could not be made. Names that the kernel does not know (of a congestion control) and
+/// rights that it refuses are what the host lacks.
+pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
+    use ErrorKind::{NotFound, PermissionDenied, Unsupported};
+    let lacks = [NotFound, PermissionDenied, Unsupported];
+    Refusal {
+        reason: named(index, flows, error),
+        host_lacks: matches!(error, TrafficError::System { error, .. } if lacks.contains(&error.kind())),
+    }
+}
+
 /// Connects every flow, in order, several at a time.
 ///
 /// # Errors
@@ -29,7 +44,7 @@ pub fn connect(
     peers: &[SocketAddr],
     token: Token,
     patience: Duration,
-) -> Result<Vec<Ready>, String> {
+) -> Result<Vec<Ready>, Refusal> {
     let count = shares.len().min(peers.len());
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<Ready, TrafficError>)>> = Mutex::default();
@@ -56,8 +71,28 @@ pub fn connect(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
     done.into_iter()
-        .map(|(index, ready)| ready.map_err(|error| named(index, count, error)))
+        .map(|(index, ready)| ready.map_err(|error| refused(index, count, &error)))
         .collect()
+}
+
+/// Connects every flow to an iperf3 server, in order, one at a time, because the server takes them
+/// in the order in which they come.
+///
+/// # Errors
+/// The first flow that could not be connected, and the reason.
+pub fn join_iperf3(
+    shares: &[Conditions],
+    role: Role,
+    peers: &[SocketAddr],
+    token: Token,
+    patience: Duration,
+) -> Result<Vec<Ready>, String> {
+    let count = shares.len();
+    let join = |(index, (share, peer)): (usize, (&Conditions, &SocketAddr))| {
+        bitcost_traffic::join_iperf3(share, role, *peer, token, patience)
+            .map_err(|error| named(index, count, error))
+    };
+    shares.iter().zip(peers).enumerate().map(join).collect()
 }
 
 #[cfg(test)]
@@ -72,7 +107,8 @@ mod tests {
         let shares = vec![Conditions::default(); 40];
         let reason = connect(&shares, &peers, [0; 16], Duration::from_secs(4))
             .err()
-            .expect("nobody listens");
+            .expect("nobody listens")
+            .reason;
         assert!(
             reason.starts_with("flow ") && reason.contains(" of 40: connect to TCP 127.0.0.1:"),
             "{reason}"

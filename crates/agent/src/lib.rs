@@ -17,6 +17,7 @@ mod limits;
 mod measuring;
 mod output;
 mod receiving;
+mod refusal;
 mod run;
 mod sampler;
 mod self_cost;
@@ -36,6 +37,7 @@ use bitcost_sys::clock::monotonic_ns;
 use crate::events::Command;
 pub use crate::journaling::Journaling;
 use crate::output::Output;
+use crate::refusal::Refusal;
 use crate::run::Run;
 pub use bitcost_probe::{Between, Node};
 
@@ -171,17 +173,17 @@ fn answer(
         ToAgent::Describe { device } => {
             match limits::device(&device).and_then(|()| describe::host(&device)) {
                 Ok(host) => output.send(&FromAgent::Host(Box::new(host))),
-                Err(reason) => output.send(&FromAgent::Failed { reason }),
+                Err(reason) => output.send(&Refusal::from(reason).message()),
             }
         }
         ToAgent::Route { to } => match describe::route(to) {
             Ok(route) => output.send(&FromAgent::Route(route)),
-            Err(reason) => output.send(&FromAgent::Failed { reason }),
+            Err(reason) => output.send(&Refusal::from(reason).message()),
         },
         ToAgent::AddressesOf { device } => {
             match limits::device(&device).and_then(|()| describe::addresses(&device)) {
                 Ok(addresses) => output.send(&FromAgent::AddressesOf { addresses }),
-                Err(reason) => output.send(&FromAgent::Failed { reason }),
+                Err(reason) => output.send(&Refusal::from(reason).message()),
             }
         }
         ToAgent::Clock => output.send(&FromAgent::Clock {
@@ -189,14 +191,14 @@ fn answer(
         }),
         ToAgent::Idle { length_ms } => {
             if let Err(reason) = idle::measure(length_ms, output.clone()) {
-                output.send(&FromAgent::Failed { reason });
+                output.send(&Refusal::from(reason).message());
             }
         }
         ToAgent::Constants { cpus } => {
             // A prepared run would compete with the measurement.
             *run = None;
             if let Err(reason) = constants::measure(cpus, output.clone()) {
-                output.send(&FromAgent::Failed { reason });
+                output.send(&Refusal::from(reason).message());
             }
         }
         ToAgent::Prepare(prepare) => {
@@ -230,7 +232,7 @@ fn prepared(
             between.clone(),
         )),
         Err(reason) => {
-            output.send(&FromAgent::Failed { reason });
+            output.send(&Refusal::from(reason).message());
             None
         }
     }
@@ -242,6 +244,6 @@ fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
         None => Err("no run is prepared at this endpoint".to_owned()),
     };
     if let Err(reason) = forwarded {
-        output.send(&FromAgent::Failed { reason });
+        output.send(&Refusal::from(reason).message());
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use bitcost_model::protocol::{FromAgent, encode};
 
+use crate::refusal::Refusal;
+
 /// The time that writing the last messages may take.
 const LAST: Duration = Duration::from_secs(1);
 
@@ -48,11 +50,8 @@ impl Output {
 
     /// Sends a message.
     pub fn send(&self, message: &FromAgent) {
-        let frame = encode(message).or_else(|error| {
-            encode(&FromAgent::Failed {
-                reason: error.to_string(),
-            })
-        });
+        let frame =
+            encode(message).or_else(|error| encode(&Refusal::from(error.to_string()).message()));
         if let Ok(frame) = frame {
             let _ = self.frames.try_send(frame);
         }

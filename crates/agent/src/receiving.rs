@@ -14,7 +14,7 @@ use crate::affinity;
 use crate::describe::napi_threads;
 
 /// Polls without a packet after which a moderated interface receives the next packet at once.
-const IDLE_POLLS: u32 = 10;
+const IDLE_POLLS: u32 = 2;
 
 /// Whether a set of offloads leaves the feature GRO on and turns merging off by its size: the
 /// interface is one of a lab, and the kernel knows that size. A veth without GRO has no NAPI, and

@@ -17,13 +17,14 @@ use bitcost_probe::{Between, Socket};
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
 use crate::abort::Abort;
-use crate::affinity::{self, Affinity};
+use crate::affinity;
 use crate::cached_metrics;
 use crate::connect::named;
 use crate::events::{Command, Event};
 use crate::journaling::Journaling;
 use crate::output::Output;
 use crate::receiving;
+use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 use crate::self_cost;
 use crate::settings::Settings;
@@ -123,12 +124,12 @@ impl Endpoint {
         match self.record() {
             _ if self.abort.stopped.load(Ordering::Relaxed) => {}
             Ok(record) => self.output.send(&FromAgent::Done(Box::new(record))),
-            Err(reason) => self.output.send(&FromAgent::Failed { reason }),
+            Err(refusal) => self.output.send(&refusal.message()),
         }
     }
 
     /// The record of the run. When this returns, the host is restored and the traffic has ended.
-    fn record(&self) -> Result<EndpointRecord, String> {
+    fn record(&self) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
         let settings = Settings::apply(
             &self.prepare.device,
@@ -138,7 +139,8 @@ impl Endpoint {
             &self.journaling,
         )?;
         // Turning GRO on makes other kernel threads, so this is after the settings.
-        let record = receiving::apply(&self.prepare).and_then(|received| {
+        let received = receiving::apply(&self.prepare).map_err(Refusal::from);
+        let record = received.and_then(|received| {
             let mut record = self.ended_traffic(&settings)?;
             record.in_effect.extend(received);
             Ok(record)
@@ -148,13 +150,14 @@ impl Endpoint {
                 record.in_effect.extend(in_effect);
                 Ok(record)
             }
-            (Err(reason), Ok(_)) | (Ok(_), Err(reason)) => Err(reason),
-            (Err(reason), Err(left)) => Err(format!("{reason}; {left}")),
+            (Err(refusal), Ok(_)) => Err(refusal),
+            (Ok(_), Err(left)) => Err(left.into()),
+            (Err(refusal), Err(left)) => Err(refusal.and(&[left])),
         }
     }
 
     /// As [`Endpoint::traffic`]; when this returns, the traffic has ended.
-    fn ended_traffic(&self, settings: &Settings) -> Result<EndpointRecord, String> {
+    fn ended_traffic(&self, settings: &Settings) -> Result<EndpointRecord, Refusal> {
         let mut threads = Threads::new(&self.events, &self.abort.controls);
         let record = self.traffic(&mut threads, settings);
         if record.is_err() {
@@ -168,7 +171,7 @@ impl Endpoint {
         &self,
         threads: &mut Threads,
         settings: &Settings,
-    ) -> Result<EndpointRecord, String> {
+    ) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
         let self_cost = self_cost::cost(&first.conditions, first.role);
         let listening = setup::listen(&self.prepare)?;
@@ -268,12 +271,7 @@ impl Endpoint {
         }
         for (index, (part, in_effect)) in self.prepare.parts.iter().zip(&mut in_effect).enumerate()
         {
-            let affinities: Vec<&Affinity> = watched
-                .affinities
-                .iter()
-                .filter(|(of, _)| *of == index)
-                .map(|(_, affinity)| affinity)
-                .collect();
+            let affinities = watched.affinities_of(index);
             in_effect.extend(affinity::in_effect(part, &affinities));
             in_effect.push(InEffect {
                 name: "threads".into(),
@@ -281,10 +279,12 @@ impl Endpoint {
                 actual: Some(affinities.len().to_string()),
             });
         }
-        threads.await_ends(|part| self.prepare.parts[part].role == Role::Sender)?;
+        threads.await_ends(&watched, |part| {
+            self.prepare.parts[part].role == Role::Sender
+        })?;
         self.output.send(&FromAgent::Sent { sent: self.sent() });
         let sent = threads.await_sent(COMMAND_TIMEOUT)?;
-        threads.await_ends(|_| true)?;
+        threads.await_ends(&watched, |_| true)?;
         let flows = threads.flows();
         self.await_queue_drain(&flows);
         let mut parts: Vec<PartRecord> = in_effect
@@ -317,6 +317,7 @@ impl Endpoint {
             idle: None,
             foreign: None,
             speed: Vec::new(),
+            iperf3: None,
         })
     }
 
@@ -408,7 +409,8 @@ impl Endpoint {
 /// The CPU time of other programs since the reading before the traffic.
 fn foreign_since(before: Option<Census>) -> Option<ForeignLoad> {
     let ticks = bitcost_probe::cpu::ticks_per_second();
-    Some(Census::take()?.since(&before?, std::process::id(), ticks))
+    let own = bitcost_sys::process::id_in_proc().ok()?;
+    Some(Census::take()?.since(&before?, own, ticks))
 }
 
 /// Second handles of the sockets of a part. Workloads that make a connection for each transaction

@@ -11,6 +11,7 @@ use bitcost_model::shared_sysctls;
 
 use crate::journaling::Journaling;
 use crate::receiving;
+use crate::refusal::Refusal;
 
 /// The settings that were changed. Dropping it restores them.
 pub struct Settings {
@@ -39,8 +40,8 @@ impl Settings {
         conditions: &Conditions,
         keeps_gro: bool,
         journaling: &Journaling,
-    ) -> Result<Settings, String> {
-        bitcost_host::check_device(device).map_err(say)?;
+    ) -> Result<Settings, Refusal> {
+        bitcost_host::check_device(device)?;
         let offloads = offloads_of(device, Values::new())?;
         let mut requests = requests(device, host, conditions)?;
         if keeps_gro {
@@ -50,7 +51,7 @@ impl Settings {
         let watch = if requests.is_empty() {
             None
         } else {
-            Some(Watch::start(device).map_err(say)?)
+            Some(Watch::start(device)?)
         };
         let mut settings = Settings {
             held,
@@ -64,7 +65,7 @@ impl Settings {
             .and_then(|()| settings.start_stress(host, conditions))
         {
             Ok(()) => Ok(settings),
-            Err(reason) => Err([vec![reason], settings.restore()].concat().join("; ")),
+            Err(refusal) => Err(refusal.and(&settings.restore())),
         }
     }
 
@@ -73,16 +74,17 @@ impl Settings {
         device: &str,
         requests: Vec<Request>,
         journaling: &Journaling,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         for (setting, subject, request) in requests {
             let is_of_machine = setting.scope(&subject) == Scope::Machine;
             if is_of_machine && !setting.ends_with_process() && journaling.is_lab() {
                 return Err(format!(
                     "cannot set {} {subject}: it is one value for the whole machine, not of the lab; it can be set on real hosts",
                     setting.name()
-                ));
+                )
+                .into());
             }
-            let in_effect = self.held.set(setting, &subject, &request).map_err(say)?;
+            let in_effect = self.held.set(setting, &subject, &request)?;
             if setting.name() == Offloads.name() {
                 self.offloads = offloads_of(device, in_effect.asked)?;
             } else {
@@ -90,21 +92,21 @@ impl Settings {
                     .extend(entries(setting, &subject, &in_effect));
             }
         }
-        self.held.check().map_err(say)?;
+        self.held.check()?;
         if let Some(watch) = &mut self.watch {
             watch.applied();
         }
         Ok(())
     }
 
-    fn start_stress(&mut self, host: Role, conditions: &Conditions) -> Result<(), String> {
+    fn start_stress(&mut self, host: Role, conditions: &Conditions) -> Result<(), Refusal> {
         for request in conditions
             .host_settings
             .iter()
             .filter(|request| request.setting == STRESS && request.is_of(host))
         {
             let stress = stress(request)?;
-            let started = stress.start().map_err(say)?;
+            let started = stress.start()?;
             let actual = Some(stress_text(&stress, &started.cpus));
             let requested = if stress.cpus.is_empty() {
                 actual.clone()

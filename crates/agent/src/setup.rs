@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Pacing};
 use bitcost_model::place::{EndpointPlace, Places, Ports};
-use bitcost_model::protocol::{Addresses, Part, Prepare};
+use bitcost_model::protocol::{Addresses, Part, Peer, Prepare};
 use bitcost_model::record::{InEffect, Role};
 use bitcost_traffic::{Flow, Pending, Ready};
 
-use crate::connect::{self, named};
+use crate::connect::{self, refused};
+use crate::refusal::Refusal;
 
 /// The time that setting up one flow may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(4);
@@ -20,6 +21,7 @@ pub type Flows = Vec<Box<dyn Flow>>;
 /// One part, ready to be connected.
 pub struct Listening {
     conditions: Vec<Conditions>,
+    role: Role,
     pacing: Option<InEffect>,
     /// A listening socket for each flow of a part that this endpoint receives.
     pending: Vec<Pending>,
@@ -27,12 +29,12 @@ pub struct Listening {
 
 impl Listening {
     /// Opens the sockets that the part needs before the other endpoint may connect.
-    fn of(prepare: &Prepare, part: &Part) -> Result<Listening, String> {
+    fn of(prepare: &Prepare, part: &Part) -> Result<Listening, Refusal> {
         let (conditions, pacing) = with_pacing(&prepare.device, part)?;
         let conditions = shares(&conditions);
         let listen = |address, (index, share)| {
             bitcost_traffic::listen(share, address, prepare.token)
-                .map_err(|error| named(index, conditions.len(), error))
+                .map_err(|error| refused(index, conditions.len(), &error))
         };
         let pending = match part.listen_on {
             None => Vec::new(),
@@ -44,6 +46,7 @@ impl Listening {
         };
         Ok(Listening {
             conditions,
+            role: part.role,
             pacing,
             pending,
         })
@@ -54,15 +57,26 @@ impl Listening {
         self,
         prepare: &Prepare,
         peers: &[SocketAddr],
-    ) -> Result<(Flows, Vec<InEffect>), String> {
+    ) -> Result<(Flows, Vec<InEffect>), Refusal> {
         let count = self.pending.len();
         let accept = |(index, pending): (usize, Pending)| {
             pending
                 .accept(SETUP_TIMEOUT)
-                .map_err(|error| named(index, count, error))
+                .map_err(|error| refused(index, count, &error))
         };
         let ready: Vec<Ready> = if self.pending.is_empty() {
-            connect::connect(&self.conditions, peers, prepare.token, SETUP_TIMEOUT)?
+            match prepare.peer {
+                Peer::Bitcost => {
+                    connect::connect(&self.conditions, peers, prepare.token, SETUP_TIMEOUT)?
+                }
+                Peer::Iperf3 => connect::join_iperf3(
+                    &self.conditions,
+                    self.role,
+                    peers,
+                    prepare.token,
+                    SETUP_TIMEOUT,
+                )?,
+            }
         } else {
             self.pending
                 .into_iter()
@@ -83,7 +97,7 @@ impl Listening {
 }
 
 /// Opens the sockets that every part needs before the other endpoint may connect.
-pub fn listen(prepare: &Prepare) -> Result<Vec<Listening>, String> {
+pub fn listen(prepare: &Prepare) -> Result<Vec<Listening>, Refusal> {
     prepare
         .parts
         .iter()
@@ -110,7 +124,7 @@ pub fn establish(
     prepare: &Prepare,
     listening: Vec<Listening>,
     peers: &Addresses,
-) -> Result<(Vec<Flows>, Vec<Vec<InEffect>>), String> {
+) -> Result<(Vec<Flows>, Vec<Vec<InEffect>>), Refusal> {
     let established = listening
         .into_iter()
         .zip(peers)

@@ -26,6 +26,14 @@ const PROGRESS_EVERY: u64 = 5;
 /// The time that a loop may take to end after the window.
 const LOOP_END_TIMEOUT: Duration = Duration::from_secs(6);
 
+/// The time that a loop may take to end after a window at whose end no data had moved for a third of
+/// the window, within [`STILL`].
+const DEAD_PATH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The least and the longest time without any data at the end of a window after which the path is
+/// taken for dead. A slow path with a long queue gives a sender room only from time to time.
+const STILL: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+
 /// A run without any progress for this long has failed.
 const STALL: Duration = Duration::from_secs(10);
 
@@ -39,6 +47,14 @@ pub struct Watched {
     pub samples: Vec<Sample>,
     /// Affinity and scheduling of the traffic threads, each with the part that it belongs to.
     pub affinities: Vec<(usize, Affinity)>,
+}
+
+impl Watched {
+    /// Affinity and scheduling of the traffic threads of a part.
+    pub fn affinities_of(&self, part: usize) -> Vec<&Affinity> {
+        let of_part = self.affinities.iter().filter(|(of, _)| *of == part);
+        of_part.map(|(_, affinity)| affinity).collect()
+    }
 }
 
 /// The flows of a part, in order.
@@ -342,8 +358,16 @@ impl<'a> Threads<'a> {
     ///
     /// # Errors
     /// The reason why one failed, or that one did not end in time.
-    pub fn await_ends(&mut self, is_chosen: impl Fn(usize) -> bool) -> Result<(), String> {
-        let deadline = Instant::now() + LOOP_END_TIMEOUT;
+    pub fn await_ends(
+        &mut self,
+        watched: &Watched,
+        is_chosen: impl Fn(usize) -> bool,
+    ) -> Result<(), String> {
+        let patience = match self.is_still(watched, &is_chosen) {
+            true => DEAD_PATH_TIMEOUT,
+            false => LOOP_END_TIMEOUT,
+        };
+        let deadline = Instant::now() + patience;
         while !(0..self.parts.len()).all(|part| !is_chosen(part) || self.has_ended(part)) {
             if !self.handle_event(deadline)? {
                 let late =
@@ -353,12 +377,25 @@ impl<'a> Threads<'a> {
                     .max()
                     .unwrap_or_default();
                 return Err(format!(
-                    "the traffic did not end within {LOOP_END_TIMEOUT:?} after the window, and no data was transferred for {:.1} s: the other endpoint does not receive, or the path is dead",
+                    "the traffic did not end within {patience:?} after the window, and no data was transferred for {:.1} s: the other endpoint does not receive, or the path is dead",
                     still.as_secs_f64()
                 ));
             }
         }
         Ok(())
+    }
+
+    /// True where no data of some part moved in the last part of the window, so that its path is
+    /// likely dead.
+    fn is_still(&self, watched: &Watched, is_chosen: &impl Fn(usize) -> bool) -> bool {
+        let window_ns = watched
+            .window_end_ns
+            .saturating_sub(watched.window_start_ns);
+        let still = Duration::from_nanos(window_ns / 3).clamp(STILL[0], STILL[1]);
+        let mut parts = self.parts.iter().enumerate();
+        parts.any(|(part, flows)| {
+            is_chosen(part) && !self.has_ended(part) && flows.moved.1.elapsed() >= still
+        })
     }
 
     /// Takes the flows whose loops have ended, of each part.

@@ -28,8 +28,9 @@ pub const EXIT_CODES: [(u8, &str); 6] = [
     ),
     (
         3,
-        "The machine or a host lacks something, a host cannot be reached, or the folder or \
-         standard output cannot be written.",
+        "The machine or a host lacks something, such as a module of the kernel or a right, also \
+         where every run that was left out failed for that; a host cannot be reached; or the folder \
+         or standard output cannot be written.",
     ),
     (
         130,

@@ -15,9 +15,7 @@ use crate::failure::Failure;
 use crate::opened::{self, Opened};
 use crate::options::whole::whole;
 use crate::output;
-
-/// Fewest columns of a table: a narrower one has no room for a number.
-const LEAST_COLUMNS: u16 = 40;
+use crate::terminal::columns;
 
 /// Most columns of text: wider text is hard to read.
 const TEXT: u16 = 100;
@@ -254,12 +252,6 @@ pub fn maker() -> Maker {
             .collect(),
         at: bitcost_controller::now(),
     }
-}
-
-/// The width of the terminal that standard output is connected to; absent if it is not a terminal.
-pub fn columns() -> Option<u16> {
-    let terminal = console::Term::stdout().size_checked();
-    terminal.map(|(_, columns)| columns.max(LEAST_COLUMNS))
 }
 
 /// The options for text as wide as the terminal, but no wider than `most`, and with colours if the

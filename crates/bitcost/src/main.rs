@@ -7,9 +7,11 @@ mod mistakes;
 mod opened;
 mod options;
 mod output;
+mod own_json;
 mod progress;
 mod signals;
 mod studies;
+mod terminal;
 mod verbs;
 
 use std::io::Write;

@@ -7,12 +7,12 @@ use bitcost_analysis::execution::Execution;
 use bitcost_analysis::log::{LogError, Reader};
 use bitcost_analysis::summary::Summary;
 use bitcost_execute::Log;
-use bitcost_execute::store::{Damaged, End, LogFile};
+use bitcost_execute::store::{Damaged, End, LogFile, USUAL_PARENT, newest};
 use bitcost_model::event::{Event, Events};
 use bitcost_model::units::counted;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, own_json};
 
 /// How a log is read.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -61,7 +61,8 @@ impl Opened {
             } else {
                 Damaged::Refuse
             },
-        )?;
+        )
+        .map_err(|error| own_json::refused(folder).unwrap_or_else(|| error.into()))?;
         let mut reader = Reader::default();
         let end = log.read(&mut |place, event| reader.take(place, &event))?;
         report_cut(&end);
@@ -120,6 +121,21 @@ impl Opened {
     /// Its folder as the user named it.
     pub fn folder(&self) -> &Path {
         self.file().map_or(Path::new(""), LogFile::folder)
+    }
+
+    /// Removes the log and its folder, and the folder around it if that is empty and has the usual
+    /// name. What cannot be removed stays.
+    pub fn remove(&self) {
+        let Ok(log) = self.file() else { return };
+        if std::fs::remove_file(log.path()).is_err() {
+            return;
+        }
+        let _ = std::fs::remove_dir(log.folder());
+        let around = log.folder().parent();
+        let usual = around.filter(|folder| *folder == Path::new(USUAL_PARENT));
+        if let Some(folder) = usual {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 
     /// The absolute path of its folder.
@@ -225,17 +241,37 @@ fn caveats(end: &End) -> Vec<String> {
     found
 }
 
-/// Reads all these folders, and gives no two logs the same name.
+/// Reads all these folders, or the newest execution where none is named, and gives no two logs the
+/// same name.
 ///
 /// # Errors
 /// As [`Opened::open`].
 pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Opened>, Failure> {
+    let newest: Vec<PathBuf> = match folders {
+        [] => vec![newest_folder()?],
+        _ => Vec::new(),
+    };
     let mut logs = folders
         .iter()
+        .chain(&newest)
         .map(|folder| Opened::open_as(folder, reading))
         .collect::<Result<Vec<_>, _>>()?;
     name_apart(&mut logs);
     Ok(logs)
+}
+
+/// The newest execution, where the user named none; says which it is.
+///
+/// # Errors
+/// Usage, when there is none.
+pub fn newest_folder() -> Result<PathBuf, Failure> {
+    let folder = newest().ok_or_else(|| {
+        Failure::Usage(format!(
+            "no execution was named, and {USUAL_PARENT} holds none; `bitcost test tcp` makes one, and any other is named by its folder"
+        ))
+    })?;
+    output::say(&format!("the newest execution: {}", folder.display()));
+    Ok(folder)
 }
 
 /// Renames logs whose folders have the same name: each is named by the path of its folder.

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use bitcost_model::{harmless_coloured, harmless_page};
 
+use bitcost_render::layout::folded_text;
 pub use bitcost_render::progress::say;
 
 use crate::failure::Failure;
+use crate::terminal::columns;
 
 /// Prints a text. On a terminal, nothing in the text can control, colour or reorder the display,
 /// because labels and names may come from files of other users.
@@ -20,6 +22,18 @@ pub fn print(text: &str) -> Result<(), Failure> {
         bytes(harmless_page(text).as_bytes())
     } else {
         bytes(text.as_bytes())
+    }
+}
+
+/// Prints a text; on a terminal, its long lines are broken between words, and their further lines
+/// have this indent.
+///
+/// # Errors
+/// As [`print()`].
+pub fn folded(text: &str, hanging: usize) -> Result<(), Failure> {
+    match columns() {
+        Some(width) => print(&folded_text(text, width, hanging)),
+        None => print(text),
     }
 }
 

@@ -35,7 +35,9 @@ pub fn measured(
         let (host, absent) = match of_machine(pair, &roles, stop) {
             Ok(host) => (Some(host), None),
             Err(WaitError::Stopped) => return Err(ControllerError::Stopped),
-            Err(WaitError::Failed(reason) | WaitError::Lost(reason)) => (None, Some(reason)),
+            Err(WaitError::Failed(reason) | WaitError::Lacks(reason) | WaitError::Lost(reason)) => {
+                (None, Some(reason))
+            }
         };
         machines.push(MachineConstants {
             roles,

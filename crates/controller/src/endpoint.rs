@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcost_model::protocol::Receiving;
+use bitcost_model::protocol::{Peer, Receiving};
 use bitcost_model::record::Role;
 
 /// The host of one agent, and how the agent is started there.
@@ -28,11 +28,24 @@ pub struct Endpoint {
     /// Describes how the command ended; absent: only its exit status is reported, and it shares
     /// this program's standard error.
     pub explain: Option<Explain>,
+    /// Whether the command shares this program's standard error although `explain` is there, because
+    /// it tells the user something while it runs.
+    pub tells_user: bool,
     /// Turns the command into an agent; absent: the command starts as an agent.
     pub bootstrap: Option<Arc<dyn Bootstrap>>,
     /// The time for which a lost agent is restarted repeatedly; zero: one attempt.
     pub patience: Duration,
+    /// The time that the agent may take in all to start and greet.
+    pub greeting: Duration,
+    /// What plays the endpoint, behind its agent.
+    pub peer: Peer,
+    /// Whether others wait for the host while an agent is there.
+    pub is_shared: bool,
 }
+
+/// The usual time that an agent may take in all to start and greet, including the copy of its
+/// program over a slow connection.
+const START: Duration = Duration::from_secs(600);
 
 impl Endpoint {
     /// An endpoint whose agent is started by a command alone.
@@ -48,8 +61,12 @@ impl Endpoint {
             cpus: Vec::new(),
             receiving: None,
             explain: None,
+            tells_user: false,
             bootstrap: None,
             patience: Duration::ZERO,
+            greeting: START,
+            peer: Peer::Bitcost,
+            is_shared: false,
         }
     }
 }

@@ -30,14 +30,29 @@ pub(crate) enum WaitError {
     Stopped,
     /// An agent failed, died, or took too long, described in words.
     Failed(String),
+    /// A host lacks something that was asked for, described in words.
+    Lacks(String),
     /// The connection to an agent was lost, described in words.
     Lost(String),
+}
+
+/// A reason without the words that name this agent, for an error that names it with its place.
+pub(crate) fn without_agent(role: Role, reason: String) -> String {
+    let name = role.name();
+    let starts = [
+        format!("{name} agent is gone: "),
+        format!("{name} agent "),
+        format!("{name}: "),
+    ];
+    let rest = starts.iter().find_map(|start| reason.strip_prefix(start));
+    rest.map_or(reason.clone(), str::to_owned)
 }
 
 /// The reason why a run has no result.
 pub(crate) enum RunError {
     Stopped,
     Failed(String),
+    Lacks(String),
     Lost(String),
     Sink(String),
 }
@@ -47,6 +62,7 @@ impl From<WaitError> for RunError {
         match error {
             WaitError::Stopped => RunError::Stopped,
             WaitError::Failed(reason) => RunError::Failed(reason),
+            WaitError::Lacks(reason) => RunError::Lacks(reason),
             WaitError::Lost(reason) => RunError::Lost(reason),
         }
     }

@@ -10,6 +10,7 @@ mod idle;
 mod pair;
 mod process;
 mod run;
+mod series;
 mod session;
 mod transport;
 

@@ -3,6 +3,7 @@
 mod agent;
 mod loss;
 mod recover;
+mod rest;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -15,12 +16,8 @@ use bitcost_model::record::{IdleBaseline, Role, Sample};
 
 use self::agent::Agent;
 use crate::endpoint::{Endpoint, Endpoints};
-use crate::error::{ControllerError, WaitError};
+use crate::error::{ControllerError, WaitError, without_agent};
 use crate::transport::{AgentId, Incoming, Transport};
-
-/// The time that an agent may take in all to start and greet, including the copy of its program
-/// over a slow connection.
-const START: Duration = Duration::from_secs(600);
 
 /// The time that an agent may take for an answer that needs no traffic.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -117,6 +114,7 @@ impl Pair {
             generation: self.generation,
         };
         let endpoint = self.endpoints.endpoint(role);
+        let greeting = endpoint.greeting;
         let link = self
             .transport
             .start(id, endpoint, self.program.as_deref())
@@ -129,10 +127,16 @@ impl Pair {
                 version: env!("CARGO_PKG_VERSION").into(),
             },
         );
-        let hello = self.wait(role, START, "its greeting", stop, |message| match message {
-            FromAgent::Hello { protocol, version } => Some((protocol, version)),
-            _ => None,
-        });
+        let hello = self.wait(
+            role,
+            greeting,
+            "its greeting",
+            stop,
+            |message| match message {
+                FromAgent::Hello { protocol, version } => Some((protocol, version)),
+                _ => None,
+            },
+        );
         let (protocol, version) = self.agent_result(role, hello)?;
         if protocol == PROTOCOL {
             return Ok(());
@@ -164,7 +168,9 @@ impl Pair {
     ) -> Result<T, ControllerError> {
         result.map_err(|error| match error {
             WaitError::Stopped => ControllerError::Stopped,
-            WaitError::Failed(reason) | WaitError::Lost(reason) => self.agent_error(role, reason),
+            WaitError::Failed(reason) | WaitError::Lacks(reason) | WaitError::Lost(reason) => {
+                self.agent_error(role, without_agent(role, reason))
+            }
         })
     }
 
@@ -271,7 +277,9 @@ impl Pair {
         loop {
             let (from, message) = self.next(deadline, what, stop, role)?;
             match message {
-                Ok(FromAgent::Failed { reason }) => return Err(self.cause(from, &reason)),
+                Ok(FromAgent::Failed { reason, host_lacks }) => {
+                    return Err(self.cause(from, &reason, host_lacks));
+                }
                 Ok(FromAgent::Progress(sample)) => progress(from, *sample)?,
                 Ok(message) => {
                     if let Some(found) = pick(from, message) {

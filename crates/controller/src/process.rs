@@ -79,6 +79,7 @@ struct Process {
     /// Frames for the agent; another thread writes them, because a write to a broken connection may
     /// block.
     frames: Option<Sender<Vec<u8>>>,
+    explain: Option<Explain>,
     said: Option<Said>,
 }
 
@@ -91,7 +92,7 @@ impl Process {
     ) -> Result<Process, String> {
         let mut command = (endpoint.command)(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        if endpoint.explain.is_some() {
+        if endpoint.explain.is_some() && !endpoint.tells_user {
             command.stderr(Stdio::piped());
         }
         let started = command.get_program().to_string_lossy().into_owned();
@@ -109,24 +110,20 @@ impl Process {
             };
             std::thread::spawn(move || talk.carry(input, output, to_write));
         }
-        let said = endpoint
-            .explain
-            .clone()
-            .zip(child.stderr.take())
-            .map(|(explain, errors)| Said::new(explain, errors));
+        let said = child.stderr.take().map(Said::new);
         Ok(Process {
             child,
             frames: Some(frames),
+            explain: endpoint.explain.clone(),
             said,
         })
     }
 
     /// The way in which the process ended, in words.
     fn describe(&self, status: ExitStatus, deadline: Instant) -> String {
-        match &self.said {
-            Some(said) => {
-                (said.explain)(status.code(), harmless(said.text(deadline).trim()).as_str())
-            }
+        let said = self.said.as_ref().map(|said| said.text(deadline));
+        match &self.explain {
+            Some(explain) => explain(status.code(), &harmless(said.unwrap_or_default().trim())),
             None => format!("it ended with {status}"),
         }
     }
@@ -221,13 +218,12 @@ impl Talk {
 
 /// The last part of a command's standard error.
 struct Said {
-    explain: Explain,
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
 impl Said {
-    fn new(explain: Explain, mut errors: impl Read + Send + 'static) -> Said {
+    fn new(mut errors: impl Read + Send + 'static) -> Said {
         let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
         let kept = bytes.clone();
         let reader = std::thread::spawn(move || {
@@ -239,11 +235,7 @@ impl Said {
                 kept.drain(..surplus);
             }
         });
-        Said {
-            explain,
-            bytes,
-            reader,
-        }
+        Said { bytes, reader }
     }
 
     /// All of it, or the part that arrived before the deadline: a program that the command left
@@ -253,7 +245,7 @@ impl Said {
             std::thread::sleep(Duration::from_millis(2));
         }
         String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
-            .into_owned()
+            .replace("\r\n", "\n")
     }
 }
 

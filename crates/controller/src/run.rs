@@ -11,7 +11,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::place::IpVersion;
 use bitcost_model::protocol::{
-    Addresses, FromAgent, Part, Prepare, SentCounts, Start, ToAgent, Token,
+    Addresses, FromAgent, Part, Peer, Prepare, SentCounts, Start, ToAgent, Token,
 };
 use bitcost_model::record::{EndpointRecord, Role};
 
@@ -83,7 +83,11 @@ pub fn execute(
     }
     .records(patience)?;
     if let Some([of_first, of_second]) = pair.idle.clone() {
-        (first.idle, second.idle) = (Some(of_first), Some(of_second));
+        let mut known = |host, idle| pair.endpoint(host).peer.is_bitcost().then_some(idle);
+        (first.idle, second.idle) = (
+            known(Role::Sender, of_first),
+            known(Role::Receiver, of_second),
+        );
     }
     let (sender, receiver) = if role_of(Role::Sender) == Role::Sender {
         (first, second)
@@ -106,11 +110,13 @@ fn prepare(
     stop: &AtomicBool,
 ) -> Result<(), RunError> {
     let token = token().map_err(RunError::Failed)?;
+    let peers = HOSTS.map(|host| pair.endpoint(host).peer);
     for host in HOSTS {
+        let peer = peers[usize::from(host == Role::Sender)];
         let endpoint = pair.endpoint(host);
         let part = |part: &Conditions| {
             let role = part.direction.role_of(host);
-            let listen_on = (role == Role::Receiver)
+            let listen_on = (role == Role::Receiver && peer.is_bitcost())
                 .then(|| address(endpoint, part))
                 .transpose()?;
             // Only the controller uses the program, and an older agent may not know the setting.
@@ -135,6 +141,7 @@ fn prepare(
             token,
             parts,
             receiving: endpoint.receiving,
+            peer,
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }
@@ -150,7 +157,9 @@ fn prepare(
         },
     )?;
     for (host, addresses) in HOSTS.into_iter().zip(addresses) {
-        check_addresses(pair.endpoint(host), host, parts, &addresses).map_err(RunError::Failed)?;
+        let other = peers[usize::from(host == Role::Sender)];
+        check_addresses(pair.endpoint(host), other, host, parts, &addresses)
+            .map_err(RunError::Failed)?;
         pair.send(host.other(), &ToAgent::Meet { addresses });
     }
     from_both(
@@ -189,6 +198,7 @@ fn address(receiver: &Endpoint, part: &Conditions) -> Result<IpAddr, String> {
 /// direct the other one elsewhere.
 fn check_addresses(
     endpoint: &Endpoint,
+    other: Peer,
     host: Role,
     parts: &[Conditions],
     reported: &Addresses,
@@ -208,18 +218,26 @@ fn check_addresses(
         ));
     }
     for (part, addresses) in parts.iter().zip(reported) {
-        let receives = part.direction.role_of(host) == Role::Receiver;
-        let flows = if receives { part.flows as usize } else { 0 };
+        // An iperf3 server accepts the connections of all parts.
+        let accepts = match (endpoint.peer, other) {
+            (Peer::Iperf3, _) => true,
+            (_, Peer::Iperf3) => false,
+            _ => part.direction.role_of(host) == Role::Receiver,
+        };
+        let flows = if accepts { part.flows as usize } else { 0 };
         if addresses.len() != flows {
             return refused(format!(
                 "it listens at {} addresses for {flows} flows",
                 addresses.len()
             ));
         }
-        if !receives {
+        if !accepts {
             continue;
         }
-        let asked = address(endpoint, part)?;
+        let asked = match endpoint.peer {
+            Peer::Bitcost => address(endpoint, part)?,
+            Peer::Iperf3 => *endpoint.addresses.first().ok_or("no address of iperf3")?,
+        };
         if let Some(other) = addresses
             .iter()
             .find(|address| address.ip() != asked || address.port() == 0)

@@ -18,6 +18,7 @@ use crate::idle;
 use crate::pair::Pair;
 use crate::process::Processes;
 use crate::run::{self, Sink};
+use crate::series::Series;
 use crate::transport::Transport;
 
 /// The way in which an execution ended.
@@ -157,7 +158,9 @@ impl<'a> Session<'a> {
     }
 
     /// As [`Session::execute`]; before the first run of each block `enough` is called with the
-    /// number of complete blocks, and the execution ends when it returns true.
+    /// number of complete blocks, and the execution ends when it returns true. Where the plan has
+    /// an interval, each block waits for its time, and a host that stays out of reach costs the run
+    /// and not the execution.
     ///
     /// # Errors
     /// As [`Session::execute`], and what `enough` returns.
@@ -170,27 +173,71 @@ impl<'a> Session<'a> {
     ) -> Result<Ending, ControllerError> {
         let mut block = None;
         let mut enough_blocks = None;
+        let series = Series::new(plan, self.pair.now());
         for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Ending::Interrupted);
+                return stopped(plan, planned, sink);
             }
-            if block.replace(planned.block) != Some(planned.block) {
+            let before = block.replace(planned.block);
+            if before != Some(planned.block) {
                 if enough(planned.block).map_err(ControllerError::Sink)? {
                     enough_blocks = Some(planned.block);
                     break;
                 }
                 self.pair.idle = None;
             }
-            match self.settle(sink) {
-                Err(ControllerError::Stopped) => return Ok(Ending::Interrupted),
-                settled => settled?,
-            }
-            if self.try_run(plan, planned, sink)? == Ending::Interrupted {
-                return Ok(Ending::Interrupted);
+            let is_next = before.is_some_and(|before| before != planned.block);
+            let ending = match self.ready(series.as_ref().filter(|_| is_next), sink) {
+                Ok(()) => self.try_run(plan, planned, sink)?,
+                Err(ControllerError::Stopped) => Ending::Interrupted,
+                Err(error) if series.is_some() && self.may_return(&error) => {
+                    self.missed(planned, &error, sink)?
+                }
+                Err(error) => return Err(error),
+            };
+            if ending == Ending::Interrupted {
+                return stopped(plan, planned, sink);
             }
         }
         let at = now();
         emit(sink, Event::ExecutionEnded { at, enough_blocks })?;
+        Ok(Ending::Complete)
+    }
+
+    /// Waits for the time of the next block of a series, and makes both agents idle.
+    fn ready(&mut self, series: Option<&Series>, sink: &mut Sink) -> Result<(), ControllerError> {
+        if let Some(series) = series {
+            let due = series.due(self.pair.now());
+            self.is_upset |= !self.pair.rest(due, self.stop)?;
+        }
+        self.settle(sink)
+    }
+
+    /// Whether a host that is out of reach may come back.
+    fn may_return(&mut self, error: &ControllerError) -> bool {
+        match error {
+            ControllerError::Agent { role, .. } => !self.pair.endpoint(*role).patience.is_zero(),
+            ControllerError::Sink(_) | ControllerError::Stopped => false,
+        }
+    }
+
+    /// A run that was not made, because a host is out of reach.
+    fn missed(
+        &mut self,
+        planned: &PlannedRun,
+        error: &ControllerError,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        let run = planned.index;
+        emit(sink, Event::RunBegan { run, at: now() })?;
+        let failed = Event::RunFailed {
+            run,
+            kind: FailureKind::Lost,
+            reason: error.to_string(),
+            host_lacks: false,
+            until_stopped: None,
+        };
+        emit(sink, failed)?;
         Ok(Ending::Complete)
     }
 
@@ -204,6 +251,7 @@ impl<'a> Session<'a> {
         let run = planned.index;
         emit(sink, Event::RunBegan { run, at: now() })?;
         let conditions = &plan.cells[planned.cell].conditions;
+        let mut host_lacks = false;
         let (kind, reason) = match self.measure(plan, run, conditions, sink) {
             Ok(ended) => {
                 emit(sink, ended)?;
@@ -212,10 +260,21 @@ impl<'a> Session<'a> {
             Err(RunError::Sink(reason)) => return Err(ControllerError::Sink(reason)),
             Err(RunError::Stopped) => (FailureKind::Interrupted, "stopped by the user".to_owned()),
             Err(RunError::Failed(reason)) => (FailureKind::Failed, reason),
+            Err(RunError::Lacks(reason)) => {
+                host_lacks = true;
+                (FailureKind::Failed, reason)
+            }
             Err(RunError::Lost(reason)) => (FailureKind::Lost, reason),
         };
         self.is_upset = true;
-        emit(sink, Event::RunFailed { run, kind, reason })?;
+        let failed = Event::RunFailed {
+            run,
+            kind,
+            reason,
+            host_lacks,
+            until_stopped: None,
+        };
+        emit(sink, failed)?;
         if kind == FailureKind::Interrupted {
             return Ok(Ending::Interrupted);
         }
@@ -268,6 +327,20 @@ impl<'a> Session<'a> {
         }
         Ok(ended)
     }
+}
+
+/// The end of an execution that the user stopped before this run had a result: complete where the
+/// plan has no other end.
+fn stopped(plan: &Plan, planned: &PlannedRun, sink: &mut Sink) -> Result<Ending, ControllerError> {
+    if !plan.is_open_ended() || planned.block == 0 {
+        return Ok(Ending::Interrupted);
+    }
+    let ended = Event::ExecutionEnded {
+        at: now(),
+        enough_blocks: Some(planned.block),
+    };
+    emit(sink, ended)?;
+    Ok(Ending::Complete)
 }
 
 fn emit(sink: &mut Sink, event: Event) -> Result<(), ControllerError> {

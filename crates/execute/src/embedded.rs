@@ -14,6 +14,7 @@ use bitcost_model::protocol::Receiving;
 use bitcost_model::record::InEffect;
 use bitcost_model::shaping::{QueueLimit, show_limit};
 use bitcost_model::study::LabSpec;
+use bitcost_sys::process::effective_uid;
 
 use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
@@ -276,7 +277,8 @@ fn receives(host: &Host, has_cpu: bool) -> String {
     place.to_owned()
 }
 
-/// A note where the scheduler places the receive work of the endpoints.
+/// A note where the scheduler places the receive work of the endpoints, with the reason in
+/// parentheses.
 fn placement_note(lab: &Lab, spec: &LabSpec) -> Option<String> {
     let endpoints = [&spec.sender, &spec.receiver];
     let mut hosts = lab
@@ -287,10 +289,16 @@ fn placement_note(lab: &Lab, spec: &LabSpec) -> Option<String> {
         NapiState::Threaded {
             unplaced: Some(reason),
             ..
-        } => Some(format!(
-            "{}: the scheduler places the receive work of both hosts, and interrupts are not moderated: {reason}",
-            host.name
-        )),
+        } => {
+            let without_root = match effective_uid() {
+                0 => "",
+                _ => "without root ",
+            };
+            Some(format!(
+                "{without_root}the kernel chooses the CPUs that receive; figures vary more (on both hosts, and interrupts are not moderated; {}: {reason})",
+                host.name
+            ))
+        }
         _ => None,
     })
 }

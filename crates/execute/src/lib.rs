@@ -23,6 +23,7 @@ pub mod running;
 mod start;
 pub mod store;
 mod trust;
+mod window;
 
 pub use calibration::{Extent, calibration_time};
 pub use destination::Destination;

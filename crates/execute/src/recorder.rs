@@ -15,6 +15,7 @@ use bitcost_study::Study;
 use crate::error::ExecuteError;
 use crate::progress::Progress;
 use crate::store::{Growing, StoreError, Writer};
+use crate::window::Window;
 
 /// The log of an execution that has ended.
 #[derive(Debug)]
@@ -93,6 +94,7 @@ impl SoFar {
 pub struct Recorder<'a> {
     target: Target,
     so_far: SoFar,
+    window: Window,
     progress: &'a mut dyn Progress,
     /// When this part of the execution began.
     began: Instant,
@@ -108,6 +110,7 @@ impl<'a> Recorder<'a> {
         Recorder {
             target,
             so_far: SoFar::default(),
+            window: Window::default(),
             progress,
             began: Instant::now(),
             runs_began: Instant::now(),
@@ -125,6 +128,8 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// When it cannot be written.
     pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
+        let stopped = self.window.take(event);
+        let event = stopped.as_ref().unwrap_or(event);
         self.target.append(event)?;
         self.progress.event(event);
         Ok(())

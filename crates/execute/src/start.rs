@@ -17,6 +17,9 @@ use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
 use crate::store::{StoreError, Writer};
 
+/// The runs for which the disk must have room before an execution without an end.
+const ROOM_RUNS: usize = 100;
+
 /// A study that is to be executed.
 pub struct Start<'a> {
     /// The study, with all that the command line changes of it.
@@ -42,7 +45,12 @@ impl Start<'_> {
         };
         let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S");
         let name = format!("{stamp}-{}", self.study.name);
-        Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
+        // The blocks of an execution without an end are the most that there can be.
+        let runs = match self.plan.is_open_ended() {
+            true => self.plan.runs.len().min(ROOM_RUNS),
+            false => self.plan.runs.len(),
+        };
+        Writer::create(out, &name, runs).map(Target::Disk)
     }
 
     /// Prepares the hosts, opens the log, calibrates, and makes every run. When `stop` becomes

@@ -25,6 +25,8 @@ fn events() -> Vec<Event> {
             run,
             kind: FailureKind::Failed,
             reason: "the agent died".into(),
+            host_lacks: false,
+            until_stopped: None,
         });
     }
     events.push(Event::ExecutionEnded {
@@ -214,7 +216,7 @@ fn foreign_and_later_logs_are_named() {
     );
     assert!(matches!(
         read(&folder.join("nowhere")),
-        Err(StoreError::CannotRead { .. })
+        Err(StoreError::NoSuchPath { .. })
     ));
 }
 

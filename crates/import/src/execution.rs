@@ -127,6 +127,8 @@ fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
                 found.run.tool,
                 harmless(&reason)
             ),
+            host_lacks: false,
+            until_stopped: None,
         },
         None => Event::RunImported {
             run,

@@ -129,6 +129,28 @@ impl Control {
         let _ = self.stream.read(&mut [0]);
     }
 
+    /// Sends these bytes.
+    ///
+    /// # Errors
+    /// See [`Lost`].
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), Lost> {
+        self.send(bytes, Instant::now() + STEP)
+    }
+
+    /// The two numbers that follow `SERVER_ERROR`: iperf3's code and the system's `errno`.
+    ///
+    /// # Errors
+    /// See [`Lost`].
+    pub fn numbers(&mut self) -> Result<[i32; 2], Lost> {
+        let mut bytes = [0; 8];
+        self.exact(&mut bytes, Instant::now() + Duration::from_secs(1))?;
+        let [a, b, c, d, e, f, g, h] = bytes;
+        Ok([
+            i32::from_be_bytes([a, b, c, d]),
+            i32::from_be_bytes([e, f, g, h]),
+        ])
+    }
+
     fn exact(&mut self, mut buffer: &mut [u8], until: Instant) -> Result<(), Lost> {
         while !buffer.is_empty() {
             if let Some(read) = self.some(buffer)? {

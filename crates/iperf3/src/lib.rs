@@ -2,12 +2,14 @@
 //!
 //! The protocol itself is pure: [`opening`] (what a connection begins with), [`params`],
 //! [`results`] and [`datagram`] read what comes from the network, without sockets or clocks.
-//! [`server`] serves stock clients, several at once.
+//! [`server`] serves stock clients, several at once; [`client`] plays an endpoint of a run by what it
+//! agrees with a stock server.
 //!
 //! Source: iperf3's `iperf_api.h`, `iperf_api.c`, `iperf_tcp.c` and `iperf_udp.c`, versions 3.12 and
 //! 3.21.
 
 mod admission;
+pub mod client;
 mod control;
 pub mod datagram;
 pub mod event;

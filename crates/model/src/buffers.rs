@@ -20,7 +20,7 @@ pub struct Buffers {
     pub ring: u32,
     /// True where the sender writes every byte of a message before it sends it.
     pub dirty: bool,
-    /// CPU time that the sender works on each message before it sends it, in nanoseconds.
+    /// CPU time that the sender works on each message, in nanoseconds.
     #[serde(skip_serializing_if = "is_none")]
     pub send_work_ns: u32,
     /// CPU time that the receiver works on each message after it has received it, in nanoseconds.

@@ -1,16 +1,14 @@
 //! Near matches: known names that resemble an unknown one.
 
+/// The likeness of two words with one letter that is missing, added, changed or swapped.
+const ONE_SLIP: f64 = 0.8;
+
 /// The candidates that resemble `word`, best first, at most three.
 pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let lower = word.to_lowercase();
     let mut scored: Vec<(f64, &str)> = candidates
         .into_iter()
-        .map(|candidate| {
-            (
-                strsim::jaro_winkler(&lower, &candidate.to_lowercase()),
-                candidate,
-            )
-        })
+        .map(|candidate| (likeness(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(score, _)| *score > 0.75)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -19,6 +17,14 @@ pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Ve
         .take(3)
         .map(|(_, candidate)| candidate)
         .collect()
+}
+
+/// How much a word resembles another one, from 0 to 1. One slip in a word of three letters or more
+/// is much alike, which Jaro-Winkler does not see in short words: `tpc` and `tcp`.
+fn likeness(word: &str, candidate: &str) -> f64 {
+    let is_slip = word.chars().count() >= 3 && strsim::osa_distance(word, candidate) == 1;
+    let least = if is_slip { ONE_SLIP } else { 0.0 };
+    strsim::jaro_winkler(word, candidate).max(least)
 }
 
 /// The sentence to append to an error: `; did you mean "mtu_bytes"?`, or nothing.
@@ -54,5 +60,7 @@ mod tests {
         assert_eq!(near("mesage_size_byte", words), ["message_size_bytes"]);
         assert_eq!(did_you_mean("ofloads", words), "; did you mean `offloads`?");
         assert_eq!(did_you_mean("zzz", words), "");
+        assert_eq!(near("tpc", ["tcp", "udp", "rr", "crr"]), ["tcp"]);
+        assert_eq!(near("iperf", ["perl", "iperf3", "ls"])[0], "iperf3");
     }
 }

@@ -96,7 +96,26 @@ pub struct EndpointRecord {
     /// `probes = "edges"`, and in logs of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub speed: Vec<CpuSpeed>,
+    /// What an iperf3 server said of itself, where it played the endpoint. Everything else of its
+    /// host is absent, and [`EndpointRecord::samples`] is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iperf3: Option<Iperf3Peer>,
 }
+
+/// An iperf3 server's own figures of a test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Iperf3Peer {
+    /// CPU time of the server's process in the test, in percent of one CPU: in all, in user mode, in
+    /// the kernel. Work that the kernel does for it elsewhere is not included.
+    pub process_cpu_pct: Option<[f64; 3]>,
+    /// TCP segments that the server retransmitted; absent where it did not send TCP.
+    pub retransmitted: Option<u64>,
+    /// The largest jitter of its streams (RFC 3550), in seconds; absent where it did not receive
+    /// datagrams.
+    pub jitter_s: Option<f64>,
+}
+
+impl Eq for Iperf3Peer {}
 
 impl EndpointRecord {
     /// Length of the measured window, in seconds.

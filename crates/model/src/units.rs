@@ -75,7 +75,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
     let is_bytes = tail.starts_with('B') && !tail.starts_with("BIT");
     let is_bits = matches!(
         tail.to_lowercase().as_str(),
-        "" | "bit" | "bits" | "bit/s" | "bits/s" | "bps" | "b/s"
+        "" | "b" | "bit" | "bits" | "bit/s" | "bits/s" | "bps" | "b/s"
     );
     let number = number.parse::<f64>().map_err(|_| error())?;
     let rate = number * letter_scale(letter, |(_, decimal, _)| *decimal);
@@ -199,6 +199,7 @@ mod tests {
             "100 Mbit/s",
             "100mbps",
             "100Mbps",
+            "100Mb",
             "100 Mb/s",
             "100000k",
             "0.1G",
@@ -209,7 +210,7 @@ mod tests {
         }
         assert_eq!(parse_rate("1T"), Ok(1_000_000_000_000));
         for text in [
-            "", "M", "-1M", "0", "1 parsec", "1 Mi", "100MB/s", "100MBps", "1e99", "1/10",
+            "", "M", "-1M", "0", "1 parsec", "1 Mi", "100MB/s", "100MBps", "100MB", "1e99", "1/10",
         ] {
             assert!(parse_rate(text).is_err(), "{text}");
         }

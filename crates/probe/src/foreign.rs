@@ -11,10 +11,6 @@ use bitcost_model::counters::{ForeignLoad, ForeignProgram};
 
 use crate::read;
 
-/// The PID namespace of the machine itself (`PROC_PID_INIT_INO`); `/proc` of another one shows a
-/// part of the processes.
-const WHOLE_MACHINE: &str = "pid:[4026531836]";
-
 /// A kernel thread, in the flags of a process (`PF_KTHREAD`, linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -37,6 +33,10 @@ const NAMED: usize = 5;
 /// The first process, which is nobody's child that ended for the run.
 const FIRST: u32 = 1;
 
+/// The kernel thread that starts all others (`kthreadd`, init/main.c). It is a process of the machine's
+/// own PID namespace only, so `/proc` of a container does not show it.
+const KERNEL_THREADS: u32 = 2;
+
 /// One process as `/proc/PID/stat` shows it. Times are in ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
@@ -56,13 +56,10 @@ pub struct Census {
 }
 
 impl Census {
-    /// Reads every process; absent where `/proc` shows only some of them: in a PID namespace of a
-    /// container, and where it is mounted with `hidepid`.
+    /// Reads every process; absent where `/proc` shows only some of them: in a container with a
+    /// separate `/proc`, and where it is mounted with `hidepid`. A node of a running lab has the
+    /// `/proc` of its machine.
     pub fn take() -> Option<Census> {
-        let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
-        if namespace.to_str() != Some(WHOLE_MACHINE) {
-            return None;
-        }
         let at_ns = bitcost_sys::clock::monotonic_ns();
         let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
             let name = entry.ok()?.file_name();
@@ -70,9 +67,15 @@ impl Census {
         });
         let of = |pid| Some((pid, parse(&read::text(&format!("/proc/{pid}/stat"))?)?));
         let processes: BTreeMap<u32, Process> = numbers.filter_map(of).collect();
-        processes
-            .contains_key(&FIRST)
-            .then_some(Census { at_ns, processes })
+        let census = Census { at_ns, processes };
+        census.is_of_machine().then_some(census)
+    }
+
+    /// Whether this has the processes of the whole machine.
+    fn is_of_machine(&self) -> bool {
+        let starter = self.processes.get(&KERNEL_THREADS);
+        self.processes.contains_key(&FIRST)
+            && starter.is_some_and(|process| process.flags & KERNEL_THREAD != 0)
     }
 
     /// The census of these texts of `/proc/PID/stat`, at a time.
@@ -86,7 +89,8 @@ impl Census {
         }
     }
 
-    /// The CPU time that others than the run used since `earlier`. The run is the process `agent`,
+    /// The CPU time that others than the run used since `earlier`. The run is the process `agent`
+    /// (its number in `/proc`),
     /// its ancestors without their other children, and everything that its parent started, which
     /// are the lab daemon and the other agent.
     pub fn since(&self, earlier: &Census, agent: u32, ticks_per_second: u64) -> ForeignLoad {
@@ -346,6 +350,14 @@ mod tests {
                 process.name == "a) b" && process.own_ticks == 3 && process.children_ticks == 7
             })
         );
+    }
+
+    #[test]
+    fn a_container_s_processes_are_not_the_machine_s() {
+        assert!(census(0, &RUN).is_of_machine());
+        assert!(!census(0, &RUN[..1]).is_of_machine());
+        let shell = [RUN[0], (2, 1, "kthreadd", 0, 1, 0, 1)];
+        assert!(!census(0, &shell).is_of_machine());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::{Label, phrase};
 
+use crate::figure::figure;
 use crate::lines::Lines;
 use crate::number;
 use bitcost_analysis::cells::CellSummary;
@@ -65,16 +66,16 @@ fn cells(summary: &Summary, name: &str) -> Lines {
     let mut rows = Vec::new();
     for cell in &summary.cells {
         // Notes under the tables say which cells lack a value.
-        let (figure, expected) = (cell.figure(name), cell.expected(name));
-        if figure.is_none() && expected.is_none() {
+        let expected = cell.expected(name);
+        if cell.figure(name).is_none() && expected.is_none() {
             continue;
         }
         let words = if is_few { cell.name() } else { named(cell) };
         rows.push((
             false,
-            vec![words, figure.map_or("-".to_owned(), number::interval)],
+            vec![words, figure(cell, name).unwrap_or("-".to_owned())],
         ));
-        rows.extend(expected.map(|value| (true, vec!["  paper".to_owned(), value.to_string()])));
+        rows.extend(expected.map(|value| (true, vec!["  document".to_owned(), value.to_string()])));
     }
     Lines {
         header: vec![head, unit.to_owned()],
@@ -119,7 +120,10 @@ fn improvements(summary: &Summary, name: &str) -> Lines {
         rows.extend(theirs.map(|(_, ratio)| {
             (
                 true,
-                vec!["  paper".to_owned(), format!("×{}", number::plain(*ratio))],
+                vec![
+                    "  document".to_owned(),
+                    format!("×{}", number::plain(*ratio)),
+                ],
             )
         }));
         rows

@@ -112,15 +112,21 @@ pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
 pub fn comparison_method(comparison: &Comparison) -> String {
     let how = match (comparison.pairing, comparison.is_within) {
         (Pairing::Blocks, _) => {
-            "both sides in the same blocks, paired within them where that is surer"
+            let paired = comparison.changes().filter(|change| change.is_paired).count();
+            format!(
+                "both sides in the same blocks; paired within them in {paired} of {}, which takes 5 blocks in which both sides vary together",
+                counted(comparison.changes().count(), "change")
+            )
         }
-        (Pairing::Apart, true) => "runs of other programs, which were not interleaved: not paired",
+        (Pairing::Apart, true) => {
+            "runs of other programs, which were not interleaved: not paired".to_owned()
+        }
         (Pairing::Apart, false) => {
-            "two executions, runs not paired: a change also contains everything else that differed between them"
+            "two executions, runs not paired: a change also contains everything else that differed between them".to_owned()
         }
     };
     format!(
-        "Change: the middle of the changes of every new run from every old one, not the difference of the medians, with its 95 % interval. Threshold {} %; {how}. A verdict with `?` holds alone, and may be chance among all comparisons (Holm, 5 %).",
+        "Old and new are medians. Change: the middle of the changes of every new run from every old one, which can go the other way than the medians, with its 95 % interval (Student's with few runs, which is wide with 2). Threshold {} %; {how}. A verdict with `?` holds alone, and may be chance among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }

@@ -75,16 +75,26 @@ fn sentence(cell: &ComparedCell, change: &Change, judged: usize) -> String {
         let runs = counted(change.runs.0, "old run");
         return format!("{what} was {old} {unit} in {runs}, and no new run has a value");
     };
-    let how = match shift.change().value < 0.0 {
+    let value = shift.change().value;
+    let how = match value < 0.0 {
         true => "falls",
         false => "rises",
     };
+    // The middle of the changes of runs may go the other way than the medians.
+    let medians = change.medians.1.zip(change.medians.0);
+    let other_way = medians.is_some_and(|(new, old)| (new - old) * value < 0.0);
     let caveat = match change.verdict {
         Verdict::Worse | Verdict::Better if !change.holds => {
             format!("; may be chance among {judged} comparisons")
         }
         _ => String::new(),
     };
+    if other_way {
+        return format!(
+            "{what} {how} from run to run by {}, though the medians are {old} and {new} {unit}{caveat}",
+            shown(change)
+        );
+    }
     format!(
         "{what} {how} from {old} to {new} {unit}: {}{caveat}",
         shown(change)

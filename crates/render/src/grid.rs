@@ -8,6 +8,7 @@ use bitcost_model::study::Label;
 use bitcost_stats::Interval;
 use bitcost_study::Factor;
 
+use crate::figure::figure;
 use crate::lines::Lines;
 use crate::number;
 use bitcost_analysis::cells::has;
@@ -29,7 +30,7 @@ enum Content {
 #[derive(Clone, Copy, PartialEq)]
 enum Line {
     Ours,
-    Paper,
+    Document,
 }
 
 /// A table of one metric at fixed levels of the factors that are neither down nor across.
@@ -136,9 +137,9 @@ impl<'a> Grid<'a> {
         name: &str,
         entries: impl Fn(Line) -> Vec<Option<String>>,
     ) {
-        for (line, name) in [(Line::Ours, name), (Line::Paper, "  paper")] {
+        for (line, name) in [(Line::Ours, name), (Line::Document, "  document")] {
             let entries = entries(line);
-            if line == Line::Paper && entries.iter().all(Option::is_none) {
+            if line == Line::Document && entries.iter().all(Option::is_none) {
                 continue;
             }
             let absent = if line == Line::Ours { "-" } else { "" };
@@ -146,7 +147,7 @@ impl<'a> Grid<'a> {
                 .into_iter()
                 .map(|entry| entry.unwrap_or_else(|| absent.to_owned()));
             lines.rows.push((
-                line == Line::Paper,
+                line == Line::Document,
                 std::iter::once(name.to_owned()).chain(texts).collect(),
             ));
         }
@@ -194,8 +195,8 @@ impl<'a> Grid<'a> {
         }
         let cell = self.summary.cell(levels)?;
         match line {
-            Line::Ours => cell.figure(self.metric).map(number::interval),
-            Line::Paper => cell.expected(self.metric).map(|value| value.to_string()),
+            Line::Ours => figure(cell, self.metric),
+            Line::Document => cell.expected(self.metric).map(|value| value.to_string()),
         }
     }
 
@@ -208,7 +209,7 @@ impl<'a> Grid<'a> {
                 };
                 improvement.figures.iter().find_map(of)
             }
-            Line::Paper => {
+            Line::Document => {
                 let of = |(name, ratio): &(String, f64)| {
                     (name == self.metric).then(|| format!("×{}", number::plain(*ratio)))
                 };

@@ -16,6 +16,7 @@ use crate::calibration::calibration_json;
 use crate::constants::machines_json;
 use crate::levels::levels_json;
 use crate::queue_limits::queue_limits_json;
+use crate::repetitions::add_repetitions;
 use crate::statements::statements_json;
 use crate::stop_rule::stop_rule_json;
 use crate::time_series::time_series_json;
@@ -61,7 +62,8 @@ fn whole(execution: &Execution, threshold_pct: f64) -> Value {
 /// The document: `format` ([`FORMAT`]), `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`,
 /// `notes`, `ends`, `incomplete_runs`, `caveats` if the log itself has some, such as damage,
 /// `host_constants` if they were measured, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
-/// statements of a document, and the origin of the log.
+/// statements of a document, `interval_s` and `repetitions` of runs at an interval, and the origin of
+/// the log.
 ///
 /// Each entry of `cells` has `levels`, `runs`, and per metric
 /// `{median, low, high, runs, mean, standard_deviation, least, largest}` under the metric's name;
@@ -120,6 +122,7 @@ pub fn json(summary: &Summary) -> Value {
     if let Some(lab) = &summary.lab {
         document["lab"] = json!(lab);
     }
+    add_repetitions(&mut document, summary);
     if let Some(expect) = &summary.study.expect {
         document["expected_source"] = json!(expect.source);
     }

@@ -33,23 +33,67 @@ pub(crate) fn heading(words: &str, options: TextOptions) -> String {
     text.lines().map(bold).collect()
 }
 
+/// Most columns of a folded line: longer lines are hard to read.
+const MOST: usize = 100;
+
+/// Longest mark of a line to which its further lines are indented.
+const LONGEST_MARK: usize = 12;
+
+/// A line broken between words at the width, but at most at 100 columns. Further lines are indented
+/// to the words after a mark such as `note: `, and at least by `hanging`.
+pub(crate) fn folded_line(line: &str, width: usize, hanging: usize) -> String {
+    let width = width.min(MOST);
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let (mark, words) = line.split_at(mark_length(line));
+    let indent = mark.chars().count().max(hanging);
+    broken(mark, words, indent, width).trim_end().to_owned()
+}
+
+/// A text whose long lines are broken between words at the width, with this indent of further
+/// lines. Escapes that could control a terminal are replaced.
+pub fn folded_text(text: &str, width: u16, hanging: usize) -> String {
+    let fold = |line| folded_line(line, width.into(), hanging) + "\n";
+    text.lines().map(fold).collect()
+}
+
+/// The bytes of a line's mark: blanks at its start, and a word before a colon.
+fn mark_length(line: &str) -> usize {
+    let blanks = line.len() - line.trim_start().len();
+    let word = line[blanks..].find(": ").map(|end| end + 2);
+    let is_mark = |length: &usize| {
+        let mut inside = line[blanks..].chars().take(*length - 2);
+        *length <= LONGEST_MARK && inside.all(|c| c.is_ascii_lowercase() || c == '-')
+    };
+    blanks + word.filter(is_mark).unwrap_or(0)
+}
+
 /// Words after a mark, broken at the width; further lines are indented to the words.
 pub(crate) fn paragraph(mark: &str, words: &str, width: usize) -> String {
-    let indent = mark.chars().count();
-    let (mut text, mut line, mut used) = (String::new(), mark.to_owned(), indent);
+    broken(mark, words, mark.chars().count(), width)
+}
+
+/// Words after a mark, broken at the width; further lines have this indent.
+fn broken(mark: &str, words: &str, indent: usize, width: usize) -> String {
+    let (mut text, mut line) = (String::new(), mark.to_owned());
+    let mut used = mark.chars().count();
+    let mut is_empty = true;
     for word in harmless_page(words).split_whitespace() {
         let length = word.chars().count();
-        if used > indent && used + 1 + length > width {
+        if !is_empty && used + 1 + length > width {
             text += &format!("{}\n", line.trim_end());
             line = " ".repeat(indent);
             used = indent;
+            is_empty = true;
         }
-        if used > indent {
+        if !is_empty {
             line.push(' ');
             used += 1;
         }
         line.push_str(word);
         used += length;
+        is_empty = false;
     }
     text + &format!("{}\n", line.trim_end())
 }

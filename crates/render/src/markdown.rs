@@ -9,6 +9,7 @@ use std::fmt::Write;
 
 use crate::lines::Lines;
 use crate::notes::{notes, statements};
+use crate::repetitions::repetitions_table;
 use crate::tables::{COLUMNS, MetricTables, tables};
 use crate::text::head;
 
@@ -53,6 +54,10 @@ pub fn markdown_summary(summary: &Summary) -> String {
             words_table(&mut text, &lines);
         }
     }
+    if let Some((title, lines)) = repetitions_table(summary) {
+        let _ = write!(text, "\n### {}\n\n", escape(&title));
+        words_table(&mut text, &lines);
+    }
     text.push('\n');
     for note in notes(summary) {
         let mark = note.mark.trim_start_matches("- ");
@@ -60,7 +65,7 @@ pub fn markdown_summary(summary: &Summary) -> String {
     }
     let statements = statements(summary);
     if !statements.is_empty() {
-        text.push_str("\n### Statements of the paper, tested on these runs\n\n");
+        text.push_str("\n### Statements of the document, tested on these runs\n\n");
         statements
             .iter()
             .for_each(|line| text += &format!("- {}\n", escape(line.trim())));

@@ -155,7 +155,8 @@ fn missing(summary: &Summary) -> Vec<String> {
     reasons.0.iter().map(sentence).collect()
 }
 
-fn why_missing(cell: &CellSummary, name: &str) -> String {
+/// Why a cell has no value of a metric.
+pub(crate) fn why_missing(cell: &CellSummary, name: &str) -> String {
     let Some(metric) = metric(name) else {
         return format!(
             "`{name}` is not a metric{}",

@@ -64,11 +64,11 @@ fn drop_sentence(drop: &ThroughputDrop) -> String {
     let (low, high) = drop.interval_pct.map(<(f64, f64)>::from).unzip();
     let value = drop.change_pct;
     let change = number::signed(&Interval { value, low, high }, "%", 0);
-    let paper = drop
+    let document = drop
         .expected_pct
-        .map_or_else(String::new, |pct| format!(" (paper: {pct:+.0} %)"));
+        .map_or_else(String::new, |pct| format!(" (document: {pct:+.0} %)"));
     let mut text = format!(
-        "{}: {from:.0} → {to:.0} Mbit/s, {change}{paper}",
+        "{}: {from:.0} → {to:.0} Mbit/s, {change}{document}",
         phrase(&drop.levels)
     );
     if let Some(packets) = drop.dropped_packets {

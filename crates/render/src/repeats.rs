@@ -7,6 +7,7 @@ use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::{METRICS, Metric, RunView, disturbance, disturbance_bounds};
 use bitcost_analysis::summary::width_pct;
 use bitcost_model::study::UntilInterval;
+use bitcost_model::units::counted;
 use bitcost_stats::Interval;
 
 use crate::{number, single};
@@ -35,12 +36,19 @@ impl Repeats {
         self.runs += 1;
     }
 
-    /// Medians with their 95 % intervals in brackets, and whether the requested interval was
-    /// reached.
-    pub fn text(&self, rule: &UntilInterval) -> String {
+    /// Whether there is more than one run.
+    pub fn are_several(&self) -> bool {
+        self.runs > 1
+    }
+
+    /// Medians with their 95 % intervals in brackets, and whether the interval that was requested
+    /// was reached.
+    pub fn text(&self, rule: Option<&UntilInterval>) -> String {
         let mut text = format!(
-            "{} runs; medians, in brackets their 95 % bootstrap intervals\n",
-            self.runs
+            "{}; medians, in brackets their {}
+",
+            counted(self.runs, "run"),
+            crate::coverage::of_runs(self.runs)
         );
         for metric in &self.shown {
             if let Some(interval) = self.median(metric) {
@@ -56,6 +64,14 @@ impl Repeats {
                 disturbance_bounds()
             );
         }
+        if let Some(rule) = rule {
+            text += &self.reached(rule);
+        }
+        text
+    }
+
+    /// Whether the interval of a rule was reached.
+    fn reached(&self, rule: &UntilInterval) -> String {
         let width = match self.width_pct(rule) {
             Some(width) if width < rule.width_pct => {
                 format!("reached, it is {} %", number::plain(width))
@@ -63,12 +79,10 @@ impl Repeats {
             Some(width) => format!("not reached, it is {} %", number::plain(width)),
             None => "not measured".to_owned(),
         };
-        let _ = writeln!(
-            text,
-            "interval of the median of {} narrower than {} %: {width}",
+        format!(
+            "interval of the median of {} narrower than {} %: {width}\n",
             rule.metric, rule.width_pct
-        );
-        text
+        )
     }
 
     /// The figures that a text shows: the value of one run, or medians with their intervals.

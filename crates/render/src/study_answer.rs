@@ -3,16 +3,18 @@
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::explain::{ExplainedCell, Explanation};
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, measured};
 use bitcost_model::harmless;
 use bitcost_model::units::counted;
+use bitcost_study::check::Levels;
 
 use crate::answer::{opening, stacked};
+use crate::decisive::decisive;
+use crate::figure::{figure, figure_alone};
 use crate::layout::paragraph;
 use crate::noise::undetected_text;
-use crate::number;
 
 /// Columns and lines of a terminal that nobody has widened, less the line of the next prompt.
 const WIDTH: usize = 80;
@@ -31,9 +33,10 @@ const FIGURES: usize = 3;
 pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &str) -> String {
     let summary = &execution.summary;
     let head = paragraph("", &summary.study.question, WIDTH);
-    let mut tail = format!("\n{}", paragraph("", &opening(summary).0, WIDTH));
+    let said = opening(summary).0;
+    let mut tail = format!("\n{}", paragraph("", &said, WIDTH));
     tail += &labelled("bottleneck", &bottlenecks(explanation));
-    for caveat in caveats(summary, explanation) {
+    for caveat in caveats(summary, explanation, &said) {
         tail += &labelled("caveat", &caveat);
     }
     for (label, verb) in [
@@ -44,7 +47,11 @@ pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &s
         tail += &labelled(label, &format!("bitcost {verb} {folder}"));
     }
     let used = head.lines().count() + tail.lines().count();
-    let table = table(summary, LINES.saturating_sub(used + 1));
+    // A run that is missing is a line of the error after it.
+    let is_whole = summary.excluded.is_empty() && summary.incomplete.is_empty();
+    let after = 1 + usize::from(!is_whole);
+    let room = LINES.saturating_sub(used + after).max(HEAD + ROWS + 1);
+    let table = table(summary, room);
     format!("{head}\n{table}{tail}")
 }
 
@@ -52,13 +59,17 @@ fn labelled(label: &str, words: &str) -> String {
     paragraph(&format!("{label:<LABEL$}"), words, WIDTH)
 }
 
-/// The metrics of the table: throughput, and the cost at both endpoints; without these, the first
-/// that the study shows.
+/// The metrics of the table: throughput, those of the study's sentences, and the cost at both
+/// endpoints; without these, the first that the study shows.
 fn columns(summary: &Summary) -> Vec<&'static Metric> {
     let mut found: Vec<&'static Metric> = Vec::new();
     let throughput = metric("throughput_mbps").filter(|metric| has(summary, metric));
-    let all = throughput.into_iter().chain(stacked(summary));
-    for metric in all.chain(measured(summary)) {
+    let sentences = summary.study.sentences.iter();
+    let said = sentences.flat_map(|sentence| &sentence.metrics);
+    let said = said.filter_map(|name| metric(name));
+    let all = throughput.into_iter().chain(said);
+    let all = all.filter(|metric| has(summary, metric));
+    for metric in all.chain(stacked(summary)).chain(measured(summary)) {
         if found.len() < FIGURES && !found.iter().any(|known| known.name == metric.name) {
             found.push(metric);
         }
@@ -82,18 +93,17 @@ fn table(summary: &Summary, most: usize) -> String {
     let mut rows = head(&metrics);
     let row = |cell: &CellSummary| {
         let figures = metrics.iter().enumerate().map(|(place, metric)| {
-            let interval = cell.figure(metric.name);
-            let show = |interval| match place {
-                0 => number::interval(interval),
-                _ => number::plain(interval.value),
+            let shown = match place {
+                0 => figure(cell, metric.name),
+                _ => figure_alone(cell, metric.name),
             };
-            interval.map_or("-".to_owned(), show)
+            shown.unwrap_or("-".to_owned())
         });
         std::iter::once(harmless(&cell.name()))
             .chain(figures)
             .collect()
     };
-    rows.extend(summary.cells.iter().take(shown).map(row));
+    rows.extend(first_cells(summary, shown).into_iter().map(row));
     let mut text = aligned(&rows);
     let more = summary.cells.len() - shown;
     if more > 0 {
@@ -101,6 +111,32 @@ fn table(summary: &Summary, most: usize) -> String {
     }
     text
 }
+
+/// This many cells in their order: those that the study's sentences are about before all others.
+fn first_cells(summary: &Summary, count: usize) -> Vec<&CellSummary> {
+    let sentences = summary.study.sentences.iter();
+    let named: Vec<&Levels> = sentences
+        .flat_map(|sentence| std::iter::once(&sentence.of).chain(&sentence.to))
+        .collect();
+    let is_other = |cell: &&CellSummary| {
+        let has = |levels: &&Levels| levels.iter().all(|level| cell.levels.contains(level));
+        !named.iter().any(has)
+    };
+    let mut cells: Vec<&CellSummary> = summary.cells.iter().collect();
+    cells.sort_by_key(is_other);
+    cells.truncate(count);
+    let place = |cell: &&CellSummary| {
+        summary
+            .cells
+            .iter()
+            .position(|known| known.levels == cell.levels)
+    };
+    cells.sort_by_key(place);
+    cells
+}
+
+/// Cells that have a row also where the other lines leave no room.
+const ROWS: usize = 3;
 
 /// Lines of the table's head.
 const HEAD: usize = 2;
@@ -155,8 +191,9 @@ fn cut(name: &str, most: usize) -> String {
 /// `receiver's CPU in 4 cells, unknown in 2 cells`, the most frequent first.
 fn bottlenecks(explanation: &Explanation) -> String {
     let mut found: Vec<(String, usize)> = Vec::new();
-    for verdict in explanation.cells.iter().filter_map(|cell| cell.verdict()) {
-        let limiter = verdict.limiter().to_string();
+    let verdicts = || explanation.cells.iter().filter_map(|cell| cell.verdict());
+    let words = explanation.cells.iter();
+    for limiter in words.filter_map(ExplainedCell::limiter_words) {
         match found.iter_mut().find(|(known, _)| *known == limiter) {
             Some((_, count)) => *count += 1,
             None => found.push((limiter, 1)),
@@ -165,17 +202,27 @@ fn bottlenecks(explanation: &Explanation) -> String {
     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let parts: Vec<String> = match &found[..] {
         [] => vec!["no run that can be explained".to_owned()],
+        // What one cell lacks is what all lack: a window that is too short, probes that are off.
+        [(limiter, _)] if verdicts().all(|verdict| verdict.limiter().is_unknown()) => {
+            let why = verdicts().map(|verdict| verdict.chosen.detail);
+            let why = why
+                .filter(|why| !why.is_empty())
+                .map(|why| format!(": {why}"));
+            vec![format!("{limiter}{}", why.take(1).collect::<String>())]
+        }
         [(limiter, _)] => vec![limiter.clone()],
         _ => found
             .iter()
             .map(|(limiter, count)| format!("{limiter} in {}", counted(*count, "cell")))
             .collect(),
     };
-    parts.join(", ")
+    let has_comma = found.iter().any(|(limiter, _)| limiter.contains(", "));
+    parts.join(if has_comma { "; " } else { ", " })
 }
 
-/// What changes the answer: runs that are not in it, noise, and how many warnings there are.
-fn caveats(summary: &Summary, explanation: &Explanation) -> Vec<String> {
+/// What changes the answer: runs that are not in it, noise, costs that are not known, warnings, and
+/// how many other warnings there are.
+fn caveats(summary: &Summary, explanation: &Explanation, said: &str) -> Vec<String> {
     let mut found = Vec::new();
     let planned = summary.blocks as usize * summary.cells.len();
     if !summary.excluded.is_empty() {
@@ -192,11 +239,16 @@ fn caveats(summary: &Summary, explanation: &Explanation) -> Vec<String> {
     }
     let noise = summary.noise.as_ref();
     found.extend(noise.and_then(|noise| noise.detectable.as_ref().map(undetected_text)));
-    let warnings = explanation.warnings.len();
-    if warnings > 0 {
+    let decisive = decisive(summary, explanation, said);
+    let more = match decisive.lines.is_empty() {
+        true => "warning",
+        false => "more warning",
+    };
+    found.extend(decisive.lines);
+    if decisive.others > 0 {
         found.push(format!(
             "{}; see `bitcost explain`",
-            counted(warnings, "warning")
+            counted(decisive.others, more)
         ));
     }
     found

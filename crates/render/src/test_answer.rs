@@ -4,11 +4,11 @@
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
 use bitcost_analysis::metrics::{
-    PartRun, RunView, disturbance, emulator_trouble, marks, metric, parts,
+    PartRun, RunView, attribute, disturbance, emulator_trouble, marks, metric, parts,
 };
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::harmless;
-use bitcost_model::record::Role;
+use bitcost_model::record::{Role, Sample};
 use bitcost_model::units::counted;
 
 use crate::layout::paragraph;
@@ -18,11 +18,17 @@ use crate::progress::show_rate;
 /// Caveats that are printed; the others are counted.
 const CAVEATS: usize = 3;
 
+/// The most lines of an answer that has a remedy.
+const LINES: usize = 12;
+
 /// Columns of a terminal that nobody has widened.
 const WIDTH: usize = 80;
 
 /// Columns of the labels at the left.
 const LABEL: usize = 13;
+
+/// Why a run of several parts has no cost.
+const TOGETHER: &str = "not known: each host's CPU time is for all that runs at the same time, and cannot be divided between directions or workloads; test one alone";
 
 /// The lines of the answer about one run; `place` says where the endpoints were, `limiter` what
 /// limited the run, absent where that is not known.
@@ -30,14 +36,29 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     let mut lines = vec![headline(run, place)];
     if run.is_alone() {
         lines.extend(figures(run));
-        lines.extend(cost(run));
+        lines.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
     } else {
         lines.extend(parts(run).iter().map(part));
+        lines.push(labelled("cost", TOGETHER));
         lines.extend(total_cost(run));
     }
     lines.push(labelled("bottleneck", &bottleneck(limiter)));
-    lines.extend(caveats(run));
+    let (remedy, caveats) = (limiter.and_then(remedy), caveats(run));
+    let used = lines.concat().lines().count() + caveats.concat().lines().count();
+    lines.extend(remedy.filter(|_| used < LINES));
+    lines.extend(caveats);
     lines.concat()
+}
+
+/// What to change about the bottleneck, in one line: up to the first semicolon or brackets where all
+/// of it is longer. Absent where no limiter is known, or it differs within the run.
+fn remedy(cell: &ExplainedCell) -> Option<String> {
+    let verdict = cell.verdict().filter(|_| cell.shares().len() == 1)?;
+    let all = (!verdict.limiter().is_unknown()).then(|| verdict.remedy())?;
+    let until = |mark: &str| all.split(mark).next().unwrap_or(all);
+    let ways = [all, until("; "), until(" (")];
+    let lines = ways.into_iter().map(|words| labelled("remedy", words));
+    lines.into_iter().find(|line| line.lines().count() == 1)
 }
 
 /// `throughput   10.5 Gbit/s`, broken at the width of a terminal.
@@ -113,11 +134,8 @@ fn figures(run: &RunView) -> Vec<String> {
     if run.conditions.workload.is_datagram() {
         rest.extend(share(run, "loss_pct", "lost"));
         rest.extend(share(run, "reordered_pct", "reordered"));
-    } else if let Some(count) = figure(run, "retransmits") {
-        rest.push(format!(
-            "{} retransmitted",
-            counted(count as usize, "segment")
-        ));
+    } else {
+        rest.extend(retransmitted(run));
     }
     let mut lines = vec![labelled(
         "throughput",
@@ -130,6 +148,25 @@ fn figures(run: &RunView) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// `12 segments retransmitted (90 with warm-up and cooldown)`: those of the window, as in the lines
+/// of the run's seconds, and those of the whole connection where these are more.
+pub(crate) fn retransmitted(run: &RunView) -> Option<String> {
+    let whole = figure(run, "retransmits")? as usize;
+    let samples = &run.sender.samples;
+    let total = |sample: &Sample| sample.tcp_info.as_ref()?.total_retrans;
+    let edges = samples
+        .first()
+        .and_then(total)
+        .zip(samples.last().and_then(total));
+    let window = edges.map(|(begin, end)| end.wrapping_sub(begin) as usize);
+    let said = |count: usize| format!("{} retransmitted", counted(count, "segment"));
+    Some(match window {
+        Some(window) if window == whole => said(window),
+        Some(window) => format!("{} ({whole} with warm-up and cooldown)", said(window)),
+        None => format!("{} (with warm-up and cooldown)", said(whole)),
+    })
 }
 
 fn share(run: &RunView, name: &str, words: &str) -> Option<String> {
@@ -177,7 +214,14 @@ fn cost(run: &RunView) -> Option<String> {
     }
     let send = figure(run, "send_service_demand_us_per_kib");
     let receive = figure(run, "receive_service_demand_us_per_kib");
-    pair(send, receive, "µs/KiB", "to send", "to receive").or_else(|| total_cost(run))
+    pair(send, receive, "µs/KiB", "to send", "to receive")
+}
+
+/// Why the CPU time of one end alone is not known, and CPU use of both hosts.
+fn no_cost(run: &RunView) -> Vec<String> {
+    let why = attribute(run).err();
+    let why = why.map(|why| labelled("cost", &format!("not known: {why}")));
+    why.into_iter().chain(total_cost(run)).collect()
 }
 
 fn pair(
@@ -196,7 +240,7 @@ fn pair(
     (!said.is_empty()).then(|| labelled("cost", &said.join(", ")))
 }
 
-/// CPU use of both hosts, where the time of one end alone is not known.
+/// CPU use of both hosts.
 fn total_cost(run: &RunView) -> Option<String> {
     let busy = |name: &str| figure(run, name).map(number::plain);
     let (sender, receiver) = (busy("sender_cpu_util_pct")?, busy("receiver_cpu_util_pct")?);
@@ -208,8 +252,10 @@ fn total_cost(run: &RunView) -> Option<String> {
 
 /// One workload of several that ran at the same time.
 fn part(part: &PartRun) -> String {
-    let view = part.view();
-    format!("{}: {}", part.conditions.phrase(), figures(&view).concat())
+    let mark = format!("{}: ", part.conditions.phrase());
+    let lines = figures(&part.view());
+    let lines = lines.iter().map(|line| paragraph(&mark, line, WIDTH));
+    lines.collect()
 }
 
 /// `receiver's CPU (medium confidence): in the kernel, where its interface receives`.
@@ -236,10 +282,11 @@ fn bottleneck(limiter: Option<&ExplainedCell>) -> String {
 
 /// What may change how the figures of a run are read, a sentence each.
 pub(crate) fn all_caveats(run: &RunView) -> Vec<String> {
-    let mut found: Vec<String> = not_in_effect(run)
+    let mut found: Vec<String> = of_iperf3(run).into_iter().collect();
+    let settings = not_in_effect(run)
         .into_iter()
-        .map(|setting| format!("not in effect: {setting}"))
-        .collect();
+        .map(|setting| format!("not in effect: {setting}"));
+    found.extend(settings);
     found.extend(disturbance(run).map(|disturbance| disturbance.to_string()));
     found.extend(emulator_trouble(run).map(|trouble| trouble.to_string()));
     let weak = marks(run);
@@ -253,6 +300,33 @@ pub(crate) fn all_caveats(run: &RunView) -> Vec<String> {
             .chain(foreign_datagrams(run)),
     );
     found
+}
+
+/// What is known of the end that an iperf3 server played.
+fn of_iperf3(run: &RunView) -> Option<String> {
+    let (role, server) = [Role::Sender, Role::Receiver]
+        .into_iter()
+        .find_map(|role| Some((role, run.end(role).iperf3.as_ref()?)))?;
+    let mut words = format!(
+        "the {} is an iperf3 server: it reports only its totals",
+        role.name()
+    );
+    if let Some([all, _, _]) = server.process_cpu_pct {
+        words += &format!(
+            ", and {} % of a CPU for its process, without the kernel's work for it elsewhere",
+            number::plain(all)
+        );
+    }
+    if let Some(jitter) = server.jitter_s {
+        words += &format!("; jitter there {} µs", number::plain(jitter * 1e6));
+    }
+    if let Some(count) = server.retransmitted {
+        words += &format!(
+            "; {} retransmitted there",
+            counted(count as usize, "segment")
+        );
+    }
+    Some(words)
 }
 
 /// The first caveats, one line each, and the number of the others.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::explained::{modes_json, verdict_json};
 use crate::json::{FORMAT, excluded, medians};
+use crate::repetitions::add_repetitions;
 use crate::single::shown;
 use crate::stop_rule::stop_rule_json;
 use crate::test_answer::all_caveats;
@@ -45,7 +46,7 @@ impl TestRuns {
     /// The document: `format`, `bitcost_version`, `began_at`, `command_line`, `title`, `lab`,
     /// `hosts` by role, `runs` (their number), `cells` as in `show --json` but with medians and
     /// intervals alone, `bottleneck`,
-    /// `caveats`, `excluded` and `until_interval` where there are any, and of the first run
+    /// `caveats`, `excluded`, `until_interval`, `interval_s` and `repetitions` where there are any, and of the first run
     /// `conditions`, `congestion_control`, `in_effect`, `not_in_effect`, `seconds`, `bytes`,
     /// `attribution`, `weak` and, where several workloads ran at once, `parts`. `records` has the
     /// raw records with all samples, where they were requested. Absent values have no key.
@@ -74,6 +75,7 @@ impl TestRuns {
         if let Some(precision) = &summary.precision {
             document["until_interval"] = stop_rule_json(precision);
         }
+        add_repetitions(&mut document, summary);
         for (key, value) in &self.first {
             document[key] = value.clone();
         }

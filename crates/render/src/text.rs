@@ -1,6 +1,7 @@
 //! A summary as plain text: the paper's table, one block per metric, and its caveats and notes.
 
 use crate::comparison_text::comparison_text;
+use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::markdown_table;
 use crate::plots::plots;
@@ -15,6 +16,7 @@ use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 use crate::notes::notes;
 use crate::queue_limits::queue_limits_text;
+use crate::repetitions::repetitions_table;
 use crate::statements::statement_lines;
 use crate::tables::{MetricTables, tables};
 use crate::time_series::time_series_text;
@@ -66,6 +68,11 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
             .iter()
             .for_each(|(place, lines)| page.table(place.as_deref(), lines));
     }
+    if let Some((title, lines)) = repetitions_table(summary) {
+        page.blank();
+        page.heading(&title);
+        page.table(None, &lines);
+    }
     for series in &summary.time_series {
         page.blank();
         page.text
@@ -91,20 +98,21 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
 pub fn head(summary: &Summary) -> Vec<String> {
     let study = &summary.study;
     let spread = if summary.cells.iter().any(|cell| cell.runs > 1) {
-        "Medians over runs, in brackets their 95 % bootstrap intervals."
+        let intervals = coverage::intervals(summary.cells.iter());
+        format!("Medians over runs, in brackets their {intervals}.")
     } else if summary.cells.iter().all(|cell| cell.runs == 0) {
-        "No run has a result, so there are no figures."
+        "No run has a result, so there are no figures.".to_owned()
     } else {
-        "One run says nothing about the spread, so there are no intervals."
+        "One run says nothing about the spread, so there are no intervals.".to_owned()
     };
     let order = format!("{}; seed {}.", runs_per_cell(summary), summary.seed);
-    let paper = study
+    let document = study
         .expect
         .as_ref()
-        .map(|expect| format!("paper: {}", expect.source));
-    [study.question.clone(), order, spread.to_owned()]
+        .map(|expect| format!("document: {}", expect.source));
+    [study.question.clone(), order, spread]
         .into_iter()
-        .chain(paper)
+        .chain(document)
         .chain(meanings(summary))
         .collect()
 }
@@ -147,13 +155,13 @@ fn runs_per_cell(summary: &Summary) -> String {
     }
 }
 
-/// Statements of the paper, and what these runs say about them.
+/// Statements of the document, and what these runs say about them.
 fn statements(page: &mut Page, summary: &Summary) {
     if summary.checks.is_empty() {
         return;
     }
     page.blank();
-    page.heading("Statements of the paper, tested on these runs");
+    page.heading("Statements of the document, tested on these runs");
     for line in statement_lines(&summary.checks) {
         page.paragraph(&line.mark, &line.words);
     }

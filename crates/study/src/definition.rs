@@ -16,7 +16,7 @@ use crate::settings;
 use crate::tcp_buffers::size_tcp_buffers;
 
 /// The most blocks of any study.
-pub(crate) const BLOCKS_MOST: u32 = 100_000;
+pub const BLOCKS_MOST: u32 = 100_000;
 
 /// Two levels of a factor whose runs are interleaved within blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! sender and receiver are what the hosts are called, also where the data flows in reverse.
 //! `as-found` requests nothing.
 
+mod names;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -354,6 +356,9 @@ fn parse_offloads(text: &str) -> Result<Vec<Parsed>, String> {
             did_you_mean(text, OFFLOAD_SETS)
         ));
     }
+    pairs
+        .iter()
+        .try_for_each(|pair| names::check_feature(pair[0]))?;
     Ok(vec![(
         None,
         pairs
@@ -394,8 +399,9 @@ fn parse_sysctl(text: &str) -> Result<Vec<Parsed>, String> {
         let value: Vec<&str> = value.split_ascii_whitespace().collect();
         if !name.starts_with("net.") || value.is_empty() {
             return Err(format!(
-                "`{}` is no name under net. with a value",
-                pair.trim()
+                "`{}` is no name under net. with a value{}",
+                pair.trim(),
+                names::parameters_like(&name)
             ));
         }
         shared_sysctls::refusal(&name).map_or(Ok(()), Err)?;
@@ -672,6 +678,12 @@ mod tests {
         for (grammar, text, wanted) in [
             (&OFFLOADS, "onn", "did you mean `on`"),
             (&OFFLOADS, "tso maybe", "allowed"),
+            (
+                &OFFLOADS,
+                "tsoo off",
+                "`tsoo` is no feature of an interface; did you mean `tso`",
+            ),
+            (&OFFLOADS, "receiver: rx-gro on, grro off", "`gro`"),
             (&OFFLOADS, "sendr: on", "did you mean `sender`"),
             (&MTU, "67", "68 to 65535"),
             (&GSO_MAX_SEGS, "0", "1 to 65535"),
@@ -687,6 +699,13 @@ mod tests {
             (&QDISC, "tbf rate", "no value of rate"),
             (&QDISC, "", "nothing is asked"),
             (&SYSCTL, "kernel.panic=1", "under net."),
+            (&SYSCTL, "tcp_rmemm=1", "did you mean `net.ipv4.tcp_rmem`"),
+            (
+                &SYSCTL,
+                "ipv4.tcp_sack=0",
+                "did you mean `net.ipv4.tcp_sack`",
+            ),
+            (&SYSCTL, "rmem_max=1", "did you mean `net.core.rmem_max`"),
             (&SYSCTL, "net.ipv4.tcp_sack", "no `=`"),
             (
                 &SYSCTL,

@@ -27,8 +27,8 @@ pub use against::Against;
 pub use answer::{Place, Sentence, Word};
 pub use check::Check;
 pub use definition::{
-    Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level, NamedMetric,
-    Study, TableSpec,
+    BLOCKS_MOST, Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level,
+    NamedMetric, Study, TableSpec,
 };
 pub use error::StudyError;
 pub use keys::{lab_schema, markdown, study_schema};

@@ -20,6 +20,7 @@ impl From<Length> for Lengths {
             blocks: Some(blocks),
             duration_ms,
             counts_pct,
+            interval_ms: None,
         }
     }
 }

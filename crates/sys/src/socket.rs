@@ -222,6 +222,21 @@ pub struct Memory {
     pub drops: u32,
 }
 
+/// Bytes that a TCP socket has taken and the other host has not acknowledged (`SIOCOUTQ`, tcp(7)).
+///
+/// # Errors
+/// The error of the system call.
+pub fn queued_bytes(socket: impl AsFd) -> io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request writes one int, for which there is room.
+    let outcome =
+        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    match outcome {
+        0 => Ok(bytes.unsigned_abs()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The memory that a socket uses, and the packets that it dropped for lack of memory (`SO_MEMINFO`, Linux 4.12).
 ///
 /// # Errors

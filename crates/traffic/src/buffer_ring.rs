@@ -1,9 +1,19 @@
 //! The buffers that the plain calls of a flow use in turn: their number, their alignment, rewritten
 //! for each message or not, and the program's work on each message.
+//!
+//! The receiver of a paced flow works when it has received everything that is there, before it
+//! waits for more. So the work fills time in which it would wait, and does not change when packets
+//! are sent, received and acknowledged.
 
 use bitcost_model::buffers::Buffers;
+use bitcost_model::conditions::Conditions;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 
 use crate::work::Work;
+
+/// Messages of a paced flow on which the receiver may not have worked yet.
+const OWED_MAX: usize = 64;
 
 /// The byte of messages that are not rewritten.
 const FILL: u8 = 0x5A;
@@ -23,28 +33,32 @@ pub struct BufferRing {
     dirt: Option<u8>,
     /// The program's work on each message; absent where it does none.
     work: Option<Work>,
-    /// Bytes of a received message on which the program has not worked yet.
-    rest: usize,
     /// Bytes of a message that is received.
     message: usize,
+    /// Bytes of the last message that were received, if it is not complete.
+    rest: usize,
+    /// Received messages on which the program has not worked yet, and the most of them.
+    owed: usize,
+    owed_max: usize,
 }
 
 impl BufferRing {
-    /// Buffers for messages of up to `size` bytes.
-    pub fn of_sender(size: u32, buffers: Buffers) -> BufferRing {
+    /// Buffers for messages of up to `size` bytes, and the work before each message is sent.
+    pub fn of_sender(size: u32, buffers: Buffers, work: Option<Work>) -> BufferRing {
         BufferRing {
             dirt: buffers.dirty.then_some(0),
-            work: Work::of(buffers.send_work_ns),
+            work,
             ..BufferRing::of(size, buffers)
         }
     }
 
-    /// Buffers for receive calls of `size` bytes, which return messages of `message` bytes.
-    pub fn of_receiver(size: u32, message: u32, buffers: Buffers) -> BufferRing {
+    /// Buffers for the receive calls of a run.
+    pub fn of_receiver(conditions: &Conditions) -> BufferRing {
         BufferRing {
-            work: Work::of(buffers.receive_work_ns),
-            message: message.max(1) as usize,
-            ..BufferRing::of(size, buffers)
+            work: Work::of(conditions.buffers.receive_work_ns),
+            message: conditions.message_size_bytes.max(1) as usize,
+            owed_max: if conditions.is_paced() { OWED_MAX } else { 0 },
+            ..BufferRing::of(conditions.receive_bytes(), conditions.buffers)
         }
     }
 
@@ -68,8 +82,10 @@ impl BufferRing {
             at: 0,
             dirt: None,
             work: None,
-            rest: 0,
             message: 1,
+            rest: 0,
+            owed: 0,
+            owed_max: 0,
         }
     }
 
@@ -96,21 +112,47 @@ impl BufferRing {
         self.next_to_fill(length)
     }
 
-    /// Works on the messages that a receive call of this many bytes has completed, where the run
-    /// requests it.
+    /// Makes a receive call with the next buffer. A call before which work is left to do does not
+    /// wait; if it finds nothing, the work is done.
+    ///
+    /// # Errors
+    /// That of the call.
+    #[inline]
+    pub fn receive<T>(
+        &mut self,
+        flags: RecvFlags,
+        call: impl FnOnce(&mut [u8], RecvFlags) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        if self.owed == 0 {
+            return call(self.next_to_fill(0), flags);
+        }
+        let received = call(self.next_to_fill(0), flags | RecvFlags::DONTWAIT);
+        if matches!(received, Err(Errno::AGAIN)) {
+            self.work_off();
+        }
+        received
+    }
+
+    /// Records the messages that a receive call of this many bytes has completed, to work on them
+    /// where the run requests it.
     #[inline]
     pub fn took(&mut self, bytes: usize) {
-        if let Some(work) = &self.work {
-            let bytes = self.rest + bytes;
-            self.rest = bytes % self.message;
-            work.on_messages(bytes / self.message);
+        if self.work.is_none() {
+            return;
+        }
+        let bytes = self.rest + bytes;
+        self.rest = bytes % self.message;
+        self.owed += bytes / self.message;
+        if self.owed > self.owed_max {
+            self.work_off();
         }
     }
 
-    /// The buffer of the next receive call.
-    #[inline]
-    pub fn next_to_receive(&mut self) -> &mut [u8] {
-        self.next_to_fill(0)
+    fn work_off(&mut self) {
+        if let Some(work) = &self.work {
+            work.on_messages(self.owed);
+        }
+        self.owed = 0;
     }
 
     #[inline]
@@ -134,6 +176,8 @@ impl BufferRing {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::conditions::ReceiveSize;
+
     use super::*;
 
     #[test]
@@ -144,9 +188,14 @@ mod tests {
             ring: 3,
             ..Buffers::default()
         };
-        let mut ring = BufferRing::of_receiver(5000, 5000, buffers);
+        let mut ring = BufferRing::of_receiver(&Conditions {
+            message_size_bytes: 5000,
+            receive_size_bytes: ReceiveSize::Message,
+            buffers,
+            ..Conditions::default()
+        });
         let addresses: Vec<usize> = (0..6)
-            .map(|_| ring.next_to_receive().as_ptr().addr())
+            .map(|_| ring.next_to_fill(0).as_ptr().addr())
             .collect();
         assert!(
             addresses.iter().all(|address| address % 4096 == 24),
@@ -171,13 +220,45 @@ mod tests {
                 dirty: true,
                 ..Buffers::default()
             },
+            None,
         );
         assert_eq!(ring.next(64), [1; 64]);
         assert_eq!(ring.next(10)[..12], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]);
         assert!(ring.only().is_none());
         assert_eq!(
-            BufferRing::of_sender(4, Buffers::default()).only(),
+            BufferRing::of_sender(4, Buffers::default(), None).only(),
             Some(&[FILL; 4][..])
         );
+    }
+
+    #[test]
+    fn a_paced_receiver_works_when_nothing_is_left_to_receive() {
+        let mut ring = BufferRing::of_receiver(&Conditions {
+            message_size_bytes: 100,
+            message_rate: Some(1000),
+            buffers: Buffers {
+                receive_work_ns: 1,
+                ..Buffers::default()
+            },
+            ..Conditions::default()
+        });
+        let waits = |ring: &mut BufferRing, received| {
+            let mut waits = false;
+            let _ = ring.receive(RecvFlags::empty(), |_, flags| {
+                waits = !flags.contains(RecvFlags::DONTWAIT);
+                received
+            });
+            waits
+        };
+        assert!(waits(&mut ring, Ok(150)));
+        ring.took(150);
+        assert!(!waits(&mut ring, Ok(50)), "a message is owed");
+        ring.took(50);
+        assert!(!waits(&mut ring, Err(Errno::AGAIN)), "another one");
+        assert!(waits(&mut ring, Ok(40)), "all work is done");
+        ring.took(40);
+        assert!(waits(&mut ring, Ok(0)), "no message is complete");
+        ring.took((OWED_MAX + 1) * 100);
+        assert!(waits(&mut ring, Ok(0)), "more may not be owed");
     }
 }

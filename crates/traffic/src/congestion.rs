@@ -18,6 +18,13 @@ pub fn set(socket: &OwnedFd, name: &str) -> Result<(), TrafficError> {
             &listed("tcp_available_congestion_control"),
             &listed("tcp_allowed_congestion_control"),
         );
+        // The kernel's ENOENT speaks of a file.
+        let error = match error.kind() {
+            io::ErrorKind::NotFound => {
+                io::Error::new(io::ErrorKind::NotFound, "this kernel has none of that name")
+            }
+            _ => error,
+        };
         TrafficError::System {
             asked: format!("congestion control `{name}`"),
             error,

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use crate::control::{Control, Phase};
 use crate::flow::Sent;
 use crate::handshake::is_greeting;
+use crate::iperf3;
 use crate::loops::receiver_delay;
 use crate::sequence::{Arrival, HEADER_BYTES, Tag, Tracker};
 
@@ -28,6 +29,8 @@ pub struct Datagrams {
     arrivals: [Arrivals; 2],
     /// Datagrams that do not belong to the run.
     foreign: u64,
+    /// The first and the last number of the measured window.
+    measured_numbers: Option<[u64; 2]>,
 }
 
 impl Datagrams {
@@ -41,6 +44,7 @@ impl Datagrams {
             unique: [0; 2],
             arrivals: [Arrivals::default(); 2],
             foreign: 0,
+            measured_numbers: None,
         }
     }
 
@@ -88,7 +92,11 @@ impl Datagrams {
             self.unique[0] += 1;
             return Some(phase);
         }
-        let Some((phase, number)) = self.tag.parse(datagram) else {
+        let parsed = match self.tag.is_iperf3() {
+            false => self.tag.parse(datagram),
+            true => iperf3::number(datagram).map(|number| (control.phase(), number)),
+        };
+        let Some((phase, number)) = parsed else {
             self.note_foreign(datagram);
             return None;
         };
@@ -110,6 +118,12 @@ impl Datagrams {
             arrivals.after_window += 1;
         }
         self.unique[place] += 1;
+        if phase == Phase::Measured {
+            self.measured_numbers = match self.measured_numbers {
+                None => Some([number; 2]),
+                Some([first, last]) => Some([first.min(number), last.max(number)]),
+            };
+        }
         Some(phase)
     }
 
@@ -171,6 +185,18 @@ impl Datagrams {
 
     /// Loss and order by sequence numbers, given how many messages the sender counted.
     pub fn sequence(&self, sent: Sent) -> Option<Sequence> {
+        let sent = match (self.tag.is_iperf3(), self.measured_numbers) {
+            // Its datagrams do not say whether they are of the window.
+            (true, Some([first, last])) => Sent {
+                measured: last - first + 1,
+                ..sent
+            },
+            (true, None) => Sent {
+                measured: 0,
+                ..sent
+            },
+            (false, _) => sent,
+        };
         let all = self.arrivals[0].plus(&self.arrivals[1]);
         self.is_numbered().then(|| Sequence {
             measured_sent: sent.measured,

@@ -6,14 +6,15 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::protocol::Peer;
 use bitcost_model::record::{Role, SocketSizes};
 
 use crate::control::Control;
 use crate::flow::{Flow, Multiplexed, Outcome, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::workload::{Endpoints, Run, TcpServer, UdpServer, WorkloadRow};
-use crate::{binding, options, tcp, udp};
+use crate::{binding, iperf3, options, tcp, tcp_stream, udp, udp_stream};
 
 /// A receiver that waits for its sender.
 pub struct Pending {
@@ -73,6 +74,7 @@ impl Pending {
         let run = Run {
             conditions: &conditions,
             token: &token,
+            peer: Peer::Bitcost,
         };
         let ready = match listening {
             Listening::Tcp(listener, server) => {
@@ -96,7 +98,11 @@ pub fn connect(
     token: &Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
-    let run = Run { conditions, token };
+    let run = Run {
+        conditions,
+        token,
+        peer: Peer::Bitcost,
+    };
     let ready = match row.endpoints {
         Endpoints::Tcp { client, .. } => {
             let stream = tcp::connect(conditions, peer, token, patience)?;
@@ -105,6 +111,50 @@ pub fn connect(
         Endpoints::Udp { client, .. } => {
             let socket = udp::connect(conditions, peer, token, patience)?;
             client(&run, socket, peer)?
+        }
+    };
+    with_socket_facts(ready, conditions, Role::Sender)
+}
+
+/// Connects an endpoint of either role to an iperf3 server, which accepts both senders and receivers.
+pub fn join_iperf3(
+    conditions: &Conditions,
+    role: Role,
+    peer: SocketAddr,
+    token: &Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    // The address and ports of this host are those of its role.
+    let conditions = match role {
+        Role::Sender => conditions,
+        Role::Receiver => &Conditions {
+            places: conditions.places.turned(),
+            ..conditions.clone()
+        },
+    };
+    let run = Run {
+        conditions,
+        token,
+        peer: Peer::Iperf3,
+    };
+    let ready = match conditions.workload {
+        Workload::TcpStream => {
+            let stream = tcp::connect_with(conditions, peer, &iperf3::cookie(token), patience)?;
+            match role {
+                Role::Sender => tcp_stream::client(&run, stream, peer)?,
+                Role::Receiver => tcp_stream::receiver(&run, stream)?,
+            }
+        }
+        Workload::UdpStream => {
+            let socket = udp::join_iperf3(conditions, peer, patience)?;
+            match role {
+                Role::Sender => udp_stream::client(&run, socket, peer)?,
+                Role::Receiver => udp_stream::server(&run, socket)?,
+            }
+        }
+        other => {
+            let name = other.info().short_name;
+            return Err(TrafficError::Peer(format!("iperf3 has no {name}")));
         }
     };
     with_socket_facts(ready, conditions, Role::Sender)

@@ -22,6 +22,13 @@ const HELLO_BYTES: usize = 8 + TOKEN_BYTES;
 /// First byte of a header that carries a token instead of a message.
 pub const HELLO_MARK: u8 = 0xBF;
 
+/// Datagrams with which a receiver answers a token, because some may be lost. Of a path that loses
+/// 30 % of them, all are lost in one of 1400 handshakes.
+const ANSWERS: usize = 6;
+
+/// The time in which the copies of an answer come after the first one.
+const COPIES: Duration = Duration::from_millis(2);
+
 /// True for a datagram that carries a token.
 pub fn is_greeting(datagram: &[u8]) -> bool {
     datagram.starts_with(&hello(&Token::default())[..HELLO_BYTES - TOKEN_BYTES])
@@ -35,7 +42,7 @@ fn hello(token: &Token) -> [u8; HELLO_BYTES] {
 }
 
 /// Waits for the sender's token, connects the socket to its address, discards the datagrams that
-/// were received until then, and answers with the token. The sender sends nothing but its token
+/// were received until then, and answers with the token, several times. The sender sends nothing but its token
 /// before that answer.
 pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<SocketAddr> {
     let deadline = Instant::now() + patience;
@@ -47,7 +54,9 @@ pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::
             Ok((length, peer)) if datagram[..length] == wanted => {
                 socket.connect(peer)?;
                 drop_queued(socket, deadline)?;
-                socket.send(&wanted)?;
+                for _ in 0..ANSWERS {
+                    socket.send(&wanted)?;
+                }
                 return Ok(peer);
             }
             Ok(_) => {}
@@ -81,7 +90,11 @@ pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::R
         let _ = socket.send(&greeting);
         socket.set_read_timeout(Some(left.min(Duration::from_millis(100))))?;
         match socket.recv(&mut datagram) {
-            Ok(length) if datagram[..length] == greeting => return Ok(()),
+            Ok(length) if datagram[..length] == greeting => {
+                // The other answers, which would otherwise be the first datagrams of the traffic.
+                std::thread::sleep(COPIES);
+                return drop_queued(socket, deadline);
+            }
             Ok(_) => {}
             Err(error)
                 if is_timeout(&error) || error.kind() == io::ErrorKind::ConnectionRefused =>

@@ -15,6 +15,7 @@ mod delay_variation;
 mod establish;
 mod flow;
 mod handshake;
+pub mod iperf3;
 mod latency;
 mod lengths;
 mod loops;
@@ -94,6 +95,21 @@ pub fn connect(
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
     establish::connect(row(conditions.workload), conditions, peer, &token, patience)
+}
+
+/// Connects an endpoint of either role to an iperf3 server: the server waits for a connection for
+/// each flow, and takes those of which it receives first.
+///
+/// # Errors
+/// As [`connect`].
+pub fn join_iperf3(
+    conditions: &Conditions,
+    role: Role,
+    peer: SocketAddr,
+    token: Token,
+    patience: Duration,
+) -> Result<Ready, TrafficError> {
+    establish::join_iperf3(conditions, role, peer, &token, patience)
 }
 
 /// The cost of the plain loop of one endpoint without the kernel, measured for about `length`;

@@ -2,7 +2,8 @@
 //!
 //! A sleep costs microseconds of CPU, on some virtual machines twenty, so at high rates the messages
 //! of [`QUANTUM_NS`] or a few times that, by what a sleep costs here, are sent as one burst; the
-//! size of bursts and their regularity are recorded. The clock is read once a burst.
+//! size of bursts and their regularity are recorded. The clock is read once a burst. The program's
+//! work on the messages of a burst is done after it, in time that would be slept.
 
 use std::hint::spin_loop;
 
@@ -18,6 +19,7 @@ use rustix::net::{AddressFamily, getsockname};
 
 use crate::control::{Control, Phase};
 use crate::flow::TrafficError;
+use crate::work::Work;
 
 /// The messages of this time, in ns, or of its double, are one burst, unless the run requests a
 /// number.
@@ -56,6 +58,8 @@ pub struct Pacer {
     sent: u64,
     left_of_burst: u64,
     last_ns: u64,
+    /// The program's work on each message; absent where it does none.
+    work: Option<Work>,
     record: Pacing,
 }
 
@@ -81,6 +85,7 @@ impl Pacer {
             sent: 0,
             left_of_burst: 0,
             last_ns: 0,
+            work: Work::of(conditions.buffers.send_work_ns),
             record: Pacing {
                 burst_messages: burst,
                 ..Pacing::default()
@@ -115,6 +120,11 @@ impl Pacer {
     }
 
     fn wait_for_burst(&mut self, control: &Control) {
+        if let Some(work) = &self.work
+            && self.sent > 0
+        {
+            work.on_messages(usize::try_from(self.burst).unwrap_or(usize::MAX));
+        }
         let cpu_before_ns = thread_cpu_ns();
         let begin_ns = *self.begin_ns.get_or_insert_with(begin);
         let due_ns = begin_ns + (self.sent as f64 * self.interval_ns) as u64;

@@ -1,7 +1,11 @@
 //! Sequence numbers of datagrams: the header that carries them, and loss, order and duplicates.
 
+use bitcost_model::protocol::Peer;
+
 use crate::control::Phase;
 use crate::handshake::Token;
+use crate::iperf3;
+use crate::workload::Run;
 
 /// Bytes of the header at the front of each message that is long enough: a mark with the phase, 16
 /// bits of the run's token, and a number of 40 bits. At 300 million datagrams per second the
@@ -19,6 +23,8 @@ pub struct Tag {
     front: u64,
     /// The first bytes of a message that is too short for a header.
     short: [u8; HEADER_BYTES - 1],
+    /// True where the headers are iperf3's, which have no phase.
+    is_iperf3: bool,
 }
 
 impl Tag {
@@ -28,7 +34,21 @@ impl Tag {
         Tag {
             front: MARK | u64::from(u16::from_be_bytes([first, second])) << 40,
             short,
+            is_iperf3: false,
         }
+    }
+
+    /// The tag of a run with this peer.
+    pub fn of_run(run: &Run) -> Tag {
+        Tag {
+            is_iperf3: run.peer == Peer::Iperf3,
+            ..Tag::of(run.token)
+        }
+    }
+
+    /// True where the headers are iperf3's.
+    pub fn is_iperf3(&self) -> bool {
+        self.is_iperf3
     }
 
     /// The header of message `number`; it says whether the message belongs to the measured window.
@@ -46,6 +66,9 @@ impl Tag {
     /// short for a header.
     #[inline]
     pub fn write(&self, message: &mut [u8], phase: Phase, number: u64) {
+        if self.is_iperf3 {
+            return iperf3::write_header(message, number);
+        }
         match message.first_chunk_mut() {
             Some(front) => *front = self.header(phase, number),
             None => message.copy_from_slice(&self.short[..message.len()]),

@@ -4,7 +4,7 @@
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
 use bitcost_model::record::InEffect;
@@ -74,6 +74,16 @@ pub fn connect(
     token: &Token,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
+    connect_with(conditions, peer, token, patience)
+}
+
+/// A connection to the receiver, on which these bytes were sent first.
+pub fn connect_with(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    opening: &[u8],
+    patience: Duration,
+) -> Result<TcpStream, TrafficError> {
     let socket = open(&peer, conditions)?;
     binding::bind_sender(&socket, peer, conditions)?;
     if let Some(bytes) = segment_option(conditions) {
@@ -87,11 +97,11 @@ pub fn connect(
     })?;
     let mut stream = TcpStream::from(socket);
     stream
-        .write_all(token)
+        .write_all(opening)
         .and_then(|()| stream.set_write_timeout(None))
         .map_err(|error| {
             TrafficError::Peer(format!(
-                "cannot send the run's token to the TCP receiver at {peer}: {error}"
+                "cannot send the first bytes to the other endpoint at TCP {peer}: {error}"
             ))
         })?;
     Ok(stream)
@@ -180,6 +190,22 @@ pub fn close_gracefully(stream: &mut TcpStream) -> io::Result<()> {
         Err(error) if is_timeout(&error) => Err(io::Error::other(not_drained())),
         answer => answer.map(|_| ()),
     }
+}
+
+/// Waits until the other host has acknowledged everything; its connection stays open, because an
+/// iperf3 server ends it.
+///
+/// # Errors
+/// When that takes longer than [`DRAIN_TIMEOUT`], and the errors of the calls.
+pub fn await_acknowledged(stream: &TcpStream) -> io::Result<()> {
+    let until = Instant::now() + DRAIN_TIMEOUT;
+    while bitcost_sys::socket::queued_bytes(stream)? > 0 {
+        if Instant::now() >= until {
+            return Err(io::Error::other(not_drained()));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
 /// The error text of a receiver that did not receive everything in time.

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use bitcost_model::conditions::Conditions;
+use bitcost_model::protocol::Peer;
 use bitcost_model::record::Role;
 use bitcost_sys::socket::{self, SO_RCVLOWAT};
 use rustix::io::Errno;
@@ -26,6 +27,7 @@ use crate::pacing::{self, Pacer};
 use crate::sequence::HEADER_BYTES;
 use crate::syscalls::{NullSocket, Syscalls};
 use crate::tcp;
+use crate::work::Work;
 use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_stream`.
@@ -37,7 +39,8 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
     },
 };
 
-fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
+/// The sender on a connection.
+pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     let mut in_effect = tcp::in_effect(&stream, run.conditions, true);
     in_effect.extend(pacing::apply(&stream, run.conditions)?);
     modes::ready(
@@ -50,8 +53,11 @@ fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, Traf
             if run.conditions.shares_threads() {
                 return Box::new(multiplex::TcpSender::new(stream, run.conditions));
             }
-            let ring =
-                BufferRing::of_sender(run.conditions.message_size_bytes, run.conditions.buffers);
+            let ring = BufferRing::of_sender(
+                run.conditions.message_size_bytes,
+                run.conditions.buffers,
+                Work::of_unpaced_sender(run.conditions),
+            );
             let (lengths, times) = (
                 Lengths::of(run.conditions, run.token),
                 Recorder::of(run.conditions),
@@ -62,12 +68,18 @@ fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, Traf
                 ring,
                 lengths,
                 times,
+                peer: run.peer,
             })
         },
     )
 }
 
 fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready, TrafficError> {
+    receiver(run, stream)
+}
+
+/// The receiver on a connection.
+pub fn receiver(run: &Run, stream: TcpStream) -> Result<Ready, TrafficError> {
     if let Some(bytes) = run.conditions.receive_low_water_bytes {
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);
         socket::set_int(&stream, SO_RCVLOWAT, value).map_err(TrafficError::system(format!(
@@ -88,13 +100,14 @@ fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready,
             Box::new(Receiver {
                 low_water: LowWater::of(run.conditions, &stream),
                 stream,
-                ring: BufferRing::of_receiver(
-                    run.conditions.receive_bytes(),
-                    run.conditions.message_size_bytes,
-                    run.conditions.buffers,
-                ),
+                ring: BufferRing::of_receiver(run.conditions),
                 flags: receive_flags(run.conditions),
                 delay: receiver_delay(run.conditions),
+                most_bytes: match run.peer {
+                    Peer::Bitcost => None,
+                    Peer::Iperf3 => run.conditions.stop_bytes,
+                },
+                peer: run.peer,
             })
         },
     )
@@ -106,6 +119,7 @@ struct Sender {
     lengths: Lengths,
     pacer: Option<Pacer>,
     times: Option<Recorder>,
+    peer: Peer,
 }
 
 /// Sends messages until the amount is sent or the window is over.
@@ -161,7 +175,7 @@ fn receive_all(
     mut took: impl FnMut(Phase),
 ) -> Result<(), Errno> {
     while control.phase() != Phase::Abort {
-        match calls.receive(ring.next_to_receive(), flags) {
+        match ring.receive(flags, |buffer, flags| calls.receive(buffer, flags)) {
             Ok(0) => break,
             Ok(length) => {
                 let phase = control.phase();
@@ -183,6 +197,38 @@ fn receive_all(
     Ok(())
 }
 
+/// Receives this number of bytes, or less where the sender ends the connection before.
+///
+/// # Errors
+/// The error of the calls.
+fn receive_up_to(
+    most: u64,
+    stream: &TcpStream,
+    control: &Control,
+    ring: &mut BufferRing,
+    flags: RecvFlags,
+) -> Result<(), Errno> {
+    let mut left = most;
+    while left > 0 && control.phase() != Phase::Abort {
+        let call = |buffer: &mut [u8], flags| {
+            let length = left.min(buffer.len() as u64) as usize;
+            stream.receive(&mut buffer[..length], flags)
+        };
+        match ring.receive(flags, call) {
+            Ok(0) => break,
+            Ok(length) => {
+                control.count_call(control.phase(), length);
+                left -= length as u64;
+                ring.took(length);
+            }
+            Err(Errno::AGAIN) => control.count_empty(),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 impl Flow for Sender {
     fn handle(&self) -> io::Result<OwnedFd> {
         Ok(self.stream.try_clone()?.into())
@@ -195,6 +241,7 @@ impl Flow for Sender {
             lengths,
             pacer,
             times,
+            peer,
         } = self;
         let asked = || format!("send messages of up to {} bytes", lengths.longest());
         send_all(stream, control, ring, lengths, pacer, times)
@@ -202,7 +249,11 @@ impl Flow for Sender {
         if control.phase() == Phase::Abort {
             return Ok(());
         }
-        tcp::close_gracefully(stream).map_err(TrafficError::system("end the connection"))
+        match peer {
+            Peer::Bitcost => tcp::close_gracefully(stream),
+            Peer::Iperf3 => tcp::await_acknowledged(stream),
+        }
+        .map_err(TrafficError::system("end the connection"))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
@@ -223,6 +274,9 @@ struct Receiver {
     flags: RecvFlags,
     delay: Duration,
     low_water: LowWater,
+    /// Bytes after which it ends, although the sender has more; absent: the sender ends.
+    most_bytes: Option<u64>,
+    peer: Peer,
 }
 
 impl Flow for Receiver {
@@ -238,14 +292,23 @@ impl Flow for Receiver {
             flags,
             delay,
             low_water,
+            most_bytes,
+            peer,
         } = self;
         let settle = |phase| {
             if low_water.is_due(phase) {
                 low_water.settle(&*stream, control);
             }
         };
-        receive_all(&*stream, control, ring, *flags, *delay, settle)
-            .map_err(TrafficError::errno("receive"))?;
+        let received = match most_bytes {
+            None => receive_all(&*stream, control, ring, *flags, *delay, settle),
+            Some(most) => receive_up_to(*most, stream, control, ring, *flags),
+        };
+        match (received, peer) {
+            // It closes a connection of whose acknowledgement it does not wait.
+            (Err(Errno::CONNRESET), Peer::Iperf3) | (Ok(()), Peer::Iperf3) => return Ok(()),
+            (received, _) => received.map_err(TrafficError::errno("receive"))?,
+        }
         self.stream
             .shutdown(Shutdown::Write)
             .map_err(TrafficError::system("end the connection"))
@@ -262,7 +325,7 @@ impl Flow for Receiver {
 }
 
 fn sender_without_kernel(conditions: &Conditions) -> Batch {
-    let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers);
+    let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers, None);
     let (lengths, mut times) = (Lengths::of(conditions, &NO_TOKEN), Recorder::of(conditions));
     let nothing = NullSocket::echo(usize::MAX);
     Box::new(move |control| {
@@ -274,11 +337,7 @@ fn sender_without_kernel(conditions: &Conditions) -> Batch {
 }
 
 fn receiver_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
-    let mut ring = BufferRing::of_receiver(
-        conditions.receive_bytes(),
-        conditions.message_size_bytes,
-        conditions.buffers,
-    );
+    let mut ring = BufferRing::of_receiver(conditions);
     let (nothing, flags) = (
         NullSocket::give(usize::MAX, messages, [0; HEADER_BYTES], |front| front),
         receive_flags(conditions),

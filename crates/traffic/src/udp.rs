@@ -12,7 +12,7 @@ use crate::binding;
 use crate::datagrams::QUIET;
 use crate::flow::TrafficError;
 use crate::handshake::{Token, answer_udp, greet_udp};
-use crate::options;
+use crate::{iperf3, options};
 
 /// A receiver's socket with the run's options, and its address.
 pub fn bind(
@@ -49,15 +49,36 @@ pub fn connect(
     token: &Token,
     patience: Duration,
 ) -> Result<UdpSocket, TrafficError> {
+    let socket = connected(conditions, peer)?;
+    greet_udp(&socket, token, patience).map_err(|error| {
+        TrafficError::Peer(format!("the UDP receiver at {peer} did not answer with the run's token within {patience:?}: {error}; see that nothing filters UDP between the hosts"))
+    })?;
+    Ok(socket)
+}
+
+fn connected(conditions: &Conditions, peer: SocketAddr) -> Result<UdpSocket, TrafficError> {
     let socket = open(&peer, conditions)?;
     binding::bind_sender(&socket, peer, conditions)?;
     rustix::net::connect(&socket, &binding::target(peer, conditions)).map_err(
         TrafficError::errno(format!("connect a UDP socket to {peer}")),
     )?;
-    let socket = UdpSocket::from(socket);
-    greet_udp(&socket, token, patience).map_err(|error| {
-        TrafficError::Peer(format!("the UDP receiver at {peer} did not answer with the run's token within {patience:?}: {error}; see that nothing filters UDP between the hosts"))
+    Ok(UdpSocket::from(socket))
+}
+
+/// A socket that is connected to an iperf3 server, which has answered; receive calls time out after
+/// [`QUIET`].
+pub fn join_iperf3(
+    conditions: &Conditions,
+    peer: SocketAddr,
+    patience: Duration,
+) -> Result<UdpSocket, TrafficError> {
+    let socket = connected(conditions, peer)?;
+    iperf3::greet(&socket, patience).map_err(|error| {
+        TrafficError::Peer(format!("the iperf3 server at UDP {peer} did not answer within {patience:?}: {error}; iperf3's greeting is sent only once: repeat the test where packets may be lost, and see that nothing filters UDP between the hosts"))
     })?;
+    socket
+        .set_read_timeout(Some(QUIET))
+        .map_err(TrafficError::system("SO_RCVTIMEO"))?;
     Ok(socket)
 }
 

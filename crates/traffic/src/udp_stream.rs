@@ -27,6 +27,7 @@ use crate::options;
 use crate::pacing::{self, Pacer};
 use crate::sequence::{HEADER_BYTES, Tag};
 use crate::syscalls::{NullSocket, Syscalls, errno};
+use crate::work::Work;
 use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// The row of `udp_stream`.
@@ -40,11 +41,12 @@ pub const WORKLOAD: WorkloadRow = WorkloadRow {
     },
 };
 
-fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, TrafficError> {
+/// The sender on a socket.
+pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     in_effect.extend(pacing::apply(&socket, run.conditions)?);
     in_effect.extend(run.conditions.delay_variation.then(|| stamped("true")));
-    let tag = Tag::of(run.token);
+    let tag = Tag::of_run(run);
     modes::ready(
         Role::Sender,
         run.conditions,
@@ -61,6 +63,7 @@ fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, Traf
                 ring: BufferRing::of_sender(
                     run.conditions.message_size_bytes,
                     run.conditions.buffers,
+                    Work::of_unpaced_sender(run.conditions),
                 ),
                 lengths: Lengths::of(run.conditions, run.token),
                 extras: Extras {
@@ -73,12 +76,13 @@ fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, Traf
     )
 }
 
-fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
+/// The receiver on a socket.
+pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     if run.conditions.delay_variation {
         in_effect.push(ask_for_timestamps(&socket)?);
     }
-    let tag = Tag::of(run.token);
+    let tag = Tag::of_run(run);
     modes::ready(
         Role::Receiver,
         run.conditions,
@@ -96,11 +100,7 @@ fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
                     None
                 },
                 socket,
-                ring: BufferRing::of_receiver(
-                    run.conditions.receive_bytes(),
-                    run.conditions.message_size_bytes,
-                    run.conditions.buffers,
-                ),
+                ring: BufferRing::of_receiver(run.conditions),
                 flags: receive_flags(run.conditions),
                 datagrams: Datagrams::of(run.conditions, tag),
             })
@@ -191,9 +191,8 @@ fn receive_all(
     datagrams: &mut Datagrams,
 ) -> Result<(), Errno> {
     datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let buffer = ring.next_to_receive();
-        let length = calls.receive(buffer, flags)?;
-        datagrams.take(control, &buffer[..length]);
+        let length = ring.receive(flags, |buffer, flags| calls.receive(buffer, flags))?;
+        datagrams.take(control, &ring.present()[..length]);
         ring.took(length);
         Ok(())
     })
@@ -208,14 +207,16 @@ fn receive_stamped_all(
     datagrams: &mut Datagrams,
     delays: &mut DelayRecorder,
 ) -> Result<(), Errno> {
-    let wait = if flags.contains(RecvFlags::DONTWAIT) {
-        Wait::Never
-    } else {
-        Wait::Sleep
-    };
     datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let buffer = ring.next_to_receive();
-        let found = receive_stamped(socket, buffer, wait).map_err(errno)?;
+        let found = ring.receive(flags, |buffer, flags| {
+            let wait = if flags.contains(RecvFlags::DONTWAIT) {
+                Wait::Never
+            } else {
+                Wait::Sleep
+            };
+            receive_stamped(socket, buffer, wait).map_err(errno)
+        })?;
+        let buffer = ring.present();
         let datagram = &buffer[..found.bytes.min(buffer.len())];
         datagrams.take(control, datagram);
         if let Some(at_ns) = found.at_ns {
@@ -293,7 +294,7 @@ impl Flow for Receiver {
 }
 
 fn sender_without_kernel(conditions: &Conditions) -> Batch {
-    let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers);
+    let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers, None);
     let lengths = Lengths::of(conditions, &NO_TOKEN);
     let mut extras = Extras {
         tag: Tag::of(&NO_TOKEN),
@@ -315,11 +316,7 @@ fn sender_without_kernel(conditions: &Conditions) -> Batch {
 
 fn receiver_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
     let size = conditions.message_size_bytes as usize;
-    let mut ring = BufferRing::of_receiver(
-        conditions.receive_bytes(),
-        conditions.message_size_bytes,
-        conditions.buffers,
-    );
+    let mut ring = BufferRing::of_receiver(conditions);
     let tag = Tag::of(&NO_TOKEN);
     let mut datagrams = Datagrams::of(
         &Conditions {

@@ -3,6 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use bitcost_model::conditions::Conditions;
+
 /// Steps of one batch of the calibration: some ten microseconds, so that many batches fit between
 /// the interruptions of a busy host.
 const STEPS: u32 = 20_000;
@@ -35,6 +37,15 @@ impl Work {
         Some(Work {
             steps: u32::try_from(steps).unwrap_or(u32::MAX).max(1),
         })
+    }
+
+    /// The work of a sender that does not pace itself, before each message. One that does works
+    /// while it waits (`crate::pacing`).
+    pub fn of_unpaced_sender(conditions: &Conditions) -> Option<Work> {
+        match conditions.paced_messages_per_second(None) {
+            Some(_) => None,
+            None => Work::of(conditions.buffers.send_work_ns),
+        }
     }
 
     /// Works on this many messages.

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
 use bitcost_model::conditions::Conditions;
+use bitcost_model::protocol::Peer;
 use bitcost_model::record::Role;
 
 use crate::control::Control;
@@ -47,6 +48,8 @@ pub struct Run<'a> {
     pub conditions: &'a Conditions,
     /// The token.
     pub token: &'a Token,
+    /// What plays the other endpoint.
+    pub peer: Peer,
 }
 
 /// Makes a client over TCP.

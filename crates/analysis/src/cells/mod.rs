@@ -2,12 +2,14 @@
 //! cell.
 
 mod cell;
+mod coverage;
 mod row;
 mod runs;
 mod tally;
 
 pub(crate) use cell::Places;
 pub use cell::{ALONE, CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
+pub use coverage::{COVERED_FROM, coverage_pct};
 pub use row::{RunRow, Status};
 pub use runs::ExcludedRun;
 pub(crate) use runs::{CellRuns, Runs};

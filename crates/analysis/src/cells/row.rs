@@ -46,6 +46,8 @@ pub struct RunRow {
     pub status: Status,
     /// Why the run is not used in its cell.
     pub reason: Option<String>,
+    /// Whether it failed because a host lacks something that it asks for.
+    pub host_lacks: bool,
     /// Local time of its start, with offset (RFC 3339).
     pub began_at: Option<String>,
     /// How CPU time was attributed.

@@ -9,7 +9,7 @@ use bitcost_model::study::{Cell, Label};
 use super::cell::CellSummary;
 use super::row::{RunRow, Status};
 use super::tally::Tally;
-use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries};
+use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries, Unfinished};
 
 /// The used runs of one cell.
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl Runs {
                     runs.incomplete.push(planned.index);
                     runs.row(planned, Status::Missing);
                 }
-                Some(Outcome::Failed(kind, reason)) => runs.failed(planned, cell, kind, &reason),
+                Some(Outcome::Failed(failed)) => runs.failed(planned, cell, &failed),
                 Some(Outcome::Imported(imported)) => runs.imported(planned, imported),
                 Some(Outcome::Ended(run)) => runs.ended(planned, cell, *run),
             }
@@ -159,17 +159,17 @@ impl Runs {
             block,
             cell,
         } = *planned;
-        let (reason, began_at, method, is_disturbed, figures, event) =
-            (None, None, None, false, Vec::new(), None);
+        let (reason, began_at, method, figures, event) = (None, None, None, Vec::new(), None);
         self.rows.push(RunRow {
             run,
             block,
             cell,
             status,
             reason,
+            host_lacks: false,
             began_at,
             method,
-            is_disturbed,
+            is_disturbed: false,
             figures,
             event,
         });
@@ -177,16 +177,17 @@ impl Runs {
         &mut self.rows[last]
     }
 
-    fn failed(&mut self, planned: &PlannedRun, cell: &Cell, kind: FailureKind, reason: &str) {
-        let (word, status) = match kind {
+    fn failed(&mut self, planned: &PlannedRun, cell: &Cell, failed: &Unfinished) {
+        let (word, status) = match failed.kind {
             FailureKind::Failed => ("failed", Status::Failed),
             FailureKind::Lost => ("lost", Status::Lost),
             FailureKind::Interrupted => ("interrupted", Status::Interrupted),
         };
-        let reason = harmless(reason);
-        self.row(planned, status).reason = Some(reason.clone());
+        let reason = harmless(&failed.reason);
+        let row = self.row(planned, status);
+        (row.reason, row.host_lacks) = (Some(reason.clone()), failed.host_lacks);
         self.exclude(planned, cell, format!("{word}: {reason}"));
-        if kind == FailureKind::Interrupted {
+        if failed.kind == FailureKind::Interrupted {
             self.incomplete.push(planned.index);
         }
     }

@@ -61,3 +61,7 @@ pub const SHARED: f64 = 0.75;
 
 /// A requested rate is kept if it is missed by at most this share.
 pub const RATE_KEPT: f64 = 0.02;
+
+/// An endpoint that is blocked for more than this share of the time waits for its peer rather than
+/// for a CPU.
+pub const HALF: f64 = 0.5;

@@ -9,6 +9,13 @@ use crate::explain::figures::RunFigures;
 use crate::explain::limiter::{Confidence, Limiter, Verdict};
 use crate::explain::modality::{Modality, modality};
 
+/// Shares that differ by less are the same.
+const TIE: f64 = 1e-6;
+
+fn mixed(words: impl Iterator<Item = String>) -> String {
+    format!("mixed: {}", words.collect::<Vec<_>>().join(", "))
+}
+
 /// A run with what limited it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRun {
@@ -61,10 +68,35 @@ impl ExplainedCell {
         shares
     }
 
-    /// The verdict that represents the cell: of the limiter with the greatest share, the verdict of
-    /// the run whose evidence is in the middle.
+    /// The limiters with the greatest share, those that are named first; several where it is a tie.
+    pub fn leading(&self) -> Vec<(Limiter, f64)> {
+        let mut found = self.shares();
+        let most = found.first().map_or(0.0, |(_, share)| *share);
+        found.retain(|(_, share)| most - share < TIE);
+        found.sort_by_key(|(limiter, _)| limiter.is_unknown());
+        found
+    }
+
+    /// What limited the cell, in words; `mixed: A, B` where limiters have the same share.
+    pub fn limiter_words(&self) -> Option<String> {
+        let leading = self.leading();
+        let named = leading.iter().filter(|(limiter, _)| !limiter.is_unknown());
+        let words = |(limiter, _): &(Limiter, f64)| limiter.to_string();
+        match (&leading[..], named.clone().count()) {
+            ([], _) => None,
+            ([one], _) => Some(words(one)),
+            (all, 0 | 1) => Some(mixed(all.iter().map(words))),
+            _ => Some(mixed(named.map(words))),
+        }
+    }
+
+    /// The verdict that represents the cell: of the first of the leading limiters.
     pub fn verdict(&self) -> Option<Verdict> {
-        let (limiter, share) = self.shares().into_iter().next()?;
+        self.verdict_of(self.leading().into_iter().next()?)
+    }
+
+    /// Of a limiter with this share the verdict of the run whose evidence is in the middle.
+    pub fn verdict_of(&self, (limiter, share): (Limiter, f64)) -> Option<Verdict> {
         let of_limiter = self
             .runs
             .iter()

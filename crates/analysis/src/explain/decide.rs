@@ -1,6 +1,7 @@
 //! From signals to a verdict; a run's time is divided between at most two limiters.
 
 use bitcost_model::constants::HostConstants;
+use bitcost_model::units::counted;
 
 use crate::metrics::RunView;
 
@@ -88,8 +89,9 @@ fn evidence(run: &RunView) -> Evidence {
             ""
         };
         return none(&format!(
-            "{} intervals between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s{else_look}",
-            signals.intervals, signals.seconds
+            "{} between samples in {:.2} s; needed: {INTERVALS_MIN} in {SECONDS_MIN} s{else_look}",
+            counted(signals.intervals, "interval"),
+            signals.seconds
         ));
     }
     if signals.goodput_bps.is_none() && signals.transactions.is_none() {

@@ -145,11 +145,11 @@ pub struct Signals {
 
 /// The number of intervals that both endpoints of a run have.
 pub fn intervals(run: &RunView) -> usize {
-    run.sender
-        .samples
-        .len()
-        .min(run.receiver.samples.len())
-        .saturating_sub(1)
+    let ends = [run.sender, run.receiver].into_iter();
+    // An iperf3 server has none.
+    let known = ends.filter(|end| end.iperf3.is_none());
+    let samples = known.map(|end| end.samples.len()).min();
+    samples.unwrap_or(0).saturating_sub(1)
 }
 
 impl Signals {
@@ -159,13 +159,18 @@ impl Signals {
             Series::of(run.sender, picked),
             Series::of(run.receiver, picked),
         );
-        let rates = receiver.rates();
+        let (timed, counted) = match (&run.sender.iperf3, &run.receiver.iperf3) {
+            (None, None) => (&sender, &receiver),
+            (None, Some(_)) => (&sender, &sender),
+            (Some(_), _) => (&receiver, &receiver),
+        };
+        let rates = counted.rates();
         let goodput = mean_and_variation(&rates);
         let goodput_bps = goodput.map(|(mean, _)| mean);
         let is_tcp = !run.conditions.workload.is_datagram();
         Signals {
-            intervals: sender.count().min(receiver.count()),
-            seconds: sender.seconds(),
+            intervals: timed.count().min(counted.count()),
+            seconds: timed.seconds(),
             goodput_bps,
             variation: goodput.map(|(_, variation)| variation),
             trend: trend(&rates),

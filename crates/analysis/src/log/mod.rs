@@ -8,13 +8,14 @@ mod in_effect;
 mod place;
 mod reader;
 mod reduced;
+mod stopped;
 mod time_series;
 
 pub use error::LogError;
 pub use exclude::nothing_measured;
 pub use in_effect::{cached_metrics, foreign_datagrams, not_in_effect, settings_not_in_effect};
 pub use place::PlaceFacts;
-pub(crate) use reader::Outcome;
 pub use reader::{Log, Reader};
+pub(crate) use reader::{Outcome, Unfinished};
 pub(crate) use reduced::{Imported, Reduced};
 pub use time_series::TimeSeries;

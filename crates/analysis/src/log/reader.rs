@@ -15,14 +15,51 @@ use bitcost_study::Study;
 use super::error::LogError;
 use super::place::PlaceFacts;
 use super::reduced::{Imported, Reduced};
+use super::stopped::until_stopped_text;
 
 /// How a run ended.
 #[derive(Clone)]
 pub(crate) enum Outcome {
     Ended(Box<Reduced>),
-    Failed(FailureKind, String),
+    Failed(Unfinished),
     /// Another program's figures.
     Imported(Imported),
+}
+
+/// A run without a result.
+#[derive(Clone)]
+pub(crate) struct Unfinished {
+    pub kind: FailureKind,
+    /// Why, and what was measured until then.
+    pub reason: String,
+    /// Whether a host lacks something that the run asks for.
+    pub host_lacks: bool,
+}
+
+impl Unfinished {
+    /// The run of an event of a run that failed or was stopped; absent for other events.
+    fn of(event: &Event, plan: Option<&Plan>) -> Option<Unfinished> {
+        let Event::RunFailed {
+            run,
+            kind,
+            reason,
+            host_lacks,
+            until_stopped,
+        } = event
+        else {
+            return None;
+        };
+        let conditions = plan.and_then(|plan| plan.conditions_of(*run));
+        let until = conditions
+            .zip(until_stopped.as_deref())
+            .and_then(|(conditions, stopped)| until_stopped_text(conditions, stopped));
+        let until = until.map_or_else(String::new, |until| format!(" {until}"));
+        Some(Unfinished {
+            kind: *kind,
+            reason: format!("{reason}{until}"),
+            host_lacks: *host_lacks,
+        })
+    }
 }
 
 /// The data from the events of an execution, before anything is counted.
@@ -164,8 +201,10 @@ impl Log {
                 let outcome = self.reduced(*run, [sender, receiver], plan.as_ref(), *facts)?;
                 return self.end(*run, place, Outcome::Ended(Box::new(outcome)));
             }
-            Event::RunFailed { run, kind, reason } => {
-                return self.end(*run, place, Outcome::Failed(*kind, reason.clone()));
+            Event::RunFailed { run, .. } => {
+                if let Some(failed) = Unfinished::of(event, plan.as_ref()) {
+                    return self.end(*run, place, Outcome::Failed(failed));
+                }
             }
             Event::RunImported { run, imported } => {
                 self.is_imported = true;

@@ -102,21 +102,21 @@ impl CpuUse {
 pub struct Attribution {
     /// How CPU time was attributed.
     pub method: Method,
-    /// The sender's.
-    pub sender: CpuUse,
-    /// The receiver's.
-    pub receiver: CpuUse,
+    /// The sender's; absent where an iperf3 server played it.
+    pub sender: Option<CpuUse>,
+    /// The receiver's; absent where an iperf3 server played it.
+    pub receiver: Option<CpuUse>,
     /// The work of the wire between them, which is charged to neither; absent where it is not
     /// known.
     pub wire: Option<CpuUse>,
 }
 
 impl Attribution {
-    /// The CPU time of one endpoint.
-    pub fn end(&self, role: Role) -> &CpuUse {
+    /// The CPU time of one endpoint; absent where an iperf3 server played it.
+    pub fn end(&self, role: Role) -> Option<&CpuUse> {
         match role {
-            Role::Sender => &self.sender,
-            Role::Receiver => &self.receiver,
+            Role::Sender => self.sender.as_ref(),
+            Role::Receiver => self.receiver.as_ref(),
         }
     }
 }
@@ -139,6 +139,9 @@ pub const NAPI_IN_USE: f64 = 0.05;
 /// in the records.
 const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel threads, and this kernel does not say which (Linux before 6.8); use napi = \"inline\" in the study";
 
+/// Why CPU time cannot be attributed where the iperf3 server runs on the same host.
+const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
+
 /// The CPU time of the two endpoints, by the first method that the records allow.
 ///
 /// # Errors
@@ -147,6 +150,9 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
     if !run.shared_cpus {
         return by_hosts(run)
             .ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));
+    }
+    if run.is_with_iperf3() {
+        return Err(Unattributed(WITH_SERVER.into()));
     }
     if has_own_cpus(run) {
         return by_own_cpus(run);
@@ -165,8 +171,13 @@ fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
     let Some(other) = disturbance::charged_by_ticks_pct(run) else {
         return Ok(());
     };
+    if disturbance::is_known(run) {
+        return Err(Unattributed(format!(
+            "something else took {other:.0} % of the CPUs' time, and ticks do not tell it from the run's own; measure on an idle machine"
+        )));
+    }
     Err(Unattributed(format!(
-        "something else took {other:.0} % of the CPUs' time, and ticks do not tell it from the run's own; measure on an idle machine"
+        "soft interrupts in no thread of the run, or other programs, took {other:.0} % of the CPUs' time, and ticks do not tell them from the run's own; bitcost reads the clocks of other programs outside of containers, where /proc shows all processes"
     )))
 }
 
@@ -191,11 +202,16 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
             relative_standard_error: None,
         })
     };
+    // The host of an iperf3 server is not known.
+    let of_agent = |role: Role, cpus| match run.end(role).iperf3 {
+        Some(_) => Some(None),
+        None => of(role, cpus).map(Some),
+    };
     let both = |method, cpus| {
         Some(Attribution {
             method,
-            sender: of(Role::Sender, cpus)?,
-            receiver: of(Role::Receiver, cpus)?,
+            sender: of_agent(Role::Sender, cpus)?,
+            receiver: of_agent(Role::Receiver, cpus)?,
             wire: None,
         })
     };
@@ -220,8 +236,8 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
     };
     Some(Attribution {
         method: Method::NapiThread,
-        sender: of(Role::Sender)?,
-        receiver: of(Role::Receiver)?,
+        sender: Some(of(Role::Sender)?),
+        receiver: Some(of(Role::Receiver)?),
         wire: None,
     })
 }
@@ -251,7 +267,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
         let cpus = own.cpus * (1.0 - own.softirq) - before;
         if cpus <= 0.0 {
             return Err(Unattributed(format!(
-                "the {}'s CPUs were busier before the block than in the run, which leaves it no CPU time; measure on an idle machine",
+                "other programs used the {}'s CPU more before this test than during it; repeat it on a quiet machine",
                 role.name()
             )));
         }
@@ -271,8 +287,8 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
             span_seconds: sender.span_seconds,
             relative_standard_error: (wire > 0.0).then(|| (a.variance + b.variance).sqrt() / wire),
         }),
-        sender,
-        receiver,
+        sender: Some(sender),
+        receiver: Some(receiver),
     })
 }
 
@@ -368,8 +384,8 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
     };
     Ok(Attribution {
         method: Method::SoftirqTicks,
-        sender: share(&sender, &receiver, Role::Sender),
-        receiver: share(&receiver, &sender, Role::Receiver),
+        sender: Some(share(&sender, &receiver, Role::Sender)),
+        receiver: Some(share(&receiver, &sender, Role::Receiver)),
         wire: None,
     })
 }

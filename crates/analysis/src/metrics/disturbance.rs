@@ -146,7 +146,7 @@ fn foreign_cpus(run: &RunView) -> Option<f64> {
 }
 
 /// Whether the clocks of other programs are in the records.
-fn is_known(run: &RunView) -> bool {
+pub(crate) fn is_known(run: &RunView) -> bool {
     records(run).all(|end| foreign(end).is_some())
 }
 

@@ -107,6 +107,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         idle: None,
         foreign: None,
         speed: Vec::new(),
+        iperf3: end.iperf3.clone(),
     })
 }
 
@@ -168,7 +169,7 @@ pub fn sum(run: &RunView, compute: fn(&RunView) -> Option<f64>) -> Option<f64> {
 
 /// CPU time attributed to an endpoint, in µs per KiB that it sent and received in all flows.
 pub fn total_demand(run: &RunView, end: Role) -> Option<f64> {
-    let cpus = attribute(run).ok()?.end(end).cpus;
+    let cpus = attribute(run).ok()?.end(end)?.cpus;
     let kib_per_second = |part: &PartRun| {
         let turned =
             part.conditions.direction.role_of(end) != run.conditions.direction.role_of(end);

@@ -190,6 +190,20 @@ pub enum EmulatorTrouble {
 }
 
 impl EmulatorTrouble {
+    /// What happened, with the figure that shows how much.
+    pub fn in_short(&self) -> String {
+        match self {
+            EmulatorTrouble::Late(_, most) => {
+                format!("the link emulator was late by up to {:.0} ms", most / 1e3)
+            }
+            EmulatorTrouble::Failed(packets) => {
+                format!(
+                    "the link emulator dropped up to {packets:.0} packets that it should have carried"
+                )
+            }
+        }
+    }
+
     /// What happened, without figures.
     pub fn kind(&self) -> String {
         match self {
@@ -207,6 +221,9 @@ impl EmulatorTrouble {
 impl fmt::Display for EmulatorTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            EmulatorTrouble::Late(p99, most) if p99 == most => {
+                write!(f, "{}: by up to {most:.0} µs", self.kind())
+            }
             EmulatorTrouble::Late(p99, most) => write!(
                 f,
                 "{}: by {p99:.0} µs (99 %), {most:.0} µs (most)",

@@ -133,7 +133,7 @@ fn before_pct(run: &RunView, role: Role) -> Option<f64> {
 }
 
 fn ticks_pct(run: &RunView, role: Role) -> Option<f64> {
-    Some(100.0 * attribute(run).ok()?.end(role).relative_standard_error?)
+    Some(100.0 * attribute(run).ok()?.end(role)?.relative_standard_error?)
 }
 
 /// Standard error of the host's busy time above idle, or of all of it if the idle host was not

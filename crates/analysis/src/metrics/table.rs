@@ -1188,7 +1188,7 @@ fn alone(run: &RunView) -> Option<Attribution> {
 fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
     let count = transactions(run, end)?;
     quotient(
-        alone(run)?.end(end).cpus * run.window_seconds(end)? * 1e6,
+        alone(run)?.end(end)?.cpus * run.window_seconds(end)? * 1e6,
         count,
     )
 }
@@ -1207,7 +1207,7 @@ fn mbps(run: &RunView, role: Role) -> Option<f64> {
 
 /// CPU time attributed to `end` over its window, in µs, per KiB that `per` counted.
 fn demand(run: &RunView, end: Role, per: Role) -> Option<f64> {
-    let cpus = alone(run)?.end(end).cpus;
+    let cpus = alone(run)?.end(end)?.cpus;
     Some(cpus * run.window_seconds(end)? * 1e6 / run.kib(per)?)
 }
 
@@ -1276,7 +1276,7 @@ fn attribution_error(run: &RunView, role: Role) -> Option<f64> {
     let attribution = attribute(run).ok().filter(|attribution| {
         matches!(attribution.method, Method::SoftirqTicks | Method::OwnCpus)
     })?;
-    Some(100.0 * attribution.end(role).relative_standard_error?)
+    Some(100.0 * attribution.end(role)?.relative_standard_error?)
 }
 
 fn loss(run: &RunView) -> Option<f64> {

@@ -31,6 +31,11 @@ impl<'a> RunView<'a> {
         }
     }
 
+    /// True if an iperf3 server played one of the endpoints.
+    pub fn is_with_iperf3(&self) -> bool {
+        self.sender.iperf3.is_some() || self.receiver.iperf3.is_some()
+    }
+
     /// True if the run has no background flows: all CPU time was spent on what is counted.
     pub fn is_alone(&self) -> bool {
         self.sender.background.is_empty()

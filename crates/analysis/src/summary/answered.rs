@@ -16,6 +16,8 @@ pub struct Answered {
     pub to: Option<f64>,
     /// The first ÷ the second; absent where that is 0.
     pub ratio: Option<Interval>,
+    /// The number of runs of the cell that has fewer.
+    pub runs: usize,
 }
 
 /// The figures of each sentence; absent where a cell has no run with a metric.
@@ -51,11 +53,14 @@ fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Op
             ratio.is_finite().then_some(ratio)
         })
     });
+    let sides_of_to = to.clone();
     let to = match to {
         Some(to) => Some(sum(&to)?.value),
         None => None,
     };
+    let both = of.iter().chain(sides_of_to.iter().flatten());
     Some(Answered {
+        runs: both.map(|side| side.len()).min().unwrap_or(0),
         of: sum(&of)?.value,
         to,
         ratio,

@@ -1,10 +1,12 @@
 //! From events to figures per cell: medians with intervals, improvements, and runs that were left
 //! out, with the reason.
 
+use std::time::Duration;
+
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event};
-use bitcost_model::plan::Plan;
+use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
 use bitcost_study::check::Levels;
@@ -41,6 +43,9 @@ pub struct Summary {
     pub seed: u64,
     /// Planned blocks.
     pub blocks: u32,
+    /// Time from the start of one block to the start of the next, where the runs are repeated at
+    /// an interval.
+    pub interval: Option<Duration>,
     /// Version of bitcost that wrote the log.
     pub bitcost_version: String,
     /// Local time of the start, with offset (RFC 3339).
@@ -122,7 +127,11 @@ impl Summary {
     }
 
     fn of(mut log: Log, plan: Plan) -> Summary {
-        let blocks = log.enough_blocks.unwrap_or(plan.blocks);
+        let planned = match plan.is_open_ended() {
+            true => begun_blocks(&plan, &log),
+            false => plan.blocks,
+        };
+        let blocks = log.enough_blocks.unwrap_or(planned);
         let runs = Runs::sort(&plan, &mut log, blocks);
         let cells = summaries(&log.study, &plan, &runs.cells);
         let places = Places::of(&cells);
@@ -144,6 +153,7 @@ impl Summary {
         let mut summary = Summary {
             seed: plan.seed,
             blocks,
+            interval: plan.interval(),
             time_series: time_series(&log.study, &runs.cells),
             precision: Precision::of(&measured, &checks),
             noise: noise(&log.study, &runs.cells),
@@ -203,6 +213,13 @@ fn summaries(study: &Study, plan: &Plan, runs: &[CellRuns]) -> Vec<CellSummary> 
 fn levels<'a>(plan: &'a Plan, runs: &'a [CellRuns]) -> Vec<(&'a Levels, &'a CellRuns)> {
     let levels = plan.cells.iter().map(|cell| &cell.levels);
     levels.zip(runs).collect()
+}
+
+/// Blocks of which a run has an outcome.
+fn begun_blocks(plan: &Plan, log: &Log) -> u32 {
+    let has_outcome = |run: &&PlannedRun| log.outcomes.contains_key(&run.index);
+    let last = plan.runs.iter().rfind(has_outcome);
+    last.map_or(0, |run| run.block + 1)
 }
 
 /// The runs of the cell that has the most of them.

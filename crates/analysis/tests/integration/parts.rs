@@ -262,7 +262,10 @@ fn the_cost_of_eight_flows_is_the_sum_of_their_parts() {
         ),
     ] {
         let cpu_ms = (of_flows + napi_ms) as f64;
-        close(Some(attribution.end(role).cpu_seconds()), cpu_ms / 1000.0);
+        close(
+            attribution.end(role).map(|cpu| cpu.cpu_seconds()),
+            cpu_ms / 1000.0,
+        );
         close(run.figure(name), cpu_ms * 1000.0 / (bytes / KIB) as f64);
     }
 }

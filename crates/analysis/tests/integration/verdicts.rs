@@ -192,6 +192,13 @@ fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
         ..full
     };
     assert_eq!(named(&apart), "receive buffer (receive window)");
+    let both_wait = Signals {
+        sender: times(0.25, 0.15, 0.0),
+        receiver: times(0.27, 0.16, 0.0),
+        shared_cpus: Some(0.85),
+        ..apart
+    };
+    assert_eq!(named(&both_wait), "receive buffer (receive window)");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What iperf3 and netperf write otherwise than bitcost does: their options, tests and values, each
 //! with how it is written here.
 
-use bitcost_model::workload::Workload;
+use bitcost_model::units::{parse_duration, parse_rate};
+use bitcost_model::workload::{WORKLOADS, Workload};
 
 /// Options of a program, and what they are in bitcost.
 type Row = (&'static str, &'static [&'static str], &'static str);
@@ -15,11 +16,7 @@ const BOTH_ENDPOINTS: &str = "not needed: the figures of both endpoints are alwa
 /// Options that `bitcost test` does not have.
 const OPTIONS: &[Row] = &[
     (IPERF3, &["-u", "--udp"], "`bitcost test udp`"),
-    (
-        IPERF3,
-        &["-c", "--client"],
-        "`bitcost test tcp --receiver HOST`, where HOST is what ssh reaches",
-    ),
+    (IPERF3, &["-c", "--client"], "`bitcost test tcp HOST`"),
     (
         IPERF3,
         &[
@@ -63,7 +60,7 @@ const OPTIONS: &[Row] = &[
     (
         IPERF3,
         &["-f"],
-        "not needed: text has Mbit/s, and each name in JSON has its unit",
+        "to be left out: the units of text are chosen automatically, and each name in JSON has its unit",
     ),
     (
         IPERF3,
@@ -101,11 +98,7 @@ const OPTIONS: &[Row] = &[
         ],
         "not available in bitcost",
     ),
-    (
-        NETPERF,
-        &["-H"],
-        "`bitcost test tcp --receiver HOST`, where HOST is what ssh reaches",
-    ),
+    (NETPERF, &["-H"], "`bitcost test tcp HOST`"),
     (NETPERF, &["-c"], BOTH_ENDPOINTS),
     (
         NETPERF,
@@ -196,10 +189,30 @@ pub fn of_test(name: &str) -> Option<String> {
     Some(format!("`bitcost test {}`", workload.info().short_name))
 }
 
+/// netperf's length of a test in seconds, `TCP_STREAM -l 10`, which would be bytes here.
+pub fn netperf_length(words: &[String]) -> Option<String> {
+    let is_netperf = |word: &&String| WORKLOADS.iter().any(|row| row.netperf_name == **word);
+    let test = words.iter().find(is_netperf)?;
+    let at = words.iter().position(|word| word.starts_with("-l"))?;
+    let attached = words[at][2..].trim_start_matches('=');
+    let value = match attached.is_empty() {
+        true => words.get(at + 1)?.as_str(),
+        false => attached,
+    };
+    let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    is_bare.then(|| {
+        format!(
+            "`{test} -l {value}`: netperf's `-l {value}` is `-t {value}` here, a time in seconds; for messages of {value} bytes write `-l {value}B`"
+        )
+    })
+}
+
 /// What a value of a setting means in another program, as the end of an error.
 pub fn of_value(setting: &str, value: &str) -> String {
     let here = match setting {
-        "duration_s" => of_test(value).map(|here| format!("netperf's `-t {value}` is {here}")),
+        "duration_s" => of_test(value)
+            .map(|here| format!("netperf's `-t {value}` is {here}"))
+            .or_else(|| of_several_units(value)),
         "rate_bps" if value == "0" => {
             Some("without --rate a test sends as fast as it can".to_owned())
         }
@@ -208,7 +221,8 @@ pub fn of_value(setting: &str, value: &str) -> String {
             .filter(|(_, burst)| burst.parse::<u32>().is_ok())
             .map(|(rate, burst)| {
                 format!("iperf3's `-b {value}` is `--rate {rate} --burst {burst}`")
-            }),
+            })
+            .or_else(|| of_bytes_per_second(value)),
         "message_size_bytes" => value
             .strip_prefix('-')
             .map(|bytes| format!("netperf's `-l {value}` is `--bytes {bytes}`")),
@@ -219,9 +233,82 @@ pub fn of_value(setting: &str, value: &str) -> String {
     here.map_or_else(String::new, |here| format!("; {here}"))
 }
 
+/// A time in several units, such as `2m30` or `1h5min`, in seconds.
+fn of_several_units(value: &str) -> Option<String> {
+    let unit_starts = value.find(|c: char| !c.is_ascii_digit())?;
+    let rest_starts = unit_starts + value[unit_starts..].find(|c: char| c.is_ascii_digit())?;
+    let (first, rest) = value.split_at(rest_starts);
+    let following = match &first[unit_starts..] {
+        "h" => "m",
+        "m" | "min" => "s",
+        _ => return None,
+    };
+    let has_unit = rest.ends_with(|c: char| !c.is_ascii_digit());
+    let rest = if has_unit {
+        rest.to_owned()
+    } else {
+        format!("{rest}{following}")
+    };
+    let seconds = (parse_duration(first).ok()? + parse_duration(&rest).ok()?).as_secs_f64();
+    Some(format!("{first} and {rest} are `--time {seconds}`"))
+}
+
+/// A rate in bytes per second, such as `100MB/s`, in bits.
+fn of_bytes_per_second(value: &str) -> Option<String> {
+    let number = value
+        .trim_end_matches("/s")
+        .trim_end_matches("ps")
+        .strip_suffix('B')?;
+    let rate = 8 * parse_rate(number).ok()?;
+    let (scaled, letter) = match rate {
+        rate if rate % 1_000_000 == 0 => (rate / 1_000_000, "M"),
+        rate if rate % 1_000 == 0 => (rate / 1_000, "k"),
+        rate => (rate, ""),
+    };
+    Some(format!(
+        "B is for bytes, and {value} is `--rate {scaled}{letter}`"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_in_several_units_and_a_rate_in_bytes_are_computed() {
+        assert_eq!(
+            of_value("duration_s", "2m30"),
+            "; 2m and 30s are `--time 150`"
+        );
+        assert_eq!(
+            of_value("duration_s", "1h5min"),
+            "; 1h and 5min are `--time 3900`"
+        );
+        assert_eq!(of_value("duration_s", "10x"), "");
+        assert_eq!(
+            of_value("rate_bps", "100MB/s"),
+            "; B is for bytes, and 100MB/s is `--rate 800M`"
+        );
+        assert_eq!(of_value("rate_bps", "12x"), "");
+    }
+
+    #[test]
+    fn a_length_is_netperf_s_where_the_test_is_named_so() {
+        let said = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            netperf_length(&words)
+        };
+        let text = said("test TCP_STREAM -l 2").expect("seconds");
+        assert!(text.contains("is `-t 2` here"), "{text}");
+        assert!(said("test -l10 UDP_STREAM").is_some());
+        for line in [
+            "test tcp -l 2",
+            "test TCP_STREAM -l 2B",
+            "test TCP_STREAM --limit 2",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn an_option_of_two_programs_has_a_sentence_for_each() {

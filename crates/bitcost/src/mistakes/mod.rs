@@ -8,8 +8,8 @@ use std::num::ParseIntError;
 
 use bitcost_model::near::did_you_mean;
 use bitcost_model::workload::{WORKLOADS, Workload};
-use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 
 use crate::output::shell_word;
 use crate::studies;
@@ -39,12 +39,14 @@ impl Mistake<'_> {
                 self.text(ContextKind::InvalidArg),
                 self.usage(&name)
             ),
-            ErrorKind::InvalidValue => self.no_value(),
+            ErrorKind::InvalidValue => self
+                .html_comparison(&path)
+                .unwrap_or_else(|| self.no_value()),
             ErrorKind::ValueValidation => self.refused_value(),
             ErrorKind::ArgumentConflict => format!(
                 "{} cannot be used with {}; `{name} --help` describes both",
-                option(&self.text(ContextKind::InvalidArg)),
-                option(&self.text(ContextKind::PriorArg))
+                self.typed(ContextKind::InvalidArg, verb),
+                self.typed(ContextKind::PriorArg, verb)
             ),
             _ => {
                 let text = self.error.to_string();
@@ -66,6 +68,22 @@ impl Mistake<'_> {
         match self.error.get(kind) {
             Some(value) => value.to_string(),
             None => String::new(),
+        }
+    }
+
+    /// The name of an option of the verb, with its other name where that was typed.
+    fn typed(&self, kind: ContextKind, verb: &Command) -> String {
+        let name = option(&self.text(kind));
+        let is_it = |argument: &&Arg| {
+            let long = argument.get_long();
+            long.is_some_and(|long| name.strip_prefix("--") == Some(long))
+        };
+        let argument = verb.get_arguments().find(is_it);
+        let aliases = argument.and_then(Arg::get_all_aliases).unwrap_or_default();
+        let mut others = aliases.iter().map(|alias| format!("--{alias}"));
+        match others.find(|other| self.words.contains(other)) {
+            Some(other) => format!("{name} ({other})"),
+            None => name,
         }
     }
 
@@ -96,7 +114,10 @@ impl Mistake<'_> {
             return tests;
         }
         if let Some(here) = habits::of_option(&found, is_after_dashes).filter(|_| of_test) {
-            return here;
+            return match self.netperf_test() {
+                Some(test) => format!("{test}; {here}"),
+                None => here,
+            };
         }
         if !found.starts_with('-') {
             return format!("`{found}` is a word too many; {}", self.usage(&name));
@@ -193,6 +214,16 @@ impl Mistake<'_> {
         Some(format!("netperf's `-t {test}` is {here}"))
     }
 
+    /// `bitcost compare OLD NEW --format html`.
+    fn html_comparison(&self, path: &[&str]) -> Option<String> {
+        let is_html = self
+            .text(ContextKind::InvalidValue)
+            .eq_ignore_ascii_case("html");
+        (matches!(path, [_, "compare"]) && is_html).then(|| {
+            "`bitcost compare` prints text, md and json; `bitcost report OLD NEW` writes the comparison as an HTML page".to_owned()
+        })
+    }
+
     /// A value that is none of the names of a list.
     fn no_value(&self) -> String {
         let argument = option(&self.text(ContextKind::InvalidArg));
@@ -208,14 +239,15 @@ impl Mistake<'_> {
             return format!("netperf's `{found}` is {here}");
         }
         let near = did_you_mean(&found, allowed.iter().map(String::as_str));
+        let allowed = allowed.join(", ");
+        if argument == "<TEST>" {
+            return format!("`{found}` is not a test{near}; allowed: {allowed}");
+        }
         let argument = match argument.strip_prefix('<') {
             Some(_) => String::new(),
             None => format!("{argument}: "),
         };
-        format!(
-            "{argument}`{found}` is not possible here{near}; allowed: {}",
-            allowed.join(", ")
-        )
+        format!("{argument}`{found}` is not possible here{near}; allowed: {allowed}")
     }
 
     /// A value that the function for its option refused, by the kind of the function's error: our

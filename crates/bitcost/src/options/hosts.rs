@@ -10,19 +10,25 @@ use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
 
 use crate::failure::Failure;
+use crate::options::services::Asked;
+
+/// How a host that is named becomes one that is used: [`Asked::reach`], or [`Asked::name`] where nothing
+/// is started.
+pub type Way = fn(&Asked) -> Result<Host, Failure>;
 
 /// The two hosts.
 #[derive(clap::Args)]
 pub struct HostOptions {
-    /// Host of the receiver: `local`, or what ssh reaches, such as user@host; in a node of a running
-    /// lab another host of the lab, by name or address [default: local if --sender is given, else
-    /// the embedded lab]
-    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
-    receiver: Option<Host>,
+    /// Host of the receiver: `local`; a host with a service of bitcost (`bitcost serve`), by the link
+    /// that enrols this one, later by its name; or what ssh reaches, such as user@host; in a node of
+    /// a running lab another host of the lab, by name or address [default: local if --sender is
+    /// given, else the embedded lab]
+    #[arg(long, short_aliases = ['c', 'H'], alias = "client", value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
+    receiver: Option<Asked>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
     /// the embedded lab]
-    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
-    sender: Option<Host>,
+    #[arg(long, value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
+    sender: Option<Asked>,
     /// Interface of the sender whose settings are controlled [default: that of its route to the
     /// receiver]
     #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
@@ -48,13 +54,15 @@ impl HostOptions {
     /// `receiver` stands for --receiver.
     ///
     /// # Errors
-    /// Usage, when an option for named hosts was given and no host, or `receiver` is none.
+    /// Usage, when an option for named hosts was given and no host, or `receiver` is none;
+    /// environment, when a service cannot be used.
     pub fn named(
         &self,
         receiver: Option<&str>,
         receiver_address: Option<IpAddr>,
+        way: Way,
     ) -> Result<Option<Named>, Failure> {
-        let given = receiver.map(Host::parse).transpose();
+        let given = receiver.map(Asked::parse).transpose();
         let given = given.map_err(Failure::Usage)?;
         if !self.are_named() && given.is_none() {
             let given = [
@@ -73,8 +81,8 @@ impl HostOptions {
             };
         }
         let receiver = given.or_else(|| self.receiver.clone());
-        let [sender, receiver] =
-            [self.sender.clone(), receiver].map(|host| host.unwrap_or(Host::Local));
+        let reach = |asked: Option<&Asked>| asked.map_or(Ok(Host::Local), &way);
+        let (sender, receiver) = (reach(self.sender.as_ref())?, reach(receiver.as_ref())?);
         let named = |host: &Host, device: &Option<String>| NamedHost {
             place: host.place(),
             device: device.clone(),
@@ -88,6 +96,48 @@ impl HostOptions {
             sudo: self.sudo,
         };
         Ok(Some(Named::new(spec, sender, receiver)))
+    }
+
+    /// This machine and the iperf3 server at `server`, which stands for --receiver.
+    ///
+    /// # Errors
+    /// Usage, when no server is named, or an option is for hosts that ssh reaches.
+    pub fn with_iperf3(&self, server: Option<&str>) -> Result<Named, Failure> {
+        let receiver = self.receiver.as_ref();
+        let named = receiver.map(|host| host.node().unwrap_or_else(|| "localhost".to_owned()));
+        let server = server.or(named.as_deref()).ok_or_else(|| {
+            Failure::Usage(
+                "--peer iperf3 needs the host of the server: bitcost test tcp HOST --peer iperf3"
+                    .to_owned(),
+            )
+        })?;
+        let refused = [
+            (self.sender.is_some(), "--sender"),
+            (self.receiver_dev.is_some(), "--receiver-dev"),
+            (self.remote_program.is_some(), "--remote-program"),
+            (self.ssh_config.is_some(), "--ssh-config"),
+        ];
+        if let Some((_, option)) = refused.iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage(format!(
+                "{option} is for endpoints that bitcost plays; with --peer iperf3 this machine and the server are the endpoints"
+            )));
+        }
+        let receiver = Host::parse_iperf3(server).map_err(Failure::Usage)?;
+        let spec = NamedHosts {
+            sender: NamedHost {
+                place: Host::Local.place(),
+                device: self.sender_dev.clone(),
+            },
+            receiver: NamedHost {
+                place: receiver.place(),
+                device: None,
+            },
+            receiver_address: None,
+            remote_program: None,
+            ssh_config: None,
+            sudo: self.sudo,
+        };
+        Ok(Named::new(spec, Host::Local, receiver))
     }
 
     /// The running lab as the lab of an execution, in a node of which the program is, with the named
@@ -111,10 +161,9 @@ impl HostOptions {
                 "{option} is for hosts that ssh reaches; between nodes of a running lab leave it out"
             )));
         }
-        let name = |host: &Option<Host>| match host {
-            Some(Host::Ssh(name)) => Some(name.clone()),
-            Some(Host::Local) => Some(inside.node.clone()),
-            None => None,
+        let name = |host: &Option<Asked>| {
+            let host = host.as_ref()?;
+            Some(host.node().unwrap_or_else(|| inside.node.clone()))
         };
         let (sender, named) = (name(&self.sender), name(&self.receiver));
         let receiver = receiver.or(named.as_deref());
@@ -152,24 +201,24 @@ impl StudyHosts {
     /// # Errors
     /// Usage, when an option for named hosts was given and no host, or a host is not of the running
     /// lab.
-    pub fn destination(&self, study: &mut Study) -> Result<Destination, Failure> {
+    pub fn destination(&self, study: &mut Study, way: Way) -> Result<Destination, Failure> {
         if self.hosts.are_named()
             && let Some(lab) = self.hosts.in_running_lab(None)?
         {
             study.lab = lab;
             return Ok(Destination::Lab);
         }
-        self.named()
+        self.named(way)
     }
 
     /// As [`StudyHosts::destination`], for an execution that is resumed, whose lab is that of its log.
     ///
     /// # Errors
     /// As [`StudyHosts::destination`].
-    pub fn named(&self) -> Result<Destination, Failure> {
+    pub fn named(&self, way: Way) -> Result<Destination, Failure> {
         Ok(self
             .hosts
-            .named(None, self.receiver_address)?
+            .named(None, self.receiver_address, way)?
             .map_or(Destination::Lab, |named| {
                 Destination::Hosts(Box::new(named))
             }))

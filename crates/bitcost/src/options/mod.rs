@@ -6,6 +6,7 @@ pub mod judging;
 pub mod lab;
 pub mod order;
 pub mod repeats;
+pub mod services;
 pub mod settings;
 pub mod slow;
 pub mod whole;

@@ -1,10 +1,16 @@
-//! Repeating a run until the interval of its median is narrow enough.
+//! Repeating a run, until the interval of its median is narrow enough or at an interval of time.
+
+use std::time::Duration;
 
 use bitcost_analysis::metrics::{METRICS, Metric, metric};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
+use bitcost_model::plan::Plan;
 use bitcost_model::study::UntilInterval;
+use bitcost_model::units::{parse_duration, show_duration};
+use bitcost_study::BLOCKS_MOST;
 
+use super::whole::whole;
 use crate::failure::Failure;
 
 /// How often a run is repeated.
@@ -20,6 +26,13 @@ pub struct Repeats {
     /// Minimum and maximum number of runs with --until-interval
     #[arg(long, value_name = "MIN-MAX", requires = "until_interval", value_parser = range, default_value = "5-30")]
     repeats: (u32, u32),
+    /// Repeat the run at this interval, such as 5m, from start to start, in one log, until Ctrl-C;
+    /// it prints a line for each repetition
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["until_interval", "no_log"])]
+    pub repeat: Option<Duration>,
+    /// Number of repetitions with --repeat [default: until Ctrl-C]
+    #[arg(long, value_name = "N", requires = "repeat", value_parser = whole::<u32>(1..=BLOCKS_MOST))]
+    pub blocks: Option<u32>,
 }
 
 /// Reads a share such as `5%`, in per cent.
@@ -58,6 +71,22 @@ pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
 }
 
 impl Repeats {
+    /// Checks that a run of this plan ends before the next one is due.
+    ///
+    /// # Errors
+    /// Usage, with the time that a run takes.
+    pub fn check_interval(&self, plan: &Plan) -> Result<(), Failure> {
+        let run = plan.run_time(0) + plan.idle_baseline();
+        match self.repeat {
+            Some(interval) if interval < run => Err(Failure::Usage(format!(
+                "--repeat {}: a run takes about {}, with its warm-up and preparation; choose a longer interval, or a shorter run with -t",
+                show_duration(interval),
+                show_duration(run)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The least number of runs and the rule; absent if one run was requested.
     ///
     /// # Errors

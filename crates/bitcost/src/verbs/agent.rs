@@ -1,5 +1,6 @@
 //! `bitcost agent`: plays one endpoint of each run for a controller on standard input and output.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use bitcost_agent::{Between, Journaling, Node};
@@ -7,6 +8,7 @@ use bitcost_agent::{Between, Journaling, Node};
 use bitcost_execute::identity;
 
 use crate::failure::Failure;
+use crate::options::services;
 use crate::output;
 
 /// Where it plays.
@@ -23,6 +25,13 @@ pub struct Arguments {
     /// File with the counters of the lab's link emulators, which are also read
     #[arg(long, value_name = "PATH")]
     pub emulators: Option<PathBuf>,
+    /// Carry the messages of a controller to an agent of this service, at which this host is
+    /// enrolled
+    #[arg(long, value_name = "HOST:PORT", hide = true, exclusive = true)]
+    pub service: Option<String>,
+    /// Play the endpoint of the iperf3 server at this address, by speaking with it
+    #[arg(long, hide = true, value_name = "ADDR")]
+    pub iperf3: Option<SocketAddr>,
     /// Print which program this is, and nothing else
     #[arg(long, hide = true)]
     pub identify: bool,
@@ -42,6 +51,13 @@ fn node(text: &str) -> Result<Node, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.identify {
         return output::line(&identity::line().map_err(Failure::Environment)?);
+    }
+    if let Some(service) = &arguments.service {
+        return services::carry(service);
+    }
+    if let Some(server) = arguments.iperf3 {
+        return bitcost_iperf3::client::serve(server, std::io::stdin(), std::io::stdout())
+            .map_err(Failure::Environment);
     }
     let journaling = if arguments.in_lab {
         Journaling::lab()

@@ -9,13 +9,14 @@ use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
+use bitcost_model::units::counted;
 
 use crate::failure::Failure;
-use crate::format::columns;
 use crate::opened::{self, Opened, Reading};
 use crate::options::judging::Judging;
 use crate::options::repeats::metric_option;
 use crate::output;
+use crate::terminal::columns;
 
 /// Columns of text where standard output is no terminal.
 const COLUMNS: u16 = 80;
@@ -50,6 +51,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             ));
         }
     };
+    if arguments.format == "text" && comparison.cells.is_empty() {
+        return Err(nothing_in_common(&comparison));
+    }
     output::print(&match arguments.format.as_str() {
         "json" => format!(
             "{:#}\n",
@@ -141,12 +145,35 @@ fn levels(execution: &Execution) -> Vec<String> {
 
 fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
     if comparison.cells.is_empty() {
-        let (old, new) = &comparison.names;
-        return Err(Failure::Usage(format!(
-            "{old} and {new} have no cell in common: two cells match if they have the same level of every factor that both executions have"
-        )));
+        return Err(nothing_in_common(comparison));
     }
     arguments.judging.check(comparison)
+}
+
+/// The error for a comparison without a cell, with the number of cells of each side and the first.
+fn nothing_in_common(comparison: &Comparison) -> Failure {
+    let (old, new) = &comparison.names;
+    let alone = |is_old: bool| {
+        let mut of_side = comparison
+            .unmatched
+            .iter()
+            .filter(|only| only.is_old == is_old);
+        let first = of_side.next()?;
+        Some(format!(
+            "{} only in {}, the first: {}",
+            counted(1 + of_side.count(), "cell"),
+            comparison.side(is_old),
+            first.cell
+        ))
+    };
+    let alone: Vec<String> = [true, false].into_iter().filter_map(alone).collect();
+    let alone = match alone.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", alone.join("; ")),
+    };
+    Failure::Usage(format!(
+        "{old} and {new} have no cell in common: two cells match if they have the same level of every factor that both executions have{alone}"
+    ))
 }
 
 fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static Metric>, Failure> {

@@ -5,17 +5,22 @@ use std::path::{Path, PathBuf};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::{Explanation, RunFigures, explain_table, explanation};
 use bitcost_import::ForeignRun;
-use bitcost_render::explained::{explanation_json, explanation_lines, explanation_text};
+use bitcost_model::units::counted;
+use bitcost_render::explained::{
+    explanation_folded, explanation_json, explanation_lines, explanation_text,
+};
 
 use crate::failure::Failure;
 use crate::opened::{self, Opened, Reading};
-use crate::output;
+use crate::terminal::columns;
+use crate::{output, own_json};
 
 /// What to explain.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// An execution's folder, or a table of runs (CSV) as netperf prints it
-    path: PathBuf,
+    /// An execution's folder, or a table of runs (CSV) as netperf prints it [default: the newest
+    /// execution in bitcost-runs]
+    path: Option<PathBuf>,
     /// Also print a line for each run
     #[arg(long)]
     runs: bool,
@@ -37,7 +42,10 @@ pub fn say(execution: &Execution) -> Explanation {
 
 /// Explains and prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let path = &arguments.path;
+    let path = &match &arguments.path {
+        Some(path) => path.clone(),
+        None => opened::newest_folder()?,
+    };
     let is_table = path.is_file()
         && path
             .file_name()
@@ -50,7 +58,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
         return output::line(&format!("{:#}", explanation_json(&found)));
     }
-    output::print(&explanation_text(&found, arguments.runs))
+    let text = explanation_text(&found, arguments.runs);
+    output::print(&match columns() {
+        Some(width) => explanation_folded(&text, width),
+        None => text,
+    })
 }
 
 fn of_execution(folder: &Path, reading: Reading) -> Result<Explanation, Failure> {
@@ -65,7 +77,8 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
     let usage = |what: String| Failure::Usage(format!("{shown}: {what}"));
     let text =
         std::fs::read_to_string(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
-    let table = bitcost_import::read_table(&text).map_err(|error| usage(error.to_string()))?;
+    let table = bitcost_import::read_table(&text)
+        .map_err(|error| own_json::refused(path).unwrap_or_else(|| usage(error.to_string())))?;
     if table.is_empty() {
         return Err(usage(
             "it has columns but no run, so there is nothing to explain".into(),
@@ -73,7 +86,7 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
     }
     let runs: Vec<RunFigures> = table.iter().map(figures).collect();
     Ok(explain_table(
-        format!("{shown}: {} runs of another program", runs.len()),
+        format!("{shown}: {} of another program", counted(runs.len(), "run")),
         &runs,
         0,
     ))

@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use bitcost_execute::store::Writer;
+use bitcost_execute::store::{USUAL_PARENT, Writer};
 use bitcost_import::{Found, Head, ImportError};
 
 use super::import_lab;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, own_json};
 
 /// Which files, and where to.
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Parent of the folder that is created for the execution
-    #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
+    #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Name of the execution [default: that of the first file]
     #[arg(long, value_name = "NAME")]
@@ -71,6 +71,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The runs of all files, or an error that names every file without runs with its reason.
 fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+    if let [file] = files
+        && let Some(failure) = own_json::refused(file)
+    {
+        return Err(failure);
+    }
     let (mut found, mut wrong, mut has_unknown) = (Vec::new(), Vec::new(), false);
     for path in files {
         let file = path.display().to_string();

@@ -46,7 +46,7 @@ pub enum Verb {
     Report(report::Arguments),
     /// Make one run in the embedded lab or between two hosts, and print throughput and CPU cost
     Test(Box<test::Arguments>),
-    /// Serve the clients of other programs: stock iperf3
+    /// Serve tests of enrolled bitcosts as a service, or stock iperf3 clients
     Serve(serve::Arguments),
     /// Act as the sender or receiver for a controller on standard input and output
     Agent(agent::Arguments),

@@ -13,6 +13,7 @@ use crate::options::against;
 use crate::options::hosts::StudyHosts;
 use crate::options::lab::say_warnings;
 use crate::options::order::{Order, new_seed};
+use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::output;
 use crate::studies::find;
@@ -34,7 +35,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = arguments.against.apply(find(&arguments.study)?)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    let destination = arguments.hosts.destination(&mut study)?;
+    let destination = arguments.hosts.destination(&mut study, Asked::name)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
     for cell in &plan.cells {

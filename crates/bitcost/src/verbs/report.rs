@@ -17,10 +17,11 @@ use crate::{files, output};
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The execution's folder; several become chapters of one file, and the first is compared with
-    /// each other one
-    #[arg(required = true, value_name = "FOLDER")]
+    /// each other one [default: the newest execution in bitcost-runs]
+    #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// The file; `-` is standard output [default: report.html in the first folder]
+    /// The file; `-` is standard output [default: report.html in the first folder, or of several
+    /// compare-with-NAME.html there, where NAME is the second's]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Open the file with the desktop's program for it (xdg-open)
@@ -47,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let logs = opened::open_all(&arguments.folders, arguments.reading)?;
     let html = render(&logs, arguments.link_rate, arguments.threshold)?;
-    let default = || logs[0].folder().join("report.html");
+    let default = || logs[0].folder().join(usual_name(&logs[1..]));
     let path = arguments.out.clone().unwrap_or_else(default);
     if is_standard_output(Some(&path)) {
         return output::print(&html);
@@ -58,6 +59,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         open(&path)?;
     }
     Ok(())
+}
+
+/// The name of the file about a log and these others, so that no comparison replaces the report of
+/// its first execution.
+fn usual_name(others: &[Opened]) -> String {
+    if others.is_empty() {
+        return "report.html".to_owned();
+    }
+    let names = others.iter().map(|opened| {
+        let whole = opened.whole_path();
+        let name = whole.file_name().unwrap_or(whole.as_os_str());
+        name.to_string_lossy().into_owned()
+    });
+    format!(
+        "compare-with-{}.html",
+        names.collect::<Vec<_>>().join("-and-")
+    )
 }
 
 fn is_standard_output(path: Option<&Path>) -> bool {

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use bitcost_analysis::compare::of_study;
 use bitcost_analysis::summary::Summary;
 use bitcost_controller::Ending;
+use bitcost_execute::store::USUAL_PARENT;
 use bitcost_execute::{Destination, Executed, Extent, Resume, Start};
 use bitcost_render::study_answer::study_answer;
 use bitcost_study::Study;
@@ -19,6 +20,7 @@ use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
+use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
@@ -39,7 +41,7 @@ pub struct Arguments {
     #[command(flatten)]
     hosts: StudyHosts,
     /// Parent of the folder that is created for the execution
-    #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
+    #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Resume the execution in this folder: make the runs that are missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
@@ -136,15 +138,16 @@ fn say_how_to_resume(folder: &Path) {
 
 /// Fails if runs were left out.
 fn check(summary: &Summary) -> Result<(), Failure> {
-    match summary.excluded.len() {
-        0 => Ok(()),
-        1 => Err(Failure::Check(
-            "1 run was left out; the reason is printed above".into(),
-        )),
-        left_out => Err(Failure::Check(format!(
-            "{left_out} runs were left out; the reasons are printed above"
-        ))),
-    }
+    let message = match summary.excluded.len() {
+        0 => return Ok(()),
+        1 => "1 run was left out; the reason is printed above".to_owned(),
+        left_out => format!("{left_out} runs were left out; the reasons are printed above"),
+    };
+    let lacking = summary.runs.iter().filter(|row| row.host_lacks).count();
+    Err(match lacking == summary.excluded.len() {
+        true => Failure::Environment(message),
+        false => Failure::Check(message),
+    })
 }
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
@@ -152,7 +155,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let study = arguments.against.apply(studies::find(name)?)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    let destination = arguments.hosts.destination(&mut study)?;
+    let destination = arguments.hosts.destination(&mut study, Asked::reach)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
@@ -195,7 +198,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         )?;
     }
     check_compares(resumed.study(), &arguments.judging)?;
-    let destination = resumed.destination(arguments.hosts.named()?)?;
+    let destination = resumed.destination(arguments.hosts.named(Asked::reach)?)?;
     let how = (arguments.calibration(), arguments.trust);
     Ok(resumed.execute(
         &destination,

@@ -1,43 +1,72 @@
-//! `bitcost serve --iperf3`: serves stock iperf3 clients until it is stopped.
+//! `bitcost serve`: serves enrolled bitcosts, and with --iperf3 stock iperf3 clients, until it is
+//! stopped, and tells monitoring what the latter were served.
+
+mod agents;
+mod clients;
+mod keys;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-use bitcost_iperf3::event::Event;
+use bitcost_iperf3::event::{Event, Test};
 use bitcost_iperf3::protocol::PORT;
 use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
+use bitcost_monitor::counts::{Counts, Tested};
+use bitcost_monitor::http::Responder;
 
+use self::clients::ClientLines;
 use crate::failure::Failure;
 use crate::output::{self, say};
 use crate::signals::stop_on_signals;
 
 /// Whom to serve, where, and how much.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    agents: agents::Place,
     /// Serve stock iperf3 clients at ADDR: an address, a port, or both, such as `10.0.0.1`, `:5202`
     /// or `[::]:5201`. Without ADDR only clients on this host are served, at port 5201 of the
     /// loopback; `0.0.0.0` and `[::]` serve everybody who reaches this host, without any
     /// authentication
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses)]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses, conflicts_with_all = ["address", "link_host", "state"])]
     iperf3: Option<Addresses>,
     /// Longest test, with the time that it omits; a number alone is in seconds
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "iperf3", default_value = "1h", value_parser = parse_duration)]
     max_duration: Duration,
     /// Highest rate of a test in one direction, over all of its flows; clients must then name a
     /// rate with -b
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", requires = "iperf3", value_parser = parse_rate)]
     max_rate: Option<u64>,
     /// Most tests at the same time
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
     max_clients: u16,
     /// Most flows of all tests together; each has its own thread
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     max_flows: u16,
+    /// Answer HTTP requests for `/metrics` at ADDR with tests, refusals and the last result of each
+    /// peer, in Prometheus's text format: a port such as `:9752`, which is at the loopback, or an
+    /// address with a port, whose every client gets an answer
+    #[arg(long, value_name = "ADDR", requires = "iperf3", value_parser = metrics_address)]
+    metrics: Option<SocketAddr>,
+}
+
+/// The name of this service in the figures for monitoring.
+const SERVICE: &str = "iperf3";
+
+/// What to do instead of serving.
+#[derive(clap::Subcommand)]
+enum Action {
+    /// List the keys that are served, make a link that enrols another, or revoke one
+    Keys(keys::Arguments),
 }
 
 /// Where to listen.
@@ -46,10 +75,11 @@ struct Addresses(Vec<SocketAddr>);
 
 /// Serves until it is stopped, and prints a line for each test.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(Action::Keys(keys)) = &arguments.action {
+        return keys::run(keys);
+    }
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        return Err(Failure::Usage(
-            "`serve` needs to know whom it serves: write `bitcost serve --iperf3` for iperf3 clients on this host, or `bitcost serve --iperf3 ADDR` for those that reach ADDR; an endpoint of bitcost's own tests needs no server, ssh starts it: `bitcost test tcp --receiver HOST`".to_owned(),
-        ));
+        return agents::run(&arguments.agents);
     };
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
@@ -61,6 +91,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         flows: arguments.max_flows.into(),
     };
     let server = open(addresses, &limits, &stop)?;
+    let counts = Arc::new(Counts::default());
+    counts.begin(SERVICE);
+    let responder = match arguments.metrics {
+        Some(address) => Some(monitored(address, &counts, &stop)?),
+        None => None,
+    };
     let listening: Vec<String> = server.addresses().map(place).collect();
     output::line(&format!(
         "serving iperf3 clients at {}; Ctrl-C ends",
@@ -69,11 +105,74 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut printed = Ok(());
     let mut served = Served::default();
     server.serve(|event| {
+        count(&counts, &event);
         printed = served.tell(&event);
         printed.is_ok()
     });
+    stop.store(true, Ordering::Relaxed);
+    if let Some(responder) = responder {
+        let _ = responder.join();
+    }
     printed?;
     output::line(&served.summary())
+}
+
+/// Starts to answer requests for the figures.
+fn monitored(
+    address: SocketAddr,
+    counts: &Arc<Counts>,
+    stop: &Arc<AtomicBool>,
+) -> Result<JoinHandle<()>, Failure> {
+    let responder = Responder::open(address).map_err(|error| cannot_listen(address, &error))?;
+    let place = place(responder.address());
+    let thread = responder.start(counts.clone(), stop.clone());
+    let thread = thread.map_err(|error| {
+        Failure::Environment(format!("cannot start a thread for --metrics: {error}"))
+    })?;
+    say(&format!("metrics at {place}"));
+    Ok(thread)
+}
+
+/// Counts what happened to a client for monitoring.
+fn count(counts: &Counts, event: &Event) {
+    match event {
+        Event::Test(test) => counts.tested(SERVICE, test.peer.ip(), tested(test)),
+        Event::Refused { .. } => counts.refused(SERVICE),
+        Event::Failed { .. } => counts.failed(SERVICE),
+    }
+}
+
+fn tested(test: &Test) -> Tested {
+    let results = |receives: bool| {
+        let streams = test.streams.iter();
+        streams
+            .filter(move |stream| stream.receives == receives)
+            .map(|stream| &stream.result)
+    };
+    let retransmitted = results(false).map(|result| result.retransmits);
+    let is_udp = test.params.is_udp;
+    let has_received = results(true).next().is_some();
+    Tested {
+        test: if is_udp { "udp" } else { "tcp" },
+        is_complete: test.ended.is_none(),
+        seconds: test.seconds,
+        received_bytes: results(true).map(|result| result.bytes).sum(),
+        sent_bytes: results(false).map(|result| result.bytes).sum(),
+        retransmitted: retransmitted
+            .reduce(|a, b| Some(a? + b?))
+            .flatten()
+            .filter(|_| !is_udp),
+        lost: (is_udp && has_received).then(|| {
+            let lost = results(true).map(|result| {
+                let [omitted, _] = result.omitted.unwrap_or_default();
+                result.errors.saturating_sub(omitted)
+            });
+            lost.sum()
+        }),
+        cpu_seconds: Some(
+            test.cpu_pct[0] / 100.0 * (test.seconds + test.params.omit_seconds as f64),
+        ),
+    }
 }
 
 /// Binds; of the two loopbacks one is enough, because hosts may be without IPv6.
@@ -87,17 +186,22 @@ fn open(
         Err((_, error)) if is_absent(&error) && addresses.len() > 1 => open(&addresses[..1]),
         opened => opened,
     };
-    opened.map_err(|(address, error)| {
-        let hint = match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
-                "; another program has it: end that one, or choose another port, as in `--iperf3 :5202`"
-            }
-            std::io::ErrorKind::AddrNotAvailable => "; this host has no such address",
-            std::io::ErrorKind::PermissionDenied => "; ports below 1024 need privilege",
-            _ => "",
-        };
-        Failure::Environment(format!("cannot listen at {}: {error}{hint}", place(address)))
-    })
+    opened.map_err(|(address, error)| cannot_listen(address, &error))
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "; another program has it: end that one, or choose another port, as in `:5202`"
+        }
+        std::io::ErrorKind::AddrNotAvailable => "; this host has no such address",
+        std::io::ErrorKind::PermissionDenied => "; ports below 1024 need privilege",
+        _ => "",
+    };
+    Failure::Environment(format!(
+        "cannot listen at {}: {error}{hint}",
+        place(address)
+    ))
 }
 
 fn is_absent(error: &std::io::Error) -> bool {
@@ -131,8 +235,17 @@ fn addresses(text: &str) -> Result<Addresses, String> {
     }
 }
 
-/// Lines about refused clients in one second; more are only counted.
-const MOST_LINES: u32 = 10;
+/// Reads the address for monitoring: a port, or an address with a port.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    match (port.parse::<u16>(), text.parse::<SocketAddr>()) {
+        (Ok(port), _) => Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
+        (_, Ok(address)) => Ok(address),
+        _ => Err(format!(
+            "`{text}` is neither a port nor an address with one; allowed: `:9752`, `10.0.0.1:9752`, `[::1]:9752`"
+        )),
+    }
+}
 
 /// What was served so far.
 #[derive(Default)]
@@ -141,9 +254,7 @@ struct Served {
     bytes: u64,
     refused: usize,
     failed: usize,
-    second: Option<Instant>,
-    lines: u32,
-    unsaid: usize,
+    lines: ClientLines,
 }
 
 impl Served {
@@ -157,32 +268,14 @@ impl Served {
             }
             Event::Refused { peer, rule } => {
                 self.refused += 1;
-                self.say(*peer, &format!("refused {rule}"));
+                self.lines.say(*peer, &format!("refused {rule}"));
             }
             Event::Failed { peer, reason } => {
                 self.failed += 1;
-                self.say(*peer, reason);
+                self.lines.say(*peer, reason);
             }
         }
         Ok(())
-    }
-
-    /// One line of standard error, unless there are too many.
-    fn say(&mut self, peer: SocketAddr, what: &str) {
-        let is_new = |second: Instant| second.elapsed() >= Duration::from_secs(1);
-        if self.second.is_none_or(is_new) {
-            if self.unsaid > 0 {
-                say(&format!("bitcost: and {}", counted(self.unsaid, "client")));
-            }
-            (self.second, self.lines, self.unsaid) = (Some(Instant::now()), 0, 0);
-        }
-        self.lines += 1;
-        if self.lines > MOST_LINES {
-            self.unsaid += 1;
-            return;
-        }
-        let (host, port) = (peer.ip().to_canonical(), peer.port());
-        say(&format!("bitcost: {host} port {port}: {}", harmless(what)));
     }
 
     fn summary(&self) -> String {

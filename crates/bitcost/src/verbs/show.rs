@@ -13,7 +13,8 @@ use crate::output;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The execution's folder; several are printed one after the other, or as rows of one table
-    #[arg(required = true, value_name = "FOLDER")]
+    /// [default: the newest execution in bitcost-runs]
+    #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     #[command(flatten)]
     look: Look,

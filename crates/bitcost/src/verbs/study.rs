@@ -79,13 +79,23 @@ impl New {
     }
 }
 
+/// A file in the folder of this one that does not exist: `mine-2.toml`.
+fn free(file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let numbered = |number| file.with_file_name(format!("{stem}-{number}.toml"));
+    let mut names = (2..100).map(numbered);
+    let free = names.find(|name| name.symlink_metadata().is_err());
+    free.unwrap_or_else(|| numbered(100))
+}
+
 /// Writes a file that does not exist yet.
 fn create(file: &Path, text: &str) -> Result<(), Failure> {
     let shown = file.display();
     let opened = OpenOptions::new().write(true).create_new(true).open(file);
     let mut opened = opened.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::Usage(format!(
-            "{shown} exists and is left as it is; name another file, as in `bitcost study new mine.toml`"
+            "{shown} exists and is left as it is; name another file, as in `bitcost study new {}`",
+            output::shell_word(&free(file))
         )),
         _ => Failure::Environment(format!("cannot write {shown}: {error}; name another file")),
     })?;

@@ -491,7 +491,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             &["test", "tcp", "--flows", "x"],
-            &["--flows: `x`", "a whole number from 1 to 1000"],
+            &["--flows (-P): `x`", "a whole number from 1 to 1000"],
         ),
         (
             &["plan", "zzz"],
@@ -544,7 +544,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             &["run", "--resume", "nowhere"],
-            &["nowhere/events.jsonl", "No such file"],
+            &["there is no nowhere", "`bitcost test` and `bitcost run`"],
         ),
         (
             &["run", "--resume", "nowhere", "--seed", "1"],
@@ -552,7 +552,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             &["show", "nowhere"],
-            &["nowhere/events.jsonl", "No such file"],
+            &["there is no nowhere", "`bitcost test` and `bitcost run`"],
         ),
         (
             &["test", "tcp", "--until-interval", "0"],
@@ -674,7 +674,7 @@ fn a_mistake_on_the_command_line_is_named() {
         (&["test"], &["needs the name of a test", "tcp, udp, rr"]),
         (
             &["test", "tcp_rrr"],
-            &["`tcp_rrr` is not possible here", "tcp, udp, rr, udp-rr"],
+            &["`tcp_rrr` is not a test", "tcp, udp, rr, udp-rr"],
         ),
         (
             &["lab", "prestes"],
@@ -703,7 +703,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             &["test", "tcp", "--transactions", "5"],
-            &["stop_transactions is not for tcp_stream", "tcp_rr"],
+            &["--transactions is not for tcp_stream", "tcp_rr"],
         ),
         (
             &["test", "tcp", "-C", "a-name-that-is-too-long"],
@@ -756,7 +756,7 @@ fn a_mistake_on_the_command_line_is_named() {
         ),
         (
             &["test", "rr", "--message-size-distribution", "64"],
-            &["message_size_distribution is not for tcp_rr"],
+            &["--message-size-distribution is not for tcp_rr"],
         ),
         (
             &["test", "udp", "--message-size-distribution", "4,64"],
@@ -820,7 +820,14 @@ fn a_mistake_on_the_command_line_is_named() {
             ],
             &["--ssh-config nowhere: No such file"],
         ),
-        (&["test", "tpc"], &["tpc", "tcp"]),
+        (
+            &["test", "tpc"],
+            &["`tpc` is not a test; did you mean `tcp`?"],
+        ),
+        (
+            &["compare", "a", "b", "--format", "html"],
+            &["`bitcost report OLD NEW`"],
+        ),
     ];
     for (words, says) in rows {
         let folder = tempfile::tempdir().unwrap();
@@ -1155,14 +1162,45 @@ fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
     );
 }
 
+#[test]
+fn without_a_folder_the_newest_execution_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for verb in ["show", "explain", "report"] {
+        let (code, _, stderr) = bitcost(folder.path(), &[verb]);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("bitcost-runs holds none"), "{stderr}");
+    }
+    for name in ["older", "newer"] {
+        let execution = folder.path().join("bitcost-runs").join(name);
+        fs::create_dir_all(&execution).unwrap();
+        fs::write(execution.join("events.jsonl"), "").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (_, _, stderr) = bitcost(folder.path(), &["show"]);
+    assert!(
+        stderr.contains("the newest execution: bitcost-runs/newer"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn the_other_host_is_named_as_iperf3_and_netperf_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for option in ["-c", "-H", "--client", "--receiver"] {
+        let (code, _, stderr) = bitcost(
+            folder.path(),
+            &["test", "tcp", option, "host", "--mtu", "1500"],
+        );
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("--receiver"), "{stderr}");
+    }
+}
+
 /// Command lines of iperf3 and netperf, each with the sentence that says how it is written here.
 #[test]
 fn what_iperf3_and_netperf_write_otherwise_is_named_with_how_it_is_written_here() {
     for (line, says) in [
-        (
-            "-c host",
-            "iperf3's `-c` is `bitcost test tcp --receiver HOST`",
-        ),
+        ("-c host", "iperf3's `-c` is `bitcost test tcp HOST`"),
         ("-s", "ssh starts an agent"),
         (
             "-P 4",
@@ -1176,7 +1214,6 @@ fn what_iperf3_and_netperf_write_otherwise_is_named_with_how_it_is_written_here(
         ("UDP_RR -t 2", "write `bitcost test udp-rr -t 2`"),
         ("test -u", "iperf3's `-u` is `bitcost test udp`"),
         ("test tcp -u -b 1M", "iperf3's `-u` is `bitcost test udp`"),
-        ("test tcp -c host", "`bitcost test tcp --receiver HOST`"),
         (
             "test tcp -t TCP_RR",
             "netperf's `-t TCP_RR` is `bitcost test rr`",

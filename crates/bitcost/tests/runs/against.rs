@@ -65,7 +65,7 @@ fn comparison_with_a_setting_reports_the_change() {
     let shown = bench.bitcost(&["show", folder.to_str().unwrap()]);
     assert!(
         shown.stdout.contains("tso=base → tso=off\n\n")
-            && shown.stdout.contains("\nChange: the middle"),
+            && shown.stdout.contains("Change: the middle"),
         "{}",
         shown.stdout
     );
@@ -219,6 +219,8 @@ fn fail_on_worse_sets_the_exit_code() {
         "worse",
         "--threshold",
         "20",
+        "--blocks",
+        "5",
     ];
     let done: Done = bench.bitcost(&run);
     assert_eq!(done.code, Some(1), "{}\n{}", done.stderr, done.stdout);

@@ -80,7 +80,7 @@ impl AgentProcess {
         match self.until("a refusal", |message| {
             matches!(message, FromAgent::Failed { .. })
         }) {
-            FromAgent::Failed { reason } => reason,
+            FromAgent::Failed { reason, .. } => reason,
             _ => String::new(),
         }
     }

@@ -138,6 +138,7 @@ fn prepare(conditions: Conditions) -> Prepare {
         token: [7; 16],
         parts: vec![part],
         receiving: None,
+        peer: bitcost_model::protocol::Peer::Bitcost,
     }
 }
 
@@ -285,7 +286,7 @@ fn repeated_messages_take_no_memory() {
     for _ in 0..300 {
         agent.write(&meet);
     }
-    let said = |message: &FromAgent| matches!(message, FromAgent::Failed { reason } if reason.contains("twice"));
+    let said = |message: &FromAgent| matches!(message, FromAgent::Failed { reason, .. } if reason.contains("twice"));
     agent.until("a refusal", said);
     agent.assert_alive("after 300 of them");
     assert!(

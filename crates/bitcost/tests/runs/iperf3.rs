@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing;
+    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, monitoring_is_told;
 }
 
 /// A server at a port that the kernel chose.
@@ -46,7 +46,7 @@ impl Server {
     }
 
     /// Stops the server as Ctrl-C does; returns its standard output and standard error.
-    fn stop(mut self) -> (String, String) {
+    fn stop(&mut self) -> (String, String) {
         let pid = Pid::from_child(&self.process);
         kill_process(pid, Signal::INT).unwrap();
         let (mut printed, mut said) = (String::new(), String::new());
@@ -55,6 +55,14 @@ impl Server {
         stderr.read_to_string(&mut said).unwrap();
         assert!(self.process.wait().unwrap().success(), "{printed}{said}");
         (printed, said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed before.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -92,7 +100,7 @@ fn stock_clients_are_served_at_the_same_time() {
         "-u -t 1 -b 8M --bidir -P 2",
         "-u -t 1 -b 8M --udp-counters-64bit -l 1000",
     ];
-    let server = Server::start("--max-clients 20");
+    let mut server = Server::start("--max-clients 20");
     let port = server.address.port();
     thread::scope(|scope| {
         for options in tests {
@@ -174,7 +182,7 @@ fn code(control: &mut TcpStream) -> i32 {
 }
 
 fn rules_are_named() {
-    let server = Server::start("--max-duration 2 --max-rate 10M --max-clients 1 --max-flows 2");
+    let mut server = Server::start("--max-duration 2 --max-rate 10M --max-clients 1 --max-flows 2");
     for (params, expected) in [
         (r#"{"tcp":true,"time":3,"bandwidth":1000}"#, 5),
         (r#"{"tcp":true,"time":0}"#, 5),
@@ -238,7 +246,7 @@ fn from_other_host(to: SocketAddr) -> TcpStream {
 }
 
 fn what_is_no_client_gets_nothing() {
-    let server = Server::start("");
+    let mut server = Server::start("");
     let address = server.address;
     // Neither a half-open connection nor many of them take anything from others.
     let silent: Vec<TcpStream> = (0..600)
@@ -297,4 +305,50 @@ fn what_is_no_client_gets_nothing() {
         "{printed}"
     );
     assert!(said.contains("data connection of another host"), "{said}");
+}
+
+/// The figures that a server tells monitoring at this port.
+fn metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    answer
+}
+
+fn monitoring_is_told() {
+    if Command::new("iperf3").arg("--version").output().is_err() {
+        bitcost_testkit::ignore("iperf3 is not installed");
+    }
+    let mut server = Server::start("--metrics :9752 --max-duration 5");
+    let port = server.address.port();
+    let before = metrics(9752);
+    assert!(
+        before.contains("bitcost_refused_total{service=\"iperf3\"} 0\n"),
+        "{before}"
+    );
+    let served = stock(port, "-n 13107200");
+    assert_eq!(bytes(&served, "sum_sent"), 13_107_200);
+    stock(port, "-t 100");
+    let mut after = metrics(9752);
+    // The server counts a test when both sides have their results.
+    for _ in 0..50 {
+        if after.contains("bitcost_refused_total{service=\"iperf3\"} 1\n") {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+        after = metrics(9752);
+    }
+    for line in [
+        "bitcost_tests_total{service=\"iperf3\",test=\"tcp\",result=\"complete\"} 1\n",
+        "bitcost_received_bytes_total{service=\"iperf3\"} 13107200\n",
+        "bitcost_refused_total{service=\"iperf3\"} 1\n",
+        "bitcost_last_test_received_bits_per_second{service=\"iperf3\",peer=\"127.0.0.1\",test=\"tcp\"} ",
+    ] {
+        assert!(after.contains(line), "{line}: {after}");
+    }
+    server.stop();
 }

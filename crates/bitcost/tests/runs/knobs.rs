@@ -136,7 +136,7 @@ fn host_setting_not_in_effect_fails_the_run() {
             1,
             "rx-lro requested on, in effect off [fixed]",
         ),
-        (&["--offloads", "rx-gor on"], 1, "did you mean rx-gro"),
+        (&["--offloads", "rx-gor on"], 3, "did you mean rx-gro"),
         (&["--offloads", "onn"], 2, "did you mean `on`"),
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),
@@ -147,7 +147,7 @@ fn host_setting_not_in_effect_fails_the_run() {
         (&["--gso-max-sgs", "1"], 2, "--gso-max-segs"),
         (
             &["--sysctl", "net.ipv4.tcp_rmem=few"],
-            1,
+            3,
             "net.ipv4.tcp_rmem to \"few\"",
         ),
         (
@@ -160,7 +160,7 @@ fn host_setting_not_in_effect_fails_the_run() {
             2,
             "set it yourself before the run",
         ),
-        (&["--default-congestion", "nonesuch"], 1, "no such module"),
+        (&["--default-congestion", "nonesuch"], 3, "no such module"),
         (
             &["--sysctl", "net.core.rmem_max=99999"],
             1,
@@ -168,12 +168,12 @@ fn host_setting_not_in_effect_fails_the_run() {
         ),
         (
             &["--coalesce", "rx_usecs 5"],
-            1,
+            3,
             "the interrupt coalescing of h",
         ),
         (
             &["--stress", "cpu on 4000"],
-            1,
+            3,
             "CPU 4000 does not exist or is not allowed",
         ),
     ];

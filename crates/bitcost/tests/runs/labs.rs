@@ -15,7 +15,7 @@ use crate::bench::{Bench, Done, PATIENCE, Running};
 
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
-    Host: lab_is_built_entered_listed_and_removed, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
+    Host: lab_is_built_entered_listed_and_removed, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
 }
 
 const NOBODY: u32 = 65534;
@@ -200,6 +200,63 @@ fn ordinary_user_changes_and_measures() {
     change(&ordinary());
 }
 
+/// Datagrams over a path that loses three of ten packets in one direction, and TCP over one that
+/// dies in the middle.
+fn a_path_that_loses_or_dies_is_measured() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    let emulated = ["--emulate", "s1-eth1", "--emulate", "s1-eth2"];
+    let (running, name) = yard.up_with("switch", 0, &emulated);
+    let set = |to_first: &str, to_second: &str| {
+        let ends = ["s1-eth1", to_first, "s1-eth2", to_second];
+        let words = [&["lab", "set", &name][..], &ends].concat();
+        yard.done(&words).assert_code(0);
+    };
+    let of = |test: &str, figure: &str| {
+        let words = ["bitcost", "test", test, "h2", "-t", "2", "--json"];
+        let rate = [
+            "-b",
+            "1M",
+            "--latency",
+            "false",
+            "--request-timeout",
+            "50ms",
+        ];
+        let given = if test == "udp" {
+            &rate[..2]
+        } else {
+            &rate[4..]
+        };
+        let done = yard.exec(&name, "h1", &[&words[..], given].concat());
+        done.assert_code(0);
+        done.json()["cells"][0][figure]["median"].as_f64()
+    };
+    set("loss=0", "loss=30%");
+    let lost = of("udp", "loss_pct").unwrap();
+    assert!((10.0..60.0).contains(&lost), "{lost}");
+    set("loss=30%", "loss=0");
+    let lost = of("udp-rr", "requests_lost_pct").unwrap();
+    assert!((10.0..60.0).contains(&lost), "{lost}");
+    set("loss=0", "loss=0");
+    for test in ["tcp", "rr"] {
+        let words = ["lab", "exec", "--lab", &name, "h1", "--", "bitcost", "test"];
+        let dying = yard.start(&[&words[..], &[test, "h2", "-t", "8"]].concat());
+        // Its agents are ready after three seconds or less.
+        std::thread::sleep(std::time::Duration::from_secs(5));
+        set("loss=100%", "loss=100%");
+        let done = dying.finish(PATIENCE);
+        done.assert_code(1);
+        assert!(
+            done.stderr.contains("within 1s after the window"),
+            "{done:?}"
+        );
+        assert!(done.stderr.contains("the path is dead"), "{done:?}");
+        set("loss=0", "loss=0");
+    }
+    yard.done(&["lab", "down", &name]).assert_code(0);
+    running.finish(PATIENCE).assert_code(0);
+    yard.bench.assert_nothing_left();
+}
+
 /// A lab whose delay is set and cleared while it is running, and a test in it by the name of a node.
 fn change(yard: &Yard) {
     let of_machine = fs::read_to_string("/etc/hosts").unwrap_or_default();
@@ -219,9 +276,23 @@ fn change(yard: &Yard) {
     let test = yard.exec(
         &name,
         "h1",
-        &["bitcost", "test", "tcp", "h2", "-t", "0.3", "--json"],
+        &[
+            "bitcost",
+            "test",
+            "tcp",
+            "h2",
+            "-t",
+            "0.3",
+            "--json",
+            "--samples",
+        ],
     );
     test.assert_code(0);
+    // A node has the machine's `/proc`; a container's has no kernel threads.
+    if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
+        let record = &test.json()["records"][0]["sender"];
+        assert!(record["foreign"]["cpu_ns"].is_u64(), "{record:#}");
+    }
     assert!(test.json()["cells"][0]["throughput_mbps"]["median"].as_f64() > Some(0.0));
     in_effect(yard, &name);
     let cleared = set(&["s1-eth2", "clear", "s2-eth2", "rate=clear"]);

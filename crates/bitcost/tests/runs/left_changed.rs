@@ -274,7 +274,7 @@ fn impossible_host_setting_is_refused() {
         ),
         (
             ["--offloads", "sender: rx-gor on"],
-            1,
+            3,
             "did you mean rx-gro",
         ),
         (
@@ -284,12 +284,12 @@ fn impossible_host_setting_is_refused() {
         ),
         (
             ["--offloads", "sender: vlan-challenged off"],
-            1,
+            3,
             "attempt to change non-ethtool features",
         ),
         (
             ["--sysctl", "sender: net.ipv4.tcp_sakc=0"],
-            1,
+            3,
             "did you mean tcp_sack",
         ),
         (
@@ -303,7 +303,7 @@ fn impossible_host_setting_is_refused() {
         assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
     }
     let done = host.test(&["--sysctl", "sender: net.core.rmem_max=99999"]);
-    done.assert_code(1);
+    done.assert_code(3);
     let is_there = Path::new("/proc/sys/net/core/rmem_max").exists();
     let says = if is_there {
         "the whole machine shares this parameter, which only root may write"
@@ -324,7 +324,7 @@ fn impossible_host_setting_is_refused() {
             "sender: 1400",
         ],
     );
-    powerless.assert_code(1);
+    powerless.assert_code(3);
     assert!(
         powerless
             .stderr

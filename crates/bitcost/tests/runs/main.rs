@@ -21,6 +21,7 @@ mod frames;
 mod host;
 mod hosts;
 mod iperf3;
+mod iperf3_client;
 mod knobs;
 mod labs;
 mod left_changed;
@@ -31,6 +32,7 @@ mod one_run;
 mod parts;
 mod result;
 mod resume;
+mod service;
 mod squatted;
 mod ssh;
 mod tables;
@@ -69,6 +71,7 @@ fn main() {
         host::TRIALS,
         hosts::TRIALS,
         iperf3::TRIALS,
+        iperf3_client::TRIALS,
         watchdog::TRIALS,
         knobs::TRIALS,
         labs::TRIALS,
@@ -79,6 +82,7 @@ fn main() {
         parts::TRIALS,
         result::TRIALS,
         resume::TRIALS,
+        service::TRIALS,
         squatted::TRIALS,
         ssh::cut::TRIALS,
         ssh::study::TRIALS,

@@ -71,7 +71,7 @@ const COMMANDS: &[&[&str]] = &[
     &["report", "EXECUTION"],
     &["report", "EXECUTION", "--out", "-"],
     &["run", "no-such-study"],
-    &["serve"],
+    &["serve", "keys", "--state", "no-such-folder"],
     &["show", "EXECUTION"],
     &["show", "EXECUTION", "--format", "csv"],
     &["studies"],
@@ -209,6 +209,10 @@ fn no_verb_panics_when_output_is_closed() {
                 "{words:?} {way:?}: {code:?}\n{errors}"
             );
             assert!(!errors.contains("panicked"), "{words:?} {way:?}: {errors}");
+            if words[0] == "test" && way == Way::FullOutput {
+                assert_eq!(code, Some(3), "{words:?}: {errors}");
+                assert!(errors.contains("No space left on device"), "{errors}");
+            }
         }
     }
     bench.assert_nothing_left();

@@ -232,7 +232,7 @@ fn one_cost(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpoin
         };
         let (first, last) = (end.samples.first().unwrap(), end.samples.last().unwrap());
         let seconds = (of_threads(last) - of_threads(first)) as f64 / 1e9;
-        let found = attribution.end(end.role).cpu_seconds();
+        let found = attribution.end(end.role).unwrap().cpu_seconds();
         assert!((found - seconds).abs() < 1e-9, "{found} s, {seconds} s");
     }
 }

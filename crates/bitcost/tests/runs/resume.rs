@@ -268,7 +268,7 @@ fn no_log(bench: &Bench) {
         bench,
         &["--resume", folder.to_str().unwrap()],
         2,
-        &["nowhere", "events.jsonl"],
+        &["there is no", "nowhere"],
     );
     assert!(!folder.exists());
 }

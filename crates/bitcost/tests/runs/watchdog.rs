@@ -162,6 +162,7 @@ impl Agent {
             token: [7; 16],
             parts: vec![part],
             receiving: None,
+            peer: bitcost_model::protocol::Peer::Bitcost,
         };
         ToAgent::Prepare(Box::new(prepare))
     }
@@ -174,7 +175,7 @@ impl Agent {
                 FromAgent::Listening { .. } | FromAgent::Failed { .. }
             )
         }) {
-            FromAgent::Failed { reason } => panic!("{reason}"),
+            FromAgent::Failed { reason, .. } => panic!("{reason}"),
             _ => assert_ne!(
                 fs::read_to_string("/proc/sys/net/ipv4/tcp_sack")
                     .unwrap()

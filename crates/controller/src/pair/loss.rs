@@ -22,11 +22,17 @@ const SILENCE: Duration = Duration::from_secs(Lease::LENGTH.as_secs() + 1);
 impl Pair {
     /// The cause of a failed run: an agent's report, or the end of the other agent where that one
     /// has ended, because the report is then its consequence.
-    pub(super) fn cause(&mut self, role: Role, reason: &str) -> WaitError {
+    pub(super) fn cause(&mut self, role: Role, reason: &str, host_lacks: bool) -> WaitError {
         let other = role.other();
         match self.agents[slot(other)].as_mut().and_then(Agent::ending) {
             Some(ending) => self.gone(other, &ending),
-            None => WaitError::Failed(format!("{}: {}", role.name(), harmless(reason))),
+            None => {
+                let reason = format!("{}: {}", role.name(), harmless(reason));
+                match host_lacks {
+                    true => WaitError::Lacks(reason),
+                    false => WaitError::Failed(reason),
+                }
+            }
         }
     }
 

@@ -25,6 +25,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         token: [0; 16],
         parts: Vec::new(),
         receiving: None,
+        peer: bitcost_model::protocol::Peer::Bitcost,
     };
     vec![
         (
@@ -221,6 +222,20 @@ fn agent_that_never_stops_talking_times_out() {
     assert_eq!(
         reason,
         "receiver agent timed out waiting for its listening sockets"
+    );
+}
+
+/// The error names the agent with its place; the reason does not name it again.
+#[test]
+fn agent_that_dies_before_its_greeting_is_named_once() {
+    let world = World::new(|heard| match (heard.role, heard.message) {
+        (Role::Receiver, ToAgent::Hello { .. }) => Act::Die("ssh has no connection to web"),
+        _ => Act::Answer,
+    });
+    let error = world.session(Duration::ZERO).err().expect("is refused");
+    assert_eq!(
+        error.to_string(),
+        "receiver agent at host-receiver: ssh has no connection to web"
     );
 }
 

@@ -7,4 +7,5 @@ mod faults;
 mod order;
 mod processes;
 mod recovery;
+mod series;
 mod world;

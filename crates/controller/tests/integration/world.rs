@@ -218,7 +218,9 @@ impl Outcome {
     /// The runs without a result: number, kind, reason.
     pub fn failed(&self) -> Vec<(u32, FailureKind, &str)> {
         let failed = |event: &'_ Event| match event {
-            Event::RunFailed { run, kind, reason } => Some((*run, *kind, reason.clone())),
+            Event::RunFailed {
+                run, kind, reason, ..
+            } => Some((*run, *kind, reason.clone())),
             _ => None,
         };
         let found: Vec<_> = self.events.iter().filter_map(failed).collect();
@@ -388,7 +390,14 @@ impl State {
             }
             Act::Fail(reason) => {
                 let reason = reason.to_owned();
-                self.push(at, arrival, Ok(FromAgent::Failed { reason }));
+                self.push(
+                    at,
+                    arrival,
+                    Ok(FromAgent::Failed {
+                        reason,
+                        host_lacks: false,
+                    }),
+                );
             }
             Act::Say(message) => self.push(at, arrival, Ok(message)),
             Act::Talk => {

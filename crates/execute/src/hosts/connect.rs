@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcost_controller::{Endpoint, Explain};
+use bitcost_service::address::HostPort;
 
 use super::bootstrap::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
+use super::iperf3;
 use super::named::{Host, Named};
 use crate::programs::Programs;
 
@@ -26,6 +28,9 @@ const NOTHING_ELSE: &[&str] = &[
 
 /// How long bitcost tries to reach a lost host again.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a test may wait for its turn at a service.
+const TURN: Duration = Duration::from_secs(24 * 3600);
 
 /// Errors of ssh, each with its remedy.
 const REMEDIES: &[(&str, &str)] = &[
@@ -66,6 +71,8 @@ impl Named {
         [0, 1].map(|end| match &self.hosts[end] {
             Host::Local => self.here(programs.clone()),
             Host::Ssh(name) => self.there(name, programs.clone()),
+            Host::Service(at) => service(at),
+            Host::Iperf3(..) => iperf3::endpoint(&self.hosts[end], programs.clone()),
         })
     }
 
@@ -138,6 +145,36 @@ impl Named {
             patience: PATIENCE,
             ..way
         }
+    }
+}
+
+/// The agent of a service: a process of this program carries its messages.
+fn service(at: &HostPort) -> Endpoint {
+    let place = at.to_string();
+    let command = move |program: Option<&str>| match program {
+        Some(program) => Err(format!(
+            "the service at {place} starts its own program alone; to compare it with {program} reach the host by ssh: ssh:NAME"
+        )),
+        None => {
+            let mut command = Command::new("/proc/self/exe");
+            command
+                .args(["agent", "--service", &place])
+                .process_group(0);
+            Ok(command)
+        }
+    };
+    let place = at.to_string();
+    let explain: Explain = Rc::new(move |code, _| match code {
+        Some(0) => format!("the service at {place} gave its reason before"),
+        _ => format!("the service at {place} ended the session, or the connection to it is lost"),
+    });
+    Endpoint {
+        explain: Some(explain),
+        tells_user: true,
+        patience: PATIENCE,
+        greeting: TURN,
+        is_shared: true,
+        ..Endpoint::new(Host::Service(at.clone()).place(), command)
     }
 }
 

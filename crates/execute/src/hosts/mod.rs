@@ -10,6 +10,7 @@
 
 mod bootstrap;
 mod connect;
+mod iperf3;
 mod named;
 mod resolve;
 mod route;

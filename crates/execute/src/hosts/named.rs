@@ -1,10 +1,16 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
+use std::net::{IpAddr, SocketAddr};
+
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
+use bitcost_service::address::{HostPort, PORT};
 
 use crate::error::ExecuteError;
+
+/// The port of iperf3 servers.
+const IPERF3_PORT: u16 = 5201;
 
 /// A host that plays an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +19,14 @@ pub enum Host {
     Local,
     /// The destination that is passed to ssh.
     Ssh(String),
+    /// A service of bitcost at which this machine is enrolled.
+    Service(HostPort),
+    /// The stock iperf3 server at this host and port, as they were written.
+    Iperf3(String, u16),
 }
+
+/// What the place of a service begins with.
+const SERVICE: &str = "service:";
 
 impl Host {
     /// Reads a host as it is written on the command line, with or without the prefix `ssh:`.
@@ -21,6 +34,12 @@ impl Host {
     /// # Errors
     /// When the text is not a host, with the text that is allowed.
     pub fn parse(text: &str) -> Result<Host, String> {
+        if let Some(at) = text.strip_prefix(SERVICE) {
+            return HostPort::parse(at, PORT).map(Host::Service);
+        }
+        if let Some(server) = text.strip_prefix("iperf3:") {
+            return Host::parse_iperf3(server);
+        }
         let name = text
             .strip_prefix("ssh:")
             .filter(|name| !name.starts_with("//"))
@@ -42,11 +61,44 @@ impl Host {
         }
     }
 
-    /// `local`, or `ssh:` and the destination that is passed to ssh.
+    /// Reads the place of an iperf3 server: a host name or an address, with or without a port.
+    ///
+    /// # Errors
+    /// When the text is neither, with the text that is allowed.
+    pub fn parse_iperf3(text: &str) -> Result<Host, String> {
+        let is_name = |host: &str| {
+            !host.is_empty()
+                && !host.starts_with('-')
+                && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '[')
+        };
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(Host::Iperf3(address.ip().to_string(), address.port()));
+        }
+        let bare = text.trim_start_matches('[').trim_end_matches(']');
+        if let Ok(address) = bare.parse::<IpAddr>() {
+            return Ok(Host::Iperf3(address.to_string(), IPERF3_PORT));
+        }
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().ok()),
+            None => (text, Some(IPERF3_PORT)),
+        };
+        match port.filter(|port| *port > 0 && is_name(host) && !host.contains(':')) {
+            Some(port) => Ok(Host::Iperf3(host.to_owned(), port)),
+            None => Err(format!(
+                "`{text}` is no place of an iperf3 server; allowed: a host name or an address, with a port other than {IPERF3_PORT} after a colon, such as `web`, `10.0.0.2:5202` or `[fd00::2]:5202`"
+            )),
+        }
+    }
+
+    /// `local`, or `ssh:` and the destination that is passed to ssh, or `service:` or `iperf3:`, host
+    /// and port.
     pub fn place(&self) -> String {
         match self {
             Host::Local => "local".to_owned(),
             Host::Ssh(name) => format!("ssh:{name}"),
+            Host::Service(at) => format!("{SERVICE}{at}"),
+            Host::Iperf3(host, port) if host.contains(':') => format!("iperf3:[{host}]:{port}"),
+            Host::Iperf3(host, port) => format!("iperf3:{host}:{port}"),
         }
     }
 }
@@ -112,7 +164,7 @@ impl Named {
     /// A sentence that names the commands that are started on both hosts.
     pub fn started(&self) -> String {
         let mut text = format!("agents at {}", self.phrase());
-        if self.hosts.iter().any(|host| *host != Host::Local) {
+        if self.hosts.iter().any(|host| matches!(host, Host::Ssh(_))) {
             let program = self
                 .spec
                 .remote_program
@@ -178,10 +230,20 @@ mod tests {
     #[test]
     fn hosts_are_read() {
         let ssh = |name: &str| Ok(Host::Ssh(name.to_owned()));
+        let iperf3 = |name: &str, port| Ok(Host::Iperf3(name.to_owned(), port));
+        assert_eq!(Host::parse("iperf3:web"), iperf3("web", 5201));
+        assert_eq!(Host::parse("iperf3:[fd00::2]:99"), iperf3("fd00::2", 99));
+        assert_eq!(Host::parse_iperf3("fd00::2"), iperf3("fd00::2", 5201));
+        for text in ["", ":5201", "web:", "web:0", "web:x", "-x", "a b", "a:b:c"] {
+            assert!(Host::parse_iperf3(text).is_err(), "{text:?}");
+        }
         assert_eq!(Host::parse("local"), Ok(Host::Local));
         assert_eq!(Host::parse("ssh:me@web"), ssh("me@web"));
         assert_eq!(Host::parse("web"), ssh("web"));
         assert_eq!(Host::parse("ssh://me@web:2222"), ssh("ssh://me@web:2222"));
+        let service = Host::parse("service:web").expect("a service");
+        assert_eq!(service.place(), format!("service:web:{PORT}"));
+        assert_eq!(Host::parse(&service.place()), Ok(service));
         for text in [
             "",
             "ssh:",
@@ -190,6 +252,8 @@ mod tests {
             "a b",
             "a\n",
             "me@web:2222",
+            "service:",
+            "service:me@web",
         ] {
             assert!(Host::parse(text).is_err(), "{text:?}");
         }

@@ -11,6 +11,7 @@ use bitcost_model::harmless;
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::protocol::Route;
 use bitcost_model::record::Role;
+use bitcost_service::address::HostPort;
 
 use super::named::{Host, Named};
 use super::resolve;
@@ -47,6 +48,21 @@ fn described(role: Role, endpoint: &Endpoint) -> String {
     format!("{role} at {place}, {device} {}", endpoint.addresses[0])
 }
 
+/// The address of a service: the one that its clients reach.
+fn of_service(at: &HostPort, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
+    let failed = |what: String| {
+        ExecuteError::Environment(format!("the host {} of the service {what}", at.host))
+    };
+    let addresses = resolve::addresses(&at.host)
+        .map_err(|error| failed(format!("has no address here: {error}")))?;
+    let fits =
+        |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+    addresses.iter().find(fits).copied().ok_or_else(|| {
+        let version = version.map_or("", IpVersion::name);
+        failed(format!("has no address of IPv{version}"))
+    })
+}
+
 /// Whether the address is that of one host: false for unspecified, multicast and broadcast
 /// addresses.
 fn is_of_one_host(address: IpAddr) -> bool {
@@ -68,6 +84,9 @@ impl Named {
         programs: &Arc<Programs>,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
+        if self.is_iperf3() {
+            return self.prepare_iperf3(places, programs, stop);
+        }
         let another = programs.others().next();
         if let (Some(program), Some(remote)) = (another, &self.spec.remote_program) {
             return Err(ExecuteError::Usage(format!(
@@ -156,8 +175,13 @@ impl Named {
             return Ok(Known::OfReceiver(device.clone()));
         }
         match (self.host(Role::Receiver), self.host(Role::Sender)) {
+            (Host::Iperf3(..), _) | (_, Host::Iperf3(..)) => Err(ExecuteError::Usage(
+                "an iperf3 server can play the receiver's host only; -R makes it send".to_owned(),
+            )),
             (Host::Ssh(name), _) => self.resolve(name, version).map(Known::Receiver),
+            (Host::Service(at), _) => of_service(at, version).map(Known::Receiver),
             (Host::Local, Host::Ssh(name)) => self.resolve(name, version).map(Known::Sender),
+            (Host::Local, Host::Service(at)) => of_service(at, version).map(Known::Sender),
             (Host::Local, Host::Local) if version == Some(IpVersion::V6) => {
                 Ok(Known::Receiver(Ipv6Addr::LOCALHOST.into()))
             }
@@ -263,18 +287,17 @@ impl Named {
         let host_name = bitcost_model::protocol::reach::ssh_host_name(&configuration)
             .unwrap_or(name)
             .trim();
-        let addresses = resolve::addresses(host_name).map_err(|error| {
-            failed(format!(
-                "the host name {host_name} of {name} has no address here: {error}"
-            ))
-        })?;
+        let shown = match host_name == name {
+            true => format!("the host name {name}"),
+            false => format!("the host name {host_name} of {name}"),
+        };
+        let addresses = resolve::addresses(host_name)
+            .map_err(|error| failed(format!("{shown} has no address here: {error}")))?;
         let fits =
             |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
         addresses.iter().find(fits).copied().ok_or_else(|| {
             let version = version.map_or("", IpVersion::name);
-            failed(format!(
-                "the host name {host_name} of {name} has no address of IPv{version}"
-            ))
+            failed(format!("{shown} has no address of IPv{version}"))
         })
     }
 }

@@ -37,6 +37,14 @@ pub enum StoreError {
         /// The kernel's error.
         error: io::Error,
     },
+    /// The path names nothing.
+    #[error("there is no {path}{advice}")]
+    NoSuchPath {
+        /// The path.
+        path: PathBuf,
+        /// Executions that resemble it, after a semicolon.
+        advice: String,
+    },
     /// The path is not the folder of an execution.
     #[error("{path} is {found}, not an execution's folder, which holds a file {LOG_NAME}{advice}")]
     NotAnExecution {

@@ -1,6 +1,9 @@
 //! Describes a path that holds no log.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use bitcost_model::near::near;
 
 use crate::store::error::{LOG_NAME, StoreError};
 
@@ -12,17 +15,20 @@ pub(crate) fn strange(path: &Path) -> Option<StoreError> {
         found,
         advice: advice.to_owned(),
     };
+    let is_absent = path.symlink_metadata().err();
+    if is_absent.is_some_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Some(StoreError::NoSuchPath {
+            path: path.to_owned(),
+            advice: resembling(path),
+        });
+    }
     if path.is_file() {
         let bytes = path.metadata().map_or(0, |data| data.len());
         let advice = "; `bitcost import` reads files of netperf, iperf3, nuttcp and flent";
         return Some(error(format!("a file of {bytes} bytes"), advice));
     }
-    let mut names: Vec<String> = std::fs::read_dir(path)
-        .ok()?
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
+    std::fs::read_dir(path).ok()?;
+    let names = names(path);
     let log = path.join(LOG_NAME);
     match names.len() {
         _ if log.symlink_metadata().is_ok() => None,
@@ -39,6 +45,60 @@ pub(crate) fn strange(path: &Path) -> Option<StoreError> {
             ))
         }
     }
+}
+
+/// The folder in which executions are kept unless the user names another one.
+pub const USUAL_PARENT: &str = "bitcost-runs";
+
+/// The newest execution in the usual folder; absent where there is none.
+pub fn newest() -> Option<PathBuf> {
+    let usual = Path::new(USUAL_PARENT);
+    executions(usual, &names(usual)).into_iter().next()
+}
+
+/// What to name instead of a path that does not exist: an execution whose name contains its last
+/// part or resembles it, or else the newest one.
+fn resembling(path: &Path) -> String {
+    let own = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let found: Vec<PathBuf> = own
+        .into_iter()
+        .chain([Path::new(USUAL_PARENT)])
+        .flat_map(|parent| executions(parent, &names(parent)))
+        .collect();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let Some(newest) = found.first() else {
+        return format!(
+            "; `bitcost test` and `bitcost run` keep their executions in {USUAL_PARENT}"
+        );
+    };
+    let names: Vec<String> = found.iter().map(name).collect();
+    let near = near(&wanted, names.iter().map(String::as_str));
+    let contains = names.iter().position(|name| name.contains(&*wanted));
+    let resembles = || {
+        names
+            .iter()
+            .position(|name| near.first() == Some(&name.as_str()))
+    };
+    match contains.or_else(resembles) {
+        Some(place) => format!("; did you mean {}?", found[place].display()),
+        None => format!("; the newest execution is {}", newest.display()),
+    }
+}
+
+/// The names of the entries of a folder, in order; none where it cannot be read.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
 }
 
 /// The executions in a folder, the newest first.

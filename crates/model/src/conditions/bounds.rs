@@ -52,7 +52,8 @@ impl Bounds {
         match self.unit {
             Unit::Bytes => format!("bytes from {least} to {most}, such as 8192 or \"64KiB\""),
             Unit::BitsPerSecond => {
-                format!("bit/s from {least} to {most}, such as \"100M\" or \"1 Gbit/s\"")
+                let most = most / 1_000_000_000_000;
+                format!("bit/s from {least} to {most}T, such as \"100M\" or \"1 Gbit/s\"")
             }
             Unit::Count => format!("a whole number from {least} to {most}"),
             Unit::Named(unit) => format!(

@@ -11,6 +11,24 @@ use serde::{Deserialize, Serialize};
 /// Secret of one run, known to its two endpoints.
 pub type Token = [u8; 16];
 
+/// What plays an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Peer {
+    /// An agent of bitcost.
+    #[default]
+    Bitcost,
+    /// An iperf3 server. It waits for a connection for each flow, also of those that it sends.
+    Iperf3,
+}
+
+impl Peer {
+    /// True for an agent of bitcost.
+    pub fn is_bitcost(&self) -> bool {
+        *self == Peer::Bitcost
+    }
+}
+
 /// Everything that an agent needs to prepare its endpoint of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prepare {
@@ -27,6 +45,9 @@ pub struct Prepare {
     /// How the endpoint receives, if its interface is one of a lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiving: Option<Receiving>,
+    /// What plays the other endpoint.
+    #[serde(default, skip_serializing_if = "Peer::is_bitcost")]
+    pub peer: Peer,
 }
 
 /// How the interface of a host of a lab receives. It is set before each run, and ends with the lab.
@@ -195,5 +216,8 @@ pub enum FromAgent {
     Failed {
         /// What was asked, what happened, what to do.
         reason: String,
+        /// Whether the host lacks something that was asked for: a module of the kernel, a right.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        host_lacks: bool,
     },
 }

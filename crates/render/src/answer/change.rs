@@ -9,7 +9,7 @@ use bitcost_stats::Interval;
 use super::words::{is_plural, lowered, named_levels, varied};
 
 /// The most places that are each named; for more, only the most and the least changed are.
-const TOLD: usize = 4;
+const TOLD: usize = 2;
 
 /// The direction in which a metric changes from one level to the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,11 +82,11 @@ pub(crate) fn change(summary: &Summary, metric: &Metric) -> Option<String> {
             format!(" {}", places(&open, all))
         };
         let of_it = if alone {
-            format!("of {title} ")
+            format!(" of {title}")
         } else {
             String::new()
         };
-        format!("{of_it}no difference is measurable{place}")
+        format!("no difference{of_it} is measurable{place}")
     });
     let told: Vec<String> = [(!alone).then_some(said), unclear]
         .into_iter()
@@ -190,7 +190,7 @@ fn told(mut changes: Vec<&Change>) -> String {
     changes.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
     let (least, most) = (changes[0], changes[changes.len() - 1]);
     format!(
-        "between {} and {}, in {} cases",
+        "to between {} and {}, in {} cases",
         bare(least),
         bare(most),
         changes.len()

@@ -6,21 +6,24 @@ mod own;
 mod words;
 
 use crate::number;
-use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::cells::{COVERED_FROM, CellSummary};
 use bitcost_analysis::metrics::{Better, Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
 
 pub(crate) use cost::{ranked, stacked, total};
-use words::{is_plural, lowered, named_levels, varied};
+pub(crate) use words::lowered;
+use words::{is_plural, named_levels, varied};
 
-/// What a reader sees first: the study's own sentences, or one that is made of the figures; and the other sentences of the answer.
+/// What a reader sees first: the study's own sentences, or one that is made of the figures; and
+/// those of the other sentences that say something else.
 pub(crate) fn opening(summary: &Summary) -> (String, Vec<String>) {
     let mut sentences = answer(summary);
     let said = own::own(summary).or_else(|| cost::costs(summary));
-    match said {
-        Some(words) => (words, sentences),
-        None => (sentences.remove(0), sentences),
+    if let Some(words) = said {
+        // Only the last one, how certain it is, has other figures.
+        return (words, sentences.split_off(sentences.len() - 1));
     }
+    (sentences.remove(0), sentences)
 }
 
 /// Three sentences: the result for the first metric of the question, the results for the others,
@@ -218,8 +221,11 @@ fn trust(summary: &Summary, metric: Option<&'static Metric>) -> String {
         let title = lowered(metric.title);
         let place = place(summary, cell).map_or_else(String::new, |place| format!(" ({place})"));
         let width = number::plain(width);
-        sentence +=
-            &format!("; the widest 95 % interval of {title} is {width} % of its median{place}");
+        let kind = match cell.runs < COVERED_FROM {
+            true => format!("interval ({} runs: least to most)", cell.runs),
+            false => "95 % interval".to_owned(),
+        };
+        sentence += &format!("; the widest {kind} of {title} is {width} % of its median{place}");
     } else if summary.cells.iter().map(|cell| cell.runs).max() == Some(1) && used > 1 {
         sentence += "; one run each says nothing about the spread";
     }

@@ -1,18 +1,100 @@
 //! The sentences in which a study itself answers its question, with the figures of its runs.
 
+use bitcost_analysis::cells::{COVERED_FROM, has};
+use bitcost_analysis::metrics::metric;
 use bitcost_analysis::summary::{Answered, Summary};
 use bitcost_stats::Interval;
+use bitcost_study::check::Levels;
 use bitcost_study::{Place, Sentence, Word};
 
+use super::words::named_levels;
+use crate::notes::why_missing;
 use crate::number;
 
-/// The sentences whose cells have figures; absent where there are none.
+/// The study's sentences: with their figures, or with the reason why these are not known; absent
+/// where the study has none, and where no run can be used.
 pub(super) fn own(summary: &Summary) -> Option<String> {
+    let mut last: Option<Why> = None;
     let sentences = summary.study.sentences.iter().zip(&summary.answers);
     let found: Vec<String> = sentences
-        .filter_map(|(sentence, figures)| Some(text(sentence, (*figures)?)))
+        .map(|(sentence, figures)| match figures {
+            Some(figures) => text(sentence, *figures),
+            None => {
+                let (subject, why) = (subject(sentence), why_not(summary, sentence));
+                if last.as_ref().is_some_and(|last| last.is_like(&why)) {
+                    return format!("{subject}: not known either.");
+                }
+                let words = format!("{subject}: not known, because {}.", why.words);
+                last = Some(why);
+                words
+            }
+        })
         .collect();
-    (!found.is_empty()).then(|| found.join(" "))
+    let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
+    (is_used && !found.is_empty()).then(|| found.join(" "))
+}
+
+/// The words before the first figure; where there are none, the metric and its cell.
+fn subject(sentence: &Sentence) -> String {
+    let is_text = |word: &&Word| matches!(word, Word::Text(_));
+    let text = |word: &Word| match word {
+        Word::Text(text) => text.clone(),
+        Word::Figure(_) => String::new(),
+    };
+    let words: String = sentence
+        .words
+        .iter()
+        .take_while(is_text)
+        .map(text)
+        .collect();
+    let words = words.trim().trim_end_matches([':', '×', ',']).trim_end();
+    if !words.is_empty() {
+        return words.to_owned();
+    }
+    let names = sentence.metrics.iter().filter_map(|name| metric(name));
+    let titles: Vec<&str> = names.map(|metric| metric.title).collect();
+    format!(
+        "{} with {}",
+        titles.join(" and "),
+        named_levels(&sentence.of)
+    )
+}
+
+/// Why a sentence has no figures.
+struct Why {
+    words: String,
+    /// Whether CPU time was not attributed to an endpoint.
+    is_of_cpu_time: bool,
+}
+
+impl Why {
+    fn is_like(&self, other: &Why) -> bool {
+        self.words == other.words || (self.is_of_cpu_time && other.is_of_cpu_time)
+    }
+}
+
+/// What the first of a sentence's cells that lacks a figure says.
+fn why_not(summary: &Summary, sentence: &Sentence) -> Why {
+    let sides = std::iter::once(&sentence.of).chain(&sentence.to);
+    let lacking = |levels: &Levels| {
+        let cell = summary
+            .cells
+            .iter()
+            .find(|cell| has(&cell.levels, levels))?;
+        let mut names = sentence.metrics.iter();
+        let name = names.find(|name| cell.figure(name).is_none())?;
+        let is_attributed = metric(name).is_some_and(|metric| metric.attributed);
+        let reason = cell.unattributed.first().filter(|_| is_attributed);
+        Some(Why {
+            words: reason.map_or_else(|| why_missing(cell, name), |(reason, _)| reason.clone()),
+            is_of_cpu_time: reason.is_some(),
+        })
+    };
+    let why = sides.filter_map(lacking).next();
+    why.unwrap_or_else(|| Why {
+        words: "a cell that it is about has no run that can be used".to_owned(),
+        is_of_cpu_time: false,
+    })
 }
 
 fn text(sentence: &Sentence, figures: Answered) -> String {
@@ -21,13 +103,13 @@ fn text(sentence: &Sentence, figures: Answered) -> String {
         Word::Text(text) => text.clone(),
         Word::Figure(Place::Of) => plain(Some(figures.of)),
         Word::Figure(Place::To) => plain(figures.to),
-        Word::Figure(Place::Ratio) => ratio(figures.ratio),
+        Word::Figure(Place::Ratio) => ratio(figures.ratio, figures.runs),
     };
     sentence.words.iter().map(word).collect()
 }
 
 /// `×4.4 (4.1 to 4.7)`.
-fn ratio(found: Option<Interval>) -> String {
+fn ratio(found: Option<Interval>, runs: usize) -> String {
     let Some(Interval { value, low, high }) = found else {
         return "(no ratio: the other figure is 0)".to_owned();
     };
@@ -37,8 +119,10 @@ fn ratio(found: Option<Interval>) -> String {
     };
     let bounds = format!("{} to {}", number::plain(low), number::plain(high));
     let remark = match low <= 1.0 && high >= 1.0 {
-        true => ": no measurable difference",
-        false => "",
+        true if runs < COVERED_FROM => format!(" in {runs} runs: too few to tell"),
+        true => ": no measurable difference".to_owned(),
+        false if runs < COVERED_FROM => format!(" in {runs} runs"),
+        false => String::new(),
     };
     format!("×{value} ({}{remark})", bounds.replace(' ', "\u{a0}"))
 }

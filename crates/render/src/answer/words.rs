@@ -35,7 +35,7 @@ pub(super) fn named_levels(levels: &[(String, Label)]) -> String {
 }
 
 /// A title within a sentence: `throughput`, but `CPU time` unchanged.
-pub(super) fn lowered(title: &str) -> String {
+pub(crate) fn lowered(title: &str) -> String {
     let mut letters = title.chars();
     match (letters.next(), letters.clone().next()) {
         (Some(first), Some(second)) if second.is_lowercase() => {

@@ -5,7 +5,7 @@ use bitcost_model::units::counted;
 
 use super::modes::modes_text;
 use super::names::names_in_line;
-use super::verdict::{sure, verdicts_text};
+use super::verdict::{sure, verdict_text, verdicts_text};
 
 /// One line: the cells of a group and what limited them.
 pub(super) fn group_line(group: &[&ExplainedCell]) -> String {
@@ -56,8 +56,28 @@ pub fn cell_text(cell: &ExplainedCell) -> String {
 
 /// The same of a group of cells.
 pub(super) fn group_text(group: &[&ExplainedCell]) -> String {
+    if let [cell] = group
+        && cell.leading().len() > 1
+    {
+        return tied_text(cell);
+    }
     let verdicts: Vec<_> = group.iter().filter_map(|cell| cell.verdict()).collect();
     let modes = group.iter().filter_map(|cell| cell.modality.as_ref());
     let head = format!("{}\n{}", group_line(group), verdicts_text(&verdicts));
     modes.fold(head, |text, modes| text + &modes_text(modes))
+}
+
+/// A cell of which several limiters have the same share, each with its evidence.
+fn tied_text(cell: &ExplainedCell) -> String {
+    let words = cell.limiter_words().unwrap_or_default();
+    let mut text = format!("{}\n  {words}\n", group_line(&[cell]));
+    for leading in cell.leading() {
+        if let Some(verdict) = cell.verdict_of(leading) {
+            let lines = verdict_text(&verdict);
+            text += &format!("  {}:\n", verdict.limiter());
+            text.extend(lines.lines().map(|line| format!("  {line}\n")));
+        }
+    }
+    let modes = cell.modality.as_ref().map(modes_text);
+    text + &modes.unwrap_or_default()
 }

@@ -36,6 +36,7 @@ fn cell_json(cell: &ExplainedCell) -> Value {
     let shares = cell.shares().into_iter();
     json!({
         "cell": cell.name,
+        "limiters": cell.leading().iter().map(|(limiter, _)| limiter.name()).collect::<Vec<_>>(),
         "verdict": cell.verdict().as_ref().map(verdict_json),
         "shares": shares.map(|(limiter, share)| json!({ "limiter": limiter.name(), "words": limiter.to_string(), "share": share })).collect::<Vec<_>>(),
         "modes": cell.modality.as_ref().map(modes_json),

@@ -10,7 +10,7 @@ mod verdict;
 
 pub use cells::cell_text;
 pub use json::explanation_json;
-pub use text::{explanation_lines, explanation_text};
+pub use text::{explanation_folded, explanation_lines, explanation_text};
 pub use verdict::verdict_text;
 
 pub(crate) use cost::{cost_text, formula};

@@ -9,6 +9,7 @@ use bitcost_analysis::explain::{
 use super::cells::{group_line, group_text};
 use super::cost::cost_text;
 use super::names::names_in_line;
+use crate::layout::folded_text;
 
 /// One line for each cell, or for a group of cells with the same verdict: their names and what
 /// limited them.
@@ -17,6 +18,14 @@ pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
         .iter()
         .map(|group| group_line(group))
         .collect()
+}
+
+/// The columns by which a line without a mark is indented where it goes on.
+const HANGING: usize = 4;
+
+/// The text of an explanation with its lines broken at `width` columns, for terminals.
+pub fn explanation_folded(text: &str, width: u16) -> String {
+    folded_text(text, width, HANGING)
 }
 
 /// The explanation for people; with `each_run`, it has a line for every run.

@@ -3,6 +3,7 @@
 use crate::comparison::{
     comparison_lines, comparison_method, comparison_remarks, comparison_tally, comparison_unmatched,
 };
+use crate::comparison_headline::comparison_headline;
 use crate::lines::Lines;
 use bitcost_analysis::compare::{Comparison, across, compared_metrics};
 use bitcost_analysis::execution::Execution;
@@ -51,11 +52,11 @@ pub(crate) fn chapter(
     contents::chapter(page, body, executions, Some("What changed"));
 }
 
-/// One comparison: the number of changes with each verdict, and what [`found`] writes.
+/// One comparison: the answer in one sentence, and what [`found`] writes.
 fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
     page.raw("<section>\n")
         .element("h2", "", &title(comparison));
-    page.element("p", "answer", &format!("{}.", comparison_tally(comparison)));
+    page.element("p", "answer", &comparison_headline(comparison));
     found(page, comparison, drawn);
     page.raw("</section>\n");
 }
@@ -81,7 +82,12 @@ fn found(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
         section::figure(page, picture);
     }
     let lines = for_a_page(comparison_lines(comparison));
-    fold::open(page, "Every change", &counted(lines.rows.len(), "change"));
+    let words = format!(
+        "{}: {}",
+        counted(lines.rows.len(), "figure"),
+        comparison_tally(comparison)
+    );
+    fold::open(page, "Every change", &words);
     page.element("p", "fine", &comparison_method(comparison));
     remarks(page, comparison);
     page.raw("<div class=\"changes\">\n");
@@ -102,7 +108,7 @@ fn for_a_page(lines: Lines) -> Lines {
     let rows = lines
         .rows
         .into_iter()
-        .map(|(paper, row)| (paper, order(row)))
+        .map(|(is_document, row)| (is_document, order(row)))
         .collect();
     Lines {
         header: order(lines.header),

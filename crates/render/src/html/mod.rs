@@ -28,6 +28,7 @@ use bitcost_model::units::counted;
 
 use crate::export::{ExportError, Exported, Form, Input};
 use crate::provenance::{Maker, Source};
+use pictures::Picture;
 use writer::Html;
 
 /// `--format html`.
@@ -120,24 +121,27 @@ fn chapter(
     header(page, summary);
     let explanation = explanation(execution);
     let hero = pictures::hero(execution, &explanation, *drawn);
-    let rest = opening::opening(page, execution, hero.as_ref());
-    section::answer(page, &rest);
+    let rest = opening::opening(page, execution, &explanation, hero.as_ref());
     time_series::why(page, summary);
     let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
     if is_used {
-        section::tables(page, execution);
+        section::tables(page, execution, &rest);
+    } else {
+        page.element("p", "rest", &rest.join(" "));
     }
     if let Some(comparison) = of_study(execution, threshold_pct) {
         changes::folded(page, &comparison, drawn);
     }
+    let pictures = pictures::all(execution, &explanation, *drawn);
+    *drawn += pictures.len();
+    let is_of_document = |picture: &Picture| picture.heading == pictures::DOCUMENT;
+    let (of_document, others): (Vec<_>, Vec<_>) = pictures.into_iter().partition(is_of_document);
     statements::section(page, execution);
-    statements::figures(page, summary);
+    statements::figures(page, summary, &of_document);
     if is_used {
         explained::section(page, &explanation);
     }
-    let pictures = pictures::all(execution, &explanation, *drawn);
-    *drawn += pictures.len();
-    section::pictures(page, &pictures);
+    section::pictures(page, &others);
     time_series::seconds(page, summary);
     section::remarks(page, execution);
     hosts::section(page, execution);

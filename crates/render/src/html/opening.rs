@@ -2,11 +2,13 @@
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::metrics::{Better, Metric, metric};
 use bitcost_analysis::summary::measured;
 use bitcost_stats::Interval;
 
-use crate::answer::{self, ranked, stacked};
+use crate::answer::{self, lowered, ranked, stacked};
+use crate::decisive::decisive;
 use crate::html::pictures::Picture;
 use crate::html::section::figure;
 use crate::html::writer::Html;
@@ -15,10 +17,12 @@ use crate::number;
 /// The length in bytes up to which a sentence is set in large letters.
 const SHORT: usize = 180;
 
-/// The sentence, the figures and the picture. The rest of the answer is for a fold.
+/// The sentence, what changes it, the figures and the picture. Returns the rest of the answer, which is for the fold
+/// of the tables.
 pub(crate) fn opening(
     page: &mut Html,
     execution: &Execution,
+    explanation: &Explanation,
     hero: Option<&Picture>,
 ) -> Vec<String> {
     let (sentence, rest) = answer::opening(&execution.summary);
@@ -28,6 +32,9 @@ pub(crate) fn opening(
         "answer"
     };
     page.element("p", class, &sentence);
+    for line in decisive(&execution.summary, explanation, &sentence).lines {
+        page.element("p", "caveat", &format!("Caveat: {line}."));
+    }
     let figures = figures(execution);
     if !figures.is_empty() {
         page.raw("<div class=\"tiles\">\n");
@@ -87,21 +94,15 @@ fn figures(execution: &Execution) -> Vec<(String, String)> {
         ];
         return costs.into_iter().chain(fastest).collect();
     }
-    let words = match first.better {
-        Better::Higher => ["least", "best"],
-        Better::Lower => ["best", "most"],
-        Better::Neither => ["least", "most"],
-    };
-    let mut found = vec![tile(words[1], first, most), tile(words[0], first, least)];
+    let title = lowered(first.title);
+    let [highest, lowest] = ["highest", "lowest"].map(|word| format!("{word} {title}"));
+    let mut found = vec![tile(&highest, first, most), tile(&lowest, first, least)];
     if first.better == Better::Lower {
         found.reverse();
     }
     if least.1.value > 0.0 && cells.len() > 1 {
         let ratio = number::plain(most.1.value / least.1.value);
-        found.push((
-            format!("×{ratio}"),
-            format!("between them: {}", first.title),
-        ));
+        found.push((format!("×{ratio}"), "between highest and lowest".to_owned()));
     }
     found
 }

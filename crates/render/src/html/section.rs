@@ -14,20 +14,11 @@ use crate::html::table::table;
 use crate::html::writer::Html;
 use crate::provenance::Source;
 
-/// What the opening leaves of the answer.
-pub(crate) fn answer(page: &mut Html, sentences: &[String]) {
-    if sentences.is_empty() {
-        return;
-    }
-    fold::open(page, "Answer", "in ratios, and how certain it is");
-    page.element("p", "", &sentences.join(" "));
-    fold::close(page);
-}
-
 /// The most rows with which a table is unfolded.
 const UNFOLDED: usize = 60;
 
-pub(crate) fn tables(page: &mut Html, execution: &Execution) {
+/// The tables, after what the opening leaves of the answer.
+pub(crate) fn tables(page: &mut Html, execution: &Execution, rest: &[String]) {
     let shown = shown_metrics(&execution.summary).len();
     let words = format!(
         "{} of {}",
@@ -35,6 +26,7 @@ pub(crate) fn tables(page: &mut Html, execution: &Execution) {
         counted(execution.summary.cells.len(), "cell")
     );
     fold::open(page, "Table", &words);
+    page.element("p", "rest", &rest.join(" "));
     for line in head(&execution.summary).iter().skip(1) {
         page.element("p", "fine", line);
     }

@@ -12,6 +12,8 @@ use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
 
 use crate::html::fold;
+use crate::html::pictures::{DOCUMENT, Picture};
+use crate::html::section;
 use crate::html::table::table;
 use crate::html::writer::Html;
 
@@ -21,7 +23,7 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
     if checks.is_empty() {
         return;
     }
-    fold::open(page, "Statements of the paper", &tallied(checks));
+    fold::open(page, "Statements of the document", &tallied(checks));
     page.element("p", "fine", &tally(checks))
         .raw("<ul class=\"statements\">\n");
     for check in checks {
@@ -80,8 +82,9 @@ fn tally(checks: &[CheckSummary]) -> String {
     )
 }
 
-/// Each figure of the document next to ours, a table per metric; nothing if the study has none.
-pub(crate) fn figures(page: &mut Html, summary: &Summary) {
+/// Each figure of the document next to ours, in pictures and in a table per metric; nothing if the
+/// study has none.
+pub(crate) fn figures(page: &mut Html, summary: &Summary, pictures: &[Picture]) {
     let Some(expect) = &summary.study.expect else {
         return;
     };
@@ -93,18 +96,17 @@ pub(crate) fn figures(page: &mut Html, summary: &Summary) {
     if rows == 0 {
         return;
     }
-    fold::open(
-        page,
-        "Compared with the paper\u{2019}s figures",
-        &counted(rows, "figure"),
-    );
-    page.element("p", "fine", &format!("paper: {}", expect.source));
+    fold::open(page, DOCUMENT, &counted(rows, "figure"));
+    page.element("p", "fine", &format!("document: {}", expect.source));
+    for picture in pictures {
+        section::figure(page, picture);
+    }
     for (metric, lines) in &tables {
         let title = title(metric.name);
         table(
             page,
             &title,
-            &format!("{title}, compared with the paper"),
+            &format!("{title}, compared with the document"),
             lines,
         );
     }
@@ -128,7 +130,7 @@ fn lines(summary: &Summary, metric: &Metric) -> Lines {
         let ours = ours.map_or("-".to_owned(), number::interval);
         Some((false, vec![cell.name(), ours, expected.to_string(), ratio]))
     };
-    let header = ["cell", "ours", "document", "ours ÷ paper"]
+    let header = ["cell", "ours", "document", "ours ÷ document"]
         .map(str::to_owned)
         .to_vec();
     Lines {

@@ -16,9 +16,9 @@ pub(crate) fn table(page: &mut Html, caption: &str, label: &str, lines: &Lines) 
         page.raw("<th scope=\"col\">").text(words).raw("</th>");
     }
     page.raw("</tr></thead>\n<tbody>\n");
-    for (paper, row) in &lines.rows {
-        page.raw(if *paper {
-            "<tr class=\"paper\">"
+    for (is_document, row) in &lines.rows {
+        page.raw(if *is_document {
+            "<tr class=\"document\">"
         } else {
             "<tr>"
         });

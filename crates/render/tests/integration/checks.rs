@@ -137,7 +137,7 @@ fn statements_stand_at_the_end_with_their_figures() {
     ]);
     let printed = text(&log(&study, 5, |cell, run| ended(cell, &plain(cell, run))));
     let (_, statements) = printed
-        .split_once("Statements of the paper, tested on these runs\n")
+        .split_once("Statements of the document, tested on these runs\n")
         .unwrap();
     let lines: Vec<&str> = statements.lines().collect();
     assert_eq!(lines[0], "fail         A statement");

@@ -456,7 +456,8 @@ fn words_of_a_log_stay_in_their_line() {
     );
     // A list ends at a blank line.
     assert!(
-        markdown.contains("\n\n- hosts differ") && markdown.contains("\n\nChange: "),
+        markdown.contains("\n\n- hosts differ")
+            && markdown.contains("\n\nOld and new are medians. Change: "),
         "{markdown}"
     );
 }

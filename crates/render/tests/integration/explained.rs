@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_analysis::explain::{Explanation, RunFigures, Warning, explain_table};
-use bitcost_render::explained::{explanation_json, explanation_lines, explanation_text};
+use bitcost_analysis::explain::{
+    ExplainedCell, Explanation, LIMITERS, RunFigures, Warning, explain_table,
+};
+use bitcost_render::explained::{
+    cell_text, explanation_folded, explanation_json, explanation_lines, explanation_text,
+};
 
 /// Messages of these sizes with the throughput that the paper has for them.
 const SWEEP: [(f64, f64); 14] = [
@@ -59,6 +63,30 @@ fn a_sweep_over_sizes_has_a_cost_of_packets_and_of_bytes() {
         "{text}"
     );
     assert_eq!(explanation_json(&found)["cost_models"][0]["per"], "packet");
+}
+
+#[test]
+fn lines_are_folded_to_the_words_after_their_marks() {
+    let runs = SWEEP.map(|(size, mbps)| datagrams(1, size, &[("send_throughput_mbps", mbps)]));
+    let text = explanation_text(&explained(&runs), true);
+    let folded = explanation_folded(&text, 60);
+    assert!(text.lines().any(|line| line.chars().count() > 80), "{text}");
+    assert!(
+        folded.lines().all(|line| line.chars().count() <= 60),
+        "{folded}"
+    );
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(words(&folded), words(&text));
+    let remedy = folded.split_once("  remedy: ").expect("a remedy").1;
+    let second = remedy.lines().nth(1).expect("it is long");
+    assert!(
+        second.starts_with(&" ".repeat("  remedy: ".len())),
+        "{folded}"
+    );
 }
 
 #[test]
@@ -163,6 +191,7 @@ fn a_warning_is_a_line_and_names_its_cells() {
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
         found: "2 runs".into(),
         remedy: "make more",
+        headline: None,
     };
     let found = Explanation {
         warnings: vec![warning(&[]), warning(&["a", "b"])],
@@ -174,4 +203,34 @@ fn a_warning_is_a_line_and_names_its_cells() {
         "{text}"
     );
     assert_eq!(explanation_json(&found)["warnings"][1]["cell"], "a; b");
+}
+
+#[test]
+fn limiters_with_the_same_share_are_no_verdict() {
+    let cell = |names: [&'static str; 3]| {
+        let runs = explained(&[datagrams(1, 64.0, &[])]).cells.remove(0).runs;
+        let run = |name: &str| {
+            let mut run = runs[0].clone();
+            let limiter = LIMITERS.iter().find(|row| row.name == name);
+            run.verdicts[0].chosen.limiter = limiter.expect("a limiter").limiter();
+            run
+        };
+        ExplainedCell::new(
+            "a".to_owned(),
+            names.iter().map(|name| run(name)).collect(),
+            1,
+        )
+    };
+    let tied = cell(["receiver_cpu", "sender_cpu", "unknown"]);
+    let words = tied.limiter_words().expect("runs");
+    assert!(
+        words.starts_with("mixed: ")
+            && words.contains("receiver's CPU")
+            && words.contains("sender's CPU")
+            && !words.contains("unknown"),
+        "{words}"
+    );
+    assert!(cell_text(&tied).contains(&words), "{}", cell_text(&tied));
+    let clear = cell(["sender_cpu", "sender_cpu", "unknown"]);
+    assert_eq!(clear.limiter_words().as_deref(), Some("sender's CPU"));
 }

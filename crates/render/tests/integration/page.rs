@@ -490,7 +490,7 @@ fn the_document_is_next_to_our_figures() {
         summary.cells[0].expected = vec![("throughput_mbps".into(), 1820.0)];
     });
     assert!(
-        html.contains("Compared with the paper") && html.contains("ours ÷ paper"),
+        html.contains("Compared with the document") && html.contains("ours ÷ document"),
         "a table"
     );
     assert!(
@@ -548,19 +548,22 @@ fn of_two_executions_the_changes_stand_first() {
     assert!(!html.contains("<img"), "words became markup");
     let changes = html.find("What changed").expect("a chapter");
     assert!(
-        changes
-            < html
-                .find(">Answer</h2>")
-                .expect("the first execution's own"),
+        changes < html.find(">Table</h2>").expect("the first execution's own"),
         "before the others"
     );
-    let tally = html
+    let headline = html
         .split("<p class=\"answer\">")
         .nth(1)
         .and_then(|rest| rest.split("</p>").next());
     assert_eq!(
-        tally,
-        Some("1 better, 1 same; clear among 2 comparisons: 1 better.")
+        headline,
+        Some(
+            "Throughput rises from 1001 to 1501 Mbit/s with 2048 (+50.0 % [+49.9, +50.0], better); of 2 figures 1 is better."
+        )
+    );
+    assert!(
+        html.contains("2 figures: 1 better, 1 same; clear among 2 comparisons: 1 better"),
+        "how many"
     );
     assert!(html.contains("runs not paired"), "how it was compared");
     assert_eq!(titles(&html)[0], "Throughput, change.");
@@ -794,4 +797,39 @@ fn of_files_of_other_programs_no_settings_are_claimed() {
         html.contains("Every run has its place in the table.")
             && !html.contains("all settings in effect")
     );
+}
+
+#[test]
+fn where_nothing_changed_the_headline_says_so() {
+    let logs = [sizes(1.0), sizes(1.0)];
+    let executions = logs.iter().zip(["before", "after"]).map(|(events, name)| {
+        let summary = Summary::from_events(events).expect("a whole log");
+        Execution {
+            name: name.into(),
+            events: events.into(),
+            summary,
+        }
+    });
+    let html = of(executions.collect());
+    assert!(
+        html.contains(
+            "<p class=\"answer\">Nothing changed: 2 figures are the same within 3 %.</p>"
+        ),
+        "one sentence"
+    );
+}
+
+#[test]
+fn a_narrow_screen_has_the_figures_of_each_cell_below_its_name() {
+    let html = render(&log(vec![run(1024, 900.0), run(8192, 4000.0)], "sizes"));
+    let (_, narrow) = html.split_once("narrow-only\" ").expect("a narrow form");
+    let (narrow, _) = narrow.split_once("</svg>").expect("a picture");
+    for words in [
+        ">1024</text>",
+        ">900 Mbit/s",
+        ">8192</text>",
+        ">4000 Mbit/s",
+    ] {
+        assert!(narrow.contains(words), "{words}: {narrow}");
+    }
 }

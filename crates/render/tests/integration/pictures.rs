@@ -96,10 +96,7 @@ fn where_there_is_no_interval_there_is_no_bar() {
         2,
         "bars where there are bounds"
     );
-    assert!(
-        captions(&some)[0]
-            .contains("Medians with their 95 % intervals; cells of one run have none.")
-    );
+    assert!(captions(&some)[0].contains("; cells of one run have none."));
     let none = html(&log(sizes(&[64, 1024], 1)), Some(&[PictureKind::Curve]));
     assert!(captions(&none)[0].contains("One run each, so there are no intervals."));
     assert!(!none.contains("class=\"interval\""), "no bar at all");

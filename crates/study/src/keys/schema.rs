@@ -104,7 +104,7 @@ fn two(items: Value) -> Value {
 }
 
 fn level() -> Value {
-    json!({ "type": ["integer", "string"] })
+    json!({ "type": ["integer", "string", "boolean"] })
 }
 
 fn defined(name: &str) -> Value {

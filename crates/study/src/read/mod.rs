@@ -323,7 +323,7 @@ fn level(
         value => {
             let label = label(value).ok_or_else(|| {
                 fail(format!(
-                    "a level of factor `{factor}` is {}; allowed: a number, a string or a table",
+                    "a level of factor `{factor}` is {}; allowed: a whole number, a string, true or false, or a table",
                     shown(value)
                 ))
             })?;

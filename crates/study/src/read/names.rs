@@ -13,6 +13,7 @@ pub fn label(value: &Value) -> Option<Label> {
         .as_integer()
         .map(Label::Number)
         .or_else(|| value.as_str().map(|text| Label::Text(text.to_owned())))
+        .or_else(|| value.as_bool().map(|on| Label::Text(on.to_string())))
 }
 
 pub fn known_factor<'a>(

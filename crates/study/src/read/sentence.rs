@@ -133,9 +133,9 @@ fn is_whole(
             all => {
                 let labels: Vec<String> = all.iter().map(|level| level.label.to_string()).collect();
                 let message = format!(
-                    "`{key}` names no level of `{}`, so it is more than one cell; allowed: {}",
-                    factor.name,
-                    labels.join(", ")
+                    "`{key}` must be one cell, and names no level of the factor `{name}`; add `{name} = …` to it, with one of: {}",
+                    labels.join(", "),
+                    name = factor.name,
                 );
                 return Err(section.error_at(key, message));
             }

@@ -87,7 +87,7 @@ macro_rules! form {
 const ADDRESS: &str = "an address such as \"10.0.0.1\" or \"fd00::1\"";
 const PORTS: &str = "a port from 1 to 65535, or a range such as \"40000-40100\"";
 const CPUS: &str = "CPU numbers, each once, such as \"0\", \"1,2\" or \"0-3\"";
-const NAME: &str = "a name of 1 to 15 letters";
+const NAME: &str = "one name of 1 to 15 letters";
 const QUEUE_LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
 
 /// A number as the 32 bits of the conditions; the bounds are narrower.
@@ -97,7 +97,8 @@ fn small(number: u64) -> u32 {
 
 /// A name that the kernel accepts, of at most 15 bytes (linux/if.h, TCP_CA_NAME_MAX of net/tcp.h).
 fn name(text: &str) -> Option<String> {
-    (1..16).contains(&text.len()).then(|| text.to_owned())
+    let is_one = !text.contains([',', ' ', '/']);
+    (is_one && (1..16).contains(&text.len())).then(|| text.to_owned())
 }
 
 fn set_sizes(conditions: &mut Conditions, text: &str) -> Option<()> {
@@ -232,7 +233,7 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::SEND_WORK_NS, &[], |c, n| {
             c.buffers.send_work_ns = small(n);
         }),
-        "CPU time that the sender works on each message before it sends it, as an application does, in ns (default: 0)",
+        "CPU time that the sender works on each message, as an application does, in ns (default: 0)",
     ),
     row(
         "receive_work_ns",

@@ -309,7 +309,7 @@ fn mistakes_in_an_answer_are_named_with_their_place() {
         (
             "of = { message_size_bytes = 100,",
             "of = {",
-            "names no level of `message_size_bytes`",
+            "names no level of the factor `message_size_bytes`",
         ),
         (
             "of = { message_size",

@@ -128,7 +128,7 @@ const SCENES: &[Scene] = &[
         "static IPv6 address, MTU under 1280",
         STATIC,
         &["--device-mtu", "1000"],
-        Says(1, "removes its IPv6 addresses"),
+        Says(3, "removes its IPv6 addresses"),
     ),
     scene(
         "everything, MTU lowered",
@@ -219,13 +219,13 @@ const SCENES: &[Scene] = &[
         "root qdisc with filters",
         "tc qdisc replace dev DEV root handle 7: htb default 1; tc filter add dev DEV parent 7: protocol ip u32 match u32 0 0",
         &["--qdisc", "pfifo limit 50"],
-        Says(1, LOST),
+        Says(3, LOST),
     ),
     scene(
         "root qdisc with a size table",
         "tc qdisc replace dev DEV root handle 7: stab overhead 4 tbf rate 1gbit burst 64k limit 1m",
         &["--qdisc", "pfifo limit 50"],
-        Says(1, LOST),
+        Says(3, LOST),
     ),
     scene(
         "ingress filters",

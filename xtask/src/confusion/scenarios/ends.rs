@@ -198,6 +198,11 @@ pub const SCENARIOS: &[Scenario] = &[
             &[BBR, ("receive_buffer_bytes", "32768")],
         )
     },
+    of(
+        "receive_buffer: 64 KiB without a delay, cubic",
+        &["receive_buffer"],
+        &[CUBIC, ("receive_buffer_bytes", "65536")],
+    ),
     // A reader that sleeps.
     of(
         "slow_reader: 1 ms after 64 KiB",

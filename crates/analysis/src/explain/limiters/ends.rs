@@ -1,9 +1,9 @@
 //! Evidence of how the endpoints spend their time, which several limiters ask for.
 
 use super::evidence::share;
-use crate::explain::bounds::{BLOCKED, BUSY, CONTENDED, SHARED, STARVED};
+use crate::explain::bounds::{BLOCKED, BUSY, CONTENDED, HALF, SHARED, STARVED};
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
-use crate::explain::limiter::Evidence;
+use crate::explain::limiter::{Candidate, Evidence};
 use crate::explain::signals::{EndTimes, Signals};
 
 /// Sender and receiver of a stream.
@@ -54,15 +54,28 @@ pub(super) fn receiving(receiver: EndTimes, sender: EndTimes) -> [Vec<Evidence>;
     [vec![held_up.clone(), always], vec![held_up, less]]
 }
 
+/// What is said where other threads run on an endpoint's CPU.
+pub(super) const OTHERS: &str = "other threads take its CPU";
+
+/// A candidate with what helps against other threads on an endpoint's CPU.
+pub(super) fn against_others(found: Candidate, setting: &str) -> Candidate {
+    Candidate {
+        remedy: Some(format!(
+            "stop or move the other programs, or pin it ({setting})"
+        )),
+        ..found
+    }
+}
+
 /// What is said where both endpoints wait for each other on the same CPUs.
 pub(super) const ON_THE_SAME_CPUS: &str =
     "both ends run on the same CPUs, and wait for each other there";
 
 /// What docs/method/bottleneck.md says of it.
-pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; of both endpoints the one that sleeps less";
+pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; of both endpoints the one that is blocked less, which is at most 50 %";
 
 /// Evidence that the CPUs that both endpoints of a stream share are full.
-pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 2]> {
+pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 3]> {
     let (sender, receiver) = tcp_ends(signals)?;
     Some([
         share(
@@ -74,6 +87,11 @@ pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 2]> {
             "both ends' programs waiting for a CPU, together",
             sender.wait + receiver.wait,
             AtLeast(CONTENDED),
+        ),
+        share(
+            "blocked in its calls, of both ends the one that is less",
+            sender.blocked.min(receiver.blocked),
+            AtMost(HALF),
         ),
     ])
 }

@@ -13,7 +13,7 @@ const WINDOW_FULL: f64 = 0.9;
 pub static ROW: LimiterRow = LimiterRow {
     name: "receive_buffer",
     title: "receive buffer (receive window)",
-    remedy: "raise the receive buffer (--receive-buffer, net.core.rmem_max, net.ipv4.tcp_rmem)",
+    remedy: "raise the receive buffer (--receive-buffer); net.core.rmem_max and net.ipv4.tcp_rmem limit it",
     questions: &[
         Question {
             step: Step::Buffers,

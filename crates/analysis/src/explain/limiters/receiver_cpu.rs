@@ -1,6 +1,8 @@
 //! The receiver's CPU.
 
-use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, receiving, sharing, tcp_ends};
+use super::ends::{
+    ON_THE_SAME_CPUS, OTHERS, SHARED_EVIDENCE, against_others, receiving, sharing, tcp_ends,
+};
 use super::evidence::{candidate, share};
 use super::loss::at_socket;
 use crate::explain::bounds::{BUSY, CONTENDED};
@@ -44,14 +46,17 @@ fn of_datagrams(signals: &Signals) -> Vec<Candidate> {
     };
     let with = |more: Evidence| evidence.iter().cloned().chain([more]).collect();
     vec![
-        candidate(
-            ROW.limiter(),
-            "other threads take its CPU, and its socket's buffer overflows",
-            with(share(
-                "receiver waiting for a CPU",
-                receiver.wait,
-                AtLeast(CONTENDED),
-            )),
+        against_others(
+            candidate(
+                ROW.limiter(),
+                "other threads take its CPU, and its socket's buffer overflows",
+                with(share(
+                    "receiver waiting for a CPU",
+                    receiver.wait,
+                    AtLeast(CONTENDED),
+                )),
+            ),
+            "--receiver-cpus",
         ),
         candidate(
             ROW.limiter(),
@@ -71,22 +76,21 @@ fn of_streams(signals: &Signals) -> Vec<Candidate> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    let detail = if receiver.wait >= CONTENDED {
-        "other threads take its CPU"
-    } else {
-        ""
-    };
+    let is_contended = receiver.wait >= CONTENDED;
     for evidence in receiving(receiver, sender) {
         let busy = share(
             "receiver on a CPU or waiting for one",
             receiver.busy(),
             AtLeast(BUSY),
         );
-        found.push(candidate(
-            ROW.limiter(),
-            detail,
-            evidence.into_iter().chain([busy]).collect(),
-        ));
+        let evidence = evidence.into_iter().chain([busy]).collect();
+        found.push(match is_contended {
+            true => against_others(
+                candidate(ROW.limiter(), OTHERS, evidence),
+                "--receiver-cpus",
+            ),
+            false => candidate(ROW.limiter(), "", evidence),
+        });
     }
     let napi = vec![
         share("sender blocked in send", sender.blocked, AtLeast(0.05)),

@@ -1,6 +1,8 @@
 //! The sender's CPU.
 
-use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, sending, sharing, tcp_ends};
+use super::ends::{
+    ON_THE_SAME_CPUS, OTHERS, SHARED_EVIDENCE, against_others, sending, sharing, tcp_ends,
+};
 use super::evidence::{candidate, share};
 use super::packets_per_second::packets;
 use crate::explain::bounds::CONTENDED;
@@ -36,12 +38,11 @@ fn full(signals: &Signals) -> Vec<Candidate> {
         return Vec::new();
     }
     let named = |mut evidence: Vec<Evidence>| {
-        let mut detail = "";
-        if waits >= CONTENDED {
-            detail = "other threads take its CPU";
-            evidence.push(share("sender waiting for a CPU", waits, AtLeast(CONTENDED)));
+        if waits < CONTENDED {
+            return candidate(ROW.limiter(), "", evidence);
         }
-        candidate(ROW.limiter(), detail, evidence)
+        evidence.push(share("sender waiting for a CPU", waits, AtLeast(CONTENDED)));
+        against_others(candidate(ROW.limiter(), OTHERS, evidence), "--sender-cpus")
     };
     sending(signals).into_iter().map(named).collect()
 }

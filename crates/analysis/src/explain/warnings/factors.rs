@@ -88,6 +88,7 @@ pub fn together(study: &Study) -> Vec<Warning> {
             names.join(", ")
         ),
         remedy: "add cells in which one of them changes alone",
+        headline: None,
     };
     confounded.map(warning).collect()
 }
@@ -125,5 +126,6 @@ pub fn without_effect(study: &Study) -> Vec<Warning> {
             names.join(", ")
         ),
         remedy: "the levels are one: look at what the device can change (bitcost host show)",
+        headline: None,
     }]
 }

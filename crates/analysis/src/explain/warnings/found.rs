@@ -21,6 +21,8 @@ pub struct Warning {
     pub found: String,
     /// What to do.
     pub remedy: &'static str,
+    /// The line for a first screen, where the warning changes what the figures mean.
+    pub headline: Option<String>,
 }
 
 /// The facts of a run that the checks need in addition to its figures.

@@ -21,6 +21,7 @@ pub fn governor(study: &Study) -> Vec<Warning> {
             cells: Vec::new(),
             found: format!("the {}'s frequency governor is {governor}", end.role.name()),
             remedy: "ask for `--governor performance`, so that costs do not change with the load",
+            headline: None,
         })
     };
     study.ends.iter().filter_map(warning).collect()
@@ -49,5 +50,6 @@ pub fn frequency(study: &Study) -> Vec<Warning> {
             100.0 * most
         ),
         remedy: "keep it fixed (--governor performance, turbo off), or compare cells of one block only",
+        headline: None,
     }]
 }

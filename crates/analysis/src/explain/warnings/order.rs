@@ -55,5 +55,6 @@ pub fn drift(study: &Study) -> Vec<Warning> {
             found.chance
         ),
         remedy: "the order is random, so cells are still comparable; absolute figures are not: repeat it at another time",
+        headline: None,
     }]
 }

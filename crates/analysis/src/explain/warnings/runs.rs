@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cells::coverage_pct;
 use crate::metrics::EmulatorTrouble;
 
 use super::found::{RunFacts, Study, Warning};
@@ -21,10 +22,9 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
         let word = if runs == 1 { "run" } else { "runs" };
         let found = match runs {
             0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
-            // The probability that all runs are on one side of the true median.
             _ => format!(
-                "{runs} {word}: the interval of the median covers it in at most {:.0} % of all cases",
-                100.0 - 100.0 * 2.0_f64.powi(1 - runs as i32)
+                "{runs} {word}: the interval of a median is from the least to the most, and covers it in {:.0} % of all cases instead of 95 %",
+                coverage_pct(runs)
             ),
         };
         let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
@@ -33,6 +33,7 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
             cells: study.names(&cells),
             found,
             remedy,
+            headline: None,
         })
     };
     (0..RUNS_MIN).filter_map(few).collect()
@@ -59,6 +60,7 @@ pub fn rate_missed(study: &Study) -> Vec<Warning> {
                 "the rate is not the one that was asked for in {count} of {all} runs, worst {worst:+.1} %"
             ),
             remedy: "compare it with what the limiter allows, or ask for less",
+            headline: None,
         })
     };
     (0..study.cells.len()).filter_map(of_cell).collect()
@@ -78,11 +80,20 @@ fn in_runs(study: &Study, is_true: fn(&RunFacts) -> bool) -> Option<(Vec<String>
 /// Other programs took CPU time.
 pub fn foreign_load(study: &Study) -> Vec<Warning> {
     let found = in_runs(study, |run| run.is_disturbed);
+    let runs = || study.runs.iter().flatten();
+    let (disturbed, all) = (
+        runs().filter(|run| run.is_disturbed).count(),
+        runs().count(),
+    );
+    let headline = (2 * disturbed > all).then(|| {
+        format!("other programs used the CPUs in {disturbed} of {all} runs; use a quiet machine")
+    });
     let warning = |(cells, runs)| Warning {
         name: "foreign_load",
         cells,
         found: format!("{} {runs}", crate::metrics::disturbance_bounds()),
         remedy: "measure on an idle machine, or leave these runs out",
+        headline: headline.clone(),
     };
     found.map(warning).into_iter().collect()
 }
@@ -93,6 +104,9 @@ pub fn limited_by_wire(study: &Study) -> Vec<Warning> {
     let warning = |(cells, runs)| Warning {
         name: "wire_limits",
         cells,
+        headline: Some(format!(
+            "{runs} the lab's wire filled an endpoint's CPU: the throughput is what this machine's lab carries"
+        )),
         found: format!("the lab's wire did most of the work on an endpoint's full CPU {runs}"),
         remedy: "read these throughputs as what the lab allows: with less work for the wire (larger packets, topology = \"pair\") they would be higher",
     };
@@ -130,6 +144,11 @@ pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
                 found.len()
             ),
             remedy: "these runs show this machine and not the path: leave it idle, ask for a lower rate, or leave them out",
+            headline: Some(format!(
+                "in {} of {all} runs {}: these figures show this machine, not the path",
+                found.len(),
+                worst.in_short()
+            )),
         })
     };
     kinds.into_values().filter_map(warning).collect()

@@ -13,12 +13,21 @@ pub struct Arguments {
     all: bool,
 }
 
+/// The name of the lab that is to be stopped.
+fn one(asked: Option<&str>) -> Result<String, Failure> {
+    if asked.is_none() && super::running::names()?.is_empty() {
+        return Err(Failure::Usage("no lab is running".to_owned()));
+    }
+    let how = "stop all with --all, or one: bitcost lab down";
+    Ok(super::running::named(asked, how)?.name)
+}
+
 /// Stops them, and returns when they no longer exist.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names = if arguments.all {
         super::running::names()?
     } else {
-        vec![super::running::running(arguments.name.as_deref())?.name]
+        vec![one(arguments.name.as_deref())?]
     };
     let mut told = Ok(());
     for name in names {

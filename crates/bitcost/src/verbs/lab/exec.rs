@@ -1,5 +1,6 @@
 //! `bitcost lab exec`: a program in a node of a running lab.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
@@ -8,9 +9,10 @@ use std::process::{Child, Command, ExitStatus};
 
 use bitcost_lab::inside;
 use bitcost_lab::registry::Description;
+use bitcost_model::near::did_you_mean;
 use bitcost_sys::process::{Ignored, die_with_spawner_outside, ignore};
 
-use super::running::running;
+use super::running::named;
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,13 +21,13 @@ use crate::output;
 pub struct Arguments {
     /// Name of the lab [default: the only one that is running]
     #[arg(long)]
-    lab: Option<String>,
+    pub lab: Option<String>,
     /// Node, such as h1 or s1
-    node: String,
+    pub node: String,
     /// Program to run, with its arguments; names of nodes stand for their addresses [default: your
     /// shell]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    command: Vec<OsString>,
+    pub command: Vec<OsString>,
 }
 
 /// Exit codes of a shell for a program that cannot be found, or cannot be started.
@@ -40,7 +42,7 @@ const SHELL: &str = "/bin/sh";
 /// entered.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let words = words(&arguments.command)?;
-    let lab = running(arguments.lab.as_deref())?;
+    let lab = named(arguments.lab.as_deref(), "name one: --lab")?;
     let own = std::env::current_exe().ok();
     let entered = lab.entry.enter(&arguments.node, &lab.topology);
     let notes = entered.map_err(|error| match error {
@@ -53,11 +55,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut child = match start(&words, &lab, &arguments.node, own.as_deref()) {
         Ok(child) => child,
         Err(error) => {
-            output::say(&format!(
-                "bitcost: cannot start {}: {error}",
-                words[0].to_string_lossy()
-            ));
             let is_missing = error.kind() == ErrorKind::NotFound;
+            let program = words[0].to_string_lossy();
+            output::say(&match is_missing && !program.contains('/') {
+                true => not_installed(&program),
+                false => format!("bitcost: cannot start {program}: {error}"),
+            });
             return Err(Failure::Program(if is_missing {
                 NOT_FOUND
             } else {
@@ -115,6 +118,22 @@ fn start(
         }
         started => started,
     }
+}
+
+/// The error for a program that is in no folder of PATH, with those that resemble it.
+fn not_installed(program: &str) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let entries = std::env::split_paths(&path)
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.flatten());
+    let names: BTreeSet<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(program) || program.starts_with(name.as_str()))
+        .collect();
+    let hint = did_you_mean(program, names.iter().map(String::as_str));
+    format!(
+        "bitcost: there is no program {program} on this machine, whose programs the nodes use{hint}; install it, or see `bitcost test --help`, which needs none"
+    )
 }
 
 /// Whether there is no such program in the folders of PATH, some of which may not be the user's.

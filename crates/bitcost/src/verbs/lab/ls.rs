@@ -20,7 +20,7 @@ pub struct Arguments {
 /// Lists or draws.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.name {
-        let lab = super::running::running(Some(name))?;
+        let lab = super::running::running(name)?;
         return output::print(&super::show::text(&lab));
     }
     // A lab that ended in the meantime is left out.

@@ -18,11 +18,20 @@ pub fn names() -> Result<Vec<String>, Failure> {
     registry::names().map_err(cannot)
 }
 
-/// The running lab of this name; without a name, the only running lab.
+/// The running lab of this name.
+///
+/// # Errors
+/// Usage, when there is no such lab.
+pub fn running(name: &str) -> Result<Description, Failure> {
+    named(Some(name), "")
+}
+
+/// The running lab of this name; without a name, the only running lab. `how` is what the user
+/// writes before a lab's name where there are several.
 ///
 /// # Errors
 /// Usage, when there is no such lab, or more than one and no name.
-pub fn running(asked: Option<&str>) -> Result<Description, Failure> {
+pub fn named(asked: Option<&str>, how: &str) -> Result<Description, Failure> {
     let names = names()?;
     let name = match (asked, names.as_slice()) {
         (Some(name), _) => name,
@@ -34,8 +43,9 @@ pub fn running(asked: Option<&str>) -> Result<Description, Failure> {
         }
         (None, many) => {
             return Err(Failure::Usage(format!(
-                "several labs are running: {}; name one with --lab",
-                many.join(", ")
+                "several labs are running: {}; {how} {}",
+                many.join(", "),
+                many[0]
             )));
         }
     };

@@ -4,7 +4,7 @@ use bitcost_lab::registry::{self, Description};
 use bitcost_lab::state::as_built;
 use bitcost_study::topology::changes;
 
-use super::running::running;
+use super::running;
 use super::show::phrase;
 use crate::failure::Failure;
 use crate::output;
@@ -29,9 +29,10 @@ pub struct Arguments {
 /// Changes the lab, and prints its devices as they now are.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let words = &arguments.words;
-    let names = super::running::names()?;
+    let names = running::names()?;
     let named = words.first().filter(|word| names.contains(word));
-    let lab = running(named.map(String::as_str)).map_err(|failure| unnamed(failure, words))?;
+    let how = "name one before the device: bitcost lab set";
+    let lab = running::named(named.map(String::as_str), how)?;
     apply(&lab, &words[usize::from(named.is_some())..])
 }
 
@@ -47,15 +48,4 @@ pub fn apply(lab: &Description, words: &[String]) -> Result<(), Failure> {
     let ends = lab.topology.ends();
     ends.filter(|end| devices.contains(&end.device))
         .try_for_each(|end| output::line(&format!("{}: {}", end.device, phrase(&end.egress))))
-}
-
-/// The failure for words that begin with no running lab, where none or several are running.
-fn unnamed(failure: Failure, words: &[String]) -> Failure {
-    match failure {
-        Failure::Usage(why) => Failure::Usage(why.replace(
-            "name one with --lab",
-            &format!("name one: bitcost lab set LAB {}", words.join(" ")),
-        )),
-        failure => failure,
-    }
 }

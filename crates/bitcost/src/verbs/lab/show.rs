@@ -3,10 +3,15 @@
 use bitcost_lab::registry::Description;
 use bitcost_lab::state::Change;
 use bitcost_model::shaping::{Shaping, show_shaping};
+use bitcost_render::layout::folded_text;
 
 use super::hints;
 use crate::failure::Failure;
 use crate::output;
+use crate::terminal::columns;
+
+/// Indent of further lines of a link, after the drawing's own.
+const HANGING: usize = 4;
 
 /// Which lab.
 #[derive(clap::Args)]
@@ -20,13 +25,13 @@ pub struct Arguments {
 
 /// Draws it, and lists what was changed since it was built.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let lab = super::running::running(arguments.name.as_deref())?;
+    let lab = super::running::named(arguments.name.as_deref(), "name one: bitcost lab show")?;
     output::print(&text(&lab))?;
     hints::say(&lab.topology, arguments.hints);
     Ok(())
 }
 
-/// The drawing of a lab, and its changes.
+/// The drawing of a lab, and its changes; as wide as the terminal, if it is for one.
 pub fn text(lab: &Description) -> String {
     let mut text = bitcost_lab::draw(&lab.topology);
     if !lab.changes.is_empty() {
@@ -41,7 +46,23 @@ pub fn text(lab: &Description) -> String {
         } = change;
         text += &format!("{at}  {device}: {} → {}\n", phrase(from), phrase(to));
     }
-    text
+    match columns() {
+        Some(width) => text.lines().map(|line| branch(line, width)).collect(),
+        None => text,
+    }
+}
+
+/// A line of the drawing, broken between words at the width; further lines continue its branches.
+fn branch(line: &str, width: u16) -> String {
+    let words = line.trim_start_matches([' ', '│', '├', '└', '─']);
+    let mark = &line[..line.len() - words.len()];
+    let stem = mark.replace('├', "│").replace(['└', '─'], " ");
+    let left = width.saturating_sub(mark.chars().count() as u16);
+    let folded = folded_text(words, left, HANGING);
+    let mut lines = folded.lines();
+    let first = lines.next().unwrap_or_default();
+    let rest = lines.map(|line| format!("{stem}{line}\n"));
+    format!("{mark}{first}\n{}", rest.collect::<String>())
 }
 
 /// A shaping in one short phrase, also where it is none.
@@ -49,5 +70,20 @@ pub fn phrase(shaping: &Shaping) -> String {
     match shaping.is_nothing() {
         true => "nothing".to_owned(),
         false => show_shaping(shaping),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_broken_between_words_and_its_branch_continues() {
+        let line = "│  ├─ s1-eth2 ── s2-eth2   → 100 Mbit/s, delay 20 ms";
+        assert_eq!(
+            branch(line, 40),
+            "│  ├─ s1-eth2 ── s2-eth2 → 100 Mbit/s,\n│  │      delay 20 ms\n"
+        );
+        assert_eq!(branch("h1  10.0.0.1/24", 40), "h1  10.0.0.1/24\n");
     }
 }

@@ -34,9 +34,10 @@ pub fn page(mut command: Command) -> String {
 fn below(command: &Command) -> Vec<Command> {
     let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     visible
-        .flat_map(|verb| match verb.has_subcommands() {
-            true => below(verb),
-            false => vec![verb.clone()],
+        .flat_map(|verb| {
+            let does_something = !verb.is_subcommand_required_set();
+            let own = does_something.then(|| verb.clone());
+            own.into_iter().chain(below(verb))
         })
         .collect()
 }

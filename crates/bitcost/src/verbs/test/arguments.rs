@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bitcost_execute::store::USUAL_PARENT;
 use bitcost_model::units::parse_duration;
 use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -87,6 +88,10 @@ pub struct Arguments {
     /// Time between two lines of the run: a second, for command lines of iperf3
     #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
     pub interval: Option<()>,
+    /// What plays the endpoint at HOST: `bitcost`, which ssh starts, or `iperf3`, a stock server that
+    /// runs there: `iperf3 -s`, at the port that HOST names after a colon [default: bitcost]
+    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu", "mode"])]
+    pub peer: Option<String>,
     #[command(flatten)]
     pub hosts: HostOptions,
     /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]
@@ -101,7 +106,7 @@ pub struct Arguments {
     #[command(flatten)]
     pub backend: Backend,
     /// Parent of the folder that is created for the log of the test
-    #[arg(long, value_name = "FOLDER", default_value = "bitcost-runs")]
+    #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     pub out: PathBuf,
     /// Keep no log; `show`, `explain`, `report` and `compare` cannot read the test later
     #[arg(long, conflicts_with = "out")]
@@ -111,6 +116,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Whether a stock iperf3 server plays the other endpoint.
+    pub fn is_with_iperf3(&self) -> bool {
+        self.peer.as_deref() == Some("iperf3")
+    }
+
     /// The lab that is built for the test.
     pub fn topology(&self) -> &str {
         self.topology.as_deref().unwrap_or("wire")

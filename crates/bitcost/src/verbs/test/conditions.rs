@@ -1,6 +1,7 @@
 //! The settings of a test: those that the user gave, and defaults that differ from those of a
 //! study.
 
+use bitcost_iperf3::client::request;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::study::LabSpec;
 use bitcost_study::mode_search::ModeSearch;
@@ -11,6 +12,7 @@ use super::arguments::Arguments;
 use crate::failure::Failure;
 use crate::mistakes::habits;
 use crate::options::slow::refuse_slow;
+use crate::output;
 
 /// Measured time if none is given.
 const USUAL_DURATION: &str = "10s";
@@ -36,6 +38,9 @@ impl Typed {
         // The limits of the interfaces of named hosts are known only when the hosts are reached.
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
         let mut settings = usual(workload, mtu_bytes);
+        if arguments.is_with_iperf3() {
+            settings.extend(with_iperf3(workload));
+        }
         settings.extend(shorthands(arguments));
         settings.extend(arguments.settings.0.iter().cloned());
         let mut conditions = Conditions::of(workload);
@@ -44,7 +49,14 @@ impl Typed {
                 .map_err(|why| refused(setting, value, &why))?;
         }
         refuse_sizes(arguments, workload)?;
-        conditions.check(mtu_bytes).map_err(Failure::Usage)?;
+        habits::netperf_length(&output::command_line()[1..])
+            .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
+        conditions
+            .check(mtu_bytes)
+            .map_err(|why| Failure::Usage(with_option(&why)))?;
+        if arguments.is_with_iperf3() {
+            request::check(&conditions).map_err(Failure::Usage)?;
+        }
         refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes), "--rate")?;
         match lab {
             Some(lab) => {
@@ -108,6 +120,21 @@ fn usual(workload: Workload, mtu_bytes: u32) -> Vec<(&'static Setting, String)> 
     .collect()
 }
 
+/// The defaults of a test with an iperf3 server, which counts from the first byte on, and whose
+/// datagrams fit into a packet of Ethernet.
+fn with_iperf3(workload: Workload) -> Vec<(&'static Setting, String)> {
+    let is_udp = workload.numbers_datagrams();
+    [
+        setting("warmup_s", "0"),
+        is_udp
+            .then(|| setting("message_size_bytes", "1460"))
+            .flatten(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// Options that are short for a value of a setting.
 fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, String)> {
     let window = arguments.window.as_deref();
@@ -136,9 +163,27 @@ fn refused(setting: &Setting, value: &str, why: &str) -> Failure {
     Failure::Usage(format!("{}: {why}{here}", option(setting)))
 }
 
+/// `--rate (-b)`: an option by both of its names.
 fn option(setting: &Setting) -> String {
-    let long = setting.flag.map_or(setting.name, |flag| flag.long);
-    format!("--{long}")
+    let Some(flag) = setting.flag else {
+        return format!("--{}", setting.name);
+    };
+    match flag.letter {
+        Some(letter) => format!("--{} (-{letter})", flag.long),
+        None => format!("--{}", flag.long),
+    }
+}
+
+/// `rate_bps is not for tcp_rr` with the option's name instead of the setting's.
+fn with_option(sentence: &str) -> String {
+    let Some((name, rest)) = sentence.split_once(" is not for ") else {
+        return sentence.to_owned();
+    };
+    let mut settings = SETTINGS.iter().filter(|setting| setting.flag.is_some());
+    match settings.find(|setting| setting.name == name) {
+        Some(setting) => format!("{} is not for {rest}", option(setting)),
+        None => sentence.to_owned(),
+    }
 }
 
 /// Refuses a message size for requests and responses, which have separate sizes.

@@ -7,13 +7,14 @@ use bitcost_execute::{Destination, Executed, Extent, Start, labs};
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::mode_search::{ModeSearch, TRIES};
-use bitcost_study::{Single, Study};
+use bitcost_study::{BLOCKS_MOST, Single, Study};
 
 use super::arguments::Arguments;
 use super::conditions::Typed;
 use super::progress::Lines;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
+use crate::options::services::Asked;
 use crate::output;
 
 /// A test that was described by options.
@@ -40,11 +41,17 @@ impl Test<'_> {
     pub fn new(arguments: &Arguments) -> Result<Test<'_>, Failure> {
         let running = match arguments.topology {
             Some(_) => None,
+            None if arguments.is_with_iperf3() => None,
             None => arguments.hosts.in_running_lab(arguments.host.as_deref())?,
         };
         let named = match &running {
             Some(_) => None,
-            None => arguments.hosts.named(arguments.host.as_deref(), None)?,
+            None if arguments.is_with_iperf3() => {
+                Some(arguments.hosts.with_iperf3(arguments.host.as_deref())?)
+            }
+            None => arguments
+                .hosts
+                .named(arguments.host.as_deref(), None, Asked::reach)?,
         };
         let lab = match (&named, running) {
             (Some(_), _) => {
@@ -65,7 +72,11 @@ impl Test<'_> {
         };
         let typed = Typed::new(arguments, lab.as_ref())?;
         let rule = arguments.repeats.rule(&typed.conditions)?;
-        let (least_runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
+        let usual = match arguments.repeats.repeat {
+            Some(_) => BLOCKS_MOST,
+            None => 1,
+        };
+        let (least_runs, until) = rule.map_or((usual, None), |(least, rule)| (least, Some(rule)));
         Ok(Test {
             arguments,
             destination: named.map_or(Destination::Lab, |named| {
@@ -100,11 +111,17 @@ impl Test<'_> {
             .map_err(|error| Failure::Usage(error.message))
     }
 
-    /// How many blocks the study has at most.
+    /// How many blocks the study has at most, and their interval.
     pub fn lengths(&self, modes: Option<&ModeSearch>) -> Lengths {
+        if modes.is_some() {
+            return Lengths::default();
+        }
+        let repeats = &self.arguments.repeats;
         let most = self.until.as_ref().map(|until| until.max_blocks);
+        let interval = repeats.repeat.map(|interval| interval.as_millis());
         Lengths {
-            blocks: most.filter(|_| modes.is_none()),
+            blocks: most.or(repeats.blocks),
+            interval_ms: interval.and_then(|interval| u64::try_from(interval).ok()),
             ..Lengths::default()
         }
     }

@@ -62,7 +62,7 @@ impl Form {
                 "--format iperf3 is for streams: iperf3 has no transactions; use --format netperf or json"
             }
             "iperf3" if is_repeated => {
-                "--format iperf3 is for a single run; leave out --until-interval"
+                "--format iperf3 is for a single run; leave out --until-interval and --repeat"
             }
             _ => return self.look().check(),
         };

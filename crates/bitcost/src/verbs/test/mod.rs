@@ -7,8 +7,12 @@ mod described;
 mod form;
 mod modes;
 mod progress;
+mod repetition;
 mod result;
 
+use std::io::IsTerminal;
+
+use bitcost_analysis::cells::Status;
 use bitcost_controller::Ending;
 use bitcost_execute::Executed;
 
@@ -19,6 +23,7 @@ use crate::output;
 use crate::signals::stop_on_signals;
 use described::Test;
 use progress::Lines;
+use repetition::Repetition;
 use result::Outcome;
 
 pub use arguments::Arguments;
@@ -27,11 +32,14 @@ pub use arguments::Arguments;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let mut test = Test::new(arguments)?;
+    let is_repeated = arguments.repeats.repeat.is_some();
     arguments.form.check(
-        test.until.is_some(),
+        test.until.is_some() || is_repeated,
         arguments.no_log,
         &test.typed.conditions,
     )?;
+    let plan = test.study(None)?.plan(0, test.lengths(None));
+    arguments.repeats.check_interval(&plan)?;
     let search = match test.modes()? {
         Some(search) => Some(test.search(search, &stop)?),
         None => None,
@@ -42,7 +50,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let plan = study.plan(0, test.lengths(None));
         say_warnings(&test.destination.warnings(&study, &plan));
     }
-    let mut lines = Lines::new(arguments.form.is_text(), stop.clone());
+    let mut lines = Lines::new(
+        arguments.form.is_text(),
+        arguments.form.verbose,
+        stop.clone(),
+    );
+    lines.repeated = is_repeated.then(Repetition::default);
     let Executed { log, ending } = test.execute(&study, None, &stop, &mut lines)?;
     let opened = Opened::of(log)?;
     let ending = ending.inspect_err(|_| say_log(&opened))?;
@@ -53,17 +66,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         lab: test.lab.as_ref().map(|lab| lab.topology.as_str()),
     };
     if ending == Ending::Interrupted && !lines.has_run && lines.printed.is_ok() {
-        let so_far = lines.so_far();
-        let so_far = so_far.map_or(String::new(), |rates| format!("; until then {rates}"));
-        output::say(&format!(
-            "the run was stopped before its end{so_far}; its CPU cost is not known"
-        ));
-        return Err(Failure::InterruptedUnlogged);
+        return Err(stopped(&opened, lines.so_far()));
     }
+    let is_unprinted = lines.printed.is_err();
     let printed = lines.printed.and_then(|()| outcome.print(arguments.form));
-    say_log(&opened);
+    // A series keeps the reasons why all of its runs failed.
+    match is_repeated || has_measured(&opened)? {
+        true => say_log(&opened),
+        false => opened.remove(),
+    }
     match ending {
-        Ending::Interrupted if printed != Err(Failure::OutputClosed) => {
+        // A test whose lines cannot be printed stops itself.
+        Ending::Interrupted if !is_unprinted && printed != Err(Failure::OutputClosed) => {
             Err(match arguments.no_log {
                 true => Failure::InterruptedUnlogged,
                 false => Failure::Interrupted,
@@ -71,4 +85,37 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         _ => printed,
     }
+}
+
+/// Says what a run had carried when it was stopped, in rates, and where that is kept.
+fn stopped(opened: &Opened, so_far: Option<String>) -> Failure {
+    let Some(rates) = so_far else {
+        opened.remove();
+        output::say("the run was stopped before anything was measured");
+        return Failure::InterruptedUnlogged;
+    };
+    if std::io::stderr().is_terminal() {
+        // The terminal has shown `^C` on this line.
+        output::say("");
+    }
+    output::say(&format!(
+        "the run was stopped before its end; until then {rates}; its CPU cost is not known"
+    ));
+    say_log(opened);
+    match opened.file() {
+        Ok(_) => Failure::Interrupted,
+        Err(_) => Failure::InterruptedUnlogged,
+    }
+}
+
+/// Whether a run has a result, or was stopped.
+fn has_measured(opened: &Opened) -> Result<bool, Failure> {
+    let execution = opened.execution()?;
+    let mut runs = execution.summary.runs.iter();
+    Ok(runs.any(|row| {
+        matches!(
+            row.status,
+            Status::Used | Status::LeftOut | Status::Interrupted
+        )
+    }))
 }

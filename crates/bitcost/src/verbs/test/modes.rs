@@ -69,7 +69,7 @@ impl Test<'_> {
             "trying {} pairs of modes",
             search.candidates.len()
         ));
-        let mut lines = Lines::new(false, stop.clone());
+        let mut lines = Lines::new(false, self.arguments.form.verbose, stop.clone());
         let Executed { log, ending } = self.execute(&study, Some(&search), stop, &mut lines)?;
         let opened = Opened::of(log)?;
         say_log(&opened);

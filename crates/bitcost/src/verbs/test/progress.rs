@@ -7,36 +7,46 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcost_analysis::summary::Precision;
 use bitcost_execute::Progress;
-use bitcost_model::event::Event;
+use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::Plan;
 use bitcost_model::units::counted;
 use bitcost_render::progress::Seconds;
 use bitcost_render::stop_rule::stop_rule_text;
 
+use super::repetition::Repetition;
 use crate::failure::Failure;
 use crate::output;
+
+/// Indent of further lines of a second, after `    1 s  `.
+const HANGING: usize = 9;
 
 /// Prints lines on standard output if the result is text, otherwise on standard error.
 pub struct Lines {
     is_text: bool,
+    is_verbose: bool,
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
-    /// Whether a run came to its end.
+    /// A line for each repetition instead of each second; absent where the run is not repeated at an
+    /// interval.
+    pub repeated: Option<Repetition>,
+    /// Whether a run came to its end, or a repetition failed.
     pub has_run: bool,
     /// Whether standard output took every line. If it did not, the run was stopped.
     pub printed: Result<(), Failure>,
 }
 
 impl Lines {
-    /// Creates the lines; `stop` is set when standard output has no reader any more, and ends the
-    /// run.
-    pub fn new(is_text: bool, stop: Arc<AtomicBool>) -> Lines {
+    /// Creates the lines; `stop` is set when standard output cannot be written any more, and ends
+    /// the run.
+    pub fn new(is_text: bool, is_verbose: bool, stop: Arc<AtomicBool>) -> Lines {
         Lines {
             is_text,
+            is_verbose,
             stop,
             plan: None,
             seconds: None,
+            repeated: None,
             has_run: false,
             printed: Ok(()),
         }
@@ -61,7 +71,7 @@ impl Lines {
             return;
         }
         if self.printed.is_ok() {
-            self.printed = output::line(line);
+            self.printed = output::folded(&format!("{line}\n"), HANGING);
         }
         if self.printed.is_err() {
             self.stop.store(true, Ordering::Relaxed);
@@ -69,8 +79,25 @@ impl Lines {
     }
 }
 
+/// A note without its last parenthesis, which has the details; `show` prints them.
+fn brief(note: &str) -> &str {
+    let mut depth = 0;
+    let opening = note.char_indices().rev().find(|(_, c)| {
+        depth += i32::from(*c == ')') - i32::from(*c == '(');
+        depth == 0
+    });
+    match opening {
+        Some((at, '(')) if at > 0 && note.ends_with(')') => note[..at].trim_end(),
+        _ => note,
+    }
+}
+
 impl Progress for Lines {
     fn event(&mut self, event: &Event) {
+        let repeated = self.repeated.as_mut();
+        if let Some(line) = repeated.and_then(|found| found.line(event, self.plan.as_ref())) {
+            self.print(&line);
+        }
         match event {
             Event::Planned { plan } => self.plan = Some(plan.clone()),
             // Between named hosts the notes were reported earlier.
@@ -80,10 +107,14 @@ impl Progress for Lines {
                 ..
             } => {
                 for note in notes {
-                    output::say(&format!("note: {note}"));
+                    let shown = if self.is_verbose { note } else { brief(note) };
+                    output::say(&format!("note: {shown}"));
                 }
             }
             Event::RunBegan { run, .. } => self.begin(*run),
+            Event::RunFailed { kind, .. } if self.repeated.is_some() => {
+                self.has_run |= *kind != FailureKind::Interrupted;
+            }
             Event::RunEnded { .. } => {
                 self.has_run = true;
                 self.seconds = None;
@@ -93,7 +124,7 @@ impl Progress for Lines {
                     .seconds
                     .as_mut()
                     .and_then(|seconds| seconds.line(event));
-                if let Some(line) = line {
+                if let Some(line) = line.filter(|_| self.repeated.is_none()) {
                     self.print(&line);
                 }
             }
@@ -112,4 +143,16 @@ impl Progress for Lines {
     fn completed(&mut self, _: &BTreeSet<u32>) {}
 
     fn end(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_brief_note_has_no_details() {
+        assert_eq!(brief("figures vary (why: no (1) right)"), "figures vary");
+        assert_eq!(brief("all (of it) is here"), "all (of it) is here");
+        assert_eq!(brief("(all)"), "(all)");
+    }
 }

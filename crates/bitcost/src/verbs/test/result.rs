@@ -22,6 +22,9 @@ use crate::failure::Failure;
 use crate::opened::Opened;
 use crate::output;
 
+/// Indent of further lines of the result, where the terminal is narrow: that of its labels.
+const HANGING: usize = 13;
+
 /// A test that has ended.
 pub struct Outcome<'a> {
     /// Its log.
@@ -66,7 +69,7 @@ impl Outcome<'_> {
         }
         let runs = Runs::read(&execution, shown, &self.place(&execution), form.samples);
         match (form.format().name(), form.rows) {
-            ("text", None) => output::print(&self.text(&runs, form.verbose))?,
+            ("text", None) => output::folded(&self.text(&runs, form.verbose), HANGING)?,
             ("json", None) => output::line(&format!("{:#}", self.json(&runs, &execution)))?,
             ("md", None) => output::print(&markdown(&runs))?,
             _ => output::form(&form.look().render_read(
@@ -85,9 +88,11 @@ impl Outcome<'_> {
     fn text(&self, runs: &Runs, is_verbose: bool) -> String {
         let evidence = || runs.limiter.as_ref().map(cell_text).unwrap_or_default();
         match self.until {
-            Some(rule) => runs.repeats.text(rule) + &evidence(),
-            None if is_verbose => format!("{}{}\n{}", runs.text, evidence(), runs.answer),
-            None => runs.answer.clone(),
+            rule if rule.is_some() || runs.repeats.are_several() => {
+                runs.repeats.text(rule) + &evidence()
+            }
+            _ if is_verbose => format!("{}{}\n{}", runs.text, evidence(), runs.answer),
+            _ => runs.answer.clone(),
         }
     }
 
@@ -109,6 +114,11 @@ impl Outcome<'_> {
 
     fn json(&self, runs: &Runs, execution: &Execution) -> Value {
         let mut document = runs.json.document(execution, runs.limiter.as_ref());
+        if let Ok(log) = self.opened.file() {
+            let path = log.path().canonicalize();
+            let path = path.unwrap_or_else(|_| log.path().to_owned());
+            document["log"] = path.display().to_string().into();
+        }
         if let Some(search) = self.search {
             document["mode_search"] = mode_search_json(search);
         }
@@ -165,11 +175,13 @@ fn check(execution: &Execution) -> Result<(), Failure> {
     let unused: Vec<&RunRow> = execution.summary.runs.iter().filter(is_unused).collect();
     let reason = unused.first().and_then(|row| row.reason.clone());
     let reason = reason.unwrap_or_else(|| "it has no result".to_owned());
-    match unused.len() {
-        0 => Ok(()),
-        1 => Err(Failure::Check(reason)),
-        count => Err(Failure::Check(format!(
-            "{count} runs were left out; the first: {reason}"
-        ))),
-    }
+    let message = match unused.len() {
+        0 => return Ok(()),
+        1 => reason,
+        count => format!("{count} runs were left out; the first: {reason}"),
+    };
+    Err(match unused.iter().all(|row| row.host_lacks) {
+        true => Failure::Environment(message),
+        false => Failure::Check(message),
+    })
 }

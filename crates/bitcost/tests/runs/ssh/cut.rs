@@ -79,7 +79,9 @@ fn hosts_restore_after_a_cut_link_and_execution_continues() {
         done.stderr
     );
     let lost = |event: &Event| match event {
-        Event::RunFailed { run, kind, reason } => Some((*run, *kind, reason.clone())),
+        Event::RunFailed {
+            run, kind, reason, ..
+        } => Some((*run, *kind, reason.clone())),
         _ => None,
     };
     let lost: Vec<_> = field.bench.log().events.iter().filter_map(lost).collect();

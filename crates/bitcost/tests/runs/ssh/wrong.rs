@@ -213,7 +213,7 @@ fn ordinary_user_runs_without_host_settings() {
     chown(field.servers.path("b"), Some(GUEST_ID), Some(GUEST_ID)).unwrap();
     test(&field, "guest", &[]).assert_code(0);
     let done = test(&field, "guest", &["--offloads", "off"]);
-    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
     for what in ["receiver: ", "permitted", "named hosts: --sudo"] {
         assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
     }

@@ -7,7 +7,7 @@ use bitcost_analysis::metrics::Metric;
 use bitcost_study::Scale;
 
 use super::drawing::{Drawn, along, rows};
-use crate::html::svg::{Ink, Legend, Mark, Marks, Sign, Trace};
+use crate::html::svg::{Column, ColumnCell, Ink, LETTER, Legend, Mark, Marks, Sign, Trace};
 use crate::number;
 
 /// The most cells in a picture.
@@ -95,7 +95,9 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
     let x = along(Some(Scale::Linear), &values, &[0.0]);
     let names = drawn.iter().map(|(name, _)| name.clone()).collect();
     let mut chart = rows(&title, (x, &axis_title(unit)), names, traces);
+    chart.width = 960.0;
     chart.panels[0].rules = rules;
+    chart.panels[0].columns = columns_of(drawn, unit);
     chart.legend = Legend::Traces;
     let file = if is_ratio { "change" } else { "difference" };
     Drawn {
@@ -112,6 +114,33 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
             )
         }),
     }
+}
+
+/// Each change with its interval, and its verdict.
+fn columns_of(changes: &[(String, &Change)], unit: &str) -> Vec<Column> {
+    let column = |title: &str, words: &dyn Fn(&Change) -> String| {
+        let cell = |(_, change): &(String, &Change)| ColumnCell {
+            value: None,
+            words: words(change),
+            title: String::new(),
+        };
+        let cells: Vec<ColumnCell> = changes.iter().map(cell).collect();
+        let longest = cells.iter().map(|cell| cell.words.chars().count()).max();
+        Column {
+            title: title.to_owned(),
+            unit: "",
+            width: LETTER * longest.unwrap_or(0).max(title.len()) as f64,
+            cells,
+        }
+    };
+    let change = |change: &Change| match change.shift {
+        Some(shift) => number::signed(&shift.change(), unit, 1),
+        None => String::new(),
+    };
+    vec![
+        column("change", &change),
+        column("verdict", &|change| change.verdict.name().to_owned()),
+    ]
 }
 
 fn axis_title(unit: &str) -> String {

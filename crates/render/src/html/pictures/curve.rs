@@ -94,7 +94,7 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
     chart.legend = legend(lines.len().max(chart.panels[0].traces.len()));
     let bars = match wanted.bars {
         Bars::Interval => bars_caption(cells_with_runs(&lines)),
-        Bars::Range => "Medians; the bars are the least and the largest run",
+        Bars::Range => "Medians; the bars are the least and the largest run".to_owned(),
     };
     Drawn {
         file: format!("curve-{}", metric.name),

@@ -1,5 +1,6 @@
 //! Parts that all pictures share: axes, layouts, labels, and the cells that are drawn.
 
+use crate::coverage;
 use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace, WIDTH};
 use crate::number;
 use crate::plots::LOGARITHMIC;
@@ -200,19 +201,18 @@ pub(super) fn is_spread(cells: &[(&CellSummary, Vec<(u32, f64)>)]) -> bool {
 }
 
 /// A caption that says what the bars are, if the cells have any.
-pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> &'static str {
-    let (mut one, mut more) = (false, false);
-    cells.for_each(|cell| {
-        if cell.runs > 1 {
-            more = true
-        } else {
-            one = true
-        }
-    });
-    match (one, more) {
-        (_, false) => "One run each, so there are no intervals",
-        (false, true) => "Medians with their 95 % intervals",
-        (true, true) => "Medians with their 95 % intervals; cells of one run have none",
+pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> String {
+    let (several, one): (Vec<_>, Vec<_>) = cells.partition(|cell| cell.runs > 1);
+    if several.is_empty() {
+        return "One run each, so there are no intervals".to_owned();
+    }
+    let words = format!(
+        "Medians with their {}",
+        coverage::intervals(several.into_iter())
+    );
+    match one.is_empty() {
+        true => words,
+        false => format!("{words}; cells of one run have none"),
     }
 }
 

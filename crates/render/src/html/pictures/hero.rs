@@ -3,15 +3,18 @@
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::explain::{ExplainedCell, Explanation};
 use bitcost_analysis::metrics::{Metric, metric};
 
 use super::drawing::{Drawn, bars_caption, by_levels, from_zero, named, note_rows, rows, words};
 use super::drawing::{ROWS, bare};
 use super::medians;
 use crate::answer::{stacked, total};
-use crate::html::svg::{Column, ColumnCell, Legend, Mark, Marks, Sign, Slot, Trace};
+use crate::html::svg::{Column, ColumnCell, LETTER, Legend, Mark, Marks, Sign, Slot, Trace};
 use crate::number;
+
+/// The least and the greatest width of the bottlenecks.
+const BOTTLENECK: (f64, f64) = (120.0, 250.0);
 
 const THROUGHPUT: &str = "throughput_mbps";
 
@@ -180,6 +183,7 @@ fn sums(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Column {
     };
     Column {
         title: named(metrics[0]),
+        unit: metrics[0].unit,
         width: 64.0,
         cells: cells.iter().map(of).collect(),
     }
@@ -200,6 +204,7 @@ fn throughputs(cells: &[&CellSummary], metric: &Metric) -> Column {
     };
     Column {
         title: format!("throughput, {}", metric.unit),
+        unit: metric.unit,
         width: 130.0,
         cells: cells.iter().map(of).collect(),
     }
@@ -210,31 +215,25 @@ fn bottlenecks(cells: &[&CellSummary], explanation: &Explanation) -> Option<Colu
     let of = |cell: &&CellSummary| {
         let name = cell.name();
         let explained = explanation.cells.iter().find(|known| known.name == name);
-        let verdict = explained.and_then(|cell| cell.verdict());
-        let words = verdict
-            .as_ref()
-            .map(|verdict| verdict.limiter().to_string());
+        let words = explained.and_then(ExplainedCell::limiter_words);
+        let verdict = explained
+            .and_then(ExplainedCell::verdict)
+            .zip(words.as_ref());
+        let title = verdict.map(|(verdict, words)| {
+            format!("{name}: {words}, {} confidence", verdict.confidence.name())
+        });
         ColumnCell {
             value: None,
-            title: verdict
-                .map(|verdict| {
-                    format!(
-                        "{name}: {}, {} confidence",
-                        verdict.limiter(),
-                        verdict.confidence.name()
-                    )
-                })
-                .unwrap_or_default(),
+            title: title.unwrap_or_default(),
             words: words.unwrap_or_default(),
         }
     };
     let found: Vec<ColumnCell> = cells.iter().map(of).collect();
-    found
-        .iter()
-        .any(|cell| !cell.words.is_empty())
-        .then(|| Column {
-            title: "bottleneck".to_owned(),
-            width: 190.0,
-            cells: found,
-        })
+    let longest = found.iter().map(|cell| cell.words.chars().count()).max()?;
+    (longest > 0).then(|| Column {
+        title: "bottleneck".to_owned(),
+        unit: "",
+        width: (LETTER * longest as f64).clamp(BOTTLENECK.0, BOTTLENECK.1),
+        cells: found,
+    })
 }

@@ -51,8 +51,11 @@ type Row = (
     fn(&Execution, &Wanted, &Explanation) -> Vec<Drawn>,
 );
 
+/// The heading of the pictures and tables with the document's figures.
+pub(crate) const DOCUMENT: &str = "Compared with the document";
+
 const KINDS: [Row; 8] = [
-    (Kind::Medians, "Compared with the paper", medians::draw),
+    (Kind::Medians, DOCUMENT, medians::draw),
     (Kind::Quantiles, "Percentiles", quantiles::draw),
     (Kind::Boxes, "Spread", boxes::draw),
     (Kind::Curve, "Against size", curve::draw),

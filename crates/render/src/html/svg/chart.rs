@@ -7,7 +7,7 @@ use crate::plots::axis::Axis;
 pub(crate) const WIDTH: f64 = 800.0;
 
 /// About the width of a letter.
-pub(super) const LETTER: f64 = 7.2;
+pub(crate) const LETTER: f64 = 7.2;
 
 /// Height of a line of text.
 pub(super) const LINE: f64 = 18.0;
@@ -51,6 +51,8 @@ pub(crate) struct Panel {
 /// Words for each name.
 pub(crate) struct Column {
     pub title: String,
+    /// The unit of its words where it stands behind them.
+    pub unit: &'static str,
     pub width: f64,
     pub cells: Vec<ColumnCell>,
 }

@@ -104,7 +104,10 @@ fn interval(page: &mut Html, plane: &Plane, mark: &Mark, (x, y): (f64, f64)) {
         let Some(to) = plane.y(high) else { return };
         format!("M{:.1} {from:.1}h8m-4 0V{to:.1}m-4 0h8", x - 4.0)
     };
-    page.raw(&format!("<path class=\"interval\" d=\"{path}\"/>"));
+    // A wider line of the page's colour behind it, so that it is seen over any bar.
+    page.raw(&format!(
+        "<path class=\"halo\" d=\"{path}\"/><path class=\"interval\" d=\"{path}\"/>"
+    ));
 }
 
 /// The bounds of all bars, over the bars that are next to them.

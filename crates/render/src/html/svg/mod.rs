@@ -6,6 +6,7 @@ mod chart;
 mod columns;
 mod legend;
 mod marks;
+mod narrow;
 mod plane;
 mod sign;
 
@@ -17,8 +18,18 @@ use super::writer::Html;
 use plane::Plane;
 
 impl Chart {
-    /// Appends the chart and its legend; `id` is its name in the page.
+    /// Appends the chart and its legend; `id` is its name in the page. A chart with columns has a
+    /// second form for narrow screens, of which the style sheet shows one.
     pub fn write(&self, page: &mut Html, id: &str) {
+        let is_twofold = self.panels.iter().any(|panel| !panel.columns.is_empty());
+        self.wide(page, id, if is_twofold { " wide-only" } else { "" });
+        if is_twofold {
+            self.narrow(page, id);
+        }
+        legend::write(page, self);
+    }
+
+    fn wide(&self, page: &mut Html, id: &str, class: &str) {
         let left = self.panels.iter().map(axes::margin).fold(0.0, f64::max);
         let mut top = 0.0;
         let mut planes = Vec::new();
@@ -33,14 +44,16 @@ impl Chart {
             ));
             top += axes::above(panel) + panel.height + axes::below(panel, is_last);
         }
-        page.raw("<div class=\"chart\" tabindex=\"0\" role=\"region\" aria-label=\"")
-            .text(&self.label)
-            .raw(&format!(
-                "\">\n<svg id=\"{id}\" viewBox=\"0 0 {} {top}\" role=\"img\" aria-label=\"Picture: ",
-                self.width
-            ))
-            .text(&self.label)
-            .raw("\">\n");
+        page.raw(&format!(
+            "<div class=\"chart{class}\" tabindex=\"0\" role=\"region\" aria-label=\""
+        ))
+        .text(&self.label)
+        .raw(&format!(
+            "\">\n<svg id=\"{id}\" viewBox=\"0 0 {} {top}\" role=\"img\" aria-label=\"Picture: ",
+            self.width
+        ))
+        .text(&self.label)
+        .raw("\">\n");
         for plane in &planes {
             page.raw("<g class=\"panel\">\n");
             axes::write(page, plane);
@@ -52,6 +65,5 @@ impl Chart {
             page.raw("</g>\n");
         }
         page.raw("</svg>\n</div>\n");
-        legend::write(page, self);
     }
 }

@@ -212,6 +212,8 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
                         run,
                         kind,
                         reason: reason.into(),
+                        host_lacks: false,
+                        until_stopped: None,
                     },
                     Made::Missing => unreachable!(),
                 });

@@ -5,6 +5,7 @@ mod found;
 mod fq;
 mod netem;
 mod rootless;
+mod running;
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -33,6 +34,10 @@ const CHECKS: &[Check] = &[
     (
         "every setting of a link is netem's, as tc reads it",
         netem::settings,
+    ),
+    (
+        "lab set sets, changes and removes netem in a running lab",
+        running::changed,
     ),
     (
         "a refused user namespace is named with its remedy",

@@ -52,7 +52,7 @@ const COMMANDS: &[(&str, &str)] = &[
 /// # Errors
 /// Usage, when the line is wrong; the exit code of a program that failed.
 pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure> {
-    let lab = running(Some(lab))?;
+    let lab = running(lab)?;
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let topology = &lab.topology;
     let shell = Shell {

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use bitcost_lab::registry;
 use bitcost_sys::process::wait_readable;
 
-use super::running::running;
+use super::exec;
+use super::running::{named, names, running};
 use crate::failure::Failure;
 use crate::output;
 use commands::Next;
@@ -22,7 +24,9 @@ At the prompt: h1 ping -c 3 h2 runs a program in a node, set s1-eth2 delay=20ms 
 help lists the rest. Lines from a pipe or file are a script: it ends at the first line that fails,
 with that line's exit code; empty lines and lines that begin with # are skipped.")]
 pub struct Arguments {
-    /// Name of the lab [default: the only one that is running]
+    /// Name of the lab, or a node of one, whose own shell is opened as by `lab exec` [default: the
+    /// only lab that is running]
+    #[arg(value_name = "LAB|NODE")]
     name: Option<String>,
 }
 
@@ -31,7 +35,10 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Executes lines until their end, `exit`, or in a script the first that fails.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let name = running(arguments.name.as_deref())?.name;
+    if let Some(node) = node(arguments.name.as_deref())? {
+        return exec::run(&node);
+    }
+    let name = named(arguments.name.as_deref(), "name one: bitcost lab shell")?.name;
     let lines = Lines::new(&name)?;
     let mut number = 0;
     while let Some(line) = lines.next()? {
@@ -46,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Err(failure) if lines.is_terminal && failure != Failure::OutputClosed => {
                 failure.report();
                 // Without its lab the prompt is of no use.
-                running(Some(&name))?;
+                running(&name)?;
             }
             Err(failure) => {
                 output::say(&format!("bitcost: line {number} failed: {line}"));
@@ -55,6 +62,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The shell of a node, where the name is that of a node in exactly one running lab, and of no lab.
+fn node(name: Option<&str>) -> Result<Option<exec::Arguments>, Failure> {
+    let names = names()?;
+    let Some(name) = name.filter(|name| names.iter().all(|lab| lab != name)) else {
+        return Ok(None);
+    };
+    let has_it = |lab: &&String| {
+        registry::describe(lab).is_some_and(|lab| lab.topology.node(name).is_some())
+    };
+    let labs: Vec<&String> = names.iter().filter(has_it).collect();
+    match labs[..] {
+        [] => Ok(None),
+        [lab] => Ok(Some(exec::Arguments {
+            lab: Some(lab.clone()),
+            node: name.to_owned(),
+            command: Vec::new(),
+        })),
+        _ => Err(Failure::Usage(format!(
+            "{} labs have a node {name}; name one: bitcost lab exec --lab {} {name}",
+            labs.len(),
+            labs[0]
+        ))),
+    }
 }
 
 /// The lines of standard input, with a prompt if it is a terminal.

@@ -1,0 +1,54 @@
+//! Why an endpoint could not do what was asked.
+
+use bitcost_host::HostError;
+use bitcost_model::protocol::FromAgent;
+
+/// Why an endpoint could not do what was asked.
+#[derive(Debug)]
+pub struct Refusal {
+    /// What was asked, what happened, what to do.
+    pub reason: String,
+    /// Whether the host lacks something that was asked for: a module of the kernel, a right.
+    pub host_lacks: bool,
+}
+
+impl Refusal {
+    /// The message to the controller.
+    pub fn message(self) -> FromAgent {
+        let Refusal { reason, host_lacks } = self;
+        FromAgent::Failed { reason, host_lacks }
+    }
+
+    /// The refusal with what else is wrong.
+    pub fn and(self, more: &[String]) -> Refusal {
+        let reasons = [&[self.reason], more].concat();
+        Refusal {
+            reason: reasons.join("; "),
+            ..self
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Refusal {
+        Refusal {
+            reason,
+            host_lacks: false,
+        }
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Refusal {
+        reason.to_owned().into()
+    }
+}
+
+impl From<HostError> for Refusal {
+    fn from(error: HostError) -> Refusal {
+        Refusal {
+            reason: error.to_string(),
+            host_lacks: !matches!(error, HostError::NotApplied { .. }),
+        }
+    }
+}

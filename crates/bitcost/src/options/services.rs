@@ -1,0 +1,134 @@
+//! The services of bitcost on other hosts: how a host that is named becomes one of them.
+
+use bitcost_execute::hosts::{Host, addresses};
+use bitcost_service::client::{self, Unreached};
+use bitcost_service::link::{Link, SCHEME};
+use bitcost_service::{Carried, Client, Known};
+
+use crate::failure::Failure;
+use crate::output::say;
+
+/// A host as it is named on the command line.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    text: String,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// This machine, or one that ssh reaches.
+    Plain(Host),
+    /// A link to enrol with.
+    Link(Link),
+    /// A host with a service at which this machine is enrolled, and how ssh names it.
+    Enrolled(Known, Result<Host, String>),
+}
+
+impl Asked {
+    /// Reads a host, or the link of a service.
+    ///
+    /// # Errors
+    /// The text that is allowed.
+    pub fn parse(text: &str) -> Result<Asked, String> {
+        let what = if text.starts_with(SCHEME) {
+            What::Link(Link::parse(text)?)
+        } else {
+            match client().find(text)? {
+                Some(known) => What::Enrolled(known, Host::parse(text)),
+                None => What::Plain(Host::parse(text)?),
+            }
+        };
+        Ok(Asked {
+            text: text.to_owned(),
+            what,
+        })
+    }
+
+    /// The host as a name of a node in a running lab; absent for this machine.
+    pub fn node(&self) -> Option<String> {
+        match &self.what {
+            What::Plain(Host::Local) => None,
+            What::Plain(Host::Ssh(name)) => Some(name.clone()),
+            _ => Some(self.text.clone()),
+        }
+    }
+
+    /// The host, without asking whether it answers, and without using a link.
+    ///
+    /// # Errors
+    /// None.
+    pub fn name(&self) -> Result<Host, Failure> {
+        Ok(match &self.what {
+            What::Plain(host) => host.clone(),
+            What::Link(link) => Host::Service(link.at.clone()),
+            What::Enrolled(known, _) => Host::Service(known.at()),
+        })
+    }
+
+    /// The host and the way to it: enrols with a link; asks whether the service answers, else ssh is
+    /// the way.
+    ///
+    /// # Errors
+    /// Environment, where the service refuses, has another key, or does not answer and ssh cannot be
+    /// used.
+    pub fn reach(&self) -> Result<Host, Failure> {
+        match &self.what {
+            What::Plain(host) => Ok(host.clone()),
+            What::Link(link) => enrol(link),
+            What::Enrolled(known, by_ssh) => match client::check(&client(), known, &addresses) {
+                Ok(note) => {
+                    note.iter().for_each(|note| say(&format!("note: {note}")));
+                    Ok(Host::Service(known.at()))
+                }
+                Err(silent @ Unreached::Silent { .. }) => match by_ssh {
+                    Ok(host) => {
+                        say(&format!("note: {silent}; ssh is used"));
+                        Ok(host.clone())
+                    }
+                    Err(_) => Err(Failure::Environment(silent.to_string())),
+                },
+                Err(refused) => Err(Failure::Environment(refused.to_string())),
+            },
+        }
+    }
+}
+
+/// What this machine keeps as a client of services.
+fn client() -> Client {
+    Client::of(&bitcost_host::journal::folder().join("client"))
+}
+
+fn enrol(link: &Link) -> Result<Host, Failure> {
+    let name = bitcost_sys::process::host_name();
+    let is_new = client::enrol(&client(), link, &name, &addresses)
+        .map_err(|error| Failure::Environment(error.to_string()))?;
+    if is_new {
+        let at = &link.at;
+        say(&format!(
+            "enrolled at the service at {at}; from now on it is reached as `{}`",
+            at.host
+        ));
+    }
+    Ok(Host::Service(link.at.clone()))
+}
+
+/// Carries the messages of a controller to an agent of a service.
+///
+/// # Errors
+/// Environment, where this machine is not enrolled there; the exit code 3, where the connection is
+/// lost.
+pub fn carry(service: &str) -> Result<(), Failure> {
+    let client = client();
+    let known = client.find(service).map_err(Failure::Environment)?;
+    let known = known.ok_or_else(|| {
+        Failure::Environment(format!(
+            "this host is enrolled at no service at {service}; ask for a link (bitcost serve keys add)"
+        ))
+    })?;
+    let carried = bitcost_service::carry(&client, &known, &addresses, &mut say);
+    match carried.map_err(|error| Failure::Environment(error.to_string()))? {
+        Carried::Done => Ok(()),
+        Carried::Lost => Err(Failure::Program(3)),
+    }
+}

@@ -1,0 +1,241 @@
+//! `bitcost serve`: the agent as a service.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use bitcost_model::harmless;
+use bitcost_model::units::{counted, show_duration};
+use bitcost_service::Service;
+use bitcost_service::address::{HostPort, PORT};
+use bitcost_service::event::Event;
+use bitcost_service::rules::Rules;
+
+use super::clients::{ClientLines, from};
+use crate::failure::Failure;
+use crate::output;
+use crate::signals::stop_on_signals;
+
+/// Where the service listens.
+#[derive(clap::Args)]
+pub struct Place {
+    /// Serve tests of enrolled bitcosts at ADDR: an address, a port, or both, such as `10.0.0.1`,
+    /// `:7000` or `[::]:7351` [default: port 7351 of every address of this host]
+    #[arg(value_name = "ADDR", value_parser = address)]
+    address: Option<SocketAddr>,
+    /// Host that links name, if clients reach this one by another name [default: the address if it
+    /// is one of this host, else the host's name]
+    #[arg(long, value_name = "HOST")]
+    link_host: Option<String>,
+    #[command(flatten)]
+    folder: Folder,
+}
+
+/// Where a service keeps its keys.
+#[derive(clap::Args)]
+pub struct Folder {
+    /// Folder with the service's own key and the keys that it serves [default:
+    /// /var/lib/bitcost-service for root, else bitcost/service in the user's state folder]
+    #[arg(long, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+}
+
+impl Folder {
+    /// The folder: the one that is named, else the one that systemd gives (`STATE_DIRECTORY`,
+    /// systemd.exec(5)), else the default.
+    pub fn path(&self) -> PathBuf {
+        let of_systemd = || std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
+        let asked = self.state.clone().or_else(of_systemd);
+        asked.unwrap_or_else(|| {
+            let state = bitcost_host::journal::folder();
+            match state == Path::new("/var/lib/bitcost") {
+                true => PathBuf::from("/var/lib/bitcost-service"),
+                false => state.join("service"),
+            }
+        })
+    }
+}
+
+/// Reads `ADDR`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().ok();
+    if let Some(port) = port {
+        return Ok(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port));
+    }
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    let host = text.trim_start_matches('[').trim_end_matches(']');
+    let host = host.parse::<IpAddr>().map_err(|_| {
+        format!(
+            "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:7000`, `[::]:7351`, `:7000`"
+        )
+    })?;
+    Ok(SocketAddr::new(host, PORT))
+}
+
+/// Serves until it is stopped.
+pub fn run(arguments: &Place) -> Result<(), Failure> {
+    let stop = stop_on_signals()?;
+    // Where the limit cannot be raised, fewer connections are taken.
+    let _ = bitcost_sys::process::raise_open_files();
+    let folder = arguments.folder.path();
+    let every = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT);
+    let asked = arguments.address.unwrap_or(every);
+    let open = |address| Service::open(address, &folder, Box::new(agent), stop.clone());
+    let opened = match open(asked) {
+        // A host may be without IPv6.
+        Err((_, Some(error)))
+            if asked.ip().is_unspecified() && error.raw_os_error() == Some(97) =>
+        {
+            open(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), asked.port()))
+        }
+        opened => opened,
+    };
+    let service = opened.map_err(|(why, _)| Failure::Environment(why))?;
+    announce(&service, arguments)?;
+    let mut printed = Ok(());
+    let mut lines = Lines::default();
+    let served = service.serve(|event| {
+        printed = lines.tell(&event);
+        printed.is_ok()
+    });
+    served.map_err(Failure::Environment)?;
+    printed?;
+    output::line(&lines.summary())
+}
+
+/// An agent in a separate process group: Ctrl-C is for the service, which ends it in an orderly way.
+fn agent() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("agent").process_group(0);
+    command
+}
+
+/// Says where it listens; without any key, how the first client is enrolled.
+fn announce(service: &Service, arguments: &Place) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Environment(format!("cannot listen: {error}"));
+    let address = service.address().map_err(failed)?;
+    let at = place(address, arguments.link_host.as_deref())?;
+    let store = service.store();
+    store.keep_place(&at).map_err(Failure::Environment)?;
+    let keys = store.keys().map_err(Failure::Environment)?;
+    output::line(&format!(
+        "serving bitcost at {} port {}, with the key {}; Ctrl-C ends",
+        address.ip(),
+        address.port(),
+        service.fingerprint()
+    ))?;
+    if !keys.is_empty() {
+        let keys = counted(keys.len(), "key");
+        return output::line(&format!(
+            "{keys} may use it; `bitcost serve keys` lists them"
+        ));
+    }
+    store.withdraw_links().map_err(Failure::Environment)?;
+    let token = store.invite(None, Rules::default());
+    let token = token.map_err(Failure::Environment)?;
+    let link = bitcost_service::link::Link {
+        at,
+        service: service.fingerprint(),
+        token,
+    };
+    say_link(&link)
+}
+
+/// Prints a link and what to do with it.
+pub fn say_link(link: &bitcost_service::link::Link) -> Result<(), Failure> {
+    let life = show_duration(bitcost_service::store::LINK_LIFE);
+    output::line(&format!(
+        "one client that is given this link within {life} may use it:\n  bitcost test tcp '{link}'"
+    ))
+}
+
+/// The host and port for links.
+fn place(address: SocketAddr, named: Option<&str>) -> Result<HostPort, Failure> {
+    let ip = address.ip().to_canonical();
+    let host = match named {
+        Some(named) => named.to_owned(),
+        None if ip.is_unspecified() => bitcost_sys::process::host_name(),
+        None => ip.to_string(),
+    };
+    let text = match host.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{host}]"),
+        Err(_) => host,
+    };
+    let at = HostPort::parse(&text, address.port());
+    at.map_err(|why| Failure::Usage(format!("{why}; name the host for links: --link-host HOST")))
+}
+
+/// What happened so far.
+#[derive(Default)]
+struct Lines {
+    sessions: usize,
+    runs: usize,
+    refused: usize,
+    failed: usize,
+    lines: ClientLines,
+}
+
+impl Lines {
+    /// Prints sessions on standard output, refusals and failures on standard error.
+    fn tell(&mut self, event: &Event) -> Result<(), Failure> {
+        match event {
+            Event::Enrolled { peer, name, key } => {
+                let name = harmless(name);
+                output::line(&format!("{}: enrolled {name}, key {key}", from(*peer)))
+            }
+            Event::Began { peer, name } => {
+                self.sessions += 1;
+                output::line(&format!("{}: {} begins", from(*peer), harmless(name)))
+            }
+            Event::Ended {
+                peer,
+                name,
+                runs,
+                time,
+                why,
+            } => {
+                self.runs += *runs as usize;
+                let runs = counted(*runs as usize, "run");
+                let why = why
+                    .as_ref()
+                    .map_or(String::new(), |why| format!("; {}", harmless(why)));
+                output::line(&format!(
+                    "{}: {} ends after {runs} in {:.1} s{why}",
+                    from(*peer),
+                    harmless(name),
+                    time.as_secs_f64()
+                ))
+            }
+            Event::Refused { peer, name, rule } => {
+                self.refused += 1;
+                let name = name
+                    .as_ref()
+                    .map_or(String::new(), |name| format!("{name} "));
+                self.lines.say(*peer, &format!("{name}refused: {rule}"));
+                Ok(())
+            }
+            Event::Failed { peer, reason } => {
+                self.failed += 1;
+                self.lines.say(*peer, reason);
+                Ok(())
+            }
+        }
+    }
+
+    fn summary(&self) -> String {
+        let mut summary = format!(
+            "served {} in {}",
+            counted(self.runs, "run"),
+            counted(self.sessions, "session")
+        );
+        for (count, what) in [(self.refused, "refused"), (self.failed, "without a proof")] {
+            if count > 0 {
+                summary += &format!("; {count} {what}");
+            }
+        }
+        summary
+    }
+}

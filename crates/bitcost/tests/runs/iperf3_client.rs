@@ -1,0 +1,243 @@
+//! `bitcost test --peer iperf3`: tests with a stock server, and what is no server.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+bitcost_testkit::trials! {
+    PrivateNetwork: both_sides_count_the_same, what_is_no_server_is_named, a_server_that_is_stopped_is_named, what_needs_bitcost_is_refused;
+}
+
+const PORT: u16 = 5301;
+
+/// A stock server that serves one client, and its document.
+struct Stock(Child);
+
+impl Stock {
+    fn start(options: &[&str]) -> Stock {
+        let server = Command::new("iperf3")
+            .args(["-s", "-J", "-p", &PORT.to_string()])
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let Ok(server) = server else {
+            bitcost_testkit::ignore("iperf3 is not installed");
+        };
+        let server = Stock(server);
+        let until = Instant::now() + Duration::from_secs(5);
+        while !listens() {
+            assert!(Instant::now() < until, "iperf3 does not listen");
+            thread::sleep(Duration::from_millis(10));
+        }
+        server
+    }
+
+    fn document(mut self) -> Value {
+        let mut text = String::new();
+        let mut output = self.0.stdout.take().unwrap();
+        output.read_to_string(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+}
+
+impl Drop for Stock {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether the port is taken, without a connection, which a server would take for a client.
+fn listens() -> bool {
+    let hex = format!(":{PORT:04X} ");
+    let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+    let text = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
+    text.concat().lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        line.contains(&hex) && words.get(3) == Some(&"0A")
+    })
+}
+
+/// Runs `bitcost test`; its exit code, standard output and standard error.
+fn bitcost(options: &str) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_bitcost"))
+        .arg("test")
+        .args(options.split_whitespace())
+        .args(["--peer", "iperf3", "--no-log"])
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+/// The raw record of one end of the only run.
+fn record(document: &Value, role: &str) -> Value {
+    document["records"][0][role].clone()
+}
+
+/// A count of all flows of a part of an end, in the window and outside of it.
+fn total(record: &Value, name: &str) -> u64 {
+    ["measured", "outside"]
+        .iter()
+        .map(|phase| record["counts"][phase][name].as_u64().unwrap())
+        .sum()
+}
+
+fn both_sides_count_the_same() {
+    for options in [
+        "tcp -t 1",
+        "tcp -t 1 -R",
+        "tcp -t 1 --bidir",
+        "tcp -t 1 -P 4",
+        "tcp -t 1 -P 4 -R",
+        "tcp -n 100MB",
+        "tcp -n 100000007 -P 4",
+        "tcp -n 10MB -R",
+        "udp -t 1 -b 8M",
+        "udp -t 1 -b 8M -R",
+        "udp -t 1 -b 8M --bidir -P 2",
+        "udp -t 1 -b 8M -P 4",
+        "udp -n 1000000 -b 20M",
+    ] {
+        let server = Stock::start(&["-1"]);
+        let (code, printed, said) =
+            bitcost(&format!("{options} 127.0.0.1:{PORT} --json --samples"));
+        assert_eq!(code, Some(0), "{options}: {printed}{said}");
+        let ours: Value = serde_json::from_str(&printed).unwrap();
+        let theirs = server.document();
+        judge(options, &ours, &theirs);
+    }
+}
+
+/// The totals that a stock server prints: what it received and what it sent.
+fn stock_totals(document: &Value) -> [u64; 2] {
+    let streams = document["end"]["streams"].as_array().unwrap();
+    let mut totals = [0; 2];
+    for stream in streams {
+        let (stream, sends) = match stream.get("udp") {
+            Some(udp) => (udp, udp["sender"].as_bool().unwrap()),
+            // The other half of a stream is what this client reported.
+            None if stream["sender"]["sender"] == true => (&stream["sender"], true),
+            None => (&stream["receiver"], false),
+        };
+        totals[usize::from(sends)] += stream["bytes"].as_u64().unwrap();
+    }
+    totals
+}
+
+fn judge(options: &str, ours: &Value, theirs: &Value) {
+    let [received, sent] = stock_totals(theirs);
+    let is_reverse = options.contains("-R");
+    let (sender, receiver) = (record(ours, "sender"), record(ours, "receiver"));
+    let (of_sender, of_receiver) = (total(&sender, "bytes"), total(&receiver, "bytes"));
+    if !options.starts_with("udp") && !is_reverse {
+        assert_eq!((of_sender, of_receiver), (received, received), "{options}");
+    }
+    if options.contains("-n 100MB") {
+        assert_eq!(of_sender, 100_000_000);
+    }
+    if is_reverse {
+        assert_eq!(of_sender, sent, "{options}");
+        // What was in flight at the end is not received where the client ends by bytes.
+        let is_whole = of_receiver == sent || options.contains("-n");
+        assert!(
+            is_whole && of_receiver <= sent,
+            "{options}: {of_receiver} of {sent}"
+        );
+    } else {
+        // Stock servers print of datagrams what was sent, as far as they know.
+        assert!(of_receiver > 0 && of_receiver <= of_sender, "{options}");
+    }
+    if options.starts_with("udp") && !is_reverse {
+        let lost = receiver["sequence"]["total_lost"].as_u64();
+        assert_eq!(lost, Some(0), "{options}: {receiver:#}");
+    }
+    if options.contains("--bidir") {
+        let back = &receiver["background"][0];
+        let here = &sender["background"][0];
+        assert_eq!(total(back, "bytes"), sent, "{options}");
+        assert_eq!(total(here, "bytes"), sent, "{options}");
+    }
+    let server = if is_reverse { &sender } else { &receiver };
+    assert!(
+        server["iperf3"]["process_cpu_pct"][0].as_f64().is_some(),
+        "{options}: {server:#}"
+    );
+    assert_eq!(server["samples"].as_array().map(Vec::len), Some(0));
+}
+
+/// Answers the first connection with these bytes, and ends.
+fn impostor(answer: &'static [u8]) -> thread::JoinHandle<()> {
+    let listener = TcpListener::bind(("127.0.0.1", PORT)).unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.write_all(answer);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    })
+}
+
+fn what_is_no_server_is_named() {
+    let options = format!("tcp -t 1 127.0.0.1:{PORT}");
+    let (code, _, said) = bitcost(&options);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("nothing listens there"), "{said}");
+    for (answer, named) in [
+        (&b"\xff"[..], "is busy with another client"),
+        (b"SSH-2.0-OpenSSH\r\n", "is no iperf3 server"),
+        (b"", "is no iperf3 server"),
+        (b"\x09\xfe\0\0\0\x1b\0\0\0\0", "iperf3's error 27"),
+        (b"\x09\x0a\x01\x02\x0b", "was stopped in the middle"),
+        (b"\x09\x0a\x63", "not expected here"),
+    ] {
+        let impostor = impostor(answer);
+        let (code, _, said) = bitcost(&options);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(named), "{named}: {said}");
+        drop(impostor);
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn a_server_that_is_stopped_is_named() {
+    let mut server = Stock::start(&[]);
+    let ender = {
+        let pid = rustix::process::Pid::from_child(&server.0);
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(1500));
+            rustix::process::kill_process(pid, rustix::process::Signal::TERM)
+        })
+    };
+    let (code, _, said) = bitcost(&format!("tcp -t 20 127.0.0.1:{PORT}"));
+    ender.join().unwrap().unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("iperf3 server at 127.0.0.1:5301"), "{said}");
+    let _ = server.0.wait();
+}
+
+fn what_needs_bitcost_is_refused() {
+    for (options, named) in [
+        ("rr 127.0.0.1", "workload rr"),
+        ("tcp 127.0.0.1 --offloads off", "--offloads"),
+        ("tcp 127.0.0.1 --qdisc fq", "qdisc"),
+        ("tcp 127.0.0.1 --receiver-cpus 0", "--receiver-cpus"),
+        ("tcp 127.0.0.1 -O 1", "-O"),
+        ("tcp", "--peer iperf3 needs the host"),
+        ("tcp 127.0.0.1:x", "no place of an iperf3 server"),
+        ("tcp 127.0.0.1 --sender local", "--sender"),
+    ] {
+        let (code, _, said) = bitcost(options);
+        assert_eq!(code, Some(2), "{options}: {said}");
+        assert!(said.contains(named), "{options}: {said}");
+    }
+}

@@ -1,0 +1,380 @@
+//! `bitcost serve`: enrolled clients test, each rule is named, foreign connections take nothing, tests wait for
+//! each other, and nothing is left.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: enrolled_client_tests_each_way, each_rule_is_named, foreign_connections_take_nothing,
+        tests_wait_for_their_turn, a_client_that_vanishes_leaves_nothing;
+}
+
+/// A service at a port that the kernel chose, with its folders.
+struct Server {
+    process: Child,
+    port: u16,
+    link: String,
+    output: BufReader<ChildStdout>,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = bitcost(&folder.path().join("client"))
+            .args(["serve", "127.0.0.1:0", "--state"])
+            .arg(folder.path().join("service"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        let mut lines = String::new();
+        for _ in 0..3 {
+            output.read_line(&mut lines).unwrap();
+        }
+        Server {
+            port: after(&lines, "port ").parse().expect(&lines),
+            link: format!("bitcost://{}", after(&lines, "bitcost://")),
+            process,
+            output,
+            folder,
+        }
+    }
+
+    fn client(&self) -> PathBuf {
+        self.folder.path().join("client")
+    }
+
+    /// `bitcost serve keys`.
+    fn keys(&self, words: &[&str]) -> String {
+        let output = bitcost(&self.client())
+            .args(["serve", "keys"])
+            .args(words)
+            .arg("--state")
+            .arg(self.folder.path().join("service"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A link whose key has these rules.
+    fn link_with(&self, rules: &[&str]) -> String {
+        let printed = self.keys(&[&["add"], rules].concat());
+        format!("bitcost://{}", after(&printed, "bitcost://"))
+    }
+
+    /// Stops the service as systemd does; returns its standard output and standard error.
+    fn stop(&mut self) -> (String, String) {
+        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
+        let (mut printed, mut said) = (String::new(), String::new());
+        self.output.read_to_string(&mut printed).unwrap();
+        let mut stderr = self.process.stderr.take().unwrap();
+        stderr.read_to_string(&mut said).unwrap();
+        assert!(self.process.wait().unwrap().success(), "{printed}{said}");
+        (printed, said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed before.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The word after a text.
+fn after<'a>(text: &'a str, before: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).expect(text);
+    let is_end = |letter: char| letter.is_whitespace() || ",;'".contains(letter);
+    &rest[..rest.find(is_end).unwrap_or(rest.len())]
+}
+
+/// bitcost of a user with this state folder.
+fn bitcost(state: &Path) -> Command {
+    std::fs::create_dir_all(state).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
+    command.env("BITCOST_STATE_DIR", state);
+    command
+}
+
+fn test(state: &Path, options: &str) -> Output {
+    bitcost(state)
+        .args(["test", "--no-log"])
+        .args(options.split_whitespace())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
+}
+
+/// The agents of this service that run.
+fn agents(server: &Server) -> usize {
+    let parent = format!("PPid:\t{}\n", server.process.id());
+    let of = |entry: std::io::Result<std::fs::DirEntry>| {
+        let status = entry.ok()?.path().join("status");
+        std::fs::read_to_string(status)
+            .ok()
+            .filter(|status| status.contains(&parent))
+    };
+    std::fs::read_dir("/proc").unwrap().filter_map(of).count()
+}
+
+fn wait_until(what: &str, is: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn enrolled_client_tests_each_way() {
+    let mut server = Server::start();
+    // It outlasts the service.
+    let folder = tempfile::tempdir().unwrap();
+    let (client, port) = (folder.path().join("client"), server.port);
+    let place = format!("service:127.0.0.1:{port}");
+    let first = test(&client, &format!("tcp {} -t 300ms", server.link));
+    assert!(
+        first.status.success() && said(&first).contains("enrolled at"),
+        "{}",
+        said(&first)
+    );
+    // Afterwards the host's name is enough.
+    for options in [
+        "tcp 127.0.0.1 -t 300ms -R",
+        "udp 127.0.0.1 -t 300ms -b 20M",
+        &format!("rr 127.0.0.1:{port} -t 300ms"),
+        "tcp -t 300ms --sender 127.0.0.1 --receiver local -P 2",
+        "tcp 127.0.0.1 -n 1M",
+    ] {
+        let output = test(&client, options);
+        let said = said(&output);
+        assert!(
+            output.status.success() && said.contains(&place),
+            "{options}: {said}"
+        );
+    }
+    let listed = server.keys(&[]);
+    assert!(
+        listed.contains("last used") && listed.contains("knobs: none"),
+        "{listed}"
+    );
+    // Another user of this machine has another key.
+    let other = server.folder.path().join("other");
+    let output = test(&other, &format!("tcp {} -t 300ms", server.link));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        said(&output).contains("the link is spent"),
+        "{}",
+        said(&output)
+    );
+    let fingerprint = listed.split_whitespace().nth(1).unwrap();
+    server.keys(&["revoke", &fingerprint[..12]]);
+    let output = test(&client, "tcp 127.0.0.1 -t 300ms");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        said(&output).contains("is not enrolled here"),
+        "{}",
+        said(&output)
+    );
+    let (printed, _) = server.stop();
+    assert!(printed.contains("served 6 runs in 6 sessions"), "{printed}");
+    // Where no service answers, ssh is tried.
+    let output = test(&client, "tcp 127.0.0.1 -t 300ms --ssh-config /dev/null");
+    assert!(said(&output).contains("ssh is used"), "{}", said(&output));
+}
+
+fn each_rule_is_named() {
+    let mut server = Server::start();
+    let client = server.client();
+    let link = server.link_with(&[
+        "--max-rate",
+        "10M",
+        "--max-duration",
+        "2s",
+        "--max-flows",
+        "2",
+        "--knobs",
+        "mtu_bytes",
+    ]);
+    let output = test(&client, &format!("tcp {link} -t 300ms -b 5M -P 2 -l 1000"));
+    assert!(output.status.success(), "{}", said(&output));
+    for (options, rule) in [
+        (
+            "tcp -t 300ms",
+            "max-rate is 10000000 bit/s; asked for a test without a rate",
+        ),
+        ("udp -t 300ms -b 6M -P 2", "asked for 12000000 bit/s"),
+        (
+            "tcp -t 3s -b 1M -l 1000",
+            "max-duration is 2 s; asked for 3.25 s",
+        ),
+        (
+            "tcp -t 300ms -b 1M -P 3 -l 1000",
+            "max-flows is 2; asked for 3 flows",
+        ),
+        (
+            "tcp -t 300ms -b 9M --offloads off",
+            r#"knobs: mtu_bytes; asked for "offloads""#,
+        ),
+        (
+            "tcp -t 300ms -b 9M --sysctl net.core.somaxconn=5000",
+            r#"asked for "sysctl""#,
+        ),
+        (
+            "udp -t 300ms -b 1M -p 700",
+            "ports are 1024 and above; asked for 700",
+        ),
+        (
+            "tcp -t 300ms -b 9M --receiver-dev eth9",
+            r#"interfaces: lo; asked for "eth9""#,
+        ),
+    ] {
+        let (workload, rest) = options.split_once(' ').unwrap();
+        let output = test(&client, &format!("{workload} {rest} --receiver 127.0.0.1"));
+        assert!(
+            !output.status.success() && said(&output).contains(rule),
+            "{options}: {}",
+            said(&output)
+        );
+    }
+    let (_, said) = server.stop();
+    assert!(said.contains("max-flows is 2"), "{said}");
+}
+
+/// Resident memory in KiB and open descriptors.
+fn held(server: &Server) -> (u64, usize) {
+    let process = format!("/proc/{}", server.process.id());
+    let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+    let descriptors = std::fs::read_dir(format!("{process}/fd")).unwrap().count();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    let resident = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    (resident, descriptors)
+}
+
+fn foreign_connections_take_nothing() {
+    let mut server = Server::start();
+    let client = server.client();
+    let output = test(&client, &format!("tcp {} -t 300ms", server.link));
+    assert!(output.status.success(), "{}", said(&output));
+    let address = SocketAddr::from(([127, 0, 0, 1], server.port));
+    let before = held(&server);
+    let mut most = before;
+    for number in 0..10_000u32 {
+        let Ok(mut foreign) = TcpStream::connect(address) else {
+            continue;
+        };
+        match number % 4 {
+            0 => drop(foreign.write_all(&number.to_be_bytes())),
+            1 => drop(foreign.write_all(&[0x16, 3, 1, 0xFF, 0xFF])),
+            2 => drop(foreign.write_all(&[0xAB; 2000])),
+            _ => {}
+        }
+        if number % 500 == 0 {
+            let now = held(&server);
+            most = (most.0.max(now.0), most.1.max(now.1));
+        }
+    }
+    // A key and a message of 16 KiB for each of the 64 connections that may be pending.
+    assert!(
+        most.0 < before.0 + 32 * 1024,
+        "{before:?} {most:?} KiB and descriptors"
+    );
+    assert!(
+        most.1 < before.1 + 100,
+        "{before:?} {most:?} KiB and descriptors"
+    );
+    // Half-open ones are closed, and an enrolled client is served.
+    let silent: Vec<TcpStream> = (0..100)
+        .filter_map(|_| TcpStream::connect(address).ok())
+        .collect();
+    wait_until("half-open connections are closed", || {
+        held(&server).1 <= before.1
+    });
+    let output = test(&client, "tcp 127.0.0.1 -t 300ms");
+    assert!(output.status.success(), "{}", said(&output));
+    drop(silent);
+    server.stop();
+}
+
+fn tests_wait_for_their_turn() {
+    let mut server = Server::start();
+    let (alice, bob) = (server.client(), server.folder.path().join("bob"));
+    let links = ["alice", "bob"].map(|name| server.link_with(&["--name", name]));
+    for (state, link) in [&alice, &bob].into_iter().zip(links) {
+        let output = test(state, &format!("tcp {link} -t 200ms"));
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let mut first = bitcost(&alice)
+        .args(["test", "tcp", "127.0.0.1", "-t", "4s", "--no-log"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("alice has the host", || agents(&server) == 1);
+    let second = test(&bob, "tcp 127.0.0.1 -t 300ms");
+    let waited = said(&second);
+    assert!(second.status.success(), "{waited}");
+    assert!(
+        waited.contains("for alice's test") && waited.contains("place 1"),
+        "{waited}"
+    );
+    assert!(first.wait().unwrap().success());
+    let (printed, _) = server.stop();
+    let order: Vec<&str> = printed
+        .lines()
+        .filter(|line| line.contains("begins"))
+        .collect();
+    assert!(order.last().unwrap().contains("bob begins"), "{printed}");
+}
+
+fn a_client_that_vanishes_leaves_nothing() {
+    let mut server = Server::start();
+    let client = server.client();
+    let output = test(&client, &format!("tcp {} -t 200ms", server.link));
+    assert!(output.status.success(), "{}", said(&output));
+    let start = || {
+        bitcost(&client)
+            .args(["test", "tcp", "127.0.0.1", "-t", "30s", "--no-log"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut killed = start();
+    wait_until("the test runs", || agents(&server) == 1);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    wait_until("its agent ends", || agents(&server) == 0);
+    // The service stops in the middle of a test: the client says why, and no process stays.
+    let mut client = start();
+    wait_until("the test runs", || agents(&server) == 1);
+    let service = server.process.id();
+    let (printed, _) = server.stop();
+    assert!(
+        printed.contains("the service is being stopped"),
+        "{printed}"
+    );
+    let parent = format!("PPid:\t{service}\n");
+    let left = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let status = std::fs::read_to_string(entry.ok()?.path().join("status")).ok()?;
+        status.contains(&parent).then_some(status)
+    });
+    assert_eq!(left.count(), 0);
+    kill_process(Pid::from_child(&client), Signal::INT).unwrap();
+    assert!(!client.wait().unwrap().success());
+}

@@ -1,0 +1,167 @@
+//! An agent for an endpoint that a stock iperf3 server plays: it speaks the control protocol of
+//! bitcost with the controller, and iperf3's with the server. The data connections are made by the
+//! agent of the other endpoint.
+
+mod output;
+pub mod request;
+mod test;
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bitcost_model::machine::HostDescription;
+use bitcost_model::protocol::{Decoder, FromAgent, Lease, PROTOCOL, Route, ToAgent};
+use bitcost_model::record::IdleBaseline;
+use bitcost_sys::clock::monotonic_ns;
+
+use output::Output;
+use test::{Command, Test};
+
+/// Messages of the controller that may be queued; more stay in the pipe.
+const WAITING_MAX: usize = 64;
+
+/// A test that takes place in its own thread. Dropping it ends it.
+struct Running {
+    commands: Sender<Command>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves one controller until its input ends or the lease expires.
+///
+/// # Errors
+/// A sentence, when a message cannot be read or the lease has expired.
+pub fn serve(
+    server: SocketAddr,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> Result<(), String> {
+    let output = Output::new(output);
+    let inbox = read_messages(input);
+    let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
+    let mut running = None;
+    loop {
+        let left = lease.left(monotonic_ns()).ok_or_else(|| {
+            let seconds = Lease::LENGTH.as_secs();
+            format!("nothing heard from the controller for {seconds} s; the test was ended")
+        })?;
+        match inbox.recv_timeout(left) {
+            Ok(message) => {
+                lease.renew(monotonic_ns());
+                answer(message?, server, &output, &mut running);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, String>> {
+    let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
+    std::thread::spawn(move || {
+        let mut decoder = Decoder::default();
+        let mut bytes = [0; 16 << 10];
+        loop {
+            let length = match input.read(&mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(length) => length,
+            };
+            decoder.push(&bytes[..length]);
+            while let Some(message) = decoder.take().transpose() {
+                let message = message.map_err(|error| error.to_string());
+                let is_broken = message.is_err();
+                if sender.send(message).is_err() || is_broken {
+                    return;
+                }
+            }
+        }
+    });
+    receiver
+}
+
+fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut Option<Running>) {
+    let command = match message {
+        ToAgent::Hello { .. } => {
+            return output.send(&FromAgent::Hello {
+                protocol: PROTOCOL,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            });
+        }
+        ToAgent::Describe { .. } => return output.send(&FromAgent::Host(Box::new(host()))),
+        ToAgent::Route { .. } => {
+            return output.send(&FromAgent::Route(Route {
+                device: String::new(),
+                source: server.ip(),
+                is_local: server.ip().is_loopback(),
+            }));
+        }
+        ToAgent::AddressesOf { .. } => {
+            let addresses = vec![server.ip()];
+            return output.send(&FromAgent::AddressesOf { addresses });
+        }
+        ToAgent::Clock => {
+            let now_ns = monotonic_ns();
+            return output.send(&FromAgent::Clock { now_ns });
+        }
+        ToAgent::Idle { length_ms } => {
+            // The other agent measures meanwhile.
+            std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
+            return output.send(&FromAgent::Idle(Box::<IdleBaseline>::default()));
+        }
+        ToAgent::Constants { .. } => {
+            let reason = "an iperf3 server does not measure its host".to_owned();
+            return output.send(&FromAgent::Failed {
+                reason,
+                host_lacks: true,
+            });
+        }
+        ToAgent::Prepare(prepare) => {
+            *running = None;
+            let (commands, received) = mpsc::channel();
+            let stop = Arc::new(AtomicBool::new(false));
+            let test = Test::new(server, *prepare, output.clone(), received, stop.clone());
+            let thread = std::thread::spawn(move || test.run());
+            *running = Some(Running {
+                commands,
+                stop,
+                thread: Some(thread),
+            });
+            return;
+        }
+        ToAgent::Stop => {
+            *running = None;
+            return output.send(&FromAgent::Stopped);
+        }
+        ToAgent::Renew => return output.send(&FromAgent::Alive),
+        ToAgent::Meet { .. } => Command::Meet,
+        ToAgent::Start(start) => Command::Start(start),
+        ToAgent::Finish { sent } => Command::Finish(sent),
+    };
+    if let Some(running) = running {
+        // A test that has ended has said why.
+        let _ = running.commands.send(command);
+    }
+}
+
+/// What is known of the server's host: nothing.
+fn host() -> HostDescription {
+    HostDescription {
+        host_name: "of an iperf3 server, which does not describe it".to_owned(),
+        bitcost_version: String::new(),
+        ..HostDescription::default()
+    }
+}

@@ -1,0 +1,226 @@
+//! What is asked of a stock server: the parameters of a test from the conditions of a run, and what
+//! it cannot do.
+
+use bitcost_model::conditions::{Conditions, Direction, Mss, Offloads, RateOf, Workload};
+use bitcost_model::modes::Mode;
+use bitcost_model::record::Role;
+use serde_json::{Value, json};
+
+use crate::protocol::{MOST_LENGTH, MOST_STREAMS};
+
+/// The least bytes of a datagram of iperf3.
+const LEAST_DATAGRAM: u32 = 16;
+
+/// Checks that a run is possible with a stock server at the receiver's host.
+///
+/// # Errors
+/// The setting, and why it needs bitcost there.
+pub fn check(conditions: &Conditions) -> Result<(), String> {
+    let needs = |what: &str| {
+        Err(format!(
+            "{what} needs bitcost at both endpoints, and --peer iperf3 names an iperf3 server"
+        ))
+    };
+    if !matches!(
+        conditions.workload,
+        Workload::TcpStream | Workload::UdpStream
+    ) {
+        let name = conditions.workload.info().short_name;
+        return needs(&format!("the workload {name}"));
+    }
+    let of_receiver = &conditions.places.receiver;
+    let refused = [
+        (conditions.offloads != Offloads::AsFound, "--offloads"),
+        (conditions.tcp_buffers.is_some(), "--tcp-buffers"),
+        (!conditions.background.is_empty(), "a background workload"),
+        (conditions.send_mode != Mode::Plain, "--send-mode"),
+        (conditions.receive_mode != Mode::Plain, "--receive-mode"),
+        (conditions.delay_variation, "--delay-variation"),
+        (conditions.message_sizes.is_some(), "--message-sizes"),
+        (conditions.threads.is_some(), "--threads"),
+        (conditions.receiver_delay_us > 0, "--receiver-delay"),
+        (conditions.cork, "--cork"),
+        (!of_receiver.cpus.is_empty(), "--receiver-cpus"),
+        (of_receiver.device.is_some(), "--receiver-device"),
+        (of_receiver.ports.is_some(), "--receiver-ports"),
+        (conditions.program.is_some(), "another program"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(is_given, _)| *is_given) {
+        return needs(what);
+    }
+    let of_hosts = conditions.host_settings.iter();
+    if let Some(setting) = of_hosts
+        .clone()
+        .find(|setting| setting.endpoint != Some(Role::Sender))
+    {
+        return needs(&format!(
+            "the setting {} of the receiver's host (as in `sender: …` it may be set at this host)",
+            setting.setting
+        ));
+    }
+    possible(conditions)
+}
+
+/// Checks the sizes and numbers that iperf3 allows.
+fn possible(conditions: &Conditions) -> Result<(), String> {
+    let size = conditions.message_size_bytes;
+    if conditions.workload.is_datagram() && size < LEAST_DATAGRAM {
+        return Err(format!(
+            "messages of {size} bytes: a datagram of iperf3 has at least {LEAST_DATAGRAM}"
+        ));
+    }
+    if u64::from(size) > MOST_LENGTH {
+        return Err(format!(
+            "messages of {size} bytes: iperf3 takes at most {MOST_LENGTH}"
+        ));
+    }
+    if u64::from(conditions.flows) > MOST_STREAMS {
+        return Err(format!(
+            "{} flows: iperf3 takes at most {MOST_STREAMS}",
+            conditions.flows
+        ));
+    }
+    if conditions.warmup_ms > 0 {
+        return Err(format!(
+            "a warm-up of {} ms: an iperf3 server reports one count of the whole test; leave out -O",
+            conditions.warmup_ms
+        ));
+    }
+    let is_by_datagrams = conditions.workload.is_datagram() && conditions.is_bounded();
+    if is_by_datagrams && conditions.direction == Direction::Reverse {
+        return Err(
+            "a number of datagrams from an iperf3 server, of which some may be lost: use -t with -R"
+                .to_owned(),
+        );
+    }
+    if conditions.stop_messages.is_some() && conditions.direction == Direction::Reverse {
+        return Err("a number of messages from an iperf3 server, whose stream has none: use -n in bytes, or -t".to_owned());
+    }
+    Ok(())
+}
+
+/// The parameters that a stock server reads.
+///
+/// # Errors
+/// As [`check`].
+pub fn params(conditions: &Conditions) -> Result<Value, String> {
+    check(conditions)?;
+    let protocol = match conditions.workload.is_datagram() {
+        true => "udp",
+        false => "tcp",
+    };
+    // A server that sends may end before all bytes are there, so that the client ends these tests.
+    let sends = conditions.direction != Direction::Forward;
+    let bound = |bound: Option<u64>| bound.filter(|_| !sends).unwrap_or(0);
+    let seconds = match conditions.is_bounded() {
+        true if sends => conditions.window_limit().as_secs(),
+        true => 0,
+        false => conditions.duration_ms.div_ceil(1000).into(),
+    };
+    let mut params = json!({
+        protocol: true,
+        "omit": 0,
+        "time": seconds,
+        "num": bound(conditions.stop_bytes),
+        "blockcount": bound(conditions.stop_messages),
+        "parallel": conditions.flows,
+        "len": conditions.message_size_bytes,
+        "pacing_timer": 1000,
+        "client_version": concat!("3.12 (bitcost ", env!("CARGO_PKG_VERSION"), ")"),
+    });
+    let mut give = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            params[key] = value;
+        }
+    };
+    let is = |given: bool| given.then_some(Value::Bool(true));
+    give("reverse", is(conditions.direction == Direction::Reverse));
+    give("bidirectional", is(conditions.direction == Direction::Both));
+    give("nodelay", is(conditions.nodelay));
+    give(
+        "MSS",
+        conditions.mss.map(|mss| json!(segment(conditions, mss))),
+    );
+    give("window", conditions.receive_buffer_bytes.map(Value::from));
+    give(
+        "congestion",
+        conditions.congestion_control.clone().map(Value::from),
+    );
+    give("TOS", conditions.dscp.map(|dscp| json!(dscp << 2)));
+    give("bandwidth", bitrate(conditions).map(Value::from));
+    Ok(params)
+}
+
+fn segment(conditions: &Conditions, mss: Mss) -> u32 {
+    match mss {
+        Mss::Message => conditions.message_size_bytes,
+        Mss::Bytes(bytes) => bytes,
+    }
+}
+
+/// Bit/s of user data of each flow; absent where it is not limited.
+fn bitrate(conditions: &Conditions) -> Option<u64> {
+    let bits = u64::from(conditions.message_size_bytes) * 8;
+    let by_messages = conditions
+        .message_rate
+        .map(|rate| rate.saturating_mul(bits));
+    let by_bits = conditions.rate_bps.map(|rate| match conditions.rate_of {
+        RateOf::User => rate,
+        RateOf::Wire => {
+            let with_headers = bits + u64::from(conditions.header_bytes()) * 8;
+            (rate as f64 * bits as f64 / with_headers as f64) as u64
+        }
+    });
+    by_bits.or(by_messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Direction as Asked, Params};
+
+    fn conditions(change: impl FnOnce(&mut Conditions)) -> Conditions {
+        let mut conditions = Conditions {
+            warmup_ms: 0,
+            ..Conditions::of(Workload::TcpStream)
+        };
+        change(&mut conditions);
+        conditions
+    }
+
+    #[test]
+    fn a_server_reads_what_is_asked() {
+        let asked = conditions(|c| {
+            (c.flows, c.direction, c.rate_bps) = (4, Direction::Reverse, Some(8_000_000));
+            (c.duration_ms, c.dscp, c.nodelay) = (1500, Some(10), true);
+        });
+        let text = params(&asked).unwrap().to_string();
+        let read = Params::read(text.as_bytes()).unwrap();
+        assert_eq!((read.streams, read.direction), (4, Asked::Reverse));
+        assert_eq!((read.seconds, read.bitrate), (2, 8_000_000));
+        assert_eq!(
+            (read.tos, read.nodelay, read.is_udp),
+            (Some(40), true, false)
+        );
+        let bounded = conditions(|c| c.stop_bytes = Some(100_000_000));
+        let read = Params::read(params(&bounded).unwrap().to_string().as_bytes()).unwrap();
+        assert_eq!((read.seconds, read.bytes), (0, 100_000_000));
+    }
+
+    #[test]
+    fn what_needs_bitcost_there_is_refused_with_its_name() {
+        for (asked, named) in [
+            (conditions(|c| c.workload = Workload::TcpRr), "workload rr"),
+            (conditions(|c| c.offloads = Offloads::Off), "--offloads"),
+            (
+                conditions(|c| c.places.receiver.cpus = vec![1]),
+                "--receiver-cpus",
+            ),
+            (conditions(|c| c.flows = 129), "at most 128"),
+            (conditions(|c| c.warmup_ms = 250), "-O"),
+        ] {
+            let reason = check(&asked).unwrap_err();
+            assert!(reason.contains(named), "{reason}");
+        }
+    }
+}

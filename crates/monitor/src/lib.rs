@@ -1,0 +1,6 @@
+//! What `bitcost serve` tells monitoring: [`counts`] keeps what was served, [`http`] answers
+//! requests for it in Prometheus's text format.
+
+pub mod counts;
+pub mod http;
+mod text;

@@ -1,0 +1,169 @@
+//! The counts in Prometheus's text format 0.0.4
+//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>).
+
+use std::fmt::{Display, Write as _};
+use std::time::UNIX_EPOCH;
+
+use crate::counts::{Counts, Last, Told, Totals};
+
+/// The media type of the format.
+pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A figure of each service.
+type OfService = (&'static str, &'static str, fn(&Totals) -> u64);
+
+const OF_SERVICES: [OfService; 4] = [
+    (
+        "bitcost_received_bytes_total",
+        "Bytes of user data received in tests",
+        |totals| totals.received_bytes,
+    ),
+    (
+        "bitcost_sent_bytes_total",
+        "Bytes of user data sent in tests",
+        |totals| totals.sent_bytes,
+    ),
+    (
+        "bitcost_refused_total",
+        "Clients that a rule refused",
+        |totals| totals.refused,
+    ),
+    (
+        "bitcost_failed_total",
+        "Connections that failed before their test began",
+        |totals| totals.failed,
+    ),
+];
+
+/// A figure of the last test of a peer; absent where it was not measured.
+type OfPeer = (&'static str, &'static str, fn(&Last) -> Option<f64>);
+
+const OF_PEERS: [OfPeer; 7] = [
+    (
+        "bitcost_last_test_timestamp_seconds",
+        "When the last test of the peer ended",
+        |last| {
+            let since = last.at.duration_since(UNIX_EPOCH).ok()?;
+            Some(since.as_secs_f64())
+        },
+    ),
+    (
+        "bitcost_last_test_seconds",
+        "Length of the last test of the peer",
+        |last| Some(last.tested.seconds),
+    ),
+    (
+        "bitcost_last_test_received_bits_per_second",
+        "Rate at which this host received in the last test of the peer",
+        |last| rate(last.tested.received_bytes, last.tested.seconds),
+    ),
+    (
+        "bitcost_last_test_sent_bits_per_second",
+        "Rate at which this host sent in the last test of the peer",
+        |last| rate(last.tested.sent_bytes, last.tested.seconds),
+    ),
+    (
+        "bitcost_last_test_retransmitted_segments",
+        "TCP segments that this host retransmitted in the last test of the peer",
+        |last| last.tested.retransmitted.map(|count| count as f64),
+    ),
+    (
+        "bitcost_last_test_lost_datagrams",
+        "Datagrams that never came to this host in the last test of the peer",
+        |last| last.tested.lost.map(|count| count as f64),
+    ),
+    (
+        "bitcost_last_test_cpu_seconds",
+        "CPU time on this host in the last test of the peer",
+        |last| last.tested.cpu_seconds,
+    ),
+];
+
+fn rate(bytes: u64, seconds: f64) -> Option<f64> {
+    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+}
+
+/// The text of all counts.
+pub fn text(counts: &Counts) -> String {
+    let told = counts.told();
+    let mut text = String::new();
+    head(
+        &mut text,
+        "bitcost_build_info",
+        "Version of this program",
+        "gauge",
+    );
+    let version = env!("CARGO_PKG_VERSION");
+    let _ = writeln!(text, "bitcost_build_info{{version=\"{version}\"}} 1");
+    tests(&mut text, &told);
+    for (name, help, figure) in OF_SERVICES {
+        head(&mut text, name, help, "counter");
+        for (service, totals) in &told.services {
+            let _ = writeln!(text, "{name}{{service=\"{service}\"}} {}", figure(totals));
+        }
+    }
+    for (name, help, figure) in OF_PEERS {
+        head(&mut text, name, help, "gauge");
+        for ((service, peer), last) in &told.peers {
+            let Some(value) = figure(last) else { continue };
+            let test = last.tested.test;
+            let labels = format!("service=\"{service}\",peer=\"{peer}\",test=\"{test}\"");
+            let _ = writeln!(text, "{name}{{{labels}}} {value}");
+        }
+    }
+    text
+}
+
+fn tests(text: &mut String, told: &Told) {
+    let name = "bitcost_tests_total";
+    head(text, name, "Tests that were served", "counter");
+    for (service, totals) in &told.services {
+        for ((test, is_complete), count) in &totals.tests {
+            let result = if *is_complete { "complete" } else { "ended" };
+            let labels = format!("service=\"{service}\",test=\"{test}\",result=\"{result}\"");
+            let _ = writeln!(text, "{name}{{{labels}}} {count}");
+        }
+    }
+}
+
+fn head(text: &mut String, name: &str, help: impl Display, kind: &str) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+    use crate::counts::Tested;
+
+    #[test]
+    fn figures_that_were_not_measured_are_absent() {
+        let counts = Counts::default();
+        counts.begin("tls");
+        counts.refused("iperf3");
+        let tested = Tested {
+            test: "tcp",
+            is_complete: true,
+            seconds: 2.0,
+            received_bytes: 1_000_000,
+            ..Tested::default()
+        };
+        counts.tested("iperf3", IpAddr::from([192, 0, 2, 7]), tested);
+        let text = text(&counts);
+        for line in [
+            "bitcost_tests_total{service=\"iperf3\",test=\"tcp\",result=\"complete\"} 1",
+            "bitcost_refused_total{service=\"iperf3\"} 1",
+            "bitcost_refused_total{service=\"tls\"} 0",
+            "bitcost_last_test_received_bits_per_second{service=\"iperf3\",peer=\"192.0.2.7\",test=\"tcp\"} 4000000",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        for absent in [
+            "bitcost_last_test_sent_bits_per_second{",
+            "bitcost_last_test_cpu_seconds{",
+        ] {
+            assert!(!text.contains(absent), "{text}");
+        }
+    }
+}

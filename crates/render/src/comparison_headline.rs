@@ -1,0 +1,127 @@
+//! A comparison in one sentence: what changed and by how much, or that nothing did.
+
+use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Verdict};
+use bitcost_model::units::counted;
+
+use crate::comparison::{in_order, shown};
+use crate::number;
+
+/// The sentence. It names the largest change to the worse, without one the largest to the better,
+/// and says of the others how many there are.
+pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
+    let all = in_order(comparison);
+    let largest = |is_wanted: &dyn Fn(&Change) -> bool| {
+        let mut found = all.iter().filter(|(_, change)| is_wanted(change));
+        found.next().copied()
+    };
+    let words = match (largest(&is_clear), largest(&has_changed)) {
+        _ if all.is_empty() => "There is nothing to compare".to_owned(),
+        (Some(first), _) => {
+            let others = others(comparison);
+            format!("{}{others}", sentence(first))
+        }
+        (None, Some(first)) => format!(
+            "Nothing changed for certain: {}, which may be chance among {}",
+            sentence(first),
+            counted(comparison.judged_together(), "comparison")
+        ),
+        (None, None) => unchanged(comparison),
+    };
+    format!("{words}{}.", missing(comparison))
+}
+
+fn has_changed(change: &Change) -> bool {
+    matches!(
+        change.verdict,
+        Verdict::Worse | Verdict::Better | Verdict::Changed
+    )
+}
+
+/// Whether a change is no chance among all comparisons.
+fn is_clear(change: &Change) -> bool {
+    has_changed(change) && (change.holds || change.verdict == Verdict::Changed)
+}
+
+/// `Throughput falls from 4600 to 3680 Mbit/s with 1024 · UDP (-20.0 % [-20.4, -19.6], worse)`.
+fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
+    let median = |value: Option<f64>| value.map_or("no value".to_owned(), number::plain);
+    let (old, new) = (median(change.medians.0), median(change.medians.1));
+    let verb = match change.shift.map(|shift| shift.change().value) {
+        Some(value) if value < 0.0 => "falls",
+        _ => "rises",
+    };
+    let figures = format!("from {old} to {new} {}", change.metric.unit);
+    let name = cell.name();
+    let place = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" with {name}")
+    };
+    format!(
+        "{} {verb} {}{place} ({}, {})",
+        change.metric.title,
+        figures.trim_end(),
+        shown(change),
+        change.verdict.name()
+    )
+}
+
+/// `; of 26 figures 2 are worse and 1 is better`; empty for one figure.
+fn others(comparison: &Comparison) -> String {
+    let all = comparison.changes().count();
+    let of = |wanted: Verdict| {
+        let clear = comparison.changes().filter(|change| is_clear(change));
+        let count = clear.filter(|change| change.verdict == wanted).count();
+        let verb = if count == 1 { "is" } else { "are" };
+        (count > 0).then(|| format!("{count} {verb} {}", wanted.name()))
+    };
+    let counts: Vec<String> = [Verdict::Worse, Verdict::Better, Verdict::Changed]
+        .into_iter()
+        .filter_map(of)
+        .collect();
+    match all {
+        1 => String::new(),
+        _ => format!("; of {all} figures {}", counts.join(" and ")),
+    }
+}
+
+fn unchanged(comparison: &Comparison) -> String {
+    let (same, open) = (
+        comparison.count(Verdict::Same),
+        comparison.count(Verdict::CannotTell),
+    );
+    let threshold = comparison.threshold_pct;
+    let figures = |count: usize| counted(count, "figure");
+    match (same, open) {
+        (0, 0) => "No figure is known of both sides".to_owned(),
+        (_, 0) => format!(
+            "Nothing changed: {} the same within {threshold} %",
+            are(same)
+        ),
+        (0, _) => format!(
+            "These runs cannot tell whether anything changed by {threshold} %: the intervals of {} are too wide",
+            figures(open)
+        ),
+        _ => format!(
+            "No change was found: {} the same within {threshold} %, and the intervals of {} are too wide to tell",
+            are(same),
+            figures(open)
+        ),
+    }
+}
+
+/// `3 figures are`, `1 figure is`.
+fn are(count: usize) -> String {
+    match count {
+        1 => "1 figure is".to_owned(),
+        _ => format!("{count} figures are"),
+    }
+}
+
+/// What the new side lacks.
+fn missing(comparison: &Comparison) -> String {
+    match comparison.count(Verdict::Missing) {
+        0 => String::new(),
+        count => format!("; {} missing in {}", are(count), comparison.side(false)),
+    }
+}

@@ -1,0 +1,114 @@
+//! The host and port of a service, as users type them.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// The port of a service that names no other.
+pub const PORT: u16 = 7351;
+
+/// The longest host name, in bytes (RFC 1035, section 2.3.4).
+const HOST_BYTES_MAX: usize = 253;
+
+/// A host and a port. The host has only letters, digits and `.`, `-`, `_`, or is a numeric address
+/// without a zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    /// The host's name or address, without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+impl HostPort {
+    /// Reads `host`, `host:port`, `192.0.2.7:7351`, `2001:db8::7` or `[2001:db8::7]:7351`.
+    ///
+    /// # Errors
+    /// A sentence with the forms that are allowed.
+    pub fn parse(text: &str, default_port: u16) -> Result<HostPort, String> {
+        let wrong = || {
+            let shown: String = text.chars().take(64).collect();
+            format!(
+                "{shown:?} is no host of a service; allowed: `web`, `web:{PORT}`, `192.0.2.7`, `[2001:db8::7]:{PORT}`"
+            )
+        };
+        let (host, port) = parts(text).ok_or_else(wrong)?;
+        let port = match port {
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|port| *port != 0)
+                .ok_or_else(wrong)?,
+            None => default_port,
+        };
+        if !is_host(host) {
+            return Err(wrong());
+        }
+        Ok(HostPort {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+/// The host and the text of the port.
+fn parts(text: &str) -> Option<(&str, Option<&str>)> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, after) = rest.split_once(']')?;
+        host.parse::<std::net::Ipv6Addr>().ok()?;
+        return match after {
+            "" => Some((host, None)),
+            _ => Some((host, Some(after.strip_prefix(':')?))),
+        };
+    }
+    if text.parse::<IpAddr>().is_ok() {
+        return Some((text, None));
+    }
+    match text.split_once(':') {
+        Some((host, port)) => Some((host, Some(port))),
+        None => Some((text, None)),
+    }
+}
+
+fn is_host(host: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    let is_name = !host.is_empty()
+        && host.len() <= HOST_BYTES_MAX
+        && host.chars().all(is_plain)
+        && !host.starts_with(['-', '.']);
+    is_name || host.parse::<IpAddr>().is_ok()
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_ports_are_read() {
+        let read = |text: &str| HostPort::parse(text, 9).map(|at| at.to_string());
+        for (text, shown) in [
+            ("web", "web:9"),
+            ("web:80", "web:80"),
+            ("192.0.2.7:80", "192.0.2.7:80"),
+            ("::1", "[::1]:9"),
+            ("[::1]", "[::1]:9"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(shown), "{text}");
+        }
+        for text in [
+            "", "a/b", "../x", "-x", "me@web", "web:", "web:0", "web:x", "[web]:1", "a b", "[::1",
+            "web:1:2",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The agent as a service: TLS 1.3 with raw public keys, links that enrol clients, rules for each
+//! key, a queue, and the client's side of all of this.
+//!
+//! | file | it is |
+//! |---|---|
+//! | address, link, fingerprint | what users type and see |
+//! | frames, message | what both sides say before the control protocol begins |
+//! | tls, secure, own_key | proving keys, and a connection on which every wait has an end |
+//! | store, rules | the keys of a service, and what each may do |
+//! | knobs, policy | whether a message of a client may go to an agent |
+//! | service, shared, pending, opening, queue, session, relay | the service, from its socket to an agent |
+//! | known, client, agent_at | a client: the services that it knows, and its way to an agent there |
+
+pub mod address;
+mod agent_at;
+pub mod client;
+pub mod event;
+pub mod fingerprint;
+pub mod frames;
+mod knobs;
+mod known;
+pub mod link;
+pub mod message;
+mod opening;
+mod own_key;
+mod pending;
+pub mod policy;
+#[cfg(test)]
+mod policy_tests;
+mod queue;
+mod relay;
+pub mod rules;
+mod secure;
+mod service;
+mod session;
+mod shared;
+pub mod store;
+mod tls;
+#[cfg(test)]
+mod trials;
+
+pub use agent_at::{Carried, carry};
+pub use known::{Client, Known};
+pub use own_key::OwnKey;
+pub use service::Service;
+pub use shared::AgentCommand;

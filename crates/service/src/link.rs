@@ -1,0 +1,97 @@
+//! The link that enrols a client: `bitcost://host:port/#KEYHASH.TOKEN`.
+
+use std::fmt;
+
+use crate::address::{HostPort, PORT};
+use crate::fingerprint::{Fingerprint, bytes, letters};
+
+/// What a link begins with.
+pub const SCHEME: &str = "bitcost://";
+
+/// Where a service is, which key it has, and the secret that enrols one client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its host and port.
+    pub at: HostPort,
+    /// The key that it must prove to have.
+    pub service: Fingerprint,
+    /// The secret, which is spent by the first client that shows it.
+    pub token: LinkToken,
+}
+
+/// The secret of a link: 16 random bytes, 22 letters in base64url.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct LinkToken(pub(crate) [u8; 16]);
+
+impl LinkToken {
+    /// Reads the 22 letters.
+    pub fn parse(text: &str) -> Option<LinkToken> {
+        bytes(text).map(LinkToken)
+    }
+
+    /// The letters.
+    pub fn letters(&self) -> String {
+        letters(&self.0)
+    }
+}
+
+impl fmt::Debug for LinkToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkToken(…)")
+    }
+}
+
+impl Link {
+    /// Reads a link; a host without a port has [`PORT`].
+    ///
+    /// # Errors
+    /// A sentence that says which part is missing.
+    pub fn parse(text: &str) -> Result<Link, String> {
+        let rest = text
+            .strip_prefix(SCHEME)
+            .ok_or_else(|| format!("a link begins with {SCHEME}"))?;
+        let (at, secrets) = rest.split_once("/#").ok_or(
+            "the link has no `/#`: it is bitcost://host:port/#KEYHASH.TOKEN, in quotation marks where the shell takes # for a comment",
+        )?;
+        let at = HostPort::parse(at, PORT)?;
+        let (service, token) = secrets.split_once('.').ok_or(
+            "after `/#` a link has the service's key and a token with a point between them",
+        )?;
+        let service = service
+            .parse()
+            .map_err(|why| format!("the link's key: {why}; was the link cut?"))?;
+        let token = LinkToken::parse(token)
+            .ok_or("the link's token has 22 letters, digits, - and _; was the link cut?")?;
+        Ok(Link { at, service, token })
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Link { at, service, token } = self;
+        write!(f, "{SCHEME}{at}/#{service}.{}", token.letters())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_reads_back_and_a_cut_one_says_so() {
+        let link = Link {
+            at: HostPort::parse("web.example:7000", PORT).expect("a host"),
+            service: Fingerprint::of(b"key"),
+            token: LinkToken([7; 16]),
+        };
+        let text = link.to_string();
+        assert_eq!(Link::parse(&text), Ok(link));
+        for length in 0..text.len() {
+            let error = Link::parse(&text[..length]).expect_err("cut");
+            assert!(!error.is_empty());
+        }
+        assert!(Link::parse(&format!("{text}A")).is_err());
+        let other = text.replace(":7000", "");
+        assert_eq!(Link::parse(&other).expect("a link").at.port, PORT);
+    }
+}

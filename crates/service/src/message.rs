@@ -1,0 +1,161 @@
+//! What client and service say to each other before the control protocol begins.
+
+use bitcost_model::harmless;
+use bitcost_model::protocol::PROTOCOL;
+use serde::{Deserialize, Serialize};
+
+/// Version of these messages; it rises with every change that the other side must know of.
+pub const SERVICE: u32 = 1;
+
+/// The most letters of a client's name.
+const NAME_LETTERS_MAX: usize = 64;
+
+/// The first message of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hello {
+    /// [`SERVICE`].
+    pub service: u32,
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// Version of the client's program.
+    pub version: String,
+    /// What it wants.
+    pub wants: Wants,
+}
+
+/// What a client wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Wants {
+    /// That its key is stored.
+    Enrol {
+        /// The letters of the link's token.
+        token: String,
+        /// The name of its host, under which the key is listed.
+        name: String,
+    },
+    /// To know whether the service answers and has its key.
+    Check,
+    /// An agent.
+    Agent,
+}
+
+impl Hello {
+    /// The first message of this program.
+    pub fn new(wants: Wants) -> Hello {
+        Hello {
+            service: SERVICE,
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            wants,
+        }
+    }
+}
+
+/// An answer of the service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Answer {
+    /// It is done; to a client that wants an agent, the control protocol follows.
+    Welcome {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// Version of the service's program.
+        version: String,
+    },
+    /// Another client's test takes place; repeated while the client waits.
+    Waiting {
+        /// The name of that client.
+        behind: String,
+        /// Seconds that its present run takes at least, if that is known.
+        seconds: Option<u32>,
+        /// The place in the queue: 1 is the next.
+        place: u32,
+    },
+    /// It is not done.
+    Refused {
+        /// The rule, and the value that it forbids.
+        rule: String,
+    },
+}
+
+impl Answer {
+    /// The answer that all is well.
+    pub fn welcome() -> Answer {
+        Answer::Welcome {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The refusal by a rule.
+    pub fn refused(rule: impl Into<String>) -> Answer {
+        Answer::Refused { rule: rule.into() }
+    }
+}
+
+/// A name that another host chose, as it is stored and shown: one line of letters.
+pub fn clean_name(name: &str) -> String {
+    let line: String = harmless(name)
+        .chars()
+        .filter(|letter| !letter.is_control() && *letter != '\u{FFFD}')
+        .take(NAME_LETTERS_MAX)
+        .collect();
+    match line.trim() {
+        "" => "unnamed".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Compares the versions of both sides.
+///
+/// # Errors
+/// A sentence with both versions where they cannot work together.
+pub fn compatible(theirs: &Hello) -> Result<(), String> {
+    if theirs.service == SERVICE && theirs.protocol == PROTOCOL {
+        return Ok(());
+    }
+    Err(versions(
+        (
+            "the client",
+            &theirs.version,
+            theirs.service,
+            theirs.protocol,
+        ),
+        "this service",
+    ))
+}
+
+fn versions((who, version, service, protocol): (&str, &str, u32, u32), other: &str) -> String {
+    format!(
+        "{who} is bitcost {} with version {protocol} of the control protocol and {service} of the service's, {other} is bitcost {} with {PROTOCOL} and {SERVICE}; use the same bitcost on both hosts",
+        clean_name(version),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_refused_with_both() {
+        let mut hello = Hello::new(Wants::Agent);
+        hello.version = "9.9.9".to_owned();
+        assert_eq!(compatible(&hello), Ok(()));
+        hello.protocol += 1;
+        let error = compatible(&hello).expect_err("another protocol");
+        assert!(
+            error.contains("9.9.9") && error.contains(env!("CARGO_PKG_VERSION")),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_harmless_line() {
+        assert_eq!(clean_name("web\u{1b}[31m\n2"), "web[31m2");
+        assert_eq!(clean_name(" \n"), "unnamed");
+        assert_eq!(clean_name(&"a".repeat(500)).len(), NAME_LETTERS_MAX);
+    }
+}

@@ -1,0 +1,220 @@
+//! One connection, from its first byte until it has an agent: the client proves its key, says what
+//! it wants, and waits for its turn.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use bitcost_netlink::Rtnl;
+use rustix::event::{PollFd, PollFlags};
+use rustls::ServerConnection;
+
+use crate::event::Event;
+use crate::fingerprint::Fingerprint;
+use crate::frames::{Frames, OPENING_BYTES_MAX, frame};
+use crate::link::LinkToken;
+use crate::message::{Answer, Hello, Wants, compatible};
+use crate::pending::Admitted;
+use crate::policy::Policy;
+use crate::queue::Ticket;
+use crate::secure::{Secure, wait_any};
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::store::Enrolled;
+
+/// The time in which a client must have proved its key and said what it wants.
+pub const OPENING: Duration = Duration::from_secs(5);
+
+/// The time in which an answer must leave.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How often a client that waits is told why.
+const TELL: Duration = Duration::from_secs(1);
+
+/// How often its place is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A connection that was accepted.
+pub struct Accepted {
+    pub socket: TcpStream,
+    pub peer: SocketAddr,
+    pub pending: Admitted,
+}
+
+/// Serves one connection until it ends.
+pub fn serve(shared: &Shared, accepted: Accepted) {
+    let Accepted {
+        socket,
+        peer,
+        pending,
+    } = accepted;
+    let until = Instant::now() + OPENING;
+    let local = socket.local_addr();
+    let opened = local.and_then(|local| Ok((local, greet(shared, socket, until)?)));
+    let (local, mut greeted) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let reason = failure(&error);
+            return shared.tell(Event::Failed { peer, reason });
+        }
+    };
+    if let Err(why) = compatible(&greeted.hello) {
+        return greeted.refuse(shared, peer, None, why);
+    }
+    let key = greeted.key;
+    if let Wants::Enrol { token, name } = &greeted.hello.wants {
+        let (token, name) = (token.clone(), name.clone());
+        return enrol(shared, greeted, peer, &token, &name);
+    }
+    let Some(enrolled) = shared.store.key(key) else {
+        let why =
+            format!("keys: {key} is not enrolled here; ask for a link (bitcost serve keys add)");
+        return greeted.refuse(shared, peer, None, why);
+    };
+    shared.store.note_seen(key);
+    // From here on the rules of the key bound what it may hold.
+    drop(pending);
+    match greeted.hello.wants {
+        Wants::Check => drop(greeted.answer(&Answer::welcome())),
+        _ => agent(shared, greeted, [peer, local], &enrolled),
+    }
+}
+
+/// A client that proved a key and said what it wants.
+struct Greeted {
+    secure: Secure,
+    frames: Frames,
+    key: Fingerprint,
+    hello: Hello,
+}
+
+fn greet(shared: &Shared, socket: TcpStream, until: Instant) -> io::Result<Greeted> {
+    let tls = ServerConnection::new(shared.tls.clone()).map_err(io::Error::other)?;
+    let mut secure = Secure::new(socket, tls)?;
+    secure.handshake(until)?;
+    let key = secure.peer_key().ok_or(ErrorKind::PermissionDenied)?;
+    let mut frames = Frames::new(OPENING_BYTES_MAX);
+    let text = secure.read_frame(&mut frames, until)?;
+    let hello = serde_json::from_slice(&text)?;
+    Ok(Greeted {
+        secure,
+        frames,
+        key,
+        hello,
+    })
+}
+
+fn failure(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::TimedOut => format!("no key was proved within {} s", OPENING.as_secs()),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
+            "it ended before it proved a key".to_owned()
+        }
+        _ => format!("it is no client of this version of bitcost: {error}"),
+    }
+}
+
+impl Greeted {
+    fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        self.secure.send(&frame(answer), Instant::now() + ANSWER)
+    }
+
+    fn refuse(mut self, shared: &Shared, peer: SocketAddr, name: Option<String>, rule: String) {
+        let _ = self.answer(&Answer::refused(rule.clone()));
+        self.secure.close(Instant::now() + ANSWER);
+        shared.tell(Event::Refused { peer, name, rule });
+    }
+}
+
+fn enrol(shared: &Shared, mut greeted: Greeted, peer: SocketAddr, token: &str, name: &str) {
+    let enrolled = LinkToken::parse(token)
+        .ok_or_else(|| "the token is none of a link".to_owned())
+        .and_then(|token| shared.store.enrol(token, greeted.key, name));
+    match enrolled {
+        Ok(Enrolled { name, .. }) => {
+            let _ = greeted.answer(&Answer::welcome());
+            greeted.secure.close(Instant::now() + ANSWER);
+            let key = greeted.key;
+            shared.tell(Event::Enrolled { peer, name, key });
+        }
+        Err(why) => greeted.refuse(shared, peer, None, why),
+    }
+}
+
+fn agent(shared: &Shared, mut greeted: Greeted, ends: [SocketAddr; 2], enrolled: &Enrolled) {
+    let [peer, local] = ends.map(|end| end.ip().to_canonical());
+    let name = Some(enrolled.name.clone());
+    let ticket = shared
+        .queue
+        .enter(greeted.key, &enrolled.name, enrolled.rules.max_tests);
+    let ticket = match ticket {
+        Ok(ticket) => ticket,
+        Err(rule) => return greeted.refuse(shared, ends[0], name, rule),
+    };
+    let device = match device_to(peer) {
+        Ok(device) => device,
+        Err(why) => return greeted.refuse(shared, ends[0], name, why),
+    };
+    // A client that leaves while it waits is no event.
+    if wait_for_turn(shared, &mut greeted, &ticket).is_err()
+        || greeted.answer(&Answer::welcome()).is_err()
+    {
+        return;
+    }
+    let session = Session {
+        shared,
+        peer: ends[0],
+        key: greeted.key,
+        enrolled,
+        ticket: &ticket,
+        policy: Policy {
+            rules: enrolled.rules.clone(),
+            peer,
+            local,
+            device,
+        },
+    };
+    session.serve(&mut greeted.secure, greeted.frames);
+}
+
+/// Waits until the test has the host; the client says nothing meanwhile.
+fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io::Result<()> {
+    let mut told: Option<Instant> = None;
+    while let Some(behind) = ticket.behind() {
+        if shared.is_stopping() || !shared.store.has(greeted.key) {
+            let _ = greeted.answer(&Answer::refused(
+                "the service is being stopped, or the key was revoked",
+            ));
+            return Err(ErrorKind::Interrupted.into());
+        }
+        if told.is_none_or(|told| told.elapsed() >= TELL) {
+            told = Some(Instant::now());
+            greeted.answer(&Answer::Waiting {
+                behind: behind.name,
+                seconds: behind.seconds,
+                place: behind.place,
+            })?;
+        }
+        if wait_any(&mut [PollFd::new(&greeted.secure, PollFlags::IN)], LOOK)? {
+            let mut bytes = Vec::new();
+            if !greeted.secure.take(&mut bytes)? || !bytes.is_empty() {
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The interface on the way to an address.
+fn device_to(peer: IpAddr) -> Result<String, String> {
+    let say = |error: bitcost_netlink::Error| format!("the way to {peer} is not known: {error}");
+    let mut rtnl = Rtnl::open().map_err(say)?;
+    let route = rtnl.route(peer).map_err(say)?;
+    let links = rtnl.links().map_err(say)?;
+    let leads = |link: &bitcost_netlink::Link| match route.is_local {
+        true => link.is_loopback(),
+        false => link.index == route.link,
+    };
+    let device = links.into_iter().find(leads).map(|link| link.name);
+    device.ok_or_else(|| format!("the way to {peer} is not known: its interface is gone"))
+}

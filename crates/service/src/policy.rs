@@ -1,0 +1,282 @@
+//! Whether a message of a client may go to the agent. What no rule allows is refused, with the name
+//! of the rule and the value that it forbids.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
+use bitcost_model::place::EndpointPlace;
+use bitcost_model::protocol::{Prepare, Start, ToAgent};
+use bitcost_model::sizes::Sizes;
+use bitcost_model::units::counted;
+
+use crate::knobs::knobs;
+use crate::rules::Rules;
+
+/// The longest time between a message that starts a run and the run's first message.
+const BEFORE_BEGIN: Duration = Duration::from_secs(60);
+
+/// The time by which a run may outlast its window: both endpoints end their flows.
+const AFTER_WINDOW: Duration = Duration::from_secs(30);
+
+/// The longest measurement of the idle host.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// Most memory of a run's buffers: what the flows of all parts send from and receive into, in bytes.
+const BUFFERS_BYTES_MAX: u64 = 1 << 30;
+
+/// Ports below this number are for services of the host (`ip_unprivileged_port_start`, ip(7)).
+const FIRST_PORT: u16 = 1024;
+
+/// One client's session.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The rules of its key.
+    pub rules: Rules,
+    /// The address at which the key was proved.
+    pub peer: IpAddr,
+    /// The address of this host that the client reached.
+    pub local: IpAddr,
+    /// The interface on the way to the client.
+    pub device: String,
+}
+
+impl Policy {
+    /// Judges one message; `now_ns` is the agent's monotonic clock.
+    ///
+    /// # Errors
+    /// The rule, and the value that it forbids.
+    pub fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), String> {
+        match message {
+            ToAgent::Hello { .. }
+            | ToAgent::Clock
+            | ToAgent::Constants { .. }
+            | ToAgent::Finish { .. }
+            | ToAgent::Stop
+            | ToAgent::Renew => Ok(()),
+            ToAgent::Describe { device } | ToAgent::AddressesOf { device } => {
+                self.interface(device)
+            }
+            ToAgent::Route { to } => self.route(*to),
+            ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
+            ToAgent::Prepare(prepare) => self.prepare(prepare),
+            ToAgent::Meet { addresses } => addresses
+                .iter()
+                .flatten()
+                .try_for_each(|address| self.data(address.ip())),
+            ToAgent::Start(start) => self.start(start, now_ns),
+        }
+    }
+
+    fn interface(&self, device: &str) -> Result<(), String> {
+        let allowed = match &self.rules.interfaces[..] {
+            [] => std::slice::from_ref(&self.device),
+            named => named,
+        };
+        if allowed.iter().any(|name| name == device) {
+            return Ok(());
+        }
+        let shown: String = device.chars().take(15).collect();
+        Err(format!(
+            "interfaces: {}; asked for {shown:?}",
+            allowed.join(", ")
+        ))
+    }
+
+    fn route(&self, to: IpAddr) -> Result<(), String> {
+        if [self.peer, self.local].contains(&to.to_canonical()) {
+            return Ok(());
+        }
+        Err(format!(
+            "routes are told to {} and {} alone; asked for {to}",
+            self.peer, self.local
+        ))
+    }
+
+    /// Whether flows may be connected to this address.
+    fn data(&self, address: IpAddr) -> Result<(), String> {
+        if address.to_canonical() == self.peer {
+            return Ok(());
+        }
+        Err(format!(
+            "data go only to the address at which the client proved its key, {}; asked for {address}",
+            self.peer
+        ))
+    }
+
+    fn prepare(&self, prepare: &Prepare) -> Result<(), String> {
+        self.interface(&prepare.device)?;
+        if prepare.receiving.is_some() {
+            return Err("knobs: how a lab's interface receives; this is no lab".to_owned());
+        }
+        if !prepare.peer.is_bitcost() {
+            return Err("the other endpoint is a bitcost; asked for an iperf3 server".to_owned());
+        }
+        for part in &prepare.parts {
+            if let Some(knob) = knobs(part)
+                .into_iter()
+                .find(|knob| !self.rules.knobs.iter().any(|allowed| allowed == knob))
+            {
+                return Err(self.no_knob(knob));
+            }
+            if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
+                return Err(format!(
+                    "data are taken only at the address that the client reached, {}; asked for {address}",
+                    self.local
+                ));
+            }
+            self.conditions(&part.conditions)?;
+        }
+        let flows: u64 = prepare
+            .parts
+            .iter()
+            .map(|part| u64::from(part.conditions.flows))
+            .sum();
+        if flows > self.rules.max_flows.into() {
+            return Err(format!(
+                "max-flows is {}; asked for {}",
+                self.rules.max_flows,
+                counted(flows as usize, "flow")
+            ));
+        }
+        let bytes = prepare.parts.iter().map(|part| buffers(&part.conditions));
+        let bytes = bytes.fold(0, u64::saturating_add);
+        if bytes > BUFFERS_BYTES_MAX {
+            return Err(format!(
+                "buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; asked for {bytes}"
+            ));
+        }
+        self.rate(prepare)
+    }
+
+    fn no_knob(&self, knob: &str) -> String {
+        let shown: String = knob.chars().take(64).collect();
+        let allowed = match &self.rules.knobs[..] {
+            [] => "none".to_owned(),
+            names => names.join(", "),
+        };
+        format!("knobs: {allowed}; asked for {shown:?}")
+    }
+
+    fn conditions(&self, conditions: &Conditions) -> Result<(), String> {
+        if !conditions.background.is_empty() || conditions.program.is_some() {
+            return Err("the parts of a run are plain; asked for parts inside of a part, or for another program".to_owned());
+        }
+        for place in [&conditions.places.sender, &conditions.places.receiver] {
+            self.place(place)?;
+        }
+        if conditions.is_bounded() {
+            // The service ends the run when its time is over.
+            return Ok(());
+        }
+        let asked = conditions.window_limit() + Duration::from_millis(conditions.warmup_ms.into());
+        let most = self.duration();
+        if asked <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "max-duration is {} s; asked for {} s",
+            most.as_secs(),
+            asked.as_secs_f64()
+        ))
+    }
+
+    fn place(&self, place: &EndpointPlace) -> Result<(), String> {
+        match place.ports {
+            Some(ports) if ports.first < FIRST_PORT => Err(format!(
+                "ports are {FIRST_PORT} and above; asked for {}",
+                ports.first
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The longest run.
+    pub fn duration(&self) -> Duration {
+        Duration::from_secs(self.rules.max_duration_s.into())
+    }
+
+    fn rate(&self, prepare: &Prepare) -> Result<(), String> {
+        let Some(most) = self.rules.max_rate_bps else {
+            return Ok(());
+        };
+        let mut sum = 0.0;
+        for part in &prepare.parts {
+            sum += rate_bps(&part.conditions).ok_or_else(|| {
+                format!("max-rate is {most} bit/s; asked for a test without a rate (-b)")
+            })?;
+        }
+        if sum <= most as f64 {
+            return Ok(());
+        }
+        Err(format!(
+            "max-rate is {most} bit/s over all flows; asked for {sum:.0} bit/s"
+        ))
+    }
+
+    fn start(&self, start: &Start, now_ns: u64) -> Result<(), String> {
+        let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
+        if between(now_ns, start.begin_ns) > BEFORE_BEGIN {
+            return Err(format!(
+                "a run begins within {} s; asked for {} s",
+                BEFORE_BEGIN.as_secs(),
+                between(now_ns, start.begin_ns).as_secs()
+            ));
+        }
+        Ok(())
+    }
+
+    /// The time within which a run that starts now must be over.
+    pub fn run_limit(&self) -> Duration {
+        BEFORE_BEGIN.min(self.duration()) + self.duration() + AFTER_WINDOW
+    }
+}
+
+/// The memory that a part's flows send from and receive into, in bytes: a bound from above.
+fn buffers(conditions: &Conditions) -> u64 {
+    let receive = match conditions.receive_size_bytes {
+        ReceiveSize::Bytes(bytes) => bytes,
+        ReceiveSize::Auto | ReceiveSize::Message => AUTO_RECEIVE_BYTES,
+    };
+    let largest = [
+        receive,
+        conditions.message_size_bytes,
+        conditions.message_sizes.as_ref().map_or(0, Sizes::largest),
+        conditions.request_size_bytes,
+        conditions.response_size_bytes,
+    ];
+    let buffer = u64::from(largest.into_iter().max().unwrap_or(0))
+        + u64::from(conditions.buffers.offset_bytes)
+        + u64::from(conditions.buffers.alignment_bytes.unwrap_or(0));
+    buffer
+        .saturating_mul(conditions.buffers.ring.into())
+        .saturating_mul(conditions.flows.into())
+}
+
+fn idle(asked: Duration) -> Result<(), String> {
+    if asked <= IDLE_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "an idle host is measured for at most {} s; asked for {} s",
+        IDLE_MAX.as_secs(),
+        asked.as_secs_f64()
+    ))
+}
+
+/// The rate of user data that a part asks for over all of its flows, in bit/s; absent where it asks
+/// for none.
+fn rate_bps(conditions: &Conditions) -> Option<f64> {
+    let flows = f64::from(conditions.flows);
+    if let Some(rate) = conditions.rate_bps {
+        return Some(rate as f64 * flows);
+    }
+    if let Some(rate) = conditions.message_rate {
+        let largest = f64::from(conditions.message_size_bytes);
+        return Some(rate as f64 * flows * largest * 8.0);
+    }
+    let rate = conditions.transaction_rate?;
+    let bytes =
+        f64::from(conditions.request_size_bytes) + f64::from(conditions.response_size_bytes);
+    Some(f64::from(rate) * flows * bytes * 8.0)
+}

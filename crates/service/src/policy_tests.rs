@@ -1,0 +1,198 @@
+//! Each rule refuses by its name, with the value that it forbids.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use bitcost_model::conditions::{Conditions, Offloads, Workload};
+use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::place::Ports;
+use bitcost_model::protocol::{Part, Peer, Prepare, Start, ToAgent};
+use bitcost_model::record::Role;
+
+use crate::policy::Policy;
+use crate::rules::Rules;
+
+const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+const LOCAL: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
+
+fn policy(rules: Rules) -> Policy {
+    Policy {
+        rules,
+        peer: PEER,
+        local: LOCAL,
+        device: "eth0".to_owned(),
+    }
+}
+
+fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
+    let mut conditions = Conditions::of(Workload::TcpStream);
+    change(&mut conditions);
+    Prepare {
+        run: 1,
+        device: "eth0".to_owned(),
+        cpus: Vec::new(),
+        token: [1; 16],
+        parts: vec![Part {
+            role: Role::Receiver,
+            conditions,
+            listen_on: Some(LOCAL),
+        }],
+        receiving: None,
+        peer: Peer::Bitcost,
+    }
+}
+
+fn judged(rules: Rules, prepare: Prepare) -> Result<(), String> {
+    policy(rules).check(&ToAgent::Prepare(Box::new(prepare)), 0)
+}
+
+fn asked(change: impl FnOnce(&mut Conditions)) -> String {
+    judged(Rules::default(), prepare(change)).expect_err("refused")
+}
+
+fn setting(setting: &str, endpoint: Option<Role>) -> SettingRequest {
+    SettingRequest {
+        endpoint,
+        setting: setting.to_owned(),
+        subject: None,
+        values: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn a_plain_run_is_allowed() {
+    assert_eq!(judged(Rules::default(), prepare(|_| {})), Ok(()));
+}
+
+#[test]
+fn the_other_endpoint_is_a_bitcost() {
+    let to_iperf3 = Prepare {
+        peer: Peer::Iperf3,
+        ..prepare(|_| {})
+    };
+    let error = judged(Rules::default(), to_iperf3).expect_err("refused");
+    assert!(error.contains("asked for an iperf3 server"), "{error}");
+}
+
+#[test]
+fn no_setting_of_the_host_is_changed_unless_it_is_named() {
+    let offloads = |conditions: &mut Conditions| conditions.offloads = Offloads::Off;
+    assert_eq!(asked(offloads), r#"knobs: none; asked for "offloads""#);
+    let sysctl = |endpoint| {
+        move |conditions: &mut Conditions| {
+            conditions.host_settings = vec![setting("sysctl", endpoint)];
+        }
+    };
+    assert!(asked(sysctl(None)).contains(r#"asked for "sysctl""#));
+    assert!(asked(sysctl(Some(Role::Receiver))).contains("sysctl"));
+    // It is the other host that is changed.
+    assert_eq!(
+        judged(Rules::default(), prepare(sysctl(Some(Role::Sender)))),
+        Ok(())
+    );
+    let rules = Rules {
+        knobs: vec!["offloads".to_owned()],
+        ..Rules::default()
+    };
+    assert_eq!(judged(rules.clone(), prepare(offloads)), Ok(()));
+    let error = judged(rules, prepare(sysctl(None))).expect_err("refused");
+    assert_eq!(error, r#"knobs: offloads; asked for "sysctl""#);
+}
+
+#[test]
+fn length_flows_and_rate_are_limited() {
+    assert!(
+        asked(|c| c.duration_ms = 600_000).starts_with("max-duration is 600 s; asked for 600.")
+    );
+    assert!(asked(|c| c.buffers.ring = 1 << 20).starts_with("buffers of a run take at most"));
+    assert!(
+        asked(|c| c.message_size_bytes = u32::MAX).starts_with("buffers of a run take at most")
+    );
+    assert!(asked(|c| c.flows = 129).starts_with("max-flows is 128; asked for 129 flows"));
+    let rules = Rules {
+        max_rate_bps: Some(1_000_000),
+        ..Rules::default()
+    };
+    let rate = |change: &dyn Fn(&mut Conditions)| judged(rules.clone(), prepare(change));
+    assert!(rate(&|_| {}).expect_err("none").contains("without a rate"));
+    let two_flows = |bps: u64| {
+        move |c: &mut Conditions| {
+            c.flows = 2;
+            c.rate_bps = Some(bps);
+        }
+    };
+    assert_eq!(rate(&two_flows(500_000)), Ok(()));
+    let error = rate(&two_flows(500_001)).expect_err("too much");
+    assert!(
+        error.contains("max-rate is 1000000 bit/s") && error.contains("1000002"),
+        "{error}"
+    );
+}
+
+#[test]
+fn interfaces_addresses_and_ports_are_limited() {
+    let mut other = prepare(|_| {});
+    other.device = "eth1".to_owned();
+    let error = judged(Rules::default(), other.clone()).expect_err("another interface");
+    assert_eq!(error, r#"interfaces: eth0; asked for "eth1""#);
+    let named = Rules {
+        interfaces: vec!["eth1".to_owned()],
+        ..Rules::default()
+    };
+    assert_eq!(judged(named, other), Ok(()));
+    let mut elsewhere = prepare(|_| {});
+    elsewhere.parts[0].listen_on = Some(IpAddr::from([127, 0, 0, 1]));
+    assert!(
+        judged(Rules::default(), elsewhere)
+            .expect_err("refused")
+            .contains("192.0.2.2")
+    );
+    let port = Ports {
+        first: 22,
+        last: 22,
+    };
+    assert!(asked(|c| c.places.receiver.ports = Some(port)).contains("asked for 22"));
+}
+
+#[test]
+fn data_go_to_the_proved_peer_alone() {
+    let meet = |address: &str| ToAgent::Meet {
+        addresses: vec![vec![address.parse().expect("an address")]],
+    };
+    let policy = policy(Rules::default());
+    assert_eq!(policy.check(&meet("192.0.2.1:9"), 0), Ok(()));
+    assert_eq!(policy.check(&meet("[::ffff:192.0.2.1]:9"), 0), Ok(()));
+    let error = policy
+        .check(&meet("192.0.2.3:9"), 0)
+        .expect_err("a third party");
+    assert!(
+        error.starts_with("data go only to the address at which"),
+        "{error}"
+    );
+    assert!(policy.check(&ToAgent::Route { to: PEER }, 0).is_ok());
+    assert!(
+        policy
+            .check(
+                &ToAgent::Route {
+                    to: [8, 8, 8, 8].into()
+                },
+                0
+            )
+            .is_err()
+    );
+}
+
+#[test]
+fn a_run_is_not_prepared_for_later() {
+    let start = |begin_ns| {
+        ToAgent::Start(Start {
+            begin_ns,
+            window_start_ns: begin_ns,
+            window_end_ns: begin_ns,
+            stop_ns: begin_ns,
+        })
+    };
+    let policy = policy(Rules::default());
+    assert_eq!(policy.check(&start(1_000_000_000), 0), Ok(()));
+    assert!(policy.check(&start(61_000_000_000), 0).is_err());
+}

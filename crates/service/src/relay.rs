@@ -1,0 +1,213 @@
+//! Passes bytes between a TLS connection and a local process, both ways, with bounded buffers.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::OFlags;
+
+use crate::secure::{Secure, wait_any};
+
+/// Bytes that may wait for either side; no more is read meanwhile.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of one read.
+const PART: usize = 64 << 10;
+
+/// How often the sides are asked whether to go on.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The time for the last bytes.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Bytes on their way.
+#[derive(Debug, Default)]
+pub struct Queues {
+    /// To the process.
+    pub inward: Vec<u8>,
+    /// To the peer.
+    pub outward: Vec<u8>,
+}
+
+/// Why it ended.
+#[derive(Debug)]
+pub enum End {
+    /// The peer ended the connection.
+    Peer,
+    /// The process ended its output, or reads no more.
+    Process,
+    /// The connection is broken.
+    Broken(io::Error),
+    /// One of the sides said so, and told the other one why.
+    Told,
+}
+
+/// What happens to the bytes of both sides.
+pub trait Sides {
+    /// Bytes of the peer arrived.
+    ///
+    /// # Errors
+    /// Why nothing more is passed on.
+    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End>;
+
+    /// Bytes of the process arrived.
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues);
+
+    /// Time has passed.
+    ///
+    /// # Errors
+    /// Why nothing more is passed on.
+    fn look(&mut self, queues: &mut Queues) -> Result<(), End>;
+}
+
+/// Passes bytes on until one side ends. What is on its way to the peer is sent first.
+pub fn relay(
+    secure: &mut Secure,
+    mut input: impl Read + AsFd,
+    mut output: impl Write + AsFd,
+    sides: &mut impl Sides,
+    mut queues: Queues,
+) -> End {
+    let unblocked = unblock(&input).and_then(|()| unblock(&output));
+    let end = match unblocked {
+        Ok(()) => pass(secure, &mut input, &mut output, sides, &mut queues),
+        Err(error) => End::Broken(error),
+    };
+    let until = Instant::now() + FAREWELL;
+    if !matches!(end, End::Peer | End::Broken(_)) {
+        farewell(secure, &queues);
+    }
+    if !matches!(end, End::Process) {
+        last_words(&mut output, &mut queues, until);
+    }
+    end
+}
+
+/// Sends the peer what is still on its way to it, and ends the connection.
+pub fn farewell(secure: &mut Secure, queues: &Queues) {
+    let until = Instant::now() + FAREWELL;
+    // A peer that is gone or too slow does not get it.
+    let _ = secure.send(&queues.outward, until);
+    secure.close(until);
+}
+
+/// Gives the process what is still on its way to it.
+fn last_words(output: &mut (impl Write + AsFd), queues: &mut Queues, until: Instant) {
+    while to_process(output, queues).is_ok() && !queues.inward.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
+        let mut fds = [PollFd::new(output, PollFlags::OUT)];
+        if left.is_zero() || wait_any(&mut fds, left).is_err() {
+            return;
+        }
+    }
+}
+
+fn unblock(file: impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    Ok(rustix::fs::fcntl_setfl(&file, flags | OFlags::NONBLOCK)?)
+}
+
+fn pass(
+    secure: &mut Secure,
+    input: &mut (impl Read + AsFd),
+    output: &mut (impl Write + AsFd),
+    sides: &mut impl Sides,
+    queues: &mut Queues,
+) -> End {
+    let mut looked = Instant::now();
+    loop {
+        let step = wait(secure, input, output, queues)
+            .map_err(End::Broken)
+            .and_then(|()| from_peer(secure, sides, queues))
+            .and_then(|()| from_process(input, sides, queues))
+            .and_then(|()| to_process(output, queues))
+            .and_then(|()| to_peer(secure, queues));
+        if let Err(end) = step {
+            return end;
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            if let Err(end) = sides.look(queues) {
+                return end;
+            }
+        }
+    }
+}
+
+/// Waits until something can be done, or some time has passed.
+fn wait(secure: &Secure, input: &impl AsFd, output: &impl AsFd, queues: &Queues) -> io::Result<()> {
+    let mut of_peer = PollFlags::empty();
+    of_peer.set(PollFlags::IN, queues.inward.len() < WAITING_BYTES_MAX);
+    of_peer.set(PollFlags::OUT, secure.is_full());
+    let mut fds = vec![PollFd::new(secure, of_peer)];
+    if queues.outward.len() < WAITING_BYTES_MAX {
+        fds.push(PollFd::new(input, PollFlags::IN));
+    }
+    if !queues.inward.is_empty() {
+        fds.push(PollFd::new(output, PollFlags::OUT));
+    }
+    wait_any(&mut fds, LOOK).map(|_| ())
+}
+
+fn from_peer(secure: &mut Secure, sides: &mut impl Sides, queues: &mut Queues) -> Result<(), End> {
+    if queues.inward.len() >= WAITING_BYTES_MAX {
+        return Ok(());
+    }
+    let mut bytes = Vec::new();
+    let is_open = secure.take(&mut bytes).map_err(End::Broken)?;
+    if !bytes.is_empty() {
+        sides.peer_says(&bytes, queues)?;
+    }
+    match is_open {
+        true => Ok(()),
+        false => Err(End::Peer),
+    }
+}
+
+fn from_process(
+    input: &mut impl Read,
+    sides: &mut impl Sides,
+    queues: &mut Queues,
+) -> Result<(), End> {
+    if queues.outward.len() >= WAITING_BYTES_MAX {
+        return Ok(());
+    }
+    let mut bytes = [0; PART];
+    match input.read(&mut bytes) {
+        Ok(0) => Err(End::Process),
+        Ok(length) => {
+            sides.process_says(&bytes[..length], queues);
+            Ok(())
+        }
+        Err(error) if is_passing(&error) => Ok(()),
+        Err(_) => Err(End::Process),
+    }
+}
+
+fn to_process(output: &mut impl Write, queues: &mut Queues) -> Result<(), End> {
+    while !queues.inward.is_empty() {
+        match output.write(&queues.inward) {
+            Ok(0) => return Err(End::Process),
+            Ok(length) => drop(queues.inward.drain(..length)),
+            Err(error) if is_passing(&error) => break,
+            Err(_) => return Err(End::Process),
+        }
+    }
+    Ok(())
+}
+
+fn to_peer(secure: &mut Secure, queues: &mut Queues) -> Result<(), End> {
+    loop {
+        secure.flush_some().map_err(End::Broken)?;
+        if queues.outward.is_empty() || secure.is_full() {
+            return Ok(());
+        }
+        let taken = secure.put(&queues.outward).map_err(End::Broken)?;
+        queues.outward.drain(..taken);
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

@@ -1,0 +1,66 @@
+//! What a key may do: each rule has a default that allows what a test needs and changes nothing of
+//! the host.
+
+use std::time::Duration;
+
+use bitcost_model::units::{counted, show_duration};
+use serde::{Deserialize, Serialize};
+
+/// The rules of one key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// Settings of the host that its tests may change; none by default.
+    pub knobs: Vec<String>,
+    /// Interfaces that it may name; empty: that of the way to the client alone.
+    pub interfaces: Vec<String>,
+    /// Highest rate of a test over all of its flows and directions, in bit/s; tests must then name
+    /// one. Absent: not limited.
+    pub max_rate_bps: Option<u64>,
+    /// Longest run with its warm-up, in seconds.
+    pub max_duration_s: u32,
+    /// Most flows of a run.
+    pub max_flows: u32,
+    /// Most tests at the same time, with those that wait.
+    pub max_tests: u32,
+    /// Longest time for which the key may have the host for itself, in seconds.
+    pub max_session_s: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            knobs: Vec::new(),
+            interfaces: Vec::new(),
+            max_rate_bps: None,
+            max_duration_s: 600,
+            max_flows: 128,
+            max_tests: 4,
+            max_session_s: 3600,
+        }
+    }
+}
+
+impl Rules {
+    /// The rules in one line, as `bitcost serve keys` lists them.
+    pub fn phrase(&self) -> String {
+        let names = |names: &[String], none: &str| match names {
+            [] => none.to_owned(),
+            names => names.join(", "),
+        };
+        let seconds = |seconds: u32| show_duration(Duration::from_secs(seconds.into()));
+        let rate = match self.max_rate_bps {
+            Some(rate) => format!("{rate} bit/s"),
+            None => "any rate".to_owned(),
+        };
+        format!(
+            "knobs: {}; interfaces: {}; {rate}; runs of {}; {}; {}; sessions of {}",
+            names(&self.knobs, "none"),
+            names(&self.interfaces, "that of the way to the client"),
+            seconds(self.max_duration_s),
+            counted(self.max_flows as usize, "flow"),
+            counted(self.max_tests as usize, "test"),
+            seconds(self.max_session_s),
+        )
+    }
+}

@@ -1,0 +1,160 @@
+//! The service: listens, and gives each connection a thread of bounded life and number.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+
+use crate::event::Event;
+use crate::fingerprint::Fingerprint;
+use crate::opening::{self, Accepted};
+use crate::own_key::OwnKey;
+use crate::secure::wait_any;
+use crate::shared::{AgentCommand, Shared};
+use crate::store::Store;
+use crate::tls;
+
+/// How often it is checked whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A pause after a connection that could not be accepted, such as for lack of descriptors.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The stack of a connection's thread, in bytes.
+const STACK: usize = 1 << 20;
+
+/// Events that may wait to be told; a connection waits for room.
+const EVENTS_MAX: usize = 256;
+
+/// A service that listens.
+pub struct Service {
+    listener: TcpListener,
+    store: Store,
+    own: OwnKey,
+    agent: AgentCommand,
+    stop: Arc<AtomicBool>,
+}
+
+impl Service {
+    /// Listens at an address, with the key and the keys of a folder, until `stop` is set.
+    ///
+    /// # Errors
+    /// A sentence: the folder cannot be used, or the address not bound.
+    pub fn open(
+        address: SocketAddr,
+        folder: &Path,
+        agent: AgentCommand,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Service, (String, Option<io::Error>)> {
+        let store = Store::open(folder).map_err(|why| (why, None))?;
+        let own = OwnKey::of_folder(folder).map_err(|why| (why, None))?;
+        let bind = || {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        let listener = bind().map_err(|error: io::Error| {
+            (format!("cannot listen at {address}: {error}"), Some(error))
+        })?;
+        Ok(Service {
+            listener,
+            store,
+            own,
+            agent,
+            stop,
+        })
+    }
+
+    /// The address at which it listens.
+    ///
+    /// # Errors
+    /// The error of the system call.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The fingerprint of its key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.own.fingerprint
+    }
+
+    /// Its keys and links.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Serves until it is stopped or `tell` returns false. All agents are gone when this returns.
+    ///
+    /// # Errors
+    /// A sentence, when TLS cannot be set up.
+    pub fn serve(self, mut tell: impl FnMut(Event) -> bool) -> Result<(), String> {
+        let tls = tls::of_service(&self.own).map_err(|error| error.to_string())?;
+        let (events, told) = sync_channel(EVENTS_MAX);
+        let shared = Arc::new(Shared {
+            store: self.store,
+            tls,
+            queue: Arc::default(),
+            pending: Arc::default(),
+            agent: self.agent,
+            events,
+            stop: self.stop.clone(),
+        });
+        let accepting = {
+            let (listener, shared) = (self.listener, shared.clone());
+            std::thread::spawn(move || accept(&listener, &shared))
+        };
+        drop(shared);
+        // The channel ends with the last connection.
+        for event in told {
+            if !tell(event) {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        accepting
+            .join()
+            .map_err(|_| "the service failed".to_owned())
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut connections: Vec<JoinHandle<()>> = Vec::new();
+    while !shared.is_stopping() {
+        connections.retain(|connection| !connection.is_finished());
+        if let Err(_failed) = wait_any(&mut [PollFd::new(listener, PollFlags::IN)], LOOK) {
+            std::thread::sleep(PAUSE);
+        }
+        match listener.accept() {
+            Ok((socket, peer)) => {
+                // Without a place the connection ends here, before anything is read of it.
+                if let Some(pending) = shared.pending.admit(peer.ip()) {
+                    let accepted = Accepted {
+                        socket,
+                        peer,
+                        pending,
+                    };
+                    connections.extend(start(shared.clone(), accepted));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => std::thread::sleep(PAUSE),
+        }
+    }
+    for connection in connections {
+        // A connection that panicked has ended, and no other with it.
+        let _ = connection.join();
+    }
+}
+
+fn start(shared: Arc<Shared>, accepted: Accepted) -> Option<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("connection".to_owned())
+        .stack_size(STACK)
+        .spawn(move || opening::serve(&shared, accepted))
+        .ok()
+}

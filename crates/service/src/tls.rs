@@ -1,0 +1,180 @@
+//! TLS 1.3 with raw public keys (RFC 8446, RFC 7250): both sides prove a key, there are no
+//! certificates, no names and no resumed sessions.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{AlwaysResolvesClientRawPublicKeys, ClientConfig, Resumption};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key,
+};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, ServerConfig};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+use crate::fingerprint::Fingerprint;
+use crate::own_key::OwnKey;
+
+/// The protocol that both sides must name (RFC 7301).
+const ALPN: &[u8] = b"bitcost/1";
+
+/// How a service speaks TLS. Any client that proves a key is let through: the service looks the key
+/// up afterwards.
+///
+/// # Errors
+/// The library's own sentence.
+pub fn of_service(own: &OwnKey) -> Result<Arc<ServerConfig>, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let keys = Keys::new(&provider, None);
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_client_cert_verifier(keys)
+        .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(
+            own.certified.clone(),
+        )));
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.send_tls13_tickets = 0;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(Arc::new(config))
+}
+
+/// How a client speaks TLS with the service that has this key.
+///
+/// # Errors
+/// The library's own sentence.
+pub fn of_client(own: &OwnKey, service: Fingerprint) -> Result<Arc<ClientConfig>, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let keys = Keys::new(&provider, Some(service));
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(keys)
+        .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(
+            own.certified.clone(),
+        )));
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    Ok(Arc::new(config))
+}
+
+/// The name that the library asks for; nothing sends or compares it.
+pub fn no_name() -> ServerName<'static> {
+    ServerName::IpAddress(std::net::IpAddr::from([0, 0, 0, 0]).into())
+}
+
+/// Verifies that a peer has the private half of its key, and which key that is.
+#[derive(Debug)]
+struct Keys {
+    algorithms: WebPkiSupportedAlgorithms,
+    pinned: Option<Fingerprint>,
+}
+
+impl Keys {
+    fn new(provider: &CryptoProvider, pinned: Option<Fingerprint>) -> Arc<Keys> {
+        Arc::new(Keys {
+            algorithms: provider.signature_verification_algorithms,
+            pinned,
+        })
+    }
+
+    fn check(&self, key: &CertificateDer<'_>) -> Result<(), Error> {
+        match self.pinned {
+            Some(pinned) if pinned != Fingerprint::of(key) => Err(Error::InvalidCertificate(
+                CertificateError::ApplicationVerificationFailure,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn proved(
+        &self,
+        message: &[u8],
+        key: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let key = SubjectPublicKeyInfoDer::from(key.as_ref());
+        verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+    }
+}
+
+impl ServerCertVerifier for Keys {
+    fn verify_server_cert(
+        &self,
+        key: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check(key).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2 is not spoken".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        key: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.proved(message, key, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for Keys {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        key: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check(key).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2 is not spoken".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        key: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.proved(message, key, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,121 @@
+//! netem in a lab that is running: set by `bitcost lab set`, read by tc, measured by ping.
+
+use anyhow::{Result, bail, ensure};
+
+use super::found::Found;
+use super::netem::{RTT_SLACK_MS, least_rtt_ms};
+use crate::vm::inside::guest::{StandingLab, bitcost};
+
+/// The name of the running lab.
+const LAB: &str = "changed";
+/// The device whose shaping changes, and its node.
+const DEVICE: &str = "s1-eth2";
+const NODE: &str = "s1";
+
+/// What is set, one after the other: the words, the parts of tc's text that must be there and must
+/// not be there, and the least round trip in milliseconds.
+const STEPS: [Step; 4] = [
+    Step {
+        words: &["delay=20ms", "rate=1G", "loss=0.1%"],
+        present: &["netem", "delay 20ms", "loss 0.1%", "rate 1Gbit"],
+        absent: &[],
+        rtt_ms: 20.0,
+    },
+    Step {
+        words: &["delay=5ms", "queue_limit=777 packets"],
+        present: &["netem", "limit 777", "delay 5ms", "loss 0.1%", "rate 1Gbit"],
+        absent: &[],
+        rtt_ms: 5.0,
+    },
+    Step {
+        words: &["loss=0"],
+        present: &["netem", "delay 5ms", "rate 1Gbit"],
+        absent: &["loss"],
+        rtt_ms: 5.0,
+    },
+    Step {
+        words: &["clear"],
+        present: &[],
+        absent: &["netem", "delay", "loss", "rate"],
+        rtt_ms: 0.0,
+    },
+];
+
+struct Step {
+    words: &'static [&'static str],
+    present: &'static [&'static str],
+    absent: &'static [&'static str],
+    rtt_ms: f64,
+}
+
+/// Sets, changes and removes netem in a running lab without a delay.
+pub(super) fn changed() -> Result<Found> {
+    let preset = bitcost(&["lab", "presets", "lab15"])?;
+    let lab = StandingLab::up(&preset.out, &["--bare", "--name", LAB])?;
+    let mut seen = Vec::new();
+    for step in &STEPS {
+        seen.push(made(&lab, step)?);
+    }
+    refused(&lab)?;
+    let said = lab.down();
+    ensure!(
+        said.contains("made by the kernel's netem") || !said.contains("made by"),
+        "lab up says that it is not netem that is used: {said}"
+    );
+    Ok(Found::Holds(seen.join("; ")))
+}
+
+/// Makes a step and compares what it prints, what tc reads and what ping measures with it.
+fn made(lab: &StandingLab, step: &Step) -> Result<String> {
+    let text = step.words.join(" ");
+    let words = [&["lab", "set", LAB, DEVICE], step.words].concat();
+    let outcome = bitcost(&words)?;
+    ensure!(
+        outcome.code == Some(0),
+        "{text}: {:?}: {}",
+        outcome.code,
+        outcome.err.trim()
+    );
+    ensure!(
+        outcome.out.starts_with(&format!("{DEVICE}: ")),
+        "{text}: it does not print the device as it now is: {}",
+        outcome.out
+    );
+    let shown = tc(lab)?;
+    if let Some(missing) = step.present.iter().find(|part| !shown.contains(**part)) {
+        bail!("{text}: \"{missing}\" is not in what tc shows: {shown}");
+    }
+    if let Some(left) = step.absent.iter().find(|part| shown.contains(**part)) {
+        bail!("{text}: \"{left}\" is still in what tc shows: {shown}");
+    }
+    // The very first request waits until the address is resolved, over the same delay.
+    let rtt = least_rtt_ms(lab, 10)?;
+    ensure!(
+        (step.rtt_ms..step.rtt_ms + RTT_SLACK_MS).contains(&rtt),
+        "{text}: {} ms were asked for, the least round trip is {rtt:.3} ms",
+        step.rtt_ms
+    );
+    Ok(format!("{text}: {rtt:.3} ms"))
+}
+
+/// A value that netem cannot have is refused, and changes nothing.
+fn refused(lab: &StandingLab) -> Result<()> {
+    let before = tc(lab)?;
+    let outcome = bitcost(&["lab", "set", LAB, DEVICE, "delay=20ms", "loss=101%"])?;
+    ensure!(
+        outcome.code == Some(2) && outcome.err.contains("loss"),
+        "a loss of 101 % is not refused by its name: {:?}: {}",
+        outcome.code,
+        outcome.err.trim()
+    );
+    let after = tc(lab)?;
+    ensure!(
+        before == after,
+        "a refused setting changed {before} to {after}"
+    );
+    Ok(())
+}
+
+fn tc(lab: &StandingLab) -> Result<String> {
+    lab.exec(NODE, &["tc", "qdisc", "show", "dev", DEVICE])
+}
