@@ -10,6 +10,7 @@ mod kernel;
 mod log;
 mod messages;
 mod peers;
+mod service;
 mod texts;
 
 /// A target: its name, which is also that of its corpus, and its function.
@@ -33,6 +34,8 @@ pub const TARGETS: &[Target] = &[
     ("opening", messages::opening),
     ("proc", kernel::proc),
     ("registry", messages::registry),
+    ("link", service::link),
+    ("service", service::service),
     ("settings", texts::settings),
     ("study", texts::study),
     ("table", imported::table),

@@ -1,0 +1,95 @@
+//! What clients and services of bitcost send each other, and the links that users are given.
+
+use std::net::IpAddr;
+
+use bitcost_model::protocol::ToAgent;
+use bitcost_service::address::{HostPort, PORT};
+use bitcost_service::client::parse_answer;
+use bitcost_service::frames::{Boundary, Frames, OPENING_BYTES_MAX, frame};
+use bitcost_service::link::Link;
+use bitcost_service::message::{Hello, Wants, clean_name, compatible};
+use bitcost_service::policy::Policy;
+use bitcost_service::rules::Rules;
+
+use super::text;
+
+/// The messages of a client before and after its proof: none is taken over the limit, and what the
+/// rules allow is the same message once more when the service passes it on.
+pub fn service(bytes: &[u8]) {
+    let policy = Policy {
+        rules: Rules::default(),
+        peer: IpAddr::from([192, 0, 2, 1]),
+        local: IpAddr::from([192, 0, 2, 2]),
+        device: "eth0".to_owned(),
+    };
+    let (mut frames, mut boundary) = (Frames::new(OPENING_BYTES_MAX), Boundary::default());
+    for part in bytes.chunks(64) {
+        frames.push(part);
+        boundary.pass(part);
+        loop {
+            match frames.take() {
+                Ok(Some(text)) => {
+                    assert!(text.len() <= OPENING_BYTES_MAX);
+                    opening(&text);
+                    judged(&policy, &text);
+                }
+                Ok(None) => break,
+                Err(long) => return assert!(long.length > long.most),
+            }
+        }
+    }
+    if frames.rest().is_empty() {
+        assert!(boundary.is_here());
+    }
+}
+
+fn opening(text: &[u8]) {
+    if let Ok(hello) = serde_json::from_slice::<Hello>(text) {
+        if let Err(why) = compatible(&hello) {
+            assert!(!why.contains(char::is_control), "{why:?}");
+        }
+        if let Wants::Enrol { name, .. } = &hello.wants {
+            let name = clean_name(name);
+            assert!(
+                !name.is_empty() && !name.contains(char::is_control),
+                "{name:?}"
+            );
+        }
+    }
+    let _ = parse_answer(text);
+}
+
+fn judged(policy: &Policy, text: &[u8]) {
+    let Ok(message) = serde_json::from_slice::<ToAgent>(text) else {
+        return;
+    };
+    match policy.check(&message, 0) {
+        Err(rule) => assert!(!rule.is_empty()),
+        Ok(()) => {
+            let passed = frame(&message);
+            let again: ToAgent = serde_json::from_slice(&passed[4..]).expect("the same message");
+            assert_eq!(policy.check(&again, 0), Ok(()));
+            if let ToAgent::Meet { addresses } = &again {
+                let is_peer = |ip: IpAddr| ip.to_canonical() == policy.peer;
+                assert!(
+                    addresses
+                        .iter()
+                        .flatten()
+                        .all(|address| is_peer(address.ip()))
+                );
+            }
+        }
+    }
+}
+
+/// A link, and a host with its port: what is read is written the same way.
+pub fn link(bytes: &[u8]) {
+    let text = text(bytes);
+    if let Ok(link) = Link::parse(text) {
+        assert_eq!(Link::parse(&link.to_string()), Ok(link));
+    }
+    if let Ok(at) = HostPort::parse(text, PORT) {
+        assert!(!at.host.contains(['/', '@', ' ']), "{at}");
+        assert_eq!(HostPort::parse(&at.to_string(), PORT), Ok(at));
+    }
+}
