@@ -152,6 +152,16 @@ pub(crate) fn open(
     wants: Wants,
     resolve: Resolve<'_>,
 ) -> Result<Open, Unreached> {
+    open_with(client, known, &frame(&Hello::new(wants)), resolve)
+}
+
+/// The same with the bytes of the first message.
+pub(crate) fn open_with(
+    client: &Client,
+    known: &Known,
+    first: &[u8],
+    resolve: Resolve<'_>,
+) -> Result<Open, Unreached> {
     let at = known.at();
     let own = client.own_key().map_err(|why| refused(&at, why))?;
     let socket = connect(&at, resolve)?;
@@ -164,7 +174,7 @@ pub(crate) fn open(
         .handshake(Instant::now() + STEP)
         .map_err(|error| refused(&at, unproved(&error, known.service)))?;
     secure
-        .send(&frame(&Hello::new(wants)), Instant::now() + STEP)
+        .send(first, Instant::now() + STEP)
         .map_err(|error| refused(&at, unanswered(&error)))?;
     Ok(Open {
         secure,

@@ -10,9 +10,9 @@ pub const SERVICE: u32 = 1;
 /// The most letters of a client's name.
 const NAME_LETTERS_MAX: usize = 64;
 
-/// The first message of a client.
+/// The first message of a client. Fields that this version does not know are passed over: what the
+/// other side must know of raises [`SERVICE`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Hello {
     /// [`SERVICE`].
     pub service: u32,
@@ -26,7 +26,7 @@ pub struct Hello {
 
 /// What a client wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case")]
 pub enum Wants {
     /// That its key is stored.
     Enrol {
@@ -51,11 +51,33 @@ impl Hello {
             wants,
         }
     }
+
+    /// Reads a client's first message: the versions first, since another version may say other
+    /// things after them.
+    ///
+    /// # Errors
+    /// A sentence with both versions where they cannot work together, or that it is no such message.
+    pub fn read(text: &[u8]) -> Result<Hello, String> {
+        let none = |error: serde_json::Error| {
+            let why = harmless(&error.to_string()).replace(char::is_control, " ");
+            format!("the first message is none of a client of bitcost: {why}")
+        };
+        compatible(&serde_json::from_slice(text).map_err(none)?)?;
+        serde_json::from_slice(text).map_err(none)
+    }
+}
+
+/// The versions of a client, which are in the first message of every version.
+#[derive(Debug, Deserialize)]
+struct Versions {
+    service: u32,
+    protocol: u32,
+    version: String,
 }
 
 /// An answer of the service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// It is done; to a client that wants an agent, the control protocol follows.
     Welcome {
@@ -109,30 +131,17 @@ pub fn clean_name(name: &str) -> String {
 }
 
 /// Compares the versions of both sides.
-///
-/// # Errors
-/// A sentence with both versions where they cannot work together.
-pub fn compatible(theirs: &Hello) -> Result<(), String> {
+fn compatible(theirs: &Versions) -> Result<(), String> {
     if theirs.service == SERVICE && theirs.protocol == PROTOCOL {
         return Ok(());
     }
-    Err(versions(
-        (
-            "the client",
-            &theirs.version,
-            theirs.service,
-            theirs.protocol,
-        ),
-        "this service",
-    ))
-}
-
-fn versions((who, version, service, protocol): (&str, &str, u32, u32), other: &str) -> String {
-    format!(
-        "{who} is bitcost {} with version {protocol} of the control protocol and {service} of the service's, {other} is bitcost {} with {PROTOCOL} and {SERVICE}; use the same bitcost on both hosts",
-        clean_name(version),
+    Err(format!(
+        "the client is bitcost {} with version {} of the control protocol and {} of the service's, this service is bitcost {} with {PROTOCOL} and {SERVICE}; use the same bitcost on both hosts",
+        clean_name(&theirs.version),
+        theirs.protocol,
+        theirs.service,
         env!("CARGO_PKG_VERSION")
-    )
+    ))
 }
 
 #[cfg(test)]
@@ -140,16 +149,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_version_is_refused_with_both() {
-        let mut hello = Hello::new(Wants::Agent);
-        hello.version = "9.9.9".to_owned();
-        assert_eq!(compatible(&hello), Ok(()));
-        hello.protocol += 1;
-        let error = compatible(&hello).expect_err("another protocol");
-        assert!(
-            error.contains("9.9.9") && error.contains(env!("CARGO_PKG_VERSION")),
-            "{error}"
+    fn another_version_is_refused_with_both_whatever_else_it_says() {
+        let read = |protocol: u32, wants: &str| {
+            let text = format!(
+                r#"{{"service":{SERVICE},"later":[1],"protocol":{protocol},"version":"9.9.9","wants":{wants}}}"#
+            );
+            Hello::read(text.as_bytes())
+        };
+        let known = read(PROTOCOL, r#""agent""#).expect("the same protocol");
+        assert_eq!(
+            (known.version.as_str(), known.wants),
+            ("9.9.9", Wants::Agent)
         );
+        for wants in [r#""agent""#, r#"{"later":{"a":1}}"#] {
+            let error = read(PROTOCOL + 1, wants).expect_err("another protocol");
+            assert!(
+                error.contains("9.9.9") && error.contains(env!("CARGO_PKG_VERSION")),
+                "{error}"
+            );
+        }
+        let error = read(PROTOCOL, r#""shell""#).expect_err("unknown");
+        assert!(error.contains("none of a client of bitcost"), "{error}");
     }
 
     #[test]

@@ -11,9 +11,9 @@ use rustls::ServerConnection;
 
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
-use crate::frames::{Frames, OPENING_BYTES_MAX, frame};
+use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
 use crate::link::LinkToken;
-use crate::message::{Answer, Hello, Wants, compatible};
+use crate::message::{Answer, Hello, Wants};
 use crate::pending::Admitted;
 use crate::policy::Policy;
 use crate::queue::Ticket;
@@ -50,20 +50,24 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     } = accepted;
     let until = Instant::now() + OPENING;
     let local = socket.local_addr();
-    let opened = local.and_then(|local| Ok((local, greet(shared, socket, until)?)));
-    let (local, mut greeted) = match opened {
+    let opened = local.and_then(|local| {
+        let mut greeted = greet(shared, socket, until)?;
+        let hello = greeted.hello(until)?;
+        Ok((local, greeted, hello))
+    });
+    let (local, mut greeted, hello) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             let reason = failure(&error);
             return shared.tell(Event::Failed { peer, reason });
         }
     };
-    if let Err(why) = compatible(&greeted.hello) {
-        return greeted.refuse(shared, peer, None, why);
-    }
+    let hello = match hello {
+        Ok(hello) => hello,
+        Err(why) => return greeted.refuse(shared, peer, None, why),
+    };
     let key = greeted.key;
-    if let Wants::Enrol { token, name } = &greeted.hello.wants {
-        let (token, name) = (token.clone(), name.clone());
+    if let Wants::Enrol { token, name } = hello.wants {
         return enrol(shared, greeted, peer, &token, &name);
     }
     let Some(enrolled) = shared.store.key(key) else {
@@ -74,18 +78,17 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     shared.store.note_seen(key);
     // From here on the rules of the key bound what it may hold.
     drop(pending);
-    match greeted.hello.wants {
+    match hello.wants {
         Wants::Check => drop(greeted.answer(&Answer::welcome())),
         _ => agent(shared, greeted, [peer, local], &enrolled),
     }
 }
 
-/// A client that proved a key and said what it wants.
+/// A client that proved a key.
 struct Greeted {
     secure: Secure,
     frames: Frames,
     key: Fingerprint,
-    hello: Hello,
 }
 
 fn greet(shared: &Shared, socket: TcpStream, until: Instant) -> io::Result<Greeted> {
@@ -93,14 +96,10 @@ fn greet(shared: &Shared, socket: TcpStream, until: Instant) -> io::Result<Greet
     let mut secure = Secure::new(socket, tls)?;
     secure.handshake(until)?;
     let key = secure.peer_key().ok_or(ErrorKind::PermissionDenied)?;
-    let mut frames = Frames::new(OPENING_BYTES_MAX);
-    let text = secure.read_frame(&mut frames, until)?;
-    let hello = serde_json::from_slice(&text)?;
     Ok(Greeted {
         secure,
-        frames,
+        frames: Frames::new(OPENING_BYTES_MAX),
         key,
-        hello,
     })
 }
 
@@ -115,6 +114,17 @@ fn failure(error: &io::Error) -> String {
 }
 
 impl Greeted {
+    /// The first message, or why it is none that this service serves.
+    fn hello(&mut self, until: Instant) -> io::Result<Result<Hello, String>> {
+        match self.secure.read_frame(&mut self.frames, until) {
+            Ok(text) => Ok(Hello::read(&text)),
+            Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                Some(long @ TooLong { .. }) => Ok(Err(long.to_string())),
+                None => Err(error),
+            },
+        }
+    }
+
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         self.secure.send(&frame(answer), Instant::now() + ANSWER)
     }

@@ -1,6 +1,8 @@
 //! The service and its clients on the loopback: who is served, and what others get. The agent is
 //! `cat`, which returns what it is sent.
 
+mod versions;
+
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
