@@ -27,6 +27,10 @@ pub struct InEffect {
     bbr: bool,
     /// Datagrams have no calls of several messages without a fast mode.
     is_datagram: bool,
+    /// Both endpoints are on one machine, whose links have no interrupts.
+    shares_cpus: bool,
+    /// No CPU is left that an endpoint could have for itself.
+    no_other_cpu: bool,
 }
 
 impl InEffect {
@@ -50,6 +54,8 @@ impl InEffect {
             all_probes: conditions.probes == Probes::All,
             bbr: congestion_control(run.sender) == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
+            shares_cpus: run.shared_cpus,
+            no_other_cpu: cpus <= if run.shared_cpus { 2 } else { 1 },
         }
     }
 
@@ -59,7 +65,10 @@ impl InEffect {
             return;
         }
         let name = verdict.limiter().name();
-        let ways = self.ways(name);
+        let ways = match verdict.chosen.rival {
+            Some(_) => self.ways_to_more_cpu(name),
+            None => self.ways(name),
+        };
         if ways.is_empty() {
             return;
         }
@@ -71,6 +80,29 @@ impl InEffect {
             true => "all that could be set against it is set; a faster CPU is left".to_owned(),
             false => open.join("; "),
         });
+    }
+
+    /// What can be done where the run's own work takes an endpoint's CPU: fewer packets, and work
+    /// moved away. More flows would wait for the same CPU.
+    fn ways_to_more_cpu(&self, limiter: &str) -> Vec<(bool, &'static str)> {
+        let own_cpu = match limiter == SENDER_CPU.name {
+            true => "another CPU for the sender (--sender-cpus)",
+            false => "another CPU for the receiver (--receiver-cpus)",
+        };
+        vec![
+            (self.sends_large, "larger messages"),
+            (
+                self.segments || self.is_datagram,
+                "segmentation offload at the sender",
+            ),
+            (self.joins || self.is_datagram, "GRO at the receiver"),
+            (
+                self.shares_cpus,
+                "fewer interrupts (--coalesce 'rx_usecs 50')",
+            ),
+            (self.no_other_cpu, own_cpu),
+            (!self.shares_cpus, "a second machine for one end"),
+        ]
     }
 
     /// What can be done about a limiter, each with whether it is in effect; empty where its advice

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::explain::rivals::Rival;
 use crate::explain::signals::Signals;
 
 /// Everything that is said of one limiter, and how it is found: one row of the table of limiters.
@@ -223,6 +224,8 @@ pub struct Candidate {
     pub evidence: Vec<Evidence>,
     /// What to change in this run; absent where it is the same in every run.
     pub remedy: Option<String>,
+    /// What has the endpoint's CPU while its thread waits for it; absent where it does not wait.
+    pub rival: Option<Rival>,
 }
 
 impl Candidate {

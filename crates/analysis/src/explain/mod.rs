@@ -18,6 +18,7 @@ mod limiters;
 mod modality;
 mod of_execution;
 mod queue_limits;
+mod rivals;
 mod series;
 mod signals;
 mod sparse;
@@ -42,6 +43,7 @@ pub use of_execution::explanation;
 pub use queue_limits::{
     DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop, queue_limits,
 };
+pub use rivals::{Rival, Rivals};
 pub use signals::{EndTimes, Loss, Signals, Tcp, intervals};
 pub use sparse::explain_figures;
 pub use table::explain_table;

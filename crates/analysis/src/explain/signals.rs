@@ -7,6 +7,7 @@ use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
+use crate::explain::rivals::Rivals;
 use crate::explain::series::{Series, mean_and_variation};
 use crate::explain::transactions::Transactions;
 
@@ -137,6 +138,9 @@ pub struct Signals {
     /// Share of the time in which CPUs that both endpoints share are at work, mean over all of
     /// them; absent on two machines.
     pub shared_cpus: Option<f64>,
+    /// What else used the CPUs of the sender's and the receiver's host; absent where the clocks of
+    /// other programs are not known.
+    pub rivals: [Option<Rivals>; 2],
     /// What a packet costs the sender at this size, by its cost model.
     pub cost: Option<PacketCost>,
     /// Requests or connections, where the run has them.
@@ -193,6 +197,7 @@ impl Signals {
             } else {
                 None
             },
+            rivals: [Role::Sender, Role::Receiver].map(|role| Rivals::of(run, role)),
             cost: None,
             transactions: Transactions::of(run),
         }

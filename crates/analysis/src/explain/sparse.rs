@@ -65,6 +65,7 @@ fn candidates(run: &RunFigures) -> Vec<Candidate> {
                 detail: detail.to_owned(),
                 evidence,
                 remedy: None,
+                rival: None,
             });
         }
     };

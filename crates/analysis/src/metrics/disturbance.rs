@@ -5,7 +5,7 @@
 use std::fmt;
 
 use bitcost_model::counters::ForeignLoad;
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::metrics::counting;
 use crate::metrics::cpu;
@@ -145,6 +145,17 @@ fn foreign_cpus(run: &RunView) -> Option<f64> {
     records(run).map(of_end).sum()
 }
 
+/// CPUs that other programs and the run's `stress` used on the host of an endpoint; absent where the
+/// record has no clocks of other programs.
+pub(crate) fn programs_cpus(run: &RunView, role: Role) -> Option<f64> {
+    if run.shared_cpus {
+        return Some(foreign_cpus(run)? + stress_cpus(run));
+    }
+    let end = run.end(role);
+    let load = foreign(end)?;
+    Some(load.cpu_ns as f64 / 1e9 / seconds(load) + stress_of(end))
+}
+
 /// Whether the clocks of other programs are in the records.
 pub(crate) fn is_known(run: &RunView) -> bool {
     records(run).all(|end| foreign(end).is_some())
@@ -179,24 +190,26 @@ fn stolen_share(end: &EndpointRecord) -> Option<f64> {
     shares.max_by(f64::total_cmp)
 }
 
-/// CPUs that the stress threads of both endpoints used: their number times their mean load, which
-/// an endpoint reports in this order.
+/// CPUs that the stress threads of both endpoints used.
 fn stress_cpus(run: &RunView) -> f64 {
-    let of_end = |end: &EndpointRecord| {
-        let told = |name: &'static str| {
-            let of_name = end
-                .in_effect
-                .iter()
-                .filter(move |setting| setting.name == name);
-            of_name.filter_map(|setting| {
-                let words = setting.actual.as_deref()?;
-                words.split(' ').next()?.parse::<f64>().ok()
-            })
-        };
-        told("stress")
-            .zip(told("stress_load_percent"))
-            .map(|(workers, percent)| workers * percent / 100.0)
-            .sum::<f64>()
+    stress_of(run.sender) + stress_of(run.receiver)
+}
+
+/// CPUs that the stress threads of an endpoint used: their number times their mean load, which it
+/// reports in this order.
+fn stress_of(end: &EndpointRecord) -> f64 {
+    let reported = |name: &'static str| {
+        let of_name = end
+            .in_effect
+            .iter()
+            .filter(move |setting| setting.name == name);
+        of_name.filter_map(|setting| {
+            let words = setting.actual.as_deref()?;
+            words.split(' ').next()?.parse::<f64>().ok()
+        })
     };
-    of_end(run.sender) + of_end(run.receiver)
+    reported("stress")
+        .zip(reported("stress_load_percent"))
+        .map(|(workers, percent)| workers * percent / 100.0)
+        .sum()
 }

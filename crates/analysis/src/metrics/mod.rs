@@ -5,7 +5,7 @@
 
 pub mod attribution;
 mod counting;
-mod cpu;
+pub(crate) mod cpu;
 mod disturbance;
 mod packaging;
 mod parts;
@@ -19,6 +19,7 @@ mod view;
 pub use attribution::{
     Attribution, CpuUse, FULL, Method, Unattributed, WireLoad, attribute, wire_load,
 };
+pub(crate) use disturbance::programs_cpus;
 pub use disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds};
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};

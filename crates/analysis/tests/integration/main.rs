@@ -6,4 +6,5 @@ mod executions;
 mod figures;
 mod parts;
 mod quality;
+mod rivals;
 mod verdicts;

@@ -4,6 +4,7 @@ use super::evidence::share;
 use crate::explain::bounds::{BLOCKED, BUSY, CONTENDED, HALF, SHARED, STARVED};
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence};
+use crate::explain::rivals::{Rival, Rivals};
 use crate::explain::signals::{EndTimes, Signals};
 
 /// Sender and receiver of a stream.
@@ -54,15 +55,24 @@ pub(super) fn receiving(receiver: EndTimes, sender: EndTimes) -> [Vec<Evidence>;
     [vec![held_up.clone(), always], vec![held_up, less]]
 }
 
-/// What is said where other threads run on an endpoint's CPU.
-pub(super) const OTHERS: &str = "other threads take its CPU";
-
-/// A candidate with what helps against other threads on an endpoint's CPU.
-pub(super) fn against_others(found: Candidate, setting: &str) -> Candidate {
+/// A candidate whose endpoint waits for a CPU for this share of the time: who has it, and what helps
+/// where other programs do.
+pub(super) fn against(
+    rivals: Option<Rivals>,
+    wait: f64,
+    setting: &str,
+    found: Candidate,
+) -> Candidate {
+    let rival = Rivals::behind(rivals, wait);
+    let others = "stop or move the other programs, or pin it";
+    let and = match found.detail.is_empty() {
+        true => String::new(),
+        false => format!(", and {}", found.detail),
+    };
     Candidate {
-        remedy: Some(format!(
-            "stop or move the other programs, or pin it ({setting})"
-        )),
+        detail: format!("{}{and}", rival.detail()),
+        remedy: (rival == Rival::Programs).then(|| format!("{others} ({setting})")),
+        rival: Some(rival),
         ..found
     }
 }

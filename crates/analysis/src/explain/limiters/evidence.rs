@@ -40,5 +40,6 @@ pub(super) fn candidate(
         detail: detail.into(),
         evidence,
         remedy: None,
+        rival: None,
     }
 }

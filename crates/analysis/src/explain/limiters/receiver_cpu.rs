@@ -1,8 +1,6 @@
 //! The receiver's CPU.
 
-use super::ends::{
-    ON_THE_SAME_CPUS, OTHERS, SHARED_EVIDENCE, against_others, receiving, sharing, tcp_ends,
-};
+use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, receiving, sharing, tcp_ends};
 use super::evidence::{candidate, share};
 use super::loss::at_socket;
 use crate::explain::bounds::{BUSY, CONTENDED};
@@ -46,17 +44,19 @@ fn of_datagrams(signals: &Signals) -> Vec<Candidate> {
     };
     let with = |more: Evidence| evidence.iter().cloned().chain([more]).collect();
     vec![
-        against_others(
+        against(
+            signals.rivals[1],
+            receiver.wait,
+            "--receiver-cpus",
             candidate(
                 ROW.limiter(),
-                "other threads take its CPU, and its socket's buffer overflows",
+                "its socket's buffer overflows",
                 with(share(
                     "receiver waiting for a CPU",
                     receiver.wait,
                     AtLeast(CONTENDED),
                 )),
             ),
-            "--receiver-cpus",
         ),
         candidate(
             ROW.limiter(),
@@ -84,12 +84,10 @@ fn of_streams(signals: &Signals) -> Vec<Candidate> {
             AtLeast(BUSY),
         );
         let evidence = evidence.into_iter().chain([busy]).collect();
+        let busy = candidate(ROW.limiter(), "", evidence);
         found.push(match is_contended {
-            true => against_others(
-                candidate(ROW.limiter(), OTHERS, evidence),
-                "--receiver-cpus",
-            ),
-            false => candidate(ROW.limiter(), "", evidence),
+            true => against(signals.rivals[1], receiver.wait, "--receiver-cpus", busy),
+            false => busy,
         });
     }
     let napi = vec![

@@ -1,8 +1,6 @@
 //! The sender's CPU.
 
-use super::ends::{
-    ON_THE_SAME_CPUS, OTHERS, SHARED_EVIDENCE, against_others, sending, sharing, tcp_ends,
-};
+use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, sending, sharing, tcp_ends};
 use super::evidence::{candidate, share};
 use super::packets_per_second::packets;
 use crate::explain::bounds::CONTENDED;
@@ -42,7 +40,8 @@ fn full(signals: &Signals) -> Vec<Candidate> {
             return candidate(ROW.limiter(), "", evidence);
         }
         evidence.push(share("sender waiting for a CPU", waits, AtLeast(CONTENDED)));
-        against_others(candidate(ROW.limiter(), OTHERS, evidence), "--sender-cpus")
+        let found = candidate(ROW.limiter(), "", evidence);
+        against(signals.rivals[0], waits, "--sender-cpus", found)
     };
     sending(signals).into_iter().map(named).collect()
 }

@@ -17,6 +17,7 @@ pub fn verdict(why: impl Into<String>, runner_up: Option<Candidate>) -> Verdict 
         detail: why.into(),
         evidence: Vec::new(),
         remedy: None,
+        rival: None,
     };
     Verdict {
         chosen,

@@ -1,0 +1,165 @@
+//! Who has the CPU that an endpoint waits for, and what is advised, on records whose threads and
+//! programs are known.
+
+use bitcost_analysis::explain::{Rival, Rivals, Verdict, explain_run};
+use bitcost_analysis::metrics::RunView;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::counters::{ForeignLoad, ForeignProgram};
+use bitcost_model::record::{
+    Counts, CpuTicks, EndpointRecord, Role, Sample, ThreadKind, ThreadTime,
+};
+
+const MS: u64 = 1_000_000;
+
+/// Shares of wall time: the endpoint's thread on a CPU and waiting for one, its NAPI thread on a
+/// CPU, other programs.
+struct Shares {
+    cpu: f64,
+    wait: f64,
+    napi: f64,
+    programs: Option<f64>,
+}
+
+/// A window of 2 s, sampled every 100 ms, on a host of this many CPUs.
+fn record(role: Role, shares: &Shares, cpus: u32) -> EndpointRecord {
+    let samples = (0..=20).map(|step: u64| {
+        let ns = step * 100 * MS;
+        let of = |share: f64| (share * ns as f64) as u64;
+        let thread = |kind, run_ns, wait_ns| ThreadTime {
+            kind,
+            part: 0,
+            run_ns,
+            wait_ns,
+            slices: step,
+            switches: None,
+        };
+        Sample {
+            at_ns: 5_000 * MS + ns,
+            cpus: (0..cpus)
+                .map(|cpu| CpuTicks {
+                    cpu,
+                    system: step * 8,
+                    idle: step * 2,
+                    ..CpuTicks::default()
+                })
+                .collect(),
+            counts: Counts {
+                bytes: step * 1_000_000,
+                messages: step * 1000,
+                ..Counts::default()
+            },
+            threads: vec![
+                thread(ThreadKind::Traffic, of(shares.cpu), of(shares.wait)),
+                thread(ThreadKind::Napi, of(shares.napi), 0),
+            ],
+            ..Sample::default()
+        }
+    });
+    let foreign = |share: f64| ForeignLoad {
+        start_ns: 5_000 * MS,
+        end_ns: 7_000 * MS,
+        cpu_ns: (share * 2e9) as u64,
+        programs: vec![ForeignProgram {
+            name: "cc1".into(),
+            pid: 9,
+            cpu_ns: (share * 2e9) as u64,
+        }],
+    };
+    EndpointRecord {
+        role,
+        window_start_ns: 5_000 * MS,
+        window_end_ns: 7_000 * MS,
+        ticks_per_second: 100,
+        samples: samples.collect(),
+        foreign: shares.programs.map(foreign),
+        ..EndpointRecord::default()
+    }
+}
+
+/// The verdict on a sender that is never blocked, next to a receiver that is half of the time.
+fn verdict(sender: &Shares, shared_cpus: bool, conditions: &Conditions) -> Verdict {
+    let receiver = Shares {
+        cpu: 0.5,
+        wait: 0.0,
+        napi: 0.1,
+        programs: sender.programs,
+    };
+    let run = RunView {
+        sender: &record(Role::Sender, sender, 2),
+        receiver: &record(Role::Receiver, &receiver, 2),
+        conditions,
+        shared_cpus,
+        napi_threaded: true,
+        capacity_mbps: None,
+    };
+    explain_run(&run, None).remove(0)
+}
+
+fn waiting(napi: f64, programs: Option<f64>) -> Shares {
+    Shares {
+        cpu: 0.5,
+        wait: 0.48,
+        napi,
+        programs,
+    }
+}
+
+fn small_messages() -> Conditions {
+    Conditions {
+        message_size_bytes: 1024,
+        ..Conditions::of(Workload::TcpStream)
+    }
+}
+
+#[test]
+fn the_kernels_receive_threads_are_no_other_programs() {
+    let found = verdict(&waiting(0.6, Some(0.01)), true, &small_messages());
+    assert_eq!(found.limiter().to_string(), "sender's CPU");
+    assert_eq!(found.chosen.rival, Some(Rival::ReceiveWork));
+    assert!(found.chosen.detail.contains("receive threads"), "{found:?}");
+    let remedy = found.remedy();
+    assert!(!remedy.contains("programs"), "{remedy}");
+    assert!(remedy.contains("larger messages"), "{remedy}");
+    assert!(
+        !remedy.contains("--coalesce") && !remedy.contains("--sender-cpus"),
+        "links of a lab have no interrupts, and both CPUs are in use: {remedy}"
+    );
+}
+
+#[test]
+fn on_two_machines_moderation_and_another_cpu_are_advised() {
+    let found = verdict(&waiting(0.6, Some(0.01)), false, &small_messages());
+    assert_eq!(found.chosen.rival, Some(Rival::ReceiveWork));
+    let remedy = found.remedy();
+    for way in ["larger messages", "--coalesce", "--sender-cpus"] {
+        assert!(remedy.contains(way), "{way}: {remedy}");
+    }
+}
+
+#[test]
+fn other_programs_are_to_be_stopped() {
+    for programs in [Some(0.4), None] {
+        let found = verdict(&waiting(0.6, programs), true, &small_messages());
+        assert_eq!(found.chosen.rival, Some(Rival::Programs), "{programs:?}");
+        assert!(found.remedy().contains("stop or move"), "{found:?}");
+    }
+}
+
+#[test]
+fn what_used_too_little_is_not_what_a_thread_waits_for() {
+    let rivals = |programs, receive_work| {
+        Some(Rivals {
+            programs,
+            receive_work,
+        })
+    };
+    let rows = [
+        (rivals(0.01, 0.05), Rival::OwnThreads),
+        (rivals(0.01, 0.30), Rival::ReceiveWork),
+        (rivals(0.26, 0.30), Rival::Programs),
+        (None, Rival::Programs),
+    ];
+    for (rivals, rival) in rows {
+        assert_eq!(Rivals::behind(rivals, 0.5), rival, "{rivals:?}");
+    }
+}
