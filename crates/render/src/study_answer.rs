@@ -29,30 +29,131 @@ const NAME: std::ops::RangeInclusive<usize> = 8..=32;
 /// The most figures of a cell.
 const FIGURES: usize = 3;
 
+/// The lines next to the table, which give way step by step until every cell has its row.
+struct Around<'a> {
+    question: &'a str,
+    said: String,
+    bottlenecks: String,
+    caveats: Vec<String>,
+    folder: &'a str,
+}
+
+/// What gives way, the least important first; each step includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Giving {
+    Nothing,
+    /// Caveats and bottlenecks have one line each; `show` and `explain` have the rest.
+    LongCaveats,
+    /// The commands for more are in one line.
+    Commands,
+    /// The first of the caveats has a line, with their number.
+    Caveats,
+    /// No line is empty, and the question, which was asked before the runs, is not repeated.
+    Question,
+    /// Units are next to the titles of their columns.
+    Units,
+}
+
+impl Giving {
+    const ALL: [Giving; 6] = [
+        Giving::Nothing,
+        Giving::LongCaveats,
+        Giving::Commands,
+        Giving::Caveats,
+        Giving::Question,
+        Giving::Units,
+    ];
+}
+
 /// The answer in at most as many lines as a terminal has; `folder` is where the log is.
 pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &str) -> String {
     let summary = &execution.summary;
-    let head = paragraph("", &summary.study.question, WIDTH);
     let said = opening(summary).0;
-    let mut tail = format!("\n{}", paragraph("", &said, WIDTH));
-    tail += &labelled("bottleneck", &bottlenecks(explanation));
-    for caveat in caveats(summary, explanation, &said) {
-        tail += &labelled("caveat", &caveat);
-    }
-    for (label, verb) in [
-        ("pictures", "report"),
-        ("why", "explain"),
-        ("all tables", "show"),
-    ] {
-        tail += &labelled(label, &format!("bitcost {verb} {folder}"));
-    }
-    let used = head.lines().count() + tail.lines().count();
+    let around = Around {
+        question: &summary.study.question,
+        bottlenecks: bottlenecks(explanation),
+        caveats: caveats(summary, explanation, &said),
+        said,
+        folder,
+    };
     // A run that is missing is a line of the error after it.
     let is_whole = summary.excluded.is_empty() && summary.incomplete.is_empty();
-    let after = 1 + usize::from(!is_whole);
-    let room = LINES.saturating_sub(used + after).max(HEAD + ROWS + 1);
-    let table = table(summary, room);
-    format!("{head}\n{table}{tail}")
+    let room = |giving: Giving| {
+        let others = [around.head(giving), around.tail(giving)].concat();
+        let used = others.lines().count() + usize::from(!is_whole) + blank(giving).len();
+        LINES.saturating_sub(used)
+    };
+    let fits = |giving: &Giving| room(*giving) >= titles(*giving) + summary.cells.len();
+    // Cells that no terminal has room for leave the caveats their lines.
+    let last = match summary.cells.len() < LINES - ROWS {
+        true => Giving::Units,
+        false => Giving::LongCaveats,
+    };
+    let giving = Giving::ALL.into_iter().find(fits).unwrap_or(last);
+    let table = table(summary, giving, room(giving).max(titles(giving) + ROWS + 1));
+    format!("{}{table}{}", around.head(giving), around.tail(giving))
+}
+
+impl Around<'_> {
+    fn head(&self, giving: Giving) -> String {
+        match giving < Giving::Question {
+            true => format!("{}\n", paragraph("", self.question, WIDTH)),
+            false => String::new(),
+        }
+    }
+
+    fn tail(&self, giving: Giving) -> String {
+        let line = |label: &str, words: &str| match giving {
+            Giving::Nothing => labelled(label, words),
+            _ => first_line(&labelled(label, words)),
+        };
+        let mut text = format!("{}{}", blank(giving), paragraph("", &self.said, WIDTH));
+        text += &line("bottleneck", &self.bottlenecks);
+        let count = self.caveats.len();
+        if giving >= Giving::Caveats && count > 1 {
+            text += &line(&format!("caveat 1/{count}"), &self.caveats[0]);
+        } else {
+            let lines = self.caveats.iter().map(|caveat| line("caveat", caveat));
+            text.extend(lines);
+        }
+        text + &self.commands(giving)
+    }
+
+    fn commands(&self, giving: Giving) -> String {
+        let folder = self.folder;
+        if giving >= Giving::Commands {
+            let all = format!("bitcost show, explain or report {folder}");
+            return paragraph("", &all, WIDTH);
+        }
+        let verbs = [
+            ("pictures", "report"),
+            ("why", "explain"),
+            ("all tables", "show"),
+        ];
+        let line = |(label, verb)| labelled(label, &format!("bitcost {verb} {folder}"));
+        verbs.map(line).concat()
+    }
+}
+
+/// An empty line, where there is room for any.
+fn blank(giving: Giving) -> &'static str {
+    if giving < Giving::Question { "\n" } else { "" }
+}
+
+/// The first line of a paragraph; what it leaves out shows as `…`.
+fn first_line(paragraph: &str) -> String {
+    let mut lines = paragraph.lines();
+    let (Some(first), more) = (lines.next(), lines.next()) else {
+        return String::new();
+    };
+    if more.is_none() {
+        return format!("{first}\n");
+    }
+    let whole = match first.chars().count() + 2 > WIDTH {
+        true => first.rsplit_once(' ').map_or(first, |(before, _)| before),
+        false => first,
+    };
+    format!("{} …\n", whole.trim_end_matches([',', ';', ':']))
 }
 
 fn labelled(label: &str, words: &str) -> String {
@@ -84,13 +185,14 @@ fn has(summary: &Summary, metric: &Metric) -> bool {
 
 /// A row per cell, in at most this many lines: the first figure with its interval, the others
 /// without.
-fn table(summary: &Summary, most: usize) -> String {
+fn table(summary: &Summary, giving: Giving, most: usize) -> String {
     let metrics = columns(summary);
+    let titles = titles(giving);
     let shown = match summary.cells.len() {
-        all if all + HEAD <= most => all,
-        _ => most.saturating_sub(HEAD + 1),
+        all if all + titles <= most => all,
+        _ => most.saturating_sub(titles + 1),
     };
-    let mut rows = head(&metrics);
+    let mut rows = head(&metrics, titles);
     let row = |cell: &CellSummary| {
         let figures = metrics.iter().enumerate().map(|(place, metric)| {
             let shown = match place {
@@ -139,19 +241,28 @@ fn first_cells(summary: &Summary, count: usize) -> Vec<&CellSummary> {
 const ROWS: usize = 3;
 
 /// Lines of the table's head.
-const HEAD: usize = 2;
+fn titles(giving: Giving) -> usize {
+    if giving < Giving::Units { 2 } else { 1 }
+}
 
-/// What the columns are: their titles, and the units below them.
-fn head(metrics: &[&Metric]) -> Vec<Vec<String>> {
-    let title = |metric: &&&Metric| match metric.name {
+/// What the columns are: their titles, and the units in a line below them or next to them.
+fn head(metrics: &[&Metric], lines: usize) -> Vec<Vec<String>> {
+    let title = |metric: &&Metric| match metric.name {
         name if name.starts_with("send_service_demand") => "send cost".to_owned(),
         name if name.starts_with("receive_service_demand") => "receive cost".to_owned(),
         _ => metric.title.to_lowercase(),
     };
-    let titles = metrics.iter().map(|metric| title(&metric));
-    let units = metrics.iter().map(|metric| metric.unit.to_owned());
-    let named = |name: &str, words: Vec<String>| [vec![name.to_owned()], words].concat();
-    vec![named("", titles.collect()), named("", units.collect())]
+    let named = |words: &mut dyn Iterator<Item = String>| {
+        std::iter::once(String::new()).chain(words).collect()
+    };
+    if lines == 1 {
+        let both = |metric: &&Metric| format!("{} ({})", title(metric), metric.unit);
+        return vec![named(&mut metrics.iter().map(both))];
+    }
+    vec![
+        named(&mut metrics.iter().map(title)),
+        named(&mut metrics.iter().map(|metric| metric.unit.to_owned())),
+    ]
 }
 
 /// The rows with their columns aligned, without those for which there is no room.

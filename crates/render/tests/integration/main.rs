@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod compare_cells;
 mod explained;
+mod first_screen;
 mod frame;
 mod json;
 mod limits;

@@ -1,0 +1,256 @@
+//! What a first screen says of figures that are missing, weak or left out, and that these lines
+//! leave every cell its row.
+
+use bitcost_analysis::execution::Execution;
+use bitcost_analysis::explain::{Explanation, Warning, explanation};
+use bitcost_analysis::metrics::{RunView, attribute};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::counters::{ForeignLoad, ForeignProgram};
+use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::plan::PlannedRun;
+use bitcost_model::record::{EndpointRecord, InEffect, Role, ThreadKind};
+use bitcost_model::study::Cell;
+use bitcost_render::study_answer::study_answer;
+use bitcost_render::test_answer::test_answer;
+
+use crate::common::{Made, STUDY, ended, log, plain, summary, text};
+
+/// The embedded studies of which a terminal has room for all cells.
+const STUDIES: [&str; 4] = [
+    include_str!("../../../../studies/constant-rate.toml"),
+    include_str!("../../../../studies/not-all-mbits.toml"),
+    include_str!("../../../../studies/packets-per-second.toml"),
+    include_str!("../../../../studies/lab15.toml"),
+];
+
+const FOLDER: &str = "bitcost-runs/2026-07-27T10-00-00-lab15";
+
+/// The lines that a terminal of 24 has for an answer, with the prompt below it.
+const LINES: usize = 23;
+
+fn execution(events: &[Event]) -> (Execution<'_>, Explanation) {
+    let execution = Execution {
+        name: "known".into(),
+        events: events.into(),
+        summary: summary(events),
+    };
+    let explanation = explanation(&execution);
+    (execution, explanation)
+}
+
+fn answer(events: &[Event]) -> String {
+    let (execution, explanation) = execution(events);
+    study_answer(&execution, &explanation, FOLDER)
+}
+
+/// The lines with this label, each with its further lines, as one text.
+fn labelled(answer: &str, label: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut is_of = false;
+    for line in answer.lines() {
+        let further = line.starts_with(' ');
+        is_of = line.starts_with(label) || (is_of && further);
+        match (is_of, further) {
+            (true, true) => *found.last_mut().unwrap() += &format!(" {}", line.trim()),
+            (true, false) => found.push(line.trim_start_matches(label).trim().to_owned()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Without the threads by which CPU time of a lab is attributed.
+fn without_threads(cell: &Cell, run: &PlannedRun) -> Made {
+    let mut made = ended(cell, &plain(cell, run));
+    if let Made::Ended(sender, receiver) = &mut made {
+        for end in [sender, receiver] {
+            hide_threads(end);
+        }
+    }
+    made
+}
+
+fn hide_threads(end: &mut EndpointRecord) {
+    for sample in &mut end.samples {
+        sample
+            .threads
+            .retain(|thread| thread.kind == ThreadKind::Traffic);
+    }
+    end.pinned_cpus.clear();
+}
+
+/// The first run has failed and the last was not made.
+fn partly(cell: &Cell, run: &PlannedRun, last: u32) -> Made {
+    match run.index {
+        0 => Made::Failed(FailureKind::Failed, "the receiver was gone"),
+        index if index == last => Made::Missing,
+        _ => ended(cell, &plain(cell, run)),
+    }
+}
+
+#[test]
+fn long_caveats_leave_every_cell_of_an_embedded_study_its_row() {
+    for study in STUDIES {
+        let events = log(study, 2, without_threads);
+        let (execution, mut explanation) = execution(&events);
+        for name in ["emulator_trouble", "foreign_load", "wire_limits"] {
+            let long = format!("{name}: {}", "a long caveat about the figures ".repeat(8));
+            explanation.warnings.push(Warning {
+                name,
+                cells: Vec::new(),
+                found: long.clone(),
+                remedy: "measure again",
+                headline: Some(long),
+            });
+        }
+        let answer = study_answer(&execution, &explanation, FOLDER);
+        assert!(answer.lines().count() <= LINES, "{answer}");
+        assert!(
+            answer.lines().all(|line| line.chars().count() <= 80),
+            "{answer}"
+        );
+        for cell in &execution.summary.cells {
+            let name: String = cell.name().chars().take(30).collect();
+            assert!(
+                answer.lines().any(|line| line.starts_with(&name)),
+                "{name}\n{answer}"
+            );
+        }
+        assert!(!answer.contains("more cell"), "{answer}");
+        assert!(answer.contains("\ncaveat"), "{answer}");
+        assert!(
+            ["show", "explain", "report", FOLDER]
+                .iter()
+                .all(|word| answer.contains(word)),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn where_there_is_room_a_caveat_is_whole() {
+    let answer = answer(&log(STUDY, 3, without_threads));
+    assert!(!answer.contains('…'), "{answer}");
+    let caveats = labelled(&answer, "caveat");
+    assert!(
+        caveats
+            .iter()
+            .any(|words| words.starts_with("4 of 4 cells have no send service demand: ")),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_missing_cost_has_the_reason_of_its_attribution() {
+    let events = log(STUDY, 1, without_threads);
+    let run = events.iter().find_map(|event| match event {
+        Event::RunEnded {
+            sender, receiver, ..
+        } => Some((sender, receiver)),
+        _ => None,
+    });
+    let (sender, receiver) = run.expect("a run has ended");
+    let conditions = Conditions::default();
+    let view = RunView {
+        sender,
+        receiver,
+        conditions: &conditions,
+        shared_cpus: true,
+        napi_threaded: false,
+        capacity_mbps: None,
+    };
+    let reason = attribute(&view)
+        .expect_err("nothing to attribute by")
+        .to_string();
+    let of_study = answer(&events);
+    let caveats = labelled(&of_study, "caveat").join("\n");
+    assert!(caveats.contains(&reason), "{reason}\n{of_study}");
+    let of_test = test_answer(&view, "h1 to h2 in lab wire", None);
+    let cost = labelled(&of_test, "cost");
+    assert_eq!(cost, [format!("not known: {reason}")], "{of_test}");
+}
+
+#[test]
+fn runs_without_a_result_are_counted_on_the_first_screen() {
+    let last = 3 * 4 - 1;
+    let answer = answer(&log(STUDY, 3, |cell, run| partly(cell, run, last)));
+    let caveats = labelled(&answer, "caveat");
+    for words in ["1 run of 12 not made", "of 12 left out"] {
+        assert!(
+            caveats.iter().any(|caveat| caveat.contains(words)),
+            "{words}\n{answer}"
+        );
+    }
+    let whole = self::answer(&log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run))));
+    assert!(
+        !whole.contains("left out") && !whole.contains("not made"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn intervals_of_few_runs_say_what_they_cover() {
+    let of = |blocks| {
+        text(&log(STUDY, blocks, |cell, run| {
+            ended(cell, &plain(cell, run))
+        }))
+    };
+    let few = of(3);
+    assert!(
+        few.contains("with 3 runs: least and most, 75 % instead of 95 %"),
+        "{few}"
+    );
+    let many = of(6);
+    assert!(
+        many.contains("95 % intervals") && !many.contains("instead of 95 %"),
+        "{many}"
+    );
+}
+
+#[test]
+fn a_test_prints_three_caveats_and_counts_the_others() {
+    let conditions = Conditions::default();
+    let end = |role| EndpointRecord {
+        role,
+        foreign: Some(ForeignLoad {
+            start_ns: 0,
+            end_ns: 1_000_000_000,
+            cpu_ns: 500_000_000,
+            programs: vec![ForeignProgram {
+                name: "cc1".into(),
+                pid: 7,
+                cpu_ns: 500_000_000,
+            }],
+        }),
+        ..EndpointRecord::default()
+    };
+    let answer = |sender: &EndpointRecord| {
+        let view = RunView {
+            sender,
+            receiver: &end(Role::Receiver),
+            conditions: &conditions,
+            shared_cpus: true,
+            napi_threaded: true,
+            capacity_mbps: None,
+        };
+        test_answer(&view, "h1 to h2", None)
+    };
+    let mut sender = end(Role::Sender);
+    let one = answer(&sender);
+    let caveats = labelled(&one, "caveat");
+    assert_eq!(
+        caveats,
+        ["other programs took 50 % of a CPU, most of it cc1 (50 %)"],
+        "{one}"
+    );
+    for name in ["send_buffer_bytes", "pacing", "tos", "mss"] {
+        sender.in_effect.push(InEffect {
+            name: name.into(),
+            requested: Some("1".into()),
+            actual: Some("2".into()),
+        });
+    }
+    let many = answer(&sender);
+    assert_eq!(labelled(&many, "caveat").len(), 3, "{many}");
+    assert!(many.contains("and 2 more, with --verbose"), "{many}");
+}
