@@ -16,6 +16,16 @@ pub fn figure_alone(cell: &CellSummary, name: &str) -> Option<String> {
     Some(number::plain(cell.figure(name)?.value) + &fewer_runs(cell, name))
 }
 
+/// As [`figure_alone`], with an asterisk in the place of the number of runs.
+pub fn figure_marked(cell: &CellSummary, name: &str) -> Option<String> {
+    let mark = if fewer_runs(cell, name).is_empty() {
+        ""
+    } else {
+        "*"
+    };
+    Some(number::plain(cell.figure(name)?.value) + mark)
+}
+
 fn fewer_runs(cell: &CellSummary, name: &str) -> String {
     match cell.spread(name) {
         Some(spread) if spread.count < cell.runs => {
@@ -55,6 +65,8 @@ mod tests {
             figure_alone(&cell(5), "x"),
             Some(format!("{plain} (2 of 5 runs)"))
         );
+        assert_eq!(figure_marked(&cell(2), "x"), Some(plain.clone()));
+        assert_eq!(figure_marked(&cell(5), "x"), Some(format!("{plain}*")));
         assert_eq!(figure(&cell(5), "y"), None);
     }
 }

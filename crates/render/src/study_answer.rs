@@ -12,7 +12,7 @@ use bitcost_study::check::Levels;
 
 use crate::answer::{opening, stacked};
 use crate::decisive::decisive;
-use crate::figure::{figure, figure_alone};
+use crate::figure::{figure, figure_alone, figure_marked};
 use crate::layout::paragraph;
 use crate::noise::undetected_text;
 
@@ -83,14 +83,15 @@ pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &s
         let used = others.lines().count() + usize::from(!is_whole) + blank(giving).len();
         LINES.saturating_sub(used)
     };
-    let fits = |giving: &Giving| room(*giving) >= titles(*giving) + summary.cells.len();
+    let table = Table::of(summary);
+    let fits = |giving: &Giving| room(*giving) >= table.others(*giving) + summary.cells.len();
     // Cells that no terminal has room for leave the caveats their lines.
     let last = match summary.cells.len() < LINES - ROWS {
         true => Giving::Units,
         false => Giving::LongCaveats,
     };
     let giving = Giving::ALL.into_iter().find(fits).unwrap_or(last);
-    let table = table(summary, giving, room(giving).max(titles(giving) + ROWS + 1));
+    let table = table.text(giving, room(giving).max(table.others(giving) + ROWS + 1));
     format!("{}{table}{}", around.head(giving), around.tail(giving))
 }
 
@@ -183,35 +184,87 @@ fn has(summary: &Summary, metric: &Metric) -> bool {
     cells.any(|cell| cell.figure(metric.name).is_some())
 }
 
-/// A row per cell, in at most this many lines: the first figure with its interval, the others
-/// without.
-fn table(summary: &Summary, giving: Giving, most: usize) -> String {
-    let metrics = columns(summary);
-    let titles = titles(giving);
-    let shown = match summary.cells.len() {
-        all if all + titles <= most => all,
-        _ => most.saturating_sub(titles + 1),
-    };
-    let mut rows = head(&metrics, titles);
-    let row = |cell: &CellSummary| {
-        let figures = metrics.iter().enumerate().map(|(place, metric)| {
-            let shown = match place {
-                0 => figure(cell, metric.name),
-                _ => figure_alone(cell, metric.name),
-            };
-            shown.unwrap_or("-".to_owned())
-        });
-        std::iter::once(harmless(&cell.name()))
-            .chain(figures)
-            .collect()
-    };
-    rows.extend(first_cells(summary, shown).into_iter().map(row));
-    let mut text = aligned(&rows);
-    let more = summary.cells.len() - shown;
-    if more > 0 {
-        text += &format!("… and {}\n", counted(more, "more cell"));
+/// The table: a row per cell, the first figure with its interval, the others without.
+struct Table<'a> {
+    summary: &'a Summary,
+    metrics: Vec<&'static Metric>,
+    /// How the other figures are written: where the number of their runs would leave no room for a
+    /// column, an asterisk stands for it.
+    others: fn(&CellSummary, &str) -> Option<String>,
+    /// What the asterisk means; empty where there is none.
+    note: &'static str,
+}
+
+impl<'a> Table<'a> {
+    fn of(summary: &'a Summary) -> Table<'a> {
+        let table = Table {
+            summary,
+            metrics: columns(summary),
+            others: figure_alone,
+            note: "",
+        };
+        let rows = table.rows(2, &table.cells());
+        if widths(&rows).1.len() == table.metrics.len() {
+            return table;
+        }
+        let marked = Table {
+            others: figure_marked,
+            ..table
+        };
+        let has_mark = marked
+            .rows(2, &marked.cells())
+            .iter()
+            .flatten()
+            .any(|text| text.ends_with('*'));
+        Table {
+            note: if has_mark { FEWER_RUNS } else { "" },
+            ..marked
+        }
     }
-    text
+
+    fn cells(&self) -> Vec<&'a CellSummary> {
+        self.summary.cells.iter().collect()
+    }
+
+    /// Lines that are no rows of cells.
+    fn others(&self, giving: Giving) -> usize {
+        titles(giving) + self.note.lines().count()
+    }
+
+    /// The table in at most this many lines.
+    fn text(&self, giving: Giving, most: usize) -> String {
+        let all = self.summary.cells.len();
+        let others = self.others(giving);
+        let shown = match all + others <= most {
+            true => all,
+            false => most.saturating_sub(others + 1),
+        };
+        let cells = first_cells(self.summary, shown);
+        let mut text = aligned(&self.rows(titles(giving), &cells));
+        if all > shown {
+            text += &format!("… and {}\n", counted(all - shown, "more cell"));
+        }
+        text + self.note
+    }
+
+    /// The head of this many lines, and the rows of cells.
+    fn rows(&self, titles: usize, cells: &[&CellSummary]) -> Vec<Vec<String>> {
+        let row = |cell: &&CellSummary| {
+            let figures = self.metrics.iter().enumerate().map(|(place, metric)| {
+                let shown = match place {
+                    0 => figure(cell, metric.name),
+                    _ => (self.others)(cell, metric.name),
+                };
+                shown.unwrap_or("-".to_owned())
+            });
+            std::iter::once(harmless(&cell.name()))
+                .chain(figures)
+                .collect()
+        };
+        let mut rows = head(&self.metrics, titles);
+        rows.extend(cells.iter().map(row));
+        rows
+    }
 }
 
 /// This many cells in their order: those that the study's sentences are about before all others.
@@ -236,6 +289,9 @@ fn first_cells(summary: &Summary, count: usize) -> Vec<&CellSummary> {
     cells.sort_by_key(place);
     cells
 }
+
+/// The line below a table with asterisks.
+const FEWER_RUNS: &str = "* of fewer runs than the cell has: `bitcost show` says of how many\n";
 
 /// Cells that have a row also where the other lines leave no room.
 const ROWS: usize = 3;
@@ -265,8 +321,8 @@ fn head(metrics: &[&Metric], lines: usize) -> Vec<Vec<String>> {
     ]
 }
 
-/// The rows with their columns aligned, without those for which there is no room.
-fn aligned(rows: &[Vec<String>]) -> String {
+/// The columns of names, and of the figures for which there is room.
+fn widths(rows: &[Vec<String>]) -> (usize, Vec<usize>) {
     let width = |column: usize| {
         let lengths = rows.iter().map(|row| row[column].chars().count());
         lengths.max().unwrap_or(0)
@@ -280,6 +336,12 @@ fn aligned(rows: &[Vec<String>]) -> String {
             widths.push(width(column));
         }
     }
+    (name, widths)
+}
+
+/// The rows with their columns aligned, without those for which there is no room.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let (name, widths) = widths(rows);
     let line = |row: &Vec<String>| {
         let mut line = format!("{:<name$}", cut(&row[0], name));
         for (text, width) in row[1..].iter().zip(&widths) {

@@ -141,6 +141,23 @@ fn where_there_is_room_a_caveat_is_whole() {
 }
 
 #[test]
+fn costs_of_some_runs_leave_no_column_out() {
+    let study = STUDIES[1];
+    let events = log(study, 3, |cell, run| match run.block {
+        0 => without_threads(cell, run),
+        _ => ended(cell, &plain(cell, run)),
+    });
+    let answer = answer(&events);
+    for words in [
+        "send cost",
+        "receive cost",
+        "\n* of fewer runs than the cell has",
+    ] {
+        assert!(answer.contains(words), "{words}\n{answer}");
+    }
+}
+
+#[test]
 fn a_missing_cost_has_the_reason_of_its_attribution() {
     let events = log(STUDY, 1, without_threads);
     let run = events.iter().find_map(|event| match event {
