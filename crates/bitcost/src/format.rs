@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::IsTerminal;
 
 use bitcost_analysis::execution::Execution;
-use bitcost_render::export::{ExportError, Form, Input, RowSupport};
+use bitcost_render::export::{ExportError, Exported, Form, Input, RowSupport};
 use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::plots::Plots;
@@ -152,7 +152,9 @@ impl Look {
     /// # Errors
     /// Usage, when the form and the executions do not fit.
     pub fn render(&self, logs: &[Opened], threshold: f64) -> Result<Vec<u8>, Failure> {
-        self.render_read(logs, &opened::executions(logs)?, threshold)
+        Ok(self
+            .render_read(logs, &opened::executions(logs)?, threshold)?
+            .bytes)
     }
 
     /// As [`Look::render`], for executions that were already read from these logs.
@@ -164,7 +166,7 @@ impl Look {
         logs: &[Opened],
         executions: &[Execution],
         threshold_pct: f64,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Exported, Failure> {
         self.check()?;
         let form = self.form();
         if self.rows.is_some() || !form.holds_caveats {
@@ -189,7 +191,7 @@ impl Look {
             .remarks
             .iter()
             .for_each(|remark| output::say(remark));
-        Ok(exported.bytes)
+        Ok(exported)
     }
 
     /// The plots that follow the tables.

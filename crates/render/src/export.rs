@@ -1,6 +1,7 @@
 //! The interface of every form of output: its name, what it can hold, and how executions are
 //! written in it.
 
+use bitcost_analysis::compare::{Comparison, of_study};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::frame::{Table, intervals_table, runs_table};
 
@@ -97,20 +98,30 @@ pub struct Input<'a> {
     pub maker: &'a Maker,
 }
 
+impl Input<'_> {
+    /// The comparison that each execution's study asks for.
+    pub(crate) fn compared(&self) -> Vec<Option<Comparison>> {
+        let of = |execution| of_study(execution, self.threshold_pct);
+        self.executions.iter().map(of).collect()
+    }
+}
+
 /// What was written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Exported {
     /// The bytes of the form.
     pub bytes: Vec<u8>,
     /// Remarks that have no place in the form, for standard error.
     pub remarks: Vec<String>,
+    /// The comparison of each execution's study that was written; empty where the form has none.
+    pub compared: Vec<Option<Comparison>>,
 }
 
 impl From<String> for Exported {
     fn from(text: String) -> Exported {
         Exported {
             bytes: text.into_bytes(),
-            remarks: Vec::new(),
+            ..Exported::default()
         }
     }
 }
@@ -129,15 +140,25 @@ pub enum ExportError {
     Environment(String),
 }
 
-/// The text of each execution, under its name where there are several.
-pub(crate) fn each(executions: &[Execution], show: impl Fn(&Execution) -> String) -> String {
-    let texts = executions.iter().map(|execution| {
-        let head = if executions.len() > 1 {
+/// The text of each execution with its study's comparison, under its name where there are several.
+pub(crate) fn each(
+    input: &Input,
+    show: impl Fn(&Execution, Option<&Comparison>) -> String,
+) -> Exported {
+    let compared = input.compared();
+    let pairs = input.executions.iter().zip(&compared);
+    let texts = pairs.map(|(execution, comparison)| {
+        let head = if compared.len() > 1 {
             format!("{}\n\n", execution.name)
         } else {
             String::new()
         };
-        head + &show(execution)
+        head + &show(execution, comparison.as_ref())
     });
-    texts.collect::<Vec<_>>().join("\n")
+    let bytes = texts.collect::<Vec<_>>().join("\n").into_bytes();
+    Exported {
+        bytes,
+        compared,
+        ..Exported::default()
+    }
 }

@@ -4,7 +4,7 @@ use crate::comparison::comparison_json;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport};
 use crate::imported::imported_json;
 use crate::noise::noise_json;
-use bitcost_analysis::compare::of_study;
+use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::execution::Execution;
 use bitcost_stats::Interval;
 use serde_json::{Map, Value, json};
@@ -39,19 +39,26 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     if let Some(rows) = input.rows {
         return Ok(format!("{:#}\n", table_json(&rows.table(input.executions))).into());
     }
-    let document = |execution: &Execution| whole(execution, input.threshold_pct);
-    let all: Value = match input.executions {
-        [one] => document(one),
-        several => several.iter().map(document).collect(),
+    let compared = input.compared();
+    let pairs = input.executions.iter().zip(&compared);
+    let mut documents: Vec<Value> = pairs
+        .map(|(execution, comparison)| whole(execution, comparison.as_ref()))
+        .collect();
+    let all = match documents.len() {
+        1 => documents.remove(0),
+        _ => Value::Array(documents),
     };
-    Ok(format!("{all:#}\n").into())
+    Ok(Exported {
+        compared,
+        ..format!("{all:#}\n").into()
+    })
 }
 
 /// The summary, the study's comparison, and facts from imported files about their runs.
-fn whole(execution: &Execution, threshold_pct: f64) -> Value {
+fn whole(execution: &Execution, comparison: Option<&Comparison>) -> Value {
     let mut document = json(&execution.summary);
-    if let Some(comparison) = of_study(execution, threshold_pct) {
-        document["comparison"] = comparison_json(&comparison);
+    if let Some(comparison) = comparison {
+        document["comparison"] = comparison_json(comparison);
     }
     if let Some(runs) = imported_json(execution.events) {
         document["imported_runs"] = runs;

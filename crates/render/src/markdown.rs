@@ -3,7 +3,7 @@
 use crate::comparison::comparison_markdown;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::{escape, markdown_table};
-use bitcost_analysis::compare::of_study;
+use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::execution::Execution;
 use std::fmt::Write;
 
@@ -26,14 +26,14 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     if let Some(rows) = input.rows {
         return Ok(markdown_table(&rows.table(input.executions)).into());
     }
-    let whole = |execution: &Execution| {
+    let whole = |execution: &Execution, comparison: Option<&Comparison>| {
         let mut all = markdown_summary(&execution.summary);
-        if let Some(comparison) = of_study(execution, input.threshold_pct) {
-            all += &format!("\n{}", comparison_markdown(&comparison));
+        if let Some(comparison) = comparison {
+            all += &format!("\n{}", comparison_markdown(comparison));
         }
         all
     };
-    Ok(each(input.executions, whole).into())
+    Ok(each(input, whole))
 }
 
 /// The tables of [`crate::text::text()`] as Markdown, with their caveats and notes. Words from a

@@ -51,6 +51,7 @@ fn used_runs(
     Ok(Exported {
         bytes: write(&table).into_bytes(),
         remarks,
+        ..Exported::default()
     })
 }
 

@@ -37,6 +37,7 @@ fn write(table: &bitcost_analysis::frame::Table) -> Result<Exported, ExportError
     Ok(Exported {
         bytes,
         remarks: Vec::new(),
+        ..Exported::default()
     })
 }
 

@@ -5,7 +5,7 @@ use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::markdown_table;
 use crate::plots::plots;
-use bitcost_analysis::compare::of_study;
+use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::queue_limits;
 use bitcost_model::harmless_page;
@@ -36,14 +36,16 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     if let Some(rows) = input.rows {
         return Ok(markdown_table(&rows.table(input.executions)).into());
     }
-    Ok(each(input.executions, |execution| whole(execution, input)).into())
+    Ok(each(input, |execution, comparison| {
+        whole(execution, comparison, input)
+    }))
 }
 
 /// Tables, the study's comparison, and plots.
-fn whole(execution: &Execution, input: &Input) -> String {
+fn whole(execution: &Execution, comparison: Option<&Comparison>, input: &Input) -> String {
     let mut all = text(&execution.summary, input.text);
-    if let Some(comparison) = of_study(execution, input.threshold_pct) {
-        all += &format!("\n{}", comparison_text(&comparison, input.columns));
+    if let Some(comparison) = comparison {
+        all += &format!("\n{}", comparison_text(comparison, input.columns));
     }
     if let Some((which, options)) = input.plots {
         all += &plots(&execution.summary, which, options);

@@ -83,11 +83,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let ending = ending.inspect_err(|_| say_how_to_resume(folder))?;
     let execution = opened.execution()?;
     let threshold = arguments.judging.threshold;
-    let printed = output::form(&arguments.look.render_read(
+    let exported = arguments.look.render_read(
         std::slice::from_ref(&opened),
         std::slice::from_ref(&execution),
         threshold,
-    )?);
+    )?;
+    let printed = output::form(&exported.bytes);
     let explanation = explain::say(&execution);
     if arguments.look.is_for_people() {
         say_place(&opened);
@@ -112,7 +113,9 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             if arguments.judging.fail_on.is_none() {
                 return Ok(());
             }
-            let compared = of_study(&execution, threshold);
+            // Forms of rows have no comparison.
+            let written = exported.compared.into_iter().next();
+            let compared = written.unwrap_or_else(|| of_study(&execution, threshold));
             compared.map_or(Ok(()), |comparison| arguments.judging.check(&comparison))
         }
     }

@@ -20,7 +20,7 @@ mod writer;
 
 use std::borrow::Borrow;
 
-use bitcost_analysis::compare::of_study;
+use bitcost_analysis::compare::{Comparison, of_study};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::explanation;
 use bitcost_analysis::summary::Summary;
@@ -45,7 +45,12 @@ pub(crate) const FORM: Form = Form {
 fn export(input: &Input) -> Result<Exported, ExportError> {
     let sources = input.sources.iter().cloned();
     let chapters: Vec<_> = input.executions.iter().zip(sources).collect();
-    Ok(page(&chapters, input.threshold_pct, input.maker).into())
+    let compared = input.compared();
+    let text = with_compared(&chapters, &compared, input.threshold_pct, input.maker);
+    Ok(Exported {
+        compared,
+        ..text.into()
+    })
 }
 
 /// The style sheet of the page.
@@ -63,6 +68,18 @@ pub fn page<'a, E: Borrow<Execution<'a>>>(
     threshold_pct: f64,
     maker: &Maker,
 ) -> String {
+    let of = |(execution, _): &(E, Source)| of_study(execution.borrow(), threshold_pct);
+    let compared: Vec<_> = executions.iter().map(of).collect();
+    with_compared(executions, &compared, threshold_pct, maker)
+}
+
+/// The page, with the comparison that each execution's study asks for.
+fn with_compared<'a, E: Borrow<Execution<'a>>>(
+    executions: &[(E, Source)],
+    compared: &[Option<Comparison>],
+    threshold_pct: f64,
+    maker: &Maker,
+) -> String {
     let mut page = Html::default();
     let title = match executions {
         [(one, _)] => one.borrow().summary.study.title.clone(),
@@ -70,19 +87,26 @@ pub fn page<'a, E: Borrow<Execution<'a>>>(
     };
     head(&mut page, &title);
     let mut drawn = 0;
-    let compared: Vec<&Execution> = executions
+    let all: Vec<&Execution> = executions
         .iter()
         .map(|(execution, _)| execution.borrow())
         .collect();
     changes::chapter(
         &mut page,
-        &changes::between(&compared, threshold_pct),
+        &changes::between(&all, threshold_pct),
         executions.len(),
         &mut drawn,
     );
-    for (number, (execution, source)) in executions.iter().enumerate() {
+    let pairs = executions.iter().zip(compared);
+    for (number, ((execution, source), comparison)) in pairs.enumerate() {
         let (mut body, execution) = (Html::default(), execution.borrow());
-        chapter(&mut body, execution, source, threshold_pct, &mut drawn);
+        chapter(
+            &mut body,
+            execution,
+            source,
+            comparison.as_ref(),
+            &mut drawn,
+        );
         let name = (executions.len() > 1).then_some(execution.name.as_str());
         contents::chapter(&mut page, body, number, name);
     }
@@ -114,7 +138,7 @@ fn chapter(
     page: &mut Html,
     execution: &Execution,
     source: &Source,
-    threshold_pct: f64,
+    comparison: Option<&Comparison>,
     drawn: &mut usize,
 ) {
     let summary = &execution.summary;
@@ -129,8 +153,8 @@ fn chapter(
     } else {
         page.element("p", "rest", &rest.join(" "));
     }
-    if let Some(comparison) = of_study(execution, threshold_pct) {
-        changes::folded(page, &comparison, drawn);
+    if let Some(comparison) = comparison {
+        changes::folded(page, comparison, drawn);
     }
     let pictures = pictures::all(execution, &explanation, *drawn);
     *drawn += pictures.len();

@@ -72,11 +72,14 @@ impl Outcome<'_> {
             ("text", None) => output::folded(&self.text(&runs, form.verbose), HANGING)?,
             ("json", None) => output::line(&format!("{:#}", self.json(&runs, &execution)))?,
             ("md", None) => output::print(&markdown(&runs))?,
-            _ => output::form(&form.look().render_read(
-                std::slice::from_ref(self.opened),
-                std::slice::from_ref(&execution),
-                THRESHOLD_PCT,
-            )?)?,
+            _ => {
+                let exported = form.look().render_read(
+                    std::slice::from_ref(self.opened),
+                    std::slice::from_ref(&execution),
+                    THRESHOLD_PCT,
+                )?;
+                output::form(&exported.bytes)?;
+            }
         }
         if !runs.missed.is_empty() {
             let missed = runs.missed.join("; ");
