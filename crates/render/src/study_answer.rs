@@ -50,7 +50,7 @@ enum Giving {
     Caveats,
     /// No line is empty, and the question, which was asked before the runs, is not repeated.
     Question,
-    /// Units are next to the titles of their columns.
+    /// Units are next to short titles of their columns, or in their place.
     Units,
 }
 
@@ -312,7 +312,14 @@ fn head(metrics: &[&Metric], lines: usize) -> Vec<Vec<String>> {
         std::iter::once(String::new()).chain(words).collect()
     };
     if lines == 1 {
-        let both = |metric: &&Metric| format!("{} ({})", title(metric), metric.unit);
+        let both = |metric: &&Metric| match metric.name {
+            "throughput_mbps" => metric.unit.to_owned(),
+            _ => format!(
+                "{} {}",
+                title(metric).trim_end_matches(" cost"),
+                metric.unit
+            ),
+        };
         return vec![named(&mut metrics.iter().map(both))];
     }
     vec![
