@@ -8,7 +8,7 @@ use super::execution::Explainer;
 use super::explanation::Explanation;
 use super::figures::RunFigures;
 use super::sparse::explain_figures;
-use crate::cells::{ALONE, CellSummary, RunRow, Status};
+use crate::cells::{CellSummary, RunRow, Status};
 use crate::evenly::evenly;
 use crate::execution::Execution;
 use crate::metrics::RunView;
@@ -125,9 +125,10 @@ fn by_figures(execution: &Execution) -> Explanation {
 
 /// The name of the cells that a cost model is of; empty: all cells.
 fn line(cell: &CellSummary) -> String {
-    Some(cell.name_without(SIZE))
-        .filter(|name| name != ALONE)
-        .unwrap_or_default()
+    match cell.levels.iter().any(|(factor, _)| factor != SIZE) {
+        true => cell.name_without(SIZE),
+        false => String::new(),
+    }
 }
 
 /// A run of another program.

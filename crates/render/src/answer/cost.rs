@@ -18,11 +18,15 @@ const COSTS: [[&str; 2]; 2] = [
 
 const THROUGHPUT: &str = "throughput_mbps";
 
-/// What the bars are of: the cost at both endpoints where it is known at both, otherwise one metric.
+/// What the bars are of: the cost at both endpoints where it is known at both in most cells,
+/// otherwise one metric.
 pub(crate) fn stacked(summary: &Summary) -> Vec<&'static Metric> {
-    let cells = &summary.cells;
-    let has = |name: &str| cells.iter().any(|cell| cell.figure(name).is_some());
-    let both = COSTS.iter().find(|pair| pair.iter().all(|name| has(name)));
+    let used = || summary.cells.iter().filter(|cell| cell.runs > 0);
+    let in_most = |pair: &&[&str; 2]| {
+        let has = |cell: &&CellSummary| pair.iter().all(|name| cell.figure(name).is_some());
+        2 * used().filter(has).count() > used().count()
+    };
+    let both = COSTS.iter().find(in_most);
     let found: Vec<_> = both
         .into_iter()
         .flatten()

@@ -156,8 +156,11 @@ fn chapter(
     if let Some(comparison) = comparison {
         changes::folded(page, comparison, drawn);
     }
-    let pictures = pictures::all(execution, &explanation, *drawn);
+    let mut pictures = pictures::all(execution, &explanation, *drawn);
     *drawn += pictures.len();
+    if let Some(hero) = &hero {
+        pictures.retain(|picture| picture.file != hero.file);
+    }
     let is_of_document = |picture: &Picture| picture.heading == pictures::DOCUMENT;
     let (of_document, others): (Vec<_>, Vec<_>) = pictures.into_iter().partition(is_of_document);
     statements::section(page, execution);

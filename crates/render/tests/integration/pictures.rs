@@ -222,3 +222,31 @@ fn a_run_over_time_says_its_units_and_calls_its_lines_by_words() {
         ["Mbit/s", "retransmitted per 100 ms", "window (bytes)"]
     );
 }
+
+/// The runs of `sizes`, of each level of a factor.
+fn with_levels(levels: &[&str], of: &[i64]) -> Vec<Found> {
+    let each = |level: &&str| {
+        let mut found = sizes(of, 1);
+        for one in &mut found {
+            let label = Label::Text((*level).to_owned());
+            one.levels.insert("offloading".into(), label);
+        }
+        found
+    };
+    levels.iter().flat_map(each).collect()
+}
+
+#[test]
+fn many_cells_along_sizes_are_lines_and_not_a_bar_each() {
+    let many: Vec<i64> = (1..=15).map(|step| 300 * step).collect();
+    let page = html(&log(with_levels(&["none", "all"], &many)), None);
+    assert_eq!(page.matches("curve-throughput_mbps.csv\"").count(), 1);
+    assert!(!page.contains("cells.csv"));
+    let (_, legend) = page.split_once("<ul class=\"legend\">").expect("a legend");
+    let legend = legend.split("</ul>").next().expect("its end");
+    for level in ["none", "all"] {
+        assert!(legend.contains(&format!("{level}</li>")), "{legend}");
+    }
+    let few = html(&log(with_levels(&["none", "all"], &many[..3])), None);
+    assert!(few.contains("cells.csv"));
+}

@@ -7,7 +7,7 @@ use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
-use bitcost_study::{Bars, Scale};
+use bitcost_study::{Bars, PictureKind, Scale};
 
 use super::drawing::{Drawn, along, bars_caption, legend, measured, named, plain, words};
 use super::point::{Point, ranges};
@@ -23,6 +23,22 @@ pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> V
         .into_iter()
         .map(|metric| of_metric(execution, wanted, &factor, metric))
         .collect()
+}
+
+/// Cells from which a picture with a bar for each is longer than a screen.
+const MANY: usize = 24;
+
+/// The most lines that a first picture shows: more are hard to follow.
+const LINES: usize = 8;
+
+/// A metric against the numeric factor in the place of a bar for each of many cells; absent where
+/// bars are clearer.
+pub(super) fn of_many(execution: &Execution, metric: &Metric) -> Option<Drawn> {
+    let summary = &execution.summary;
+    let factor = numeric_factor(summary).filter(|_| summary.cells.len() > MANY)?;
+    let lines = lines_along(summary, &factor).len();
+    let wanted = Wanted::plain(PictureKind::Curve);
+    (lines <= LINES).then(|| of_metric(execution, &wanted, &factor, metric))
 }
 
 /// The most sizes that an axis names individually.
@@ -50,8 +66,8 @@ fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metr
     let ranges = ranges(execution, metric);
     let lines = lines_along(&execution.summary, factor);
     for (series, (name, cells)) in lines.iter().enumerate() {
-        // A single line is named after its metric.
-        let name = if name == ALONE {
+        // A single line is named after its metric; a level may have the name of a single line.
+        let name = if lines.len() == 1 && name == ALONE {
             metric.title
         } else {
             name.as_str()

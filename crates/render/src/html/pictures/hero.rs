@@ -8,7 +8,7 @@ use bitcost_analysis::metrics::{Metric, metric};
 
 use super::drawing::{Drawn, bars_caption, by_levels, from_zero, named, note_rows, rows, words};
 use super::drawing::{ROWS, bare};
-use super::medians;
+use super::{curve, medians};
 use crate::answer::{stacked, total};
 use crate::html::svg::{Column, ColumnCell, LETTER, Legend, Mark, Marks, Sign, Slot, Trace};
 use crate::number;
@@ -22,15 +22,14 @@ const THROUGHPUT: &str = "throughput_mbps";
 pub(crate) fn draw(execution: &Execution, explanation: &Explanation) -> Option<Drawn> {
     let metrics = stacked(&execution.summary);
     let first = *metrics.first()?;
+    if let (Some(curve), 1) = (curve::of_many(execution, first), metrics.len()) {
+        return Some(curve);
+    }
     let mut cells: Vec<&CellSummary> = execution
         .summary
         .cells
         .iter()
-        .filter(|cell| {
-            metrics
-                .iter()
-                .any(|metric| cell.figure(metric.name).is_some())
-        })
+        .filter(|cell| is_drawn(cell, &metrics))
         .collect();
     cells.sort_by_cached_key(|cell| by_levels(execution, cell));
     let all = cells.len();
@@ -64,14 +63,29 @@ pub(crate) fn draw(execution: &Execution, explanation: &Explanation) -> Option<D
     } else {
         ""
     };
+    let without = match cells.iter().all(|cell| total(cell, &metrics).is_some()) {
+        true => "",
+        false => " Where a bar is missing, the cost is not known.",
+    };
     Some(Drawn {
         file: "cells".to_owned(),
         title,
-        caption: format!("{}.{document}", bars_caption(cells.iter().copied())),
+        caption: format!(
+            "{}.{document}{without}",
+            bars_caption(cells.iter().copied())
+        ),
         chart,
         numbers,
         sampled: note_rows(all),
     })
+}
+
+/// Whether a cell has a row: it has what the bars are of, or a throughput next to them.
+fn is_drawn(cell: &CellSummary, metrics: &[&Metric]) -> bool {
+    let names = metrics.iter().map(|metric| metric.name);
+    names
+        .chain([THROUGHPUT])
+        .any(|name| cell.figure(name).is_some())
 }
 
 fn title(metrics: &[&Metric]) -> String {
@@ -175,7 +189,7 @@ fn sums(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Column {
         let sum = total(cell, metrics);
         ColumnCell {
             value: None,
-            words: sum.map(|sum| number::plain(sum.value)).unwrap_or_default(),
+            words: sum.map_or("-".to_owned(), |sum| number::plain(sum.value)),
             title: sum
                 .map(|sum| words(&cell.name(), &sum, metrics[0]))
                 .unwrap_or_default(),
