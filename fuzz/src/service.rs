@@ -21,6 +21,7 @@ pub fn service(bytes: &[u8]) {
         peer: IpAddr::from([192, 0, 2, 1]),
         local: IpAddr::from([192, 0, 2, 2]),
         device: "eth0".to_owned(),
+        no_cost: bytes.first().is_some_and(|first| first % 2 == 1),
     };
     let (mut frames, mut boundary) = (Frames::new(OPENING_BYTES_MAX), Boundary::default());
     for part in bytes.chunks(64) {

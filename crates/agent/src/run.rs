@@ -173,7 +173,11 @@ impl Endpoint {
         settings: &Settings,
     ) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
-        let self_cost = self_cost::cost(&first.conditions, first.role);
+        let measures_cost = !first.conditions.no_cost;
+        let self_cost = match measures_cost {
+            true => self_cost::cost(&first.conditions, first.role),
+            false => None,
+        };
         let listening = setup::listen(&self.prepare)?;
         self.output.send(&FromAgent::Listening {
             addresses: setup::addresses(&listening),
@@ -188,7 +192,7 @@ impl Endpoint {
             .iter()
             .flatten()
             .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
-        let before = Census::take();
+        let before = measures_cost.then(Census::take).flatten();
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start(COMMAND_TIMEOUT)?;
         if first.conditions.is_bounded() {
@@ -197,15 +201,15 @@ impl Endpoint {
         let parts = self.prepare.parts.iter().zip(&flows);
         let sockets = parts.map(|(part, flows)| sockets(part, flows)).collect();
         threads.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
-        let probes = first.conditions.probes;
         let sampler = Sampler::open(
-            probes,
+            &first.conditions,
             &self.prepare.device,
             &threads.threads(),
             sockets,
             &self.between,
         );
-        let speed = (probes == Probes::All).then(|| SpeedMeter::start(&self.prepare.cpus));
+        let has_speed = measures_cost && first.conditions.probes == Probes::All;
+        let speed = has_speed.then(|| SpeedMeter::start(&self.prepare.cpus));
         let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let foreign = foreign_since(before);

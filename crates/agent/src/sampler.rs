@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
+use bitcost_model::conditions::Conditions;
 use bitcost_model::probes::Probes;
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
 use bitcost_probe::{Between, Detail, Every, PROBES, Socket, Source, Target, Thread};
@@ -23,9 +24,9 @@ pub struct Sampler {
 impl Sampler {
     /// Opens the counters of the machine, of the calling thread, of the traffic threads with the
     /// parts that they belong to, of the kernel threads that handle what `device` received, of each
-    /// part's sockets, and of the nodes between the endpoints.
+    /// part's sockets, and of the nodes between the endpoints; the conditions say which of them.
     pub fn open(
-        probes: Probes,
+        conditions: &Conditions,
         device: &str,
         traffic: &[(usize, i32)],
         sockets: Vec<Vec<Socket>>,
@@ -56,9 +57,12 @@ impl Sampler {
             between: between.clone(),
         };
         let open = |probe: &bitcost_probe::Probe| Some((probe.every, (probe.open)(&target)?));
-        let sources = PROBES.iter().filter_map(open).collect();
+        let read = PROBES
+            .iter()
+            .filter(|probe| !(probe.is_cost && conditions.no_cost));
+        let sources = read.filter_map(open).collect();
         Sampler {
-            probes,
+            probes: conditions.probes,
             sources,
             is_many: traffic.len().max(flows) >= MANY,
         }

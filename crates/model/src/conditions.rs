@@ -263,6 +263,10 @@ pub struct Conditions {
     pub places: Places,
     /// The times at which the counters of the hosts are read.
     pub probes: Probes,
+    /// True where no CPU time is measured: the test has no figures of cost, and needs no host for
+    /// itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_cost: bool,
     /// Time before each block in which the idle hosts are measured, in milliseconds; 0: none;
     /// absent: [`Conditions::idle_baseline`] chooses.
     #[serde(default)]
@@ -330,6 +334,7 @@ impl Default for Conditions {
             buffers: Buffers::default(),
             places: Places::default(),
             probes: Probes::All,
+            no_cost: false,
             idle_baseline_ms: None,
             warmup_ms: 250,
             duration_ms: 2000,
@@ -532,8 +537,11 @@ impl Conditions {
     }
 
     /// The time for which the idle hosts are measured before each block: the requested time;
-    /// otherwise that of the window, but at most [`IDLE_BASELINE_MAX`].
+    /// otherwise that of the window, but at most [`IDLE_BASELINE_MAX`]; none without cost.
     pub fn idle_baseline(&self) -> Duration {
+        if self.no_cost {
+            return Duration::ZERO;
+        }
         let asked = self
             .idle_baseline_ms
             .map(|ms| Duration::from_millis(ms.into()));

@@ -1,6 +1,7 @@
 //! What was served so far: counts of tests and refusals, and the last test of each peer.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -29,6 +30,50 @@ pub struct Tested {
     pub cpu_seconds: Option<f64>,
 }
 
+/// Whose test it was.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Peer {
+    /// Whoever has this address.
+    Address(IpAddr),
+    /// Who proved a key.
+    Key {
+        /// The name by which it is listed.
+        name: String,
+        /// Its fingerprint.
+        key: String,
+    },
+}
+
+/// As labels of a figure.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::Address(address) => write!(f, "peer=\"{}\"", address.to_canonical()),
+            Peer::Key { name, key } => {
+                write!(f, "peer=\"{}\",key=\"{}\"", escaped(name), escaped(key))
+            }
+        }
+    }
+}
+
+/// A value of a label, as the format escapes it.
+fn escaped(value: &str) -> String {
+    let backslash = value.replace('\\', "\\\\");
+    backslash.replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// Tests that take place and tests that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// Those that take place.
+    pub running: usize,
+    /// Those that wait for their turn.
+    pub waiting: usize,
+}
+
+/// Asks a service for its queue.
+type AskQueue = Box<dyn Fn() -> Queue + Send + Sync>;
+
 /// The totals of one service.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
@@ -36,7 +81,8 @@ pub(crate) struct Totals {
     pub tests: BTreeMap<(&'static str, bool), u64>,
     pub received_bytes: u64,
     pub sent_bytes: u64,
-    pub refused: u64,
+    /// Refusals by the name of the rule.
+    pub refused: BTreeMap<&'static str, u64>,
     pub failed: u64,
 }
 
@@ -51,13 +97,14 @@ pub(crate) struct Last {
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub services: BTreeMap<&'static str, Totals>,
-    pub peers: BTreeMap<(&'static str, IpAddr), Last>,
+    pub peers: BTreeMap<(&'static str, Peer), Last>,
 }
 
 /// The counts of all services of a server, which they share.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Counts {
     told: Mutex<Told>,
+    queues: Mutex<BTreeMap<&'static str, AskQueue>>,
 }
 
 impl Counts {
@@ -70,8 +117,24 @@ impl Counts {
         self.told().services.entry(service).or_default();
     }
 
+    /// The service has a queue, which is asked for each request.
+    pub fn with_queue(
+        &self,
+        service: &'static str,
+        queue: impl Fn() -> Queue + Send + Sync + 'static,
+    ) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.insert(service, Box::new(queue));
+    }
+
+    /// The queues of all services that have one.
+    pub(crate) fn queues(&self) -> Vec<(&'static str, Queue)> {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.iter().map(|(name, ask)| (*name, ask())).collect()
+    }
+
     /// A test of a peer has ended.
-    pub fn tested(&self, service: &'static str, peer: IpAddr, tested: Tested) {
+    pub fn tested(&self, service: &'static str, peer: Peer, tested: Tested) {
         let mut told = self.told();
         let totals = told.services.entry(service).or_default();
         *totals
@@ -81,19 +144,20 @@ impl Counts {
         totals.received_bytes += tested.received_bytes;
         totals.sent_bytes += tested.sent_bytes;
         let at = SystemTime::now();
-        told.peers
-            .insert((service, peer.to_canonical()), Last { tested, at });
+        told.peers.insert((service, peer), Last { tested, at });
         if told.peers.len() > MOST_PEERS {
             let oldest = told.peers.iter().min_by_key(|(_, last)| last.at);
-            if let Some(key) = oldest.map(|(key, _)| *key) {
+            if let Some(key) = oldest.map(|(key, _)| key.clone()) {
                 told.peers.remove(&key);
             }
         }
     }
 
-    /// A client was refused by a rule.
-    pub fn refused(&self, service: &'static str) {
-        self.told().services.entry(service).or_default().refused += 1;
+    /// A client was refused by the rule of this name.
+    pub fn refused(&self, service: &'static str, rule: &'static str) {
+        let mut told = self.told();
+        let totals = told.services.entry(service).or_default();
+        *totals.refused.entry(rule).or_default() += 1;
     }
 
     /// A connection failed before its test began.
@@ -115,16 +179,14 @@ mod tests {
                 is_complete: true,
                 ..Tested::default()
             };
-            counts.tested("iperf3", IpAddr::from(number.to_be_bytes()), tested);
+            let peer = Peer::Address(IpAddr::from(number.to_be_bytes()));
+            counts.tested("iperf3", peer, tested);
             std::thread::sleep(std::time::Duration::from_micros(1));
         }
         let told = counts.told();
         assert_eq!(told.peers.len(), MOST_PEERS);
-        assert!(
-            !told
-                .peers
-                .contains_key(&("iperf3", IpAddr::from([0, 0, 0, 0])))
-        );
+        let first = Peer::Address(IpAddr::from([0, 0, 0, 0]));
+        assert!(!told.peers.contains_key(&("iperf3", first)));
         let totals = &told.services["iperf3"];
         assert_eq!(totals.tests[&("tcp", true)], MOST_PEERS as u64 + 1);
     }

@@ -4,7 +4,7 @@
 use std::fmt::{Display, Write as _};
 use std::time::UNIX_EPOCH;
 
-use crate::counts::{Counts, Last, Told, Totals};
+use crate::counts::{Counts, Last, Queue, Told, Totals};
 
 /// The media type of the format.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -26,7 +26,7 @@ const OF_SERVICES: [OfService; 4] = [
     (
         "bitcost_refused_total",
         "Clients that a rule refused",
-        |totals| totals.refused,
+        |totals| totals.refused.values().sum(),
     ),
     (
         "bitcost_failed_total",
@@ -96,6 +96,8 @@ pub fn text(counts: &Counts) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let _ = writeln!(text, "bitcost_build_info{{version=\"{version}\"}} 1");
     tests(&mut text, &told);
+    refusals(&mut text, &told);
+    queues(&mut text, &counts.queues());
     for (name, help, figure) in OF_SERVICES {
         head(&mut text, name, help, "counter");
         for (service, totals) in &told.services {
@@ -107,7 +109,7 @@ pub fn text(counts: &Counts) -> String {
         for ((service, peer), last) in &told.peers {
             let Some(value) = figure(last) else { continue };
             let test = last.tested.test;
-            let labels = format!("service=\"{service}\",peer=\"{peer}\",test=\"{test}\"");
+            let labels = format!("service=\"{service}\",{peer},test=\"{test}\"");
             let _ = writeln!(text, "{name}{{{labels}}} {value}");
         }
     }
@@ -126,6 +128,40 @@ fn tests(text: &mut String, told: &Told) {
     }
 }
 
+fn refusals(text: &mut String, told: &Told) {
+    let name = "bitcost_refused_by_rule_total";
+    head(text, name, "Clients that each rule refused", "counter");
+    for (service, totals) in &told.services {
+        for (rule, count) in &totals.refused {
+            let _ = writeln!(
+                text,
+                "{name}{{service=\"{service}\",rule=\"{rule}\"}} {count}"
+            );
+        }
+    }
+}
+
+fn queues(text: &mut String, queues: &[(&str, Queue)]) {
+    let figures: [(&str, &str, fn(&Queue) -> usize); 2] = [
+        (
+            "bitcost_tests_running",
+            "Tests that take place now",
+            |queue| queue.running,
+        ),
+        (
+            "bitcost_tests_waiting",
+            "Tests that wait for their turn",
+            |queue| queue.waiting,
+        ),
+    ];
+    for (name, help, figure) in figures {
+        head(text, name, help, "gauge");
+        for (service, queue) in queues {
+            let _ = writeln!(text, "{name}{{service=\"{service}\"}} {}", figure(queue));
+        }
+    }
+}
+
 fn head(text: &mut String, name: &str, help: impl Display, kind: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
@@ -135,13 +171,17 @@ mod tests {
     use std::net::IpAddr;
 
     use super::*;
-    use crate::counts::Tested;
+    use crate::counts::{Peer, Tested};
 
     #[test]
     fn figures_that_were_not_measured_are_absent() {
         let counts = Counts::default();
         counts.begin("tls");
-        counts.refused("iperf3");
+        counts.refused("iperf3", "max-rate");
+        counts.with_queue("tls", || Queue {
+            running: 2,
+            waiting: 5,
+        });
         let tested = Tested {
             test: "tcp",
             is_complete: true,
@@ -149,12 +189,22 @@ mod tests {
             received_bytes: 1_000_000,
             ..Tested::default()
         };
-        counts.tested("iperf3", IpAddr::from([192, 0, 2, 7]), tested);
+        let key = Peer::Key {
+            name: "a\"b\\".to_owned(),
+            key: "eH7g".to_owned(),
+        };
+        counts.tested("tls", key, tested.clone());
+        let peer = Peer::Address(IpAddr::from([192, 0, 2, 7]));
+        counts.tested("iperf3", peer, tested);
         let text = text(&counts);
         for line in [
             "bitcost_tests_total{service=\"iperf3\",test=\"tcp\",result=\"complete\"} 1",
             "bitcost_refused_total{service=\"iperf3\"} 1",
             "bitcost_refused_total{service=\"tls\"} 0",
+            "bitcost_refused_by_rule_total{service=\"iperf3\",rule=\"max-rate\"} 1",
+            "bitcost_tests_running{service=\"tls\"} 2",
+            "bitcost_tests_waiting{service=\"tls\"} 5",
+            r#"bitcost_last_test_seconds{service="tls",peer="a\"b\\",key="eH7g",test="tcp"} 2"#,
             "bitcost_last_test_received_bits_per_second{service=\"iperf3\",peer=\"192.0.2.7\",test=\"tcp\"} 4000000",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");

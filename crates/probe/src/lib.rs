@@ -34,6 +34,8 @@ pub struct Probe {
     pub reads: &'static str,
     /// When it is read.
     pub every: Every,
+    /// Whether it reads CPU time, which a run without cost leaves out.
+    pub is_cost: bool,
     /// Opens it; absent if the host has no such counters.
     pub open: fn(&Target) -> Option<Box<dyn Source>>,
 }
@@ -44,72 +46,84 @@ pub const PROBES: &[Probe] = &[
         name: "cpu",
         reads: "/proc/stat",
         every: Every::Reading,
+        is_cost: true,
         open: cpu::open,
     },
     Probe {
         name: "threads",
         reads: "/proc/PID/task/TID/schedstat and status, CPU clocks",
         every: Every::Reading,
+        is_cost: true,
         open: threads::open,
     },
     Probe {
         name: "sockets",
         reads: "TCP_INFO, SO_MEMINFO",
         every: Every::Reading,
+        is_cost: false,
         open: sockets::open,
     },
     Probe {
         name: "queues",
         reads: "RTM_GETQDISC",
         every: Every::Reading,
+        is_cost: false,
         open: queues::open,
     },
     Probe {
         name: "emulators",
         reads: "the lab's file with the counters of its link emulators",
         every: Every::Reading,
+        is_cost: false,
         open: emulators::open,
     },
     Probe {
         name: "interfaces",
         reads: "/proc/net/dev",
         every: Every::Reading,
+        is_cost: false,
         open: interfaces::open,
     },
     Probe {
         name: "softnet",
         reads: "/proc/net/softnet_stat",
         every: Every::Reading,
+        is_cost: false,
         open: softnet::open,
     },
     Probe {
         name: "throttling",
         reads: "cpu.stat of the control groups",
         every: Every::Reading,
+        is_cost: false,
         open: throttling::open,
     },
     Probe {
         name: "protocols",
         reads: "/proc/net/snmp, netstat, snmp6",
         every: Every::Edge,
+        is_cost: false,
         open: protocols::open,
     },
     Probe {
         name: "interrupts",
         reads: "/proc/interrupts, /proc/softirqs",
         every: Every::Edge,
+        is_cost: false,
         open: interrupts::open,
     },
     Probe {
         name: "driver",
         reads: "ETHTOOL_GSTATS",
         every: Every::Edge,
+        is_cost: false,
         open: driver::open,
     },
     Probe {
         name: "frequency",
         reads: "cpufreq/scaling_cur_freq",
         every: Every::Edge,
+        is_cost: false,
         open: frequency::open,
     },
 ];

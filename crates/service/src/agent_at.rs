@@ -11,7 +11,7 @@ use bitcost_model::protocol::FromAgent;
 use crate::client::{Resolve, open, parse_answer};
 use crate::frames::{Frames, frame};
 use crate::known::{Client, Known};
-use crate::message::{Answer, Wants, clean_name};
+use crate::message::{Answer, Hello, Wants, clean_name};
 use crate::relay::{End, Queues, Sides, relay};
 
 /// The longest time without an answer of a service that this client waits for.
@@ -30,6 +30,7 @@ pub enum Carried {
 }
 
 /// Carries messages between standard input and output and an agent at a service until either ends.
+/// `no_cost`: the test measures no cost, so that it need not wait for those that do.
 /// `tell` gets a line for people each time the place in the queue changes.
 ///
 /// # Errors
@@ -37,12 +38,17 @@ pub enum Carried {
 pub fn carry(
     client: &Client,
     known: &Known,
+    no_cost: bool,
     resolve: Resolve<'_>,
     tell: &mut dyn FnMut(&str),
 ) -> io::Result<Carried> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let mut opened = match open(client, known, Wants::Agent, resolve) {
+    let first = Hello {
+        no_cost,
+        ..Hello::new(Wants::Agent)
+    };
+    let mut opened = match open(client, known, first, resolve) {
         Ok(opened) => opened,
         Err(unreached) => {
             output.write_all(&failed(unreached.to_string()))?;

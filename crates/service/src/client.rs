@@ -76,7 +76,7 @@ pub fn enrol(
         token: link.token.letters(),
         name: clean_name(name),
     };
-    let mut open = open(client, &known, wants, resolve)?;
+    let mut open = open(client, &known, Hello::new(wants), resolve)?;
     open.answer(at)?;
     client.keep(at, link.service).map_err(local)?;
     Ok(true)
@@ -93,7 +93,7 @@ pub fn check(
     resolve: Resolve<'_>,
 ) -> Result<Option<String>, Unreached> {
     let at = known.at();
-    match open(client, known, Wants::Check, resolve)?.answer(&at)? {
+    match open(client, known, Hello::new(Wants::Check), resolve)?.answer(&at)? {
         Answer::Welcome { version, .. } if version != env!("CARGO_PKG_VERSION") => {
             Ok(Some(format!(
                 "the service at {at} is bitcost {}, this is {}; both speak version {PROTOCOL} of the control protocol",
@@ -149,10 +149,10 @@ pub fn parse_answer(text: &[u8]) -> Result<Answer, String> {
 pub(crate) fn open(
     client: &Client,
     known: &Known,
-    wants: Wants,
+    first: Hello,
     resolve: Resolve<'_>,
 ) -> Result<Open, Unreached> {
-    open_with(client, known, &frame(&Hello::new(wants)), resolve)
+    open_with(client, known, &frame(&first), resolve)
 }
 
 /// The same with the bytes of the first message.

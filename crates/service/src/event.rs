@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::fingerprint::Fingerprint;
+use crate::runs::Figures;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -23,6 +24,15 @@ pub enum Event {
         peer: SocketAddr,
         /// Its name.
         name: String,
+    },
+    /// A run of it is over.
+    Ran {
+        /// The name of its key.
+        name: String,
+        /// The key.
+        key: Fingerprint,
+        /// What it came to.
+        figures: Figures,
     },
     /// It no longer has it.
     Ended {

@@ -8,6 +8,7 @@
 //! | tls, secure, own_key | proving keys, and a connection on which every wait has an end |
 //! | store, rules | the keys of a service, and what each may do |
 //! | knobs, policy | whether a message of a client may go to an agent |
+//! | runs | what the runs of a session came to |
 //! | service, shared, pending, opening, queue, session, relay | the service, from its socket to an agent |
 //! | known, client, agent_at | a client: the services that it knows, and its way to an agent there |
 
@@ -30,6 +31,7 @@ mod policy_tests;
 mod queue;
 mod relay;
 pub mod rules;
+pub mod runs;
 mod secure;
 mod service;
 mod session;
@@ -42,5 +44,6 @@ mod trials;
 pub use agent_at::{Carried, carry};
 pub use known::{Client, Known};
 pub use own_key::OwnKey;
+pub use queue::Lengths;
 pub use service::Service;
 pub use shared::AgentCommand;

@@ -22,6 +22,9 @@ pub struct Hello {
     pub version: String,
     /// What it wants.
     pub wants: Wants,
+    /// Whether the test measures no cost, so that it need not have the host for itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_cost: bool,
 }
 
 /// What a client wants.
@@ -49,6 +52,7 @@ impl Hello {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             wants,
+            no_cost: false,
         }
     }
 
@@ -86,7 +90,7 @@ pub enum Answer {
         /// Version of the service's program.
         version: String,
     },
-    /// Another client's test takes place; repeated while the client waits.
+    /// Tests of other clients take place; repeated while the client waits.
     Waiting {
         /// The name of that client.
         behind: String,

@@ -16,7 +16,7 @@ use crate::link::LinkToken;
 use crate::message::{Answer, Hello, Wants};
 use crate::pending::Admitted;
 use crate::policy::Policy;
-use crate::queue::Ticket;
+use crate::queue::{Entrant, Ticket};
 use crate::secure::{Secure, wait_any};
 use crate::session::Session;
 use crate::shared::Shared;
@@ -80,7 +80,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     drop(pending);
     match hello.wants {
         Wants::Check => drop(greeted.answer(&Answer::welcome())),
-        _ => agent(shared, greeted, [peer, local], &enrolled),
+        _ => agent(shared, greeted, [peer, local], &enrolled, hello.no_cost),
     }
 }
 
@@ -151,12 +151,22 @@ fn enrol(shared: &Shared, mut greeted: Greeted, peer: SocketAddr, token: &str, n
     }
 }
 
-fn agent(shared: &Shared, mut greeted: Greeted, ends: [SocketAddr; 2], enrolled: &Enrolled) {
+fn agent(
+    shared: &Shared,
+    mut greeted: Greeted,
+    ends: [SocketAddr; 2],
+    enrolled: &Enrolled,
+    no_cost: bool,
+) {
     let [peer, local] = ends.map(|end| end.ip().to_canonical());
     let name = Some(enrolled.name.clone());
-    let ticket = shared
-        .queue
-        .enter(greeted.key, &enrolled.name, enrolled.rules.max_tests);
+    let entrant = Entrant {
+        key: greeted.key,
+        name: &enrolled.name,
+        max_tests: enrolled.rules.max_tests,
+        no_cost,
+    };
+    let ticket = shared.queue.enter(&entrant);
     let ticket = match ticket {
         Ok(ticket) => ticket,
         Err(rule) => return greeted.refuse(shared, ends[0], name, rule),
@@ -182,6 +192,7 @@ fn agent(shared: &Shared, mut greeted: Greeted, ends: [SocketAddr; 2], enrolled:
             peer,
             local,
             device,
+            no_cost,
         },
     };
     session.serve(&mut greeted.secure, greeted.frames);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
 use bitcost_model::place::EndpointPlace;
-use bitcost_model::protocol::{Prepare, Start, ToAgent};
+use bitcost_model::protocol::{Part, Prepare, Start, ToAgent};
 use bitcost_model::sizes::Sizes;
 use bitcost_model::units::counted;
 
@@ -39,6 +39,9 @@ pub struct Policy {
     pub local: IpAddr,
     /// The interface on the way to the client.
     pub device: String,
+    /// The client announced a test that measures no cost. Others may run at the same time, so it may
+    /// neither measure one nor change what they measure.
+    pub no_cost: bool,
 }
 
 impl Policy {
@@ -50,7 +53,6 @@ impl Policy {
         match message {
             ToAgent::Hello { .. }
             | ToAgent::Clock
-            | ToAgent::Constants { .. }
             | ToAgent::Finish { .. }
             | ToAgent::Stop
             | ToAgent::Renew => Ok(()),
@@ -58,6 +60,10 @@ impl Policy {
                 self.interface(device)
             }
             ToAgent::Route { to } => self.route(*to),
+            ToAgent::Constants { .. } | ToAgent::Idle { .. } if self.no_cost => {
+                Err(announced("a measurement of the host"))
+            }
+            ToAgent::Constants { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
             ToAgent::Meet { addresses } => addresses
@@ -113,11 +119,9 @@ impl Policy {
             return Err("the other endpoint is a bitcost; asked for an iperf3 server".to_owned());
         }
         for part in &prepare.parts {
-            if let Some(knob) = knobs(part)
-                .into_iter()
-                .find(|knob| !self.rules.knobs.iter().any(|allowed| allowed == knob))
-            {
-                return Err(self.no_knob(knob));
+            self.knobs(part)?;
+            if self.no_cost && !part.conditions.no_cost {
+                return Err(announced("a run that measures it"));
             }
             if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
                 return Err(format!(
@@ -147,6 +151,18 @@ impl Policy {
             ));
         }
         self.rate(prepare)
+    }
+
+    fn knobs(&self, part: &Part) -> Result<(), String> {
+        let knobs = knobs(part);
+        if let Some(knob) = knobs.first().filter(|_| self.no_cost) {
+            return Err(announced(&format!("the setting {knob:?}")));
+        }
+        let is_allowed = |knob: &&str| self.rules.knobs.iter().any(|allowed| allowed == knob);
+        match knobs.iter().find(|knob| !is_allowed(knob)) {
+            Some(knob) => Err(self.no_knob(knob)),
+            None => Ok(()),
+        }
     }
 
     fn no_knob(&self, knob: &str) -> String {
@@ -251,6 +267,12 @@ fn buffers(conditions: &Conditions) -> u64 {
     buffer
         .saturating_mul(conditions.buffers.ring.into())
         .saturating_mul(conditions.flows.into())
+}
+
+fn announced(asked: &str) -> String {
+    format!(
+        "a test that was announced with --no-cost measures no cost and changes no setting of the service's host; asked for {asked}"
+    )
 }
 
 fn idle(asked: Duration) -> Result<(), String> {

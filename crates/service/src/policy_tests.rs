@@ -21,6 +21,7 @@ fn policy(rules: Rules) -> Policy {
         peer: PEER,
         local: LOCAL,
         device: "eth0".to_owned(),
+        no_cost: false,
     }
 }
 
@@ -195,4 +196,33 @@ fn a_run_is_not_prepared_for_later() {
     let policy = policy(Rules::default());
     assert_eq!(policy.check(&start(1_000_000_000), 0), Ok(()));
     assert!(policy.check(&start(61_000_000_000), 0).is_err());
+}
+
+#[test]
+fn a_test_that_was_announced_without_cost_measures_none_and_changes_nothing() {
+    let rules = Rules {
+        knobs: vec!["offloads".to_owned()],
+        ..Rules::default()
+    };
+    let announced = Policy {
+        no_cost: true,
+        ..policy(rules)
+    };
+    let judged = |change: fn(&mut Conditions)| {
+        announced.check(&ToAgent::Prepare(Box::new(prepare(change))), 0)
+    };
+    assert_eq!(judged(|c| c.no_cost = true), Ok(()));
+    let with_setting = judged(|c| {
+        c.no_cost = true;
+        c.offloads = Offloads::Off;
+    });
+    for refused in [
+        judged(|_| {}),
+        with_setting,
+        announced.check(&ToAgent::Idle { length_ms: 1 }, 0),
+        announced.check(&ToAgent::Constants { cpus: Vec::new() }, 0),
+    ] {
+        let why = refused.expect_err("refused");
+        assert!(why.contains("announced with --no-cost"), "{why}");
+    }
 }

@@ -1,5 +1,5 @@
-//! The queue: a test has the host for itself, so others wait for their turn in the order in which
-//! they came.
+//! The queue: a test that measures cost has the host for itself, and a bounded number of tests that
+//! measure none take place next to it; others wait for their turn in the order in which they came.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use crate::fingerprint::Fingerprint;
 /// Most tests that wait, of all clients together; each has a connection and a thread.
 pub const WAITING_MAX: usize = 32;
 
-/// The tests that have the host or wait for it; the first one has it.
-#[derive(Default)]
+/// The tests that take place or wait, in the order in which they came.
 pub struct Queue {
+    no_cost_max: usize,
     tests: Mutex<VecDeque<Test>>,
 }
 
@@ -20,7 +20,29 @@ struct Test {
     number: u64,
     key: Fingerprint,
     name: String,
+    lane: Lane,
     run_until: Option<Instant>,
+}
+
+/// Tests that wait for each other alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// One after the other.
+    Cost,
+    /// As many at the same time as the service allows.
+    NoCost,
+}
+
+/// A test that wants a place.
+pub struct Entrant<'a> {
+    /// The key of its client.
+    pub key: Fingerprint,
+    /// The name of that key.
+    pub name: &'a str,
+    /// Most tests of the key.
+    pub max_tests: u32,
+    /// Whether it measures no cost.
+    pub no_cost: bool,
 }
 
 /// A test's place in the queue, until this is dropped.
@@ -32,7 +54,7 @@ pub struct Ticket {
 /// Why a test waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behind {
-    /// The name of the client that has the host.
+    /// The name of the client whose test takes place; of several the one that came first.
     pub name: String,
     /// Seconds that its present run takes at least, if that is known.
     pub seconds: Option<u32>,
@@ -40,34 +62,74 @@ pub struct Behind {
     pub place: u32,
 }
 
+/// Tests that take place, and tests that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// Those that take place.
+    pub running: usize,
+    /// Those that wait.
+    pub waiting: usize,
+}
+
 impl Queue {
+    /// An empty queue in which this number of tests without cost take place at the same time; with
+    /// 0 they wait as all others.
+    pub fn new(no_cost_max: usize) -> Queue {
+        Queue {
+            no_cost_max,
+            tests: Mutex::default(),
+        }
+    }
+
     fn tests(&self) -> MutexGuard<'_, VecDeque<Test>> {
         self.tests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a test of a key, which may have `max_tests` at the same time.
+    fn room(&self, lane: Lane) -> usize {
+        match lane {
+            Lane::Cost => 1,
+            Lane::NoCost => self.no_cost_max,
+        }
+    }
+
+    fn lengths_of(&self, tests: &VecDeque<Test>) -> Lengths {
+        let running = [Lane::Cost, Lane::NoCost].map(|lane| {
+            let of_lane = tests.iter().filter(|test| test.lane == lane).count();
+            of_lane.min(self.room(lane))
+        });
+        let running = running.iter().sum();
+        Lengths {
+            running,
+            waiting: tests.len() - running,
+        }
+    }
+
+    /// How many tests take place, and how many wait.
+    pub fn lengths(&self) -> Lengths {
+        self.lengths_of(&self.tests())
+    }
+
+    /// Enters a test of a key.
     ///
     /// # Errors
     /// The rule that is reached, with its value.
-    pub fn enter(
-        self: &Arc<Self>,
-        key: Fingerprint,
-        name: &str,
-        max_tests: u32,
-    ) -> Result<Ticket, String> {
+    pub fn enter(self: &Arc<Self>, entrant: &Entrant<'_>) -> Result<Ticket, String> {
         let mut tests = self.tests();
+        let (key, max_tests) = (entrant.key, entrant.max_tests);
         let of_key = tests.iter().filter(|test| test.key == key).count();
         if of_key >= max_tests as usize {
             return Err(format!("max-tests is {max_tests}; this key has {of_key}"));
         }
-        if tests.len() > WAITING_MAX {
+        if self.lengths_of(&tests).waiting >= WAITING_MAX {
             return Err(format!("at most {WAITING_MAX} tests wait, and as many do"));
         }
         let number = tests.back().map_or(0, |last| last.number + 1);
+        let has_lane = entrant.no_cost && self.no_cost_max > 0;
         tests.push_back(Test {
             number,
             key,
-            name: name.to_owned(),
+            name: entrant.name.to_owned(),
+            lane: if has_lane { Lane::NoCost } else { Lane::Cost },
             run_until: None,
         });
         Ok(Ticket {
@@ -78,17 +140,22 @@ impl Queue {
 }
 
 impl Ticket {
-    /// Why the test waits; absent: it has the host.
+    /// Why the test waits; absent: it takes place.
     pub fn behind(&self) -> Option<Behind> {
         let tests = self.queue.tests();
-        let place = tests.iter().position(|test| test.number == self.number)?;
-        let first = tests.front().filter(|_| place > 0)?;
+        let own = tests.iter().find(|test| test.number == self.number)?;
+        let room = self.queue.room(own.lane);
+        let mut of_lane = tests.iter().filter(|test| test.lane == own.lane);
+        let place = of_lane
+            .clone()
+            .position(|test| test.number == self.number)?;
+        let first = of_lane.next().filter(|_| place >= room)?;
         let left =
             |until: Instant| until.saturating_duration_since(Instant::now()).as_secs() as u32;
         Some(Behind {
             name: first.name.clone(),
             seconds: first.run_until.map(left),
-            place: place as u32,
+            place: (place - room + 1) as u32,
         })
     }
 
@@ -111,32 +178,73 @@ impl Drop for Ticket {
 mod tests {
     use super::*;
 
+    fn enter(
+        queue: &Arc<Queue>,
+        name: &str,
+        max_tests: u32,
+        no_cost: bool,
+    ) -> Result<Ticket, String> {
+        queue.enter(&Entrant {
+            key: Fingerprint::of(name.as_bytes()),
+            name,
+            max_tests,
+            no_cost,
+        })
+    }
+
+    fn lengths(running: usize, waiting: usize) -> Lengths {
+        Lengths { running, waiting }
+    }
+
     #[test]
     fn tests_have_the_host_in_their_order() {
-        let queue: Arc<Queue> = Arc::default();
-        let (a, b) = (Fingerprint::of(b"a"), Fingerprint::of(b"b"));
-        let first = queue.enter(a, "alice", 2).expect("room");
-        let second = queue.enter(b, "bob", 1).expect("room");
-        let third = queue.enter(a, "alice", 2).expect("room");
-        assert!(
-            queue
-                .enter(a, "alice", 2)
-                .err()
-                .expect("a rule")
-                .contains("max-tests is 2")
-        );
+        let queue = Arc::new(Queue::new(4));
+        let first = enter(&queue, "alice", 2, false).expect("room");
+        let second = enter(&queue, "bob", 1, false).expect("room");
+        let third = enter(&queue, "alice", 2, false).expect("room");
+        let refused = enter(&queue, "alice", 2, false).err().expect("a rule");
+        assert!(refused.contains("max-tests is 2"), "{refused}");
         assert_eq!(first.behind(), None);
         let behind = third.behind().expect("it waits");
         assert_eq!((behind.name.as_str(), behind.place), ("alice", 2));
+        assert_eq!(queue.lengths(), lengths(1, 2));
         drop(first);
         assert_eq!(second.behind(), None);
         assert_eq!(third.behind().expect("it waits").name, "bob");
         drop(second);
         assert_eq!(third.behind(), None);
         let many: Vec<Ticket> = (0..WAITING_MAX)
-            .map(|_| queue.enter(b, "bob", 1000).expect("room"))
+            .map(|_| enter(&queue, "bob", 1000, false).expect("room"))
             .collect();
-        assert!(queue.enter(b, "bob", 1000).is_err());
+        assert!(enter(&queue, "bob", 1000, false).is_err());
         drop(many);
+    }
+
+    #[test]
+    fn tests_without_cost_wait_for_each_other_alone() {
+        let queue = Arc::new(Queue::new(2));
+        let cost = enter(&queue, "alice", 9, false).expect("room");
+        let [one, two, three] =
+            ["bob", "carol", "dave"].map(|name| enter(&queue, name, 9, true).expect("room"));
+        assert_eq!([&cost, &one, &two].map(Ticket::behind), [None, None, None]);
+        let behind = three.behind().expect("it waits");
+        assert_eq!((behind.name.as_str(), behind.place), ("bob", 1));
+        assert_eq!(queue.lengths(), lengths(3, 1));
+        let next = enter(&queue, "erin", 9, false).expect("room");
+        assert_eq!(next.behind().expect("it waits").name, "alice");
+        drop(two);
+        assert_eq!(three.behind(), None);
+        drop(cost);
+        assert_eq!(next.behind(), None);
+    }
+
+    #[test]
+    fn a_service_may_let_all_tests_wait() {
+        let queue = Arc::new(Queue::new(0));
+        let cost = enter(&queue, "alice", 9, false).expect("room");
+        let waits = enter(&queue, "bob", 9, true).expect("room");
+        assert_eq!(waits.behind().expect("it waits").name, "alice");
+        drop(cost);
+        assert_eq!(waits.behind(), None);
     }
 }

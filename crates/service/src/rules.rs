@@ -6,6 +6,35 @@ use std::time::Duration;
 use bitcost_model::units::{counted, show_duration};
 use serde::{Deserialize, Serialize};
 
+/// The names of what refuses, each with what its sentences begin with.
+const NAMES: [(&str, &str); 19] = [
+    ("keys", "keys:"),
+    ("knobs", "knobs:"),
+    ("interfaces", "interfaces:"),
+    ("max-rate", "max-rate "),
+    ("max-duration", "max-duration "),
+    ("max-flows", "max-flows "),
+    ("max-tests", "max-tests "),
+    ("max-session", "max-session "),
+    ("no-cost", "a test that was announced with --no-cost "),
+    ("waiting", "at most "),
+    ("link", "the link "),
+    ("link", "the token "),
+    ("link", "a link "),
+    ("version", "the client is bitcost "),
+    ("message", "the first message "),
+    ("message", "a message of "),
+    ("data", "data "),
+    ("routes", "routes "),
+    ("ports", "ports "),
+];
+
+/// The name of the rule that this sentence refuses by, for monitoring.
+pub fn name_of(sentence: &str) -> &'static str {
+    let known = NAMES.iter().find(|(_, start)| sentence.starts_with(start));
+    known.map_or("other", |(name, _)| name)
+}
+
 /// The rules of one key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

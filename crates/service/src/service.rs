@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::opening::{self, Accepted};
 use crate::own_key::OwnKey;
+use crate::queue::{Lengths, Queue};
 use crate::secure::wait_any;
 use crate::shared::{AgentCommand, Shared};
 use crate::store::Store;
@@ -38,11 +39,13 @@ pub struct Service {
     store: Store,
     own: OwnKey,
     agent: AgentCommand,
+    queue: Arc<Queue>,
     stop: Arc<AtomicBool>,
 }
 
 impl Service {
-    /// Listens at an address, with the key and the keys of a folder, until `stop` is set.
+    /// Listens at an address, with the key and the keys of a folder, until `stop` is set. This number
+    /// of tests that measure no cost take place at the same time; with 0 they wait as all others.
     ///
     /// # Errors
     /// A sentence: the folder cannot be used, or the address not bound.
@@ -50,6 +53,7 @@ impl Service {
         address: SocketAddr,
         folder: &Path,
         agent: AgentCommand,
+        no_cost_max: usize,
         stop: Arc<AtomicBool>,
     ) -> Result<Service, (String, Option<io::Error>)> {
         let store = Store::open(folder).map_err(|why| (why, None))?;
@@ -67,6 +71,7 @@ impl Service {
             store,
             own,
             agent,
+            queue: Arc::new(Queue::new(no_cost_max)),
             stop,
         })
     }
@@ -89,6 +94,12 @@ impl Service {
         &self.store
     }
 
+    /// Tells at any time how many tests take place and wait.
+    pub fn lengths(&self) -> impl Fn() -> Lengths + Send + Sync + 'static {
+        let queue = self.queue.clone();
+        move || queue.lengths()
+    }
+
     /// Serves until it is stopped or `tell` returns false. All agents are gone when this returns.
     ///
     /// # Errors
@@ -99,7 +110,7 @@ impl Service {
         let shared = Arc::new(Shared {
             store: self.store,
             tls,
-            queue: Arc::default(),
+            queue: self.queue,
             pending: Arc::default(),
             agent: self.agent,
             events,

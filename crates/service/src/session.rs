@@ -14,6 +14,7 @@ use crate::frames::{Boundary, Frames, frame};
 use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::relay::{End, Queues, Sides, farewell, relay};
+use crate::runs::{Figures, Runs};
 use crate::secure::Secure;
 use crate::shared::Shared;
 use crate::store::Enrolled;
@@ -52,6 +53,8 @@ impl Session<'_> {
             }
             Err(why) => Some(why),
         };
+        let last = guard.figures.ended();
+        guard.ran(last);
         shared.tell(Event::Ended {
             peer,
             name,
@@ -90,6 +93,7 @@ struct Guard<'a> {
     run_until: Option<Instant>,
     checked: Instant,
     runs: u32,
+    figures: Runs,
     /// Why the service ended the session.
     why: Option<String>,
 }
@@ -106,6 +110,7 @@ impl<'a> Guard<'a> {
             run_until: None,
             checked: begun,
             runs: 0,
+            figures: Runs::new(),
             why: None,
         }
     }
@@ -155,11 +160,30 @@ impl<'a> Guard<'a> {
         Ok(())
     }
 
+    /// Tells of runs that are over.
+    fn ran(&self, runs: impl IntoIterator<Item = Figures>) {
+        for figures in runs {
+            self.session.shared.tell(Event::Ran {
+                name: self.session.enrolled.name.clone(),
+                key: self.session.key,
+                figures,
+            });
+        }
+    }
+
     /// Notes until when the present run takes place.
     fn follow(&mut self, message: &ToAgent) {
+        if matches!(message, ToAgent::Prepare(_) | ToAgent::Stop) {
+            let last = self.figures.ended();
+            self.ran(last);
+        }
+        if let ToAgent::Prepare(prepare) = message {
+            self.figures.prepared(prepare);
+        }
         match message {
             ToAgent::Start(start) => {
                 self.runs += 1;
+                self.figures.started();
                 let now = Instant::now();
                 self.run_until = Some(now + self.session.policy.run_limit());
                 let asked = Duration::from_nanos(start.stop_ns.saturating_sub(monotonic_ns()));
@@ -211,6 +235,8 @@ impl Sides for Guard<'_> {
 
     fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
         self.boundary.pass(bytes);
+        let runs = self.figures.agent_says(bytes);
+        self.ran(runs);
         queues.outward.extend_from_slice(bytes);
         self.say_now(queues);
     }

@@ -21,7 +21,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frames::frame;
 use crate::known::{Client, Known};
 use crate::link::Link;
-use crate::message::{Answer, Wants};
+use crate::message::{Answer, Hello, Wants};
 use crate::rules::Rules;
 use crate::service::Service;
 use crate::store::Store;
@@ -44,7 +44,7 @@ impl Served {
         let stop = Arc::new(AtomicBool::new(false));
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let agent = Box::new(|| Command::new("cat"));
-        let service = Service::open(address, folder.path(), agent, stop.clone());
+        let service = Service::open(address, folder.path(), agent, 2, stop.clone());
         let service = service.map_err(|(why, _)| why).expect("a service");
         let address = service.address().expect("an address");
         let key = service.fingerprint();
@@ -139,7 +139,11 @@ fn soon() -> Instant {
 
 /// A connection on which the service has answered a client that wants an agent.
 fn agent(client: &Client, known: &Known) -> (client::Open, Answer) {
-    let mut opened = open(client, known, Wants::Agent, &resolve).expect("open");
+    agent_for(client, known, Hello::new(Wants::Agent))
+}
+
+fn agent_for(client: &Client, known: &Known, first: Hello) -> (client::Open, Answer) {
+    let mut opened = open(client, known, first, &resolve).expect("open");
     let text = opened
         .secure
         .read_frame(&mut opened.frames, soon())
@@ -262,7 +266,7 @@ fn what_is_no_message_ends_the_session_with_a_reason() {
         );
     }
     // Before the proof a message is far shorter.
-    let mut opened = open(&client, &known, Wants::Check, &resolve).expect("open");
+    let mut opened = open(&client, &known, Hello::new(Wants::Check), &resolve).expect("open");
     opened
         .secure
         .read_frame(&mut opened.frames, soon())
@@ -303,6 +307,37 @@ fn clients_wait_for_each_other_and_one_that_vanishes_gives_way() {
         }
     };
     assert_eq!(text, Answer::welcome());
+    drop(served.stop());
+}
+
+#[test]
+fn tests_without_cost_take_place_next_to_others() {
+    let served = Served::start();
+    let (alice, known, _a) = served.client("alice", Rules::default());
+    let (bob, _, _b) = served.client("bob", Rules::default());
+    let no_cost = || Hello {
+        no_cost: true,
+        ..Hello::new(Wants::Agent)
+    };
+    let (_measures, answer) = agent(&alice, &known);
+    assert_eq!(answer, Answer::welcome());
+    let (mut first, answer) = agent_for(&bob, &known, no_cost());
+    assert_eq!(answer, Answer::welcome());
+    // It may measure no cost, whatever it asks for afterwards.
+    first
+        .secure
+        .send(&frame(&ToAgent::Idle { length_ms: 10 }), soon())
+        .expect("sent");
+    let text = first.secure.read_frame(&mut first.frames, soon());
+    let text = String::from_utf8(text.expect("a reason")).expect("a text");
+    assert!(text.contains("measures no cost"), "{text}");
+    let (_second, answer) = agent_for(&alice, &known, no_cost());
+    assert_eq!(answer, Answer::welcome());
+    let (_third, answer) = agent_for(&alice, &known, no_cost());
+    let Answer::Waiting { behind, place, .. } = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!((behind.as_str(), place), ("bob", 1));
     drop(served.stop());
 }
 

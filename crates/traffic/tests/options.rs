@@ -517,6 +517,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "--scheduling",
     ),
     ("probes", "bitcost/tests/runs/counters.rs", "--probes"),
+    ("no_cost", "bitcost/tests/runs/service.rs", "--no-cost"),
     (
         "idle_baseline_s",
         "bitcost/tests/runs/counters.rs",

@@ -24,6 +24,7 @@ pub struct InEffect {
     joins: bool,
     flows: bool,
     all_probes: bool,
+    cost: bool,
     bbr: bool,
     /// Datagrams have no calls of several messages without a fast mode.
     is_datagram: bool,
@@ -52,6 +53,7 @@ impl InEffect {
             joins: has(run.receiver, "rx-gro"),
             flows: conditions.flows as usize >= cpus.max(2),
             all_probes: conditions.probes == Probes::All,
+            cost: !conditions.no_cost,
             bbr: congestion_control(run.sender) == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
             shares_cpus: run.shared_cpus,
@@ -155,6 +157,7 @@ impl InEffect {
             return vec![
                 (false, "measure for longer"),
                 (self.all_probes, "measure with all probes (--probes all)"),
+                (self.cost, "measure CPU time, too (without --no-cost)"),
             ];
         }
         Vec::new()
@@ -180,7 +183,7 @@ mod tests {
     type Set = fn(&mut InEffect);
 
     /// Each setting with the limiters whose advice names it, and a word of that advice.
-    const ADVICE: [(Set, &str, &str); 9] = [
+    const ADVICE: [(Set, &str, &str); 10] = [
         (
             |set| set.sends_large = true,
             "sender_cpu",
@@ -202,6 +205,7 @@ mod tests {
         ),
         (|set| set.bbr = true, "congestion_window_loss", "bbr"),
         (|set| set.all_probes = true, "unknown", "--probes all"),
+        (|set| set.cost = true, "unknown", "--no-cost"),
     ];
 
     fn open(in_effect: &InEffect, limiter: &str) -> String {

@@ -142,11 +142,17 @@ const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel thread
 /// Why CPU time cannot be attributed where the iperf3 server runs on the same host.
 const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
 
+/// Why there is no CPU time of a run without cost.
+const NO_COST: &str = "the test was asked to measure none (--no-cost)";
+
 /// The CPU time of the two endpoints, by the first method that the records allow.
 ///
 /// # Errors
 /// Why no method can be used.
 pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
+    if run.conditions.no_cost {
+        return Err(Unattributed(NO_COST.into()));
+    }
     if !run.shared_cpus {
         return by_hosts(run)
             .ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));

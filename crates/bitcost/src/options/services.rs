@@ -118,7 +118,7 @@ fn enrol(link: &Link) -> Result<Host, Failure> {
 /// # Errors
 /// Environment, where this machine is not enrolled there; the exit code 3, where the connection is
 /// lost.
-pub fn carry(service: &str) -> Result<(), Failure> {
+pub fn carry(service: &str, no_cost: bool) -> Result<(), Failure> {
     let client = client();
     let known = client.find(service).map_err(Failure::Environment)?;
     let known = known.ok_or_else(|| {
@@ -126,7 +126,7 @@ pub fn carry(service: &str) -> Result<(), Failure> {
             "this host is enrolled at no service at {service}; ask for a link (bitcost serve keys add)"
         ))
     })?;
-    let carried = bitcost_service::carry(&client, &known, &addresses, &mut say);
+    let carried = bitcost_service::carry(&client, &known, no_cost, &addresses, &mut say);
     match carried.map_err(|error| Failure::Environment(error.to_string()))? {
         Carried::Done => Ok(()),
         Carried::Lost => Err(Failure::Program(3)),

@@ -27,8 +27,11 @@ pub struct Arguments {
     pub emulators: Option<PathBuf>,
     /// Carry the messages of a controller to an agent of this service, at which this host is
     /// enrolled
-    #[arg(long, value_name = "HOST:PORT", hide = true, exclusive = true)]
+    #[arg(long, value_name = "HOST:PORT", hide = true, conflicts_with_all = ["in_lab", "between", "emulators", "iperf3", "identify"])]
     pub service: Option<String>,
+    /// Ask the service for a test that measures no cost
+    #[arg(long, hide = true, requires = "service")]
+    pub no_cost: bool,
     /// Play the endpoint of the iperf3 server at this address, by speaking with it
     #[arg(long, hide = true, value_name = "ADDR")]
     pub iperf3: Option<SocketAddr>,
@@ -53,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::line(&identity::line().map_err(Failure::Environment)?);
     }
     if let Some(service) = &arguments.service {
-        return services::carry(service);
+        return services::carry(service, arguments.no_cost);
     }
     if let Some(server) = arguments.iperf3 {
         return bitcost_iperf3::client::serve(server, std::io::stdin(), std::io::stdout())

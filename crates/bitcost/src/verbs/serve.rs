@@ -1,14 +1,14 @@
 //! `bitcost serve`: serves enrolled bitcosts, and with --iperf3 stock iperf3 clients, until it is
-//! stopped, and tells monitoring what the latter were served.
+//! stopped, and tells monitoring what they were served.
 
 mod agents;
 mod clients;
 mod keys;
+mod monitoring;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bitcost_iperf3::event::{Event, Test};
@@ -17,12 +17,11 @@ use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
-use bitcost_monitor::counts::{Counts, Tested};
-use bitcost_monitor::http::Responder;
+use bitcost_monitor::counts::{Counts, Peer, Tested};
 
 use self::clients::ClientLines;
 use crate::failure::Failure;
-use crate::output::{self, say};
+use crate::output;
 use crate::signals::stop_on_signals;
 
 /// Whom to serve, where, and how much.
@@ -37,7 +36,7 @@ pub struct Arguments {
     /// or `[::]:5201`. Without ADDR only clients on this host are served, at port 5201 of the
     /// loopback; `0.0.0.0` and `[::]` serve everybody who reaches this host, without any
     /// authentication
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses, conflicts_with_all = ["address", "link_host", "state"])]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses, conflicts_with_all = ["address", "link_host", "state", "max_no_cost"])]
     iperf3: Option<Addresses>,
     /// Longest test, with the time that it omits; a number alone is in seconds
     #[arg(long, value_name = "TIME", requires = "iperf3", default_value = "1h", value_parser = parse_duration)]
@@ -52,11 +51,8 @@ pub struct Arguments {
     /// Most flows of all tests together; each has its own thread
     #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     max_flows: u16,
-    /// Answer HTTP requests for `/metrics` at ADDR with tests, refusals and the last result of each
-    /// peer, in Prometheus's text format: a port such as `:9752`, which is at the loopback, or an
-    /// address with a port, whose every client gets an answer
-    #[arg(long, value_name = "ADDR", requires = "iperf3", value_parser = metrics_address)]
-    metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    metrics: monitoring::Metrics,
 }
 
 /// The name of this service in the figures for monitoring.
@@ -79,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return keys::run(keys);
     }
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        return agents::run(&arguments.agents);
+        return agents::run(&arguments.agents, &arguments.metrics);
     };
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
@@ -93,10 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let server = open(addresses, &limits, &stop)?;
     let counts = Arc::new(Counts::default());
     counts.begin(SERVICE);
-    let responder = match arguments.metrics {
-        Some(address) => Some(monitored(address, &counts, &stop)?),
-        None => None,
-    };
+    let responder = arguments.metrics.start(&counts, &stop)?;
     let listening: Vec<String> = server.addresses().map(place).collect();
     output::line(&format!(
         "serving iperf3 clients at {}; Ctrl-C ends",
@@ -117,29 +110,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::line(&served.summary())
 }
 
-/// Starts to answer requests for the figures.
-fn monitored(
-    address: SocketAddr,
-    counts: &Arc<Counts>,
-    stop: &Arc<AtomicBool>,
-) -> Result<JoinHandle<()>, Failure> {
-    let responder = Responder::open(address).map_err(|error| cannot_listen(address, &error))?;
-    let place = place(responder.address());
-    let thread = responder.start(counts.clone(), stop.clone());
-    let thread = thread.map_err(|error| {
-        Failure::Environment(format!("cannot start a thread for --metrics: {error}"))
-    })?;
-    say(&format!("metrics at {place}"));
-    Ok(thread)
-}
-
 /// Counts what happened to a client for monitoring.
 fn count(counts: &Counts, event: &Event) {
     match event {
-        Event::Test(test) => counts.tested(SERVICE, test.peer.ip(), tested(test)),
-        Event::Refused { .. } => counts.refused(SERVICE),
+        Event::Test(test) => {
+            let peer = Peer::Address(test.peer.ip());
+            counts.tested(SERVICE, peer, tested(test));
+        }
+        Event::Refused { rule, .. } => counts.refused(SERVICE, limit_of(rule)),
         Event::Failed { .. } => counts.failed(SERVICE),
     }
+}
+
+/// The limit that a refusal names.
+fn limit_of(rule: &str) -> &'static str {
+    let limits = ["max-duration", "max-rate", "max-clients", "max-flows"];
+    let named = limits.into_iter().find(|name| rule.contains(name));
+    named.unwrap_or("other")
 }
 
 fn tested(test: &Test) -> Tested {
@@ -231,18 +218,6 @@ fn addresses(text: &str) -> Result<Addresses, String> {
         (None, Err(_), Ok(address)) => Ok(Addresses(vec![address])),
         (None, Err(_), Err(_)) => Err(format!(
             "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:5202`, `[::]:5201`, `:5202`"
-        )),
-    }
-}
-
-/// Reads the address for monitoring: a port, or an address with a port.
-fn metrics_address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text);
-    match (port.parse::<u16>(), text.parse::<SocketAddr>()) {
-        (Ok(port), _) => Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
-        (_, Ok(address)) => Ok(address),
-        _ => Err(format!(
-            "`{text}` is neither a port nor an address with one; allowed: `:9752`, `10.0.0.1:9752`, `[::1]:9752`"
         )),
     }
 }

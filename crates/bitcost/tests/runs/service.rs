@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 bitcost_testkit::trials! {
     PrivateNetwork: enrolled_client_tests_each_way, each_rule_is_named, foreign_connections_take_nothing,
-        tests_wait_for_their_turn, a_client_that_vanishes_leaves_nothing;
+        tests_wait_for_their_turn, tests_without_cost_do_not_wait, monitoring_is_told, a_client_that_vanishes_leaves_nothing;
 }
 
 /// A service at a port that the kernel chose, with its folders.
@@ -25,10 +25,15 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
+        Server::with(&[])
+    }
+
+    fn with(options: &[&str]) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let mut process = bitcost(&folder.path().join("client"))
             .args(["serve", "127.0.0.1:0", "--state"])
             .arg(folder.path().join("service"))
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -311,21 +316,131 @@ fn foreign_connections_take_nothing() {
     server.stop();
 }
 
-fn tests_wait_for_their_turn() {
-    let mut server = Server::start();
-    let (alice, bob) = (server.client(), server.folder.path().join("bob"));
-    let links = ["alice", "bob"].map(|name| server.link_with(&["--name", name]));
-    for (state, link) in [&alice, &bob].into_iter().zip(links) {
-        let output = test(state, &format!("tcp {link} -t 200ms"));
+/// Two enrolled clients.
+fn alice_and_bob(server: &Server) -> [PathBuf; 2] {
+    let names = ["alice", "bob"];
+    names.map(|name| {
+        let state = server.folder.path().join(name);
+        let link = server.link_with(&["--name", name, "--knobs", "offloads"]);
+        let output = test(&state, &format!("tcp {link} -t 200ms"));
         assert!(output.status.success(), "{}", said(&output));
-    }
-    let mut first = bitcost(&alice)
+        state
+    })
+}
+
+/// A test that takes some seconds and has the host.
+fn long_test(server: &Server, state: &Path) -> Child {
+    let child = bitcost(state)
         .args(["test", "tcp", "127.0.0.1", "-t", "4s", "--no-log"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    wait_until("alice has the host", || agents(&server) == 1);
+    wait_until("it has the host", || agents(server) == 1);
+    child
+}
+
+fn tests_without_cost_do_not_wait() {
+    let mut server = Server::with(&["--max-no-cost", "1"]);
+    let [alice, bob] = alice_and_bob(&server);
+    let mut first = long_test(&server, &alice);
+    let output = test(&bob, "tcp 127.0.0.1 -t 300ms --no-cost --json");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(first.try_wait().unwrap().is_none(), "alice's test was over");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("throughput_mbps"), "{text}");
+    for cost in ["service_demand", "cpu_pct", "cpus_used"] {
+        assert!(!text.contains(cost), "{cost}: {text}");
+    }
+    let output = test(&bob, "tcp 127.0.0.1 -t 300ms --no-cost --offloads off");
+    let refused = said(&output);
+    assert!(!output.status.success(), "{refused}");
+    assert!(
+        refused.contains(r#"asked for the setting "offloads""#),
+        "{refused}"
+    );
+    assert!(first.wait().unwrap().success());
+    server.stop();
+    // A service may let them wait as others do.
+    let mut server = Server::with(&["--max-no-cost", "0"]);
+    let [alice, bob] = alice_and_bob(&server);
+    let mut first = long_test(&server, &alice);
+    let waited = said(&test(&bob, "tcp 127.0.0.1 -t 300ms --no-cost"));
+    assert!(waited.contains("for alice's test"), "{waited}");
+    assert!(first.wait().unwrap().success());
+    server.stop();
+}
+
+/// The figures for monitoring at this port.
+fn metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn monitoring_is_told() {
+    let mut server = Server::with(&["--metrics", ":9753"]);
+    let line = |name: &str, labels: &str, value: &str| {
+        format!("{name}{{service=\"bitcost\"{labels}}} {value}\n")
+    };
+    let before = metrics(9753);
+    for name in ["refused_total", "tests_running", "tests_waiting"] {
+        let expected = line(&format!("bitcost_{name}"), "", "0");
+        assert!(before.contains(&expected), "{expected}: {before}");
+    }
+    let [alice, bob] = alice_and_bob(&server);
+    let mut first = long_test(&server, &alice);
+    assert!(metrics(9753).contains(&line("bitcost_tests_running", "", "1")));
+    let second = bitcost(&bob)
+        .args(["test", "udp", "127.0.0.1", "-t", "300ms", "-R", "--no-log"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    wait_until("bob waits", || {
+        metrics(9753).contains(&line("bitcost_tests_waiting", "", "1"))
+    });
+    assert!(first.wait().unwrap().success() && second.unwrap().wait().unwrap().success());
+    let refused = test(
+        &bob,
+        "tcp 127.0.0.1 -t 300ms --sysctl net.core.somaxconn=5000",
+    );
+    assert!(!refused.status.success());
+    let complete = line(
+        "bitcost_tests_total",
+        ",test=\"udp\",result=\"complete\"",
+        "1",
+    );
+    wait_until("bob's test is counted", || {
+        metrics(9753).contains(&complete)
+    });
+    let after = metrics(9753);
+    for expected in [
+        line(
+            "bitcost_tests_total",
+            ",test=\"tcp\",result=\"complete\"",
+            "3",
+        ),
+        line("bitcost_refused_by_rule_total", ",rule=\"knobs\"", "1"),
+        line("bitcost_tests_running", "", "0"),
+    ] {
+        assert!(after.contains(&expected), "{expected}: {after}");
+    }
+    let last = |name: &str, peer: &str| {
+        let start = format!("bitcost_last_test_{name}{{service=\"bitcost\",peer=\"{peer}\",key=");
+        after.lines().any(|found| found.starts_with(&start))
+    };
+    assert!(last("received_bits_per_second", "alice"), "{after}");
+    assert!(last("sent_bits_per_second", "bob"), "{after}");
+    assert!(!last("received_bits_per_second", "bob"), "{after}");
+    server.stop();
+}
+
+fn tests_wait_for_their_turn() {
+    let mut server = Server::start();
+    let [alice, bob] = alice_and_bob(&server);
+    let mut first = long_test(&server, &alice);
     let second = test(&bob, "tcp 127.0.0.1 -t 300ms");
     let waited = said(&second);
     assert!(second.status.success(), "{waited}");

@@ -66,12 +66,12 @@ impl Named {
         ssh
     }
 
-    /// How agents are started on both hosts.
-    pub(super) fn endpoints(&self, programs: &Arc<Programs>) -> [Endpoint; 2] {
+    /// How agents are started on both hosts; `no_cost` where no run measures cost.
+    pub(super) fn endpoints(&self, programs: &Arc<Programs>, no_cost: bool) -> [Endpoint; 2] {
         [0, 1].map(|end| match &self.hosts[end] {
             Host::Local => self.here(programs.clone()),
             Host::Ssh(name) => self.there(name, programs.clone()),
-            Host::Service(at) => service(at),
+            Host::Service(at) => service(at, no_cost),
             Host::Iperf3(..) => iperf3::endpoint(&self.hosts[end], programs.clone()),
         })
     }
@@ -149,7 +149,7 @@ impl Named {
 }
 
 /// The agent of a service: a process of this program carries its messages.
-fn service(at: &HostPort) -> Endpoint {
+fn service(at: &HostPort, no_cost: bool) -> Endpoint {
     let place = at.to_string();
     let command = move |program: Option<&str>| match program {
         Some(program) => Err(format!(
@@ -159,6 +159,7 @@ fn service(at: &HostPort) -> Endpoint {
             let mut command = Command::new("/proc/self/exe");
             command
                 .args(["agent", "--service", &place])
+                .args(no_cost.then_some("--no-cost"))
                 .process_group(0);
             Ok(command)
         }

@@ -73,7 +73,7 @@ fn is_of_one_host(address: IpAddr) -> bool {
 
 impl Named {
     /// Starts the agents, and finds the interface of each endpoint towards the other by the
-    /// kernels' routes.
+    /// kernels' routes. `no_cost` where no run measures cost.
     ///
     /// # Errors
     /// When an agent cannot be started, or the hosts have no address by which they reach each
@@ -81,6 +81,7 @@ impl Named {
     pub fn prepare<'a>(
         &self,
         places: &Places,
+        no_cost: bool,
         programs: &Arc<Programs>,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
@@ -99,7 +100,7 @@ impl Named {
         // This comes before any agent is started: it may fail, and it uses only ssh's configuration
         // and the resolver.
         let known = self.known(places)?;
-        let [sender, receiver] = self.endpoints(programs);
+        let [sender, receiver] = self.endpoints(programs, no_cost);
         let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = self.set_interfaces(&mut session, &path, places);

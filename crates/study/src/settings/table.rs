@@ -669,6 +669,12 @@ pub const SETTINGS: &[Setting] = &[
         ),
         "When the hosts' counters are read: every 100 ms, or only at the start and end of the window (default: all)",
     ),
+    run_row(
+        "no_cost",
+        flag("no-cost"),
+        Kind::Switch(|c, on| c.no_cost = on),
+        "Measure no CPU time; at a service the test then need not wait for tests that do, and may change no setting of its host (default: false)",
+    ),
     row(
         "idle_baseline_s",
         flag("idle-baseline"),

@@ -4,18 +4,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, show_duration};
-use bitcost_service::Service;
+use bitcost_monitor::counts::{Counts, Peer, Queue, Tested};
 use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::event::Event;
-use bitcost_service::rules::Rules;
+use bitcost_service::rules::{Rules, name_of};
+use bitcost_service::runs::Figures;
+use bitcost_service::{Lengths, Service};
 
 use super::clients::{ClientLines, from};
+use super::monitoring::Metrics;
 use crate::failure::Failure;
 use crate::output;
 use crate::signals::stop_on_signals;
+
+/// The name of this service in the figures for monitoring.
+const SERVICE: &str = "bitcost";
 
 /// Where the service listens.
 #[derive(clap::Args)]
@@ -28,6 +36,10 @@ pub struct Place {
     /// is one of this host, else the host's name]
     #[arg(long, value_name = "HOST")]
     link_host: Option<String>,
+    /// Most tests that measure no cost (`test --no-cost`) at the same time, next to each other and to
+    /// the one test that measures cost, whose runs they may disturb; 0: they wait as all others
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=64))]
+    max_no_cost: u16,
     #[command(flatten)]
     folder: Folder,
 }
@@ -76,14 +88,15 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Serves until it is stopped.
-pub fn run(arguments: &Place) -> Result<(), Failure> {
+pub fn run(arguments: &Place, metrics: &Metrics) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();
     let folder = arguments.folder.path();
     let every = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT);
     let asked = arguments.address.unwrap_or(every);
-    let open = |address| Service::open(address, &folder, Box::new(agent), stop.clone());
+    let no_cost = usize::from(arguments.max_no_cost);
+    let open = |address| Service::open(address, &folder, Box::new(agent), no_cost, stop.clone());
     let opened = match open(asked) {
         // A host may be without IPv6.
         Err((_, Some(error)))
@@ -94,16 +107,58 @@ pub fn run(arguments: &Place) -> Result<(), Failure> {
         opened => opened,
     };
     let service = opened.map_err(|(why, _)| Failure::Environment(why))?;
+    let counts = Arc::new(Counts::default());
+    counts.begin(SERVICE);
+    let lengths = service.lengths();
+    counts.with_queue(SERVICE, move || {
+        let Lengths { running, waiting } = lengths();
+        Queue { running, waiting }
+    });
+    let responder = metrics.start(&counts, &stop)?;
     announce(&service, arguments)?;
     let mut printed = Ok(());
     let mut lines = Lines::default();
     let served = service.serve(|event| {
+        count(&counts, &event);
         printed = lines.tell(&event);
         printed.is_ok()
     });
+    stop.store(true, Ordering::Relaxed);
+    if let Some(responder) = responder {
+        let _ = responder.join();
+    }
     served.map_err(Failure::Environment)?;
     printed?;
     output::line(&lines.summary())
+}
+
+/// Counts what happened to a client for monitoring.
+fn count(counts: &Counts, event: &Event) {
+    match event {
+        Event::Ran { name, key, figures } => {
+            let peer = Peer::Key {
+                name: harmless(name),
+                key: key.to_string(),
+            };
+            counts.tested(SERVICE, peer, tested(figures));
+        }
+        Event::Refused { rule, .. } => counts.refused(SERVICE, name_of(rule)),
+        Event::Failed { .. } => counts.failed(SERVICE),
+        Event::Enrolled { .. } | Event::Began { .. } | Event::Ended { .. } => {}
+    }
+}
+
+fn tested(figures: &Figures) -> Tested {
+    Tested {
+        test: figures.test,
+        is_complete: figures.is_complete,
+        seconds: figures.seconds,
+        received_bytes: figures.received_bytes,
+        sent_bytes: figures.sent_bytes,
+        retransmitted: figures.retransmitted,
+        lost: figures.lost,
+        cpu_seconds: figures.cpu_seconds,
+    }
 }
 
 /// An agent in a separate process group: Ctrl-C is for the service, which ends it in an orderly way.
@@ -209,6 +264,8 @@ impl Lines {
                     time.as_secs_f64()
                 ))
             }
+            // `--metrics` tells them; the session's last line counts them.
+            Event::Ran { .. } => Ok(()),
             Event::Refused { peer, name, rule } => {
                 self.refused += 1;
                 let name = name

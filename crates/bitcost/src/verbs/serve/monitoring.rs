@@ -1,0 +1,59 @@
+//! `--metrics` of `bitcost serve`: where monitoring asks for the figures.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+use bitcost_monitor::counts::Counts;
+use bitcost_monitor::http::Responder;
+
+use super::{cannot_listen, place};
+use crate::failure::Failure;
+use crate::output::say;
+
+/// Where it asks.
+#[derive(clap::Args)]
+pub struct Metrics {
+    /// Answer HTTP requests for `/metrics` at ADDR with tests, refusals, the queue and the last
+    /// result of each client, in Prometheus's text format: a port such as `:9752`, which is at the
+    /// loopback, or an address with a port, whose every client gets an answer
+    #[arg(long, value_name = "ADDR", value_parser = metrics_address)]
+    metrics: Option<SocketAddr>,
+}
+
+impl Metrics {
+    /// Starts to answer requests for the figures, where that is asked for.
+    ///
+    /// # Errors
+    /// Environment, where the address cannot be used.
+    pub fn start(
+        &self,
+        counts: &Arc<Counts>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Option<JoinHandle<()>>, Failure> {
+        let Some(address) = self.metrics else {
+            return Ok(None);
+        };
+        let responder = Responder::open(address).map_err(|error| cannot_listen(address, &error))?;
+        let place = place(responder.address());
+        let thread = responder.start(counts.clone(), stop.clone());
+        let thread = thread.map_err(|error| {
+            Failure::Environment(format!("cannot start a thread for --metrics: {error}"))
+        })?;
+        say(&format!("metrics at {place}"));
+        Ok(Some(thread))
+    }
+}
+
+/// Reads the address for monitoring: a port, or an address with a port.
+fn metrics_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    match (port.parse::<u16>(), text.parse::<SocketAddr>()) {
+        (Ok(port), _) => Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
+        (_, Ok(address)) => Ok(address),
+        _ => Err(format!(
+            "`{text}` is neither a port nor an address with one; allowed: `:9752`, `10.0.0.1:9752`, `[::1]:9752`"
+        )),
+    }
+}

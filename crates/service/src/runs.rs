@@ -1,0 +1,214 @@
+//! What the runs of a session came to, from the messages that pass between client and agent.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
+use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
+
+use crate::frames::Frames;
+
+/// The start of an agent's message with the record of a run.
+const RECORD: &[u8] = br#"{"from_agent":"done","#;
+
+/// The figures of one run at this host. What was not measured is absent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// The workload's short name.
+    pub test: &'static str,
+    /// Whether the run came to its end.
+    pub is_complete: bool,
+    /// The measured window, in seconds.
+    pub seconds: f64,
+    /// Bytes of user data that this host received in the window.
+    pub received_bytes: u64,
+    /// Bytes of user data that this host sent in the window.
+    pub sent_bytes: u64,
+    /// TCP segments that this host retransmitted in the run.
+    pub retransmitted: Option<u64>,
+    /// Datagrams of the window that never came to this host.
+    pub lost: Option<u64>,
+    /// CPU time of the agent in the window, in seconds.
+    pub cpu_seconds: Option<f64>,
+}
+
+/// Follows the runs of one session.
+pub struct Runs {
+    /// Absent: the agent said something that is no message, and is no longer listened to.
+    frames: Option<Frames>,
+    conditions: Option<Conditions>,
+    is_running: bool,
+}
+
+impl Runs {
+    /// No run yet.
+    pub fn new() -> Runs {
+        Runs {
+            frames: Some(Frames::new(RECORD_BYTES_MAX)),
+            conditions: None,
+            is_running: false,
+        }
+    }
+
+    /// The client prepares a run.
+    pub fn prepared(&mut self, prepare: &Prepare) {
+        let first = prepare.parts.first();
+        self.conditions = first.map(|part| part.conditions.clone());
+    }
+
+    /// The client starts it.
+    pub fn started(&mut self) {
+        self.is_running = true;
+    }
+
+    /// The agent said this; returns the figures of runs that are over.
+    pub fn agent_says(&mut self, bytes: &[u8]) -> Vec<Figures> {
+        let mut over = Vec::new();
+        let Some(frames) = &mut self.frames else {
+            return over;
+        };
+        frames.push(bytes);
+        loop {
+            match frames.take() {
+                Ok(Some(text)) if text.starts_with(RECORD) => {
+                    let conditions = self.conditions.as_ref().filter(|_| self.is_running);
+                    over.extend(conditions.and_then(|conditions| figures(conditions, &text)));
+                    self.is_running = false;
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return over,
+                Err(_) => {
+                    self.frames = None;
+                    return over;
+                }
+            }
+        }
+    }
+
+    /// The run is over, if one takes place: it did not come to its end.
+    pub fn ended(&mut self) -> Option<Figures> {
+        let conditions = self.conditions.as_ref().filter(|_| self.is_running)?;
+        self.is_running = false;
+        Some(Figures {
+            test: conditions.workload.info().short_name,
+            is_complete: false,
+            seconds: 0.0,
+            received_bytes: 0,
+            sent_bytes: 0,
+            retransmitted: None,
+            lost: None,
+            cpu_seconds: None,
+        })
+    }
+}
+
+fn figures(conditions: &Conditions, text: &[u8]) -> Option<Figures> {
+    let Ok(FromAgent::Done(record)) = serde_json::from_slice(text) else {
+        return None;
+    };
+    let of_role = |role: Role| {
+        let first = (record.role == role).then_some(record.counts.measured.bytes);
+        let others = record
+            .background
+            .iter()
+            .filter(move |part| part.role == role);
+        first.unwrap_or(0)
+            + others
+                .map(|part| part.all.counts.measured.bytes)
+                .sum::<u64>()
+    };
+    let is_datagram = conditions.workload.is_datagram();
+    Some(Figures {
+        test: conditions.workload.info().short_name,
+        is_complete: true,
+        seconds: record.window_seconds(),
+        received_bytes: of_role(Role::Receiver),
+        sent_bytes: of_role(Role::Sender),
+        retransmitted: retransmitted(&record).filter(|_| !is_datagram),
+        lost: record
+            .sequence
+            .as_ref()
+            .map(|sequence| sequence.measured_lost),
+        cpu_seconds: cpu_seconds(&record).filter(|_| !conditions.no_cost),
+    })
+}
+
+fn retransmitted(record: &EndpointRecord) -> Option<u64> {
+    let first = (record.role == Role::Sender).then_some(record.tcp_info.as_ref());
+    let senders = record
+        .background
+        .iter()
+        .filter(|part| part.role == Role::Sender);
+    let others = senders.map(|part: &bitcost_model::record::PartRecord| {
+        let FlowRecord { tcp_info, .. } = &part.all;
+        tcp_info.as_ref()
+    });
+    let counts = first.into_iter().chain(others);
+    counts
+        .map(|info| Some(u64::from(info?.total_retrans?)))
+        .reduce(|a, b| Some(a? + b?))?
+}
+
+fn cpu_seconds(record: &EndpointRecord) -> Option<f64> {
+    let (first, last) = (record.samples.first()?, record.samples.last()?);
+    let ns = last.process_ns?.checked_sub(first.process_ns?)?;
+    (last.at_ns > first.at_ns).then_some(ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::protocol::{Part, Peer};
+    use bitcost_model::workload::Workload;
+
+    use super::*;
+    use crate::frames::frame;
+
+    fn prepare() -> Prepare {
+        Prepare {
+            run: 1,
+            device: "eth0".to_owned(),
+            cpus: Vec::new(),
+            token: [1; 16],
+            parts: vec![Part {
+                role: Role::Receiver,
+                conditions: Conditions::of(Workload::TcpStream),
+                listen_on: None,
+            }],
+            receiving: None,
+            peer: Peer::Bitcost,
+        }
+    }
+
+    #[test]
+    fn a_record_gives_figures_and_a_run_without_one_has_ended() {
+        let mut runs = Runs::new();
+        let mut record = EndpointRecord {
+            role: Role::Receiver,
+            window_start_ns: 1_000_000_000,
+            window_end_ns: 3_000_000_000,
+            ..EndpointRecord::default()
+        };
+        record.counts.measured.bytes = 1000;
+        let bytes = frame(&FromAgent::Done(Box::new(record)));
+        // A record without a run is nobody's.
+        assert_eq!(runs.agent_says(&bytes), []);
+        runs.prepared(&prepare());
+        runs.started();
+        let (head, rest) = bytes.split_at(100);
+        assert_eq!(runs.agent_says(head), []);
+        let found = runs.agent_says(rest);
+        assert_eq!(found.len(), 1);
+        let found = &found[0];
+        assert_eq!((found.test, found.is_complete), ("tcp", true));
+        assert_eq!(
+            (found.seconds, found.received_bytes, found.sent_bytes),
+            (2.0, 1000, 0)
+        );
+        assert_eq!(
+            (found.retransmitted, found.lost, found.cpu_seconds),
+            (None, None, None)
+        );
+        assert_eq!(runs.ended(), None);
+        runs.started();
+        assert!(runs.ended().is_some_and(|run| !run.is_complete));
+        assert_eq!(runs.ended(), None);
+    }
+}
