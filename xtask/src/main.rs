@@ -10,6 +10,7 @@ mod dist;
 mod emulator;
 mod probe_cost;
 mod reference;
+mod soak;
 mod ssh_pair;
 mod vm;
 
@@ -43,6 +44,9 @@ enum Verb {
     /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs
     /// root and openssh-server
     SshPair(ssh_pair::Arguments),
+    /// Let good and bad clients come to `bitcost serve` and `bitcost serve --iperf3` on the loopback,
+    /// and see whether memory, descriptors and threads grow
+    Soak(soak::Arguments),
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
@@ -88,6 +92,7 @@ fn main() -> ExitCode {
         Verb::Emulator(arguments) => emulator::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Damage(arguments) => damage::run(&arguments),
+        Verb::Soak(arguments) => soak::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),

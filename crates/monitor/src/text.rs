@@ -35,6 +35,9 @@ const OF_SERVICES: [OfService; 4] = [
     ),
 ];
 
+/// A figure of a queue.
+type OfQueue = (&'static str, &'static str, fn(&Queue) -> usize);
+
 /// A figure of the last test of a peer; absent where it was not measured.
 type OfPeer = (&'static str, &'static str, fn(&Last) -> Option<f64>);
 
@@ -142,7 +145,7 @@ fn refusals(text: &mut String, told: &Told) {
 }
 
 fn queues(text: &mut String, queues: &[(&str, Queue)]) {
-    let figures: [(&str, &str, fn(&Queue) -> usize); 2] = [
+    let figures: [OfQueue; 2] = [
         (
             "bitcost_tests_running",
             "Tests that take place now",

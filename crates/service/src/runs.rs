@@ -2,7 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
-use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
+use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::frames::Frames;
 
@@ -38,16 +38,18 @@ pub struct Runs {
     is_running: bool,
 }
 
-impl Runs {
-    /// No run yet.
-    pub fn new() -> Runs {
+/// No run yet.
+impl Default for Runs {
+    fn default() -> Runs {
         Runs {
             frames: Some(Frames::new(RECORD_BYTES_MAX)),
             conditions: None,
             is_running: false,
         }
     }
+}
 
+impl Runs {
     /// The client prepares a run.
     pub fn prepared(&mut self, prepare: &Prepare) {
         let first = prepare.parts.first();
@@ -137,10 +139,7 @@ fn retransmitted(record: &EndpointRecord) -> Option<u64> {
         .background
         .iter()
         .filter(|part| part.role == Role::Sender);
-    let others = senders.map(|part: &bitcost_model::record::PartRecord| {
-        let FlowRecord { tcp_info, .. } = &part.all;
-        tcp_info.as_ref()
-    });
+    let others = senders.map(|part| part.all.tcp_info.as_ref());
     let counts = first.into_iter().chain(others);
     counts
         .map(|info| Some(u64::from(info?.total_retrans?)))
@@ -179,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_record_gives_figures_and_a_run_without_one_has_ended() {
-        let mut runs = Runs::new();
+        let mut runs = Runs::default();
         let mut record = EndpointRecord {
             role: Role::Receiver,
             window_start_ns: 1_000_000_000,

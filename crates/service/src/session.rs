@@ -110,7 +110,7 @@ impl<'a> Guard<'a> {
             run_until: None,
             checked: begun,
             runs: 0,
-            figures: Runs::new(),
+            figures: Runs::default(),
             why: None,
         }
     }

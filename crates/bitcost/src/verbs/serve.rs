@@ -4,6 +4,7 @@
 mod agents;
 mod clients;
 mod keys;
+mod listening;
 mod monitoring;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,6 +21,7 @@ use bitcost_model::units::{counted, parse_duration, parse_rate};
 use bitcost_monitor::counts::{Counts, Peer, Tested};
 
 use self::clients::ClientLines;
+use self::listening::{cannot_listen, place};
 use crate::failure::Failure;
 use crate::output;
 use crate::signals::stop_on_signals;
@@ -176,28 +178,9 @@ fn open(
     opened.map_err(|(address, error)| cannot_listen(address, &error))
 }
 
-fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
-    let hint = match error.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            "; another program has it: end that one, or choose another port, as in `:5202`"
-        }
-        std::io::ErrorKind::AddrNotAvailable => "; this host has no such address",
-        std::io::ErrorKind::PermissionDenied => "; ports below 1024 need privilege",
-        _ => "",
-    };
-    Failure::Environment(format!(
-        "cannot listen at {}: {error}{hint}",
-        place(address)
-    ))
-}
-
 fn is_absent(error: &std::io::Error) -> bool {
     // EAFNOSUPPORT has no kind.
     error.kind() == std::io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(97)
-}
-
-fn place(address: SocketAddr) -> String {
-    format!("{} port {}", address.ip(), address.port())
 }
 
 /// Reads `ADDR`; nothing is the loopback.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use bitcost_monitor::counts::Counts;
 use bitcost_monitor::http::Responder;
 
-use super::{cannot_listen, place};
+use super::listening::{cannot_listen, place};
 use crate::failure::Failure;
 use crate::output::say;
 
