@@ -40,6 +40,18 @@ pub struct IdleBaseline {
     pub end: Vec<CpuTicks>,
 }
 
+impl IdleBaseline {
+    /// The share of the CPUs' ticks that were not idle, from 0 to 1; absent where none were counted.
+    pub fn busy_share(&self) -> Option<f64> {
+        let sum = |ticks: fn(&CpuTicks) -> u64| {
+            let at = |cpus: &[CpuTicks]| cpus.iter().map(ticks).sum::<u64>();
+            at(&self.end).saturating_sub(at(&self.start))
+        };
+        let all = sum(CpuTicks::all);
+        (all > 0).then(|| sum(CpuTicks::busy) as f64 / all as f64)
+    }
+}
+
 /// Everything that one endpoint knows about a run. The fields about traffic describe the run's
 /// first part; the other parts are in [`EndpointRecord::background`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bitcost_controller::{ControllerError, Ending, PathControl};
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::event::{Event, FailureKind};
-use bitcost_model::protocol::ToAgent;
-use bitcost_model::record::{InEffect, Role};
+use bitcost_model::protocol::{FromAgent, ToAgent};
+use bitcost_model::record::{CpuTicks, IdleBaseline, InEffect, Role};
 use bitcost_model::shaping::QueueLimit;
 
 use crate::world::{Act, BOTH, Outcome, World, conditions, plan};
@@ -149,6 +149,54 @@ fn idle_hosts_are_measured_once_per_block_at_the_same_time() {
             assert_eq!(lengths, [Some(700_000_000); 2]);
         }
     }
+}
+
+/// An idle measurement of 100 ticks, of which `busy` were not idle.
+fn busy_for(busy: u64) -> Act {
+    let ticks = CpuTicks {
+        user: busy,
+        idle: 100 - busy,
+        ..CpuTicks::default()
+    };
+    Act::Say(FromAgent::Idle(Box::new(IdleBaseline {
+        end_ns: 1_000_000_000,
+        start: vec![CpuTicks::default()],
+        end: vec![ticks],
+        ..IdleBaseline::default()
+    })))
+}
+
+/// The shares of time in which the sender's host was busy in the baselines of a block's run, and the
+/// number of measurements, where it is busy for these percentages one after the other.
+fn baseline(percentages: &'static [u64]) -> (Option<f64>, usize) {
+    let mut left = percentages.iter();
+    let world = World::new(move |heard| match (heard.role, heard.message) {
+        (Role::Sender, ToAgent::Idle { .. }) => {
+            left.next().map_or(Act::Answer, |busy| busy_for(*busy))
+        }
+        _ => Act::Answer,
+    });
+    let measured = Conditions {
+        idle_baseline_ms: Some(1000),
+        ..conditions()
+    };
+    let outcome = world.execute(&plan(1, &[measured]));
+    let share = outcome.events.iter().find_map(|event| match event {
+        Event::RunEnded { sender, .. } => sender.idle.as_ref()?.busy_share(),
+        _ => None,
+    });
+    let heard = world.heard();
+    let asked = heard.iter().filter(|(_, agent, message)| {
+        agent.role == Role::Sender && matches!(message, ToAgent::Idle { .. })
+    });
+    (share, asked.count())
+}
+
+#[test]
+fn busy_hosts_are_measured_again_and_the_quietest_baseline_counts() {
+    assert_eq!(baseline(&[5]), (Some(0.05), 1));
+    assert_eq!(baseline(&[40, 3]), (Some(0.03), 2));
+    assert_eq!(baseline(&[40, 20, 30]), (Some(0.2), 3));
 }
 
 #[test]
