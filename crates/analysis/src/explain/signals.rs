@@ -145,6 +145,8 @@ pub struct Signals {
     pub cost: Option<PacketCost>,
     /// Requests or connections, where the run has them.
     pub transactions: Option<Transactions>,
+    /// Whether the receiver's interface waits between two polls (interrupt moderation).
+    pub is_moderated: bool,
 }
 
 /// The number of intervals that both endpoints of a run have.
@@ -200,6 +202,7 @@ impl Signals {
             rivals: [Role::Sender, Role::Receiver].map(|role| Rivals::of(run, role)),
             cost: None,
             transactions: Transactions::of(run),
+            is_moderated: is_moderated(run.receiver),
         }
     }
 
@@ -219,6 +222,14 @@ impl Signals {
             Role::Receiver => self.receiver,
         }
     }
+}
+
+/// Whether interrupt moderation is in effect at the endpoint's interface.
+fn is_moderated(record: &EndpointRecord) -> bool {
+    let mut set = record.in_effect.iter();
+    set.any(|setting| {
+        setting.name == "moderation_us" && setting.actual.as_deref().is_some_and(|us| us != "0")
+    })
 }
 
 /// The rate that the run set at the sender's own queueing discipline, in bit/s.

@@ -322,6 +322,26 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
 }
 
 #[test]
+fn datagrams_that_wait_for_a_poll_fill_the_send_buffer() {
+    let moderated = Signals {
+        is_tcp: false,
+        is_moderated: true,
+        ..calm()
+    };
+    assert_eq!(named(&moderated), "send buffer");
+    let at_once = Signals {
+        is_moderated: false,
+        ..moderated.clone()
+    };
+    assert_eq!(named(&at_once), "unknown");
+    let busy = Signals {
+        receiver: times(0.8, 0.0, 0.0),
+        ..moderated
+    };
+    assert_eq!(named(&busy), "unknown");
+}
+
+#[test]
 fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time() {
     let bucket = |passed_bps, overlimits| Signals {
         is_tcp: false,

@@ -164,7 +164,7 @@ fn placement(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpoi
             moderated.as_str(),
             value(sender, "moderation_us").as_deref()
         ),
-        ("20", Some("0"))
+        ("50", Some("0"))
     );
     let [at_sender, at_receiver] =
         [sender, receiver].map(|end| value(end, "receive_cpus").expect("the CPUs of its threads"));

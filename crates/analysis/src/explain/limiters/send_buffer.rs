@@ -1,10 +1,10 @@
 //! The sender's socket buffer.
 
 use super::evidence::{candidate, share};
-use crate::explain::bounds::{BUFFER_LIMITED, CWND_FULL};
+use crate::explain::bounds::{BUFFER_LIMITED, CWND_FULL, HELD_UP};
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
-use crate::explain::signals::Tcp;
+use crate::explain::signals::{Signals, Tcp};
 
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
@@ -26,6 +26,12 @@ pub static ROW: LimiterRow = LimiterRow {
                 let tcp = &signals.tcp;
                 limited(tcp, false).into_iter().chain(used(tcp)).collect()
             },
+        },
+        Question {
+            step: Step::Windows,
+            about: "UDP, in a lab with interrupt moderation",
+            evidence: "sender blocked in send 30 %, receiver blocked in receive 30 %",
+            rule: |signals| datagrams(signals).into_iter().collect(),
         },
     ],
 };
@@ -56,4 +62,21 @@ fn used(tcp: &Tcp) -> Option<Candidate> {
         share("congestion window in use", tcp.cwnd_use?, AtMost(CWND_FULL)),
     ];
     Some(candidate(ROW.limiter(), "", evidence))
+}
+
+/// Datagrams that the receiver's interface has not polled yet fill the buffer: a virtual interface
+/// hands a datagram's memory back to the sender when it is received, not when it has left.
+fn datagrams(signals: &Signals) -> Option<Candidate> {
+    let (sender, receiver) = (signals.sender?, signals.receiver?);
+    (!signals.is_tcp && signals.is_moderated).then_some(())?;
+    let evidence = vec![
+        share("sender blocked in send", sender.blocked, AtLeast(HELD_UP)),
+        share(
+            "receiver blocked in receive",
+            receiver.blocked,
+            AtLeast(HELD_UP),
+        ),
+    ];
+    let detail = "datagrams fill it until the receiving interface polls";
+    Some(candidate(ROW.limiter(), detail, evidence))
 }
