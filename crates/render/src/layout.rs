@@ -74,12 +74,14 @@ pub(crate) fn paragraph(mark: &str, words: &str, width: usize) -> String {
     broken(mark, words, mark.chars().count(), width)
 }
 
-/// Words after a mark, broken at the width; further lines have this indent.
+/// Words after a mark, broken at the width; further lines have this indent. No line begins
+/// with a per cent sign, or ends at a no-break space, which is printed as a plain one.
 fn broken(mark: &str, words: &str, indent: usize, width: usize) -> String {
     let (mut text, mut line) = (String::new(), mark.to_owned());
     let mut used = mark.chars().count();
     let mut is_empty = true;
-    for word in harmless_page(words).split_whitespace() {
+    let words = harmless_page(words).replace(" %", "\u{a0}%");
+    for word in words.split_ascii_whitespace() {
         let length = word.chars().count();
         if !is_empty && used + 1 + length > width {
             text += &format!("{}\n", line.trim_end());
@@ -95,5 +97,6 @@ fn broken(mark: &str, words: &str, indent: usize, width: usize) -> String {
         used += length;
         is_empty = false;
     }
-    text + &format!("{}\n", line.trim_end())
+    text += &format!("{}\n", line.trim_end());
+    text.replace('\u{a0}', " ")
 }

@@ -67,8 +67,14 @@ pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
     )
 }
 
+/// The greatest change that is printed: beyond it, only that it is greater.
+const GREATEST: f64 = 9999.0;
+
 /// A number with its sign; a number that rounds to 0 has none.
 fn with_sign(value: f64, places: usize) -> String {
+    if value > GREATEST {
+        return format!(">+{GREATEST:.0}");
+    }
     let text = format!("{value:+.places$}");
     if text.contains(|letter: char| matches!(letter, '1'..='9')) {
         text
@@ -87,6 +93,16 @@ pub fn signed_like_plain(interval: &Interval, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_that_say_nothing_are_short() {
+        let interval = Interval {
+            value: 18.9,
+            low: Some(-100.0),
+            high: Some(72_138_327.4),
+        };
+        assert_eq!(signed(&interval, "%", 1), "+18.9 % [-100.0, >+9999]");
+    }
 
     #[test]
     fn digits_are_sensible() {

@@ -244,10 +244,11 @@ fn pair(
 fn total_cost(run: &RunView) -> Option<String> {
     let busy = |name: &str| figure(run, name).map(number::plain);
     let (sender, receiver) = (busy("sender_cpu_util_pct")?, busy("receiver_cpu_util_pct")?);
-    Some(labelled(
-        "CPU use",
-        &format!("sender's host {sender} %, receiver's host {receiver} %"),
-    ))
+    let words = match run.shared_cpus {
+        true => format!("{sender} % of this machine, which both ends share"),
+        false => format!("sender's host {sender} %, receiver's host {receiver} %"),
+    };
+    Some(labelled("CPU use", &words))
 }
 
 /// One workload of several that ran at the same time.

@@ -13,6 +13,38 @@ use crate::metrics::{RunView, metric};
 /// Bytes of a call from which larger ones make little difference.
 const LARGE_BYTES: f64 = 65_536.0;
 
+/// How a run's interfaces can take fewer interrupts.
+#[derive(Clone, Copy, Debug, Default)]
+enum Moderation {
+    /// It is in effect, or there is none to set.
+    #[default]
+    Set,
+    /// By the lab's own moderation, which is off.
+    OfLab,
+    /// By the interrupt coalescing of a network card.
+    OfCard,
+}
+
+impl Moderation {
+    fn of(run: &RunView) -> Moderation {
+        let mut settings = run.receiver.in_effect.iter();
+        let of_lab = settings.find(|setting| setting.name == "moderation_us");
+        match of_lab.map(|setting| setting.actual.as_deref()) {
+            Some(Some("0")) => Moderation::OfLab,
+            None if !run.shared_cpus => Moderation::OfCard,
+            _ => Moderation::Set,
+        }
+    }
+
+    fn way(self) -> (bool, &'static str) {
+        match self {
+            Moderation::Set => (true, ""),
+            Moderation::OfLab => (false, "interrupt moderation (--moderation 50us)"),
+            Moderation::OfCard => (false, "fewer interrupts (--coalesce 'rx_usecs 50')"),
+        }
+    }
+}
+
 /// The settings of a run that advice is about; each is true where there is nothing to advise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InEffect {
@@ -28,8 +60,9 @@ pub struct InEffect {
     bbr: bool,
     /// Datagrams have no calls of several messages without a fast mode.
     is_datagram: bool,
-    /// Both endpoints are on one machine, whose links have no interrupts.
-    shares_cpus: bool,
+    moderation: Moderation,
+    /// The endpoints are on two machines.
+    second_machine: bool,
     /// No CPU is left that an endpoint could have for itself.
     no_other_cpu: bool,
 }
@@ -49,14 +82,15 @@ impl InEffect {
             receives_large: received.is_some_and(|bytes| bytes >= LARGE_BYTES),
             send_mode: conditions.send_mode != Mode::Plain,
             receive_mode: conditions.receive_mode != Mode::Plain,
-            segments: has(run.sender, "tx-tcp-segmentation"),
-            joins: has(run.receiver, "rx-gro"),
+            segments: !is_off(run.sender, "tx-tcp-segmentation"),
+            joins: !is_off(run.receiver, "rx-gro"),
             flows: conditions.flows as usize >= cpus.max(2),
             all_probes: conditions.probes == Probes::All,
             cost: !conditions.no_cost,
             bbr: congestion_control(run.sender) == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
-            shares_cpus: run.shared_cpus,
+            moderation: Moderation::of(run),
+            second_machine: !run.shared_cpus,
             no_other_cpu: cpus <= if run.shared_cpus { 2 } else { 1 },
         }
     }
@@ -98,12 +132,9 @@ impl InEffect {
                 "segmentation offload at the sender",
             ),
             (self.joins || self.is_datagram, "GRO at the receiver"),
-            (
-                self.shares_cpus,
-                "fewer interrupts (--coalesce 'rx_usecs 50')",
-            ),
+            self.moderation.way(),
             (self.no_other_cpu, own_cpu),
-            (!self.shares_cpus, "a second machine for one end"),
+            (self.second_machine, "a second machine for one end"),
         ]
     }
 
@@ -164,9 +195,10 @@ impl InEffect {
     }
 }
 
-/// Whether a feature of the endpoint's interface is known to be active.
-fn has(end: &EndpointRecord, feature: &str) -> bool {
-    end.offloads.active.get(feature) == Some(&true)
+/// Whether a feature of the endpoint's interface is known to be off; a run that sets some of them
+/// reads only these.
+fn is_off(end: &EndpointRecord, feature: &str) -> bool {
+    end.offloads.active.get(feature) == Some(&false)
 }
 
 /// The congestion control that the endpoint's socket used.

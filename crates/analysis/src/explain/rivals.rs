@@ -12,6 +12,8 @@ const EXPLAINED: f64 = 0.5;
 /// What has the CPU that a thread of an endpoint waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rival {
+    /// Threads of which nothing is known.
+    Unknown,
     /// Other programs, or the run's `stress`.
     Programs,
     /// NAPI threads, `ksoftirqd` and soft interrupts, which handle the run's packets.
@@ -24,7 +26,8 @@ impl Rival {
     /// It as the detail of a limiter.
     pub fn detail(self) -> &'static str {
         match self {
-            Rival::Programs => "other threads take its CPU",
+            Rival::Unknown => "other threads take its CPU",
+            Rival::Programs => "other programs take its CPU",
             Rival::ReceiveWork => "the kernel's receive threads (NAPI, ksoftirqd) take its CPU",
             Rival::OwnThreads => "other threads of the run take its CPU",
         }
@@ -59,7 +62,8 @@ impl Rivals {
                     false => Rival::ReceiveWork,
                 }
             }
-            _ => Rival::Programs,
+            Some(_) => Rival::Programs,
+            None => Rival::Unknown,
         }
     }
 }

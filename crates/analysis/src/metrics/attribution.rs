@@ -183,7 +183,7 @@ fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
         )));
     }
     Err(Unattributed(format!(
-        "soft interrupts in no thread of the run, or other programs, took {other:.0} % of the CPUs' time, and ticks do not tell them from the run's own; bitcost reads the clocks of other programs outside of containers, where /proc shows all processes"
+        "soft interrupts in no thread of the run, or other programs, took {other:.0} % of the CPUs' time, and ticks do not distinguish them from the run's own; bitcost reads the clocks of other programs outside of containers, where /proc shows all processes"
     )))
 }
 

@@ -71,11 +71,11 @@ impl Weak {
             }
             Weak::FewTicks => {
                 format!(
-                    "too few ticks tell its CPU time apart: the standard error is over {COARSE_PCT} %"
+                    "its CPU time is of too few ticks: the standard error is over {COARSE_PCT} %"
                 )
             }
             Weak::CoarseClock => format!(
-                "its host was so little busy that ticks of 10 ms tell its CPU time with a standard error over {COARSE_PCT} %"
+                "its host was so little busy that ticks of 10 ms give its CPU time a standard error over {COARSE_PCT} %"
             ),
         }
     }

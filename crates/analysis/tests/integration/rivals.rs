@@ -138,9 +138,9 @@ fn on_two_machines_moderation_and_another_cpu_are_advised() {
 
 #[test]
 fn other_programs_are_to_be_stopped() {
-    for programs in [Some(0.4), None] {
+    for (programs, rival) in [(Some(0.4), Rival::Programs), (None, Rival::Unknown)] {
         let found = verdict(&waiting(0.6, programs), true, &small_messages());
-        assert_eq!(found.chosen.rival, Some(Rival::Programs), "{programs:?}");
+        assert_eq!(found.chosen.rival, Some(rival), "{programs:?}");
         assert!(found.remedy().contains("stop or move"), "{found:?}");
     }
 }
@@ -157,7 +157,7 @@ fn what_used_too_little_is_not_what_a_thread_waits_for() {
         (rivals(0.01, 0.05), Rival::OwnThreads),
         (rivals(0.01, 0.30), Rival::ReceiveWork),
         (rivals(0.26, 0.30), Rival::Programs),
-        (None, Rival::Programs),
+        (None, Rival::Unknown),
     ];
     for (rivals, rival) in rows {
         assert_eq!(Rivals::behind(rivals, 0.5), rival, "{rivals:?}");

@@ -29,7 +29,7 @@ pub(super) fn modes_text(modality: &Modality) -> String {
         ),
     ];
     match modality.covariates.split_first() {
-        None => lines.push("       nothing that was measured tells them apart".to_owned()),
+        None => lines.push("       nothing that was measured distinguishes them".to_owned()),
         Some((first, rest)) => {
             lines.push(format!("       separated by {}", covariate(first)));
             lines.extend(

@@ -71,29 +71,31 @@ fn evidence(all: &[&Evidence]) -> String {
     let bound = |evidence: &Evidence| match evidence.bound {
         Bound::AtLeast(bound) | Bound::AtMost(bound) => bound,
     };
+    let range = |values: &mut dyn Iterator<Item = f64>| range(values, first.unit);
     format!(
         "{} {}{unit} (threshold: {side} {}{unit})",
         first.counter,
-        range(all.iter().map(|evidence| evidence.value)),
-        range(all.iter().map(|evidence| bound(evidence)))
+        range(&mut all.iter().map(|evidence| evidence.value)),
+        range(&mut all.iter().map(|evidence| bound(evidence)))
     )
 }
 
 /// `98.9`, `97.1 to 98.9`.
-fn range(values: impl Iterator<Item = f64>) -> String {
+fn range(values: &mut dyn Iterator<Item = f64>, unit: &str) -> String {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    match [values.first(), values.last()].map(|value| value.copied().map_or(String::new(), number))
-    {
+    let number = |value: Option<&f64>| value.map_or(String::new(), |value| number(*value, unit));
+    match [values.first(), values.last()].map(number) {
         [least, most] if least == most => least,
         [least, most] => format!("{least} to {most}"),
     }
 }
 
-/// A value as people read it.
-fn number(value: f64) -> String {
+/// A value as people read it; shares in per cent have at most two places.
+fn number(value: f64, unit: &str) -> String {
     match value.abs() {
         0.0 => "0".into(),
+        size if size < 0.01 && unit == "%" => "0.00".into(),
         size if size >= 100.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
         size if size >= 0.01 => format!("{value:.2}"),

@@ -71,9 +71,28 @@ pub(super) fn against(
     };
     Candidate {
         detail: format!("{}{and}", rival.detail()),
-        remedy: (rival == Rival::Programs).then(|| format!("{others} ({setting})")),
+        remedy: matches!(rival, Rival::Programs | Rival::Unknown)
+            .then(|| format!("{others} ({setting})")),
         rival: Some(rival),
         ..found
+    }
+}
+
+/// A candidate of CPUs that both endpoints share: what else they are full of.
+pub(super) fn on_shared(signals: &Signals, found: Candidate) -> Candidate {
+    let wait = signals.sender.map_or(0.0, |end| end.wait);
+    let wait = signals.receiver.map_or(wait, |end| wait.max(end.wait));
+    match Rivals::behind(signals.rivals[0], wait) {
+        Rival::Programs => Candidate {
+            detail: format!("{}; {ON_THE_SAME_CPUS}", Rival::Programs.detail()),
+            remedy: Some("stop or move the other programs".to_owned()),
+            rival: Some(Rival::Programs),
+            ..found
+        },
+        _ => Candidate {
+            rival: Some(Rival::OwnThreads),
+            ..found
+        },
     }
 }
 

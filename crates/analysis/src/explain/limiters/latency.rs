@@ -12,7 +12,7 @@ const MOST: f64 = 0.5;
 pub static ROW: LimiterRow = LimiterRow {
     name: "latency",
     title: "latency",
-    remedy: "have more of them in progress (more flows), or shorten the time until the answer",
+    remedy: "more flows (-P), so that more of them are in progress; a shorter time until the answer",
     questions: &[Question {
         step: Step::Latency,
         about: "",

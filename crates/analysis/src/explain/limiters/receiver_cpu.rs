@@ -1,6 +1,8 @@
 //! The receiver's CPU.
 
-use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, receiving, sharing, tcp_ends};
+use super::ends::{
+    ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, on_shared, receiving, sharing, tcp_ends,
+};
 use super::evidence::{candidate, share};
 use super::loss::at_socket;
 use crate::explain::bounds::{BUSY, CONTENDED};
@@ -118,9 +120,7 @@ fn shared(signals: &Signals) -> Vec<Candidate> {
         receiver.blocked,
         AtMost(sender.blocked),
     );
-    vec![candidate(
-        ROW.limiter(),
-        ON_THE_SAME_CPUS,
-        full.into_iter().chain([less]).collect(),
-    )]
+    let evidence = full.into_iter().chain([less]).collect();
+    let found = candidate(ROW.limiter(), ON_THE_SAME_CPUS, evidence);
+    vec![on_shared(signals, found)]
 }

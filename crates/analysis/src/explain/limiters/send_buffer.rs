@@ -10,7 +10,7 @@ use crate::explain::signals::{Signals, Tcp};
 pub static ROW: LimiterRow = LimiterRow {
     name: "send_buffer",
     title: "send buffer",
-    remedy: "raise the send buffer (--send-buffer, net.core.wmem_max, net.ipv4.tcp_wmem)",
+    remedy: "raise the send buffer (--send-buffer); net.core.wmem_max and net.ipv4.tcp_wmem limit it",
     questions: &[
         Question {
             step: Step::Buffers,

@@ -1,6 +1,8 @@
 //! The sender's CPU.
 
-use super::ends::{ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, sending, sharing, tcp_ends};
+use super::ends::{
+    ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, on_shared, sending, sharing, tcp_ends,
+};
 use super::evidence::{candidate, share};
 use super::packets_per_second::packets;
 use crate::explain::bounds::CONTENDED;
@@ -58,9 +60,7 @@ fn shared(signals: &Signals) -> Vec<Candidate> {
         sender.blocked,
         AtMost(receiver.blocked),
     );
-    vec![candidate(
-        ROW.limiter(),
-        ON_THE_SAME_CPUS,
-        full.into_iter().chain([less]).collect(),
-    )]
+    let evidence = full.into_iter().chain([less]).collect();
+    let found = candidate(ROW.limiter(), ON_THE_SAME_CPUS, evidence);
+    vec![on_shared(signals, found)]
 }

@@ -9,7 +9,7 @@ use crate::explain::signals::Signals;
 pub static ROW: LimiterRow = LimiterRow {
     name: "udp_receive_buffer",
     title: "UDP receive buffer overflow",
-    remedy: "raise the receive buffer (--receive-buffer, net.core.rmem_max), or send in smaller bursts",
+    remedy: "raise the receive buffer (--receive-buffer); net.core.rmem_max limits it; or send in smaller bursts",
     questions: &[Question {
         step: Step::Loss,
         about: "",

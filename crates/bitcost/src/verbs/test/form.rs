@@ -8,7 +8,8 @@ use crate::format::{Format, Look, Rows, format_parser};
 /// The form of the result.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Form {
-    /// Print one JSON document; same as --format json
+    /// Print one JSON document; same as --format json. Throughput is
+    /// `.cells[0].throughput_mbps.median`, there, in `show --json` and in the log
     #[arg(short = 'J', long, conflicts_with = "format")]
     json: bool,
     /// Output format; in each but `text` the lines of seconds go to standard error [default: text]
