@@ -11,17 +11,17 @@ const IPERF3: &str = "iperf3";
 const NETPERF: &str = "netperf";
 
 const NO_SERVER: &str = "not needed: ssh starts an agent on the other host for the duration of a run (`bitcost test tcp --receiver HOST`)";
+const SERVER: &str = "`bitcost serve --iperf3` for clients of iperf3; `bitcost test tcp --receiver HOST` needs no server: ssh starts an agent there for the duration of a run";
 const BOTH_ENDPOINTS: &str = "not needed: the figures of both endpoints are always printed";
 
 /// Options that `bitcost test` does not have.
 const OPTIONS: &[Row] = &[
     (IPERF3, &["-u", "--udp"], "`bitcost test udp`"),
     (IPERF3, &["-c", "--client"], "`bitcost test tcp HOST`"),
+    (IPERF3, &["-s", "--server"], SERVER),
     (
         IPERF3,
         &[
-            "-s",
-            "--server",
             "-D",
             "--daemon",
             "-1",

@@ -269,7 +269,7 @@ impl Named {
     fn resolve(&self, name: &str, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
         let failed = |what: String| {
             ExecuteError::Environment(format!(
-                "{what}; name the address for the data: --receiver-address ADDR"
+                "{what}; correct the name, or name the address for the data: --receiver-address ADDR"
             ))
         };
         let asked = self.ssh().args(["-G", name]).stdin(Stdio::null()).output();
