@@ -4,11 +4,13 @@
 //! to libFuzzer, and a test of `bitcost` (`tests/cli/corpora.rs`) gives them every file of
 //! `corpus`.
 
+mod datagrams;
 mod frames;
 mod imported;
 mod kernel;
 mod log;
 mod messages;
+mod monitor;
 mod peers;
 mod service;
 mod texts;
@@ -18,15 +20,18 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target that this library has.
 pub const TARGETS: &[Target] = &[
+    ("datagrams", datagrams::datagrams),
     ("flent", imported::flent),
     ("frames", frames::frames),
     ("lab_daemon", messages::lab_daemon),
     ("iperf3", imported::iperf3),
     ("iperf3_peer", peers::iperf3_peer),
+    ("iperf3_client", peers::iperf3_client),
     ("journal", messages::journal),
     ("watchdog", messages::watchdog),
     ("lab", texts::lab),
     ("log", log::log),
+    ("metrics", monitor::metrics),
     ("miniedit", texts::miniedit),
     ("netlink", kernel::netlink),
     ("netperf", imported::netperf),

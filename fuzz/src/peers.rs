@@ -1,12 +1,16 @@
-//! What iperf3 sends to bitcost over the network.
+//! What iperf3 sends to bitcost over the network: clients and servers.
 
 use std::time::Duration;
 
+use bitcost_iperf3::client::record::record_of;
 use bitcost_iperf3::datagram::{Arrivals, Header, answer};
 use bitcost_iperf3::opening::{Complete, MOST_PARAMS_BYTES, Opening};
 use bitcost_iperf3::params::Params;
 use bitcost_iperf3::results::Results;
 use bitcost_iperf3::rules::Limits;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::protocol::Part;
+use bitcost_model::record::Role;
 
 /// The first byte says what follows: a connection's beginning in pieces of this size, or a text, or
 /// datagrams. Nothing panics, nothing grows beyond its limit, and what is admitted is bounded.
@@ -58,6 +62,41 @@ fn results(text: &[u8]) {
         let written = results.to_json();
         let again = Results::read(written.as_bytes()).expect("own results are read");
         assert_eq!(again.streams.len(), results.streams.len());
+    }
+}
+
+/// The results of an iperf3 server of a test with several flows, both ways: a record is made of them or
+/// refused, whatever the server counted.
+pub fn iperf3_client(bytes: &[u8]) {
+    let Some((kind, text)) = bytes.split_first() else {
+        return;
+    };
+    let Ok(results) = Results::read(text) else {
+        return;
+    };
+    let is_udp = kind % 2 == 1;
+    let workload = if is_udp {
+        Workload::UdpStream
+    } else {
+        Workload::TcpStream
+    };
+    let conditions = Conditions {
+        flows: u32::from(kind / 2 % 4) + 1,
+        ..Conditions::of(workload)
+    };
+    let part = |role: Role| Part {
+        role,
+        conditions: conditions.clone(),
+        listen_on: None,
+    };
+    let parts = [part(Role::Receiver), part(Role::Sender)];
+    let theirs = vec![vec![[700, 1000]; conditions.flows as usize], Vec::new()];
+    if let Ok(record) = record_of(&results, &parts, &theirs, [0, 1]) {
+        assert_eq!(record.flows.len(), conditions.flows as usize);
+        assert!(record.window_seconds() > 0.0);
+        if let Some(sequence) = record.sequence {
+            assert!(sequence.measured_lost <= sequence.measured_sent);
+        }
     }
 }
 

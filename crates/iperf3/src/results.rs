@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::json::{count, text, whole};
 
+/// The most that a count of a stream can be, so that those of all streams can be added: 9 PB.
+const MOST: u64 = 1 << 53;
+
 /// One side's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
@@ -120,6 +123,22 @@ impl StreamResult {
             count(stream, key)
                 .ok_or_else(|| format!("a stream of the results has no count `{key}`"))
         };
+        let counts = [
+            "bytes",
+            "retransmits",
+            "errors",
+            "packets",
+            "omitted_errors",
+            "omitted_packets",
+        ];
+        if let Some(key) = counts
+            .into_iter()
+            .find(|key| count(stream, key) > Some(MOST))
+        {
+            return Err(format!(
+                "a stream of the results has a count `{key}` above {MOST}"
+            ));
+        }
         let number = |key: &str| stream.get(key)?.as_f64().filter(|number| *number >= 0.0);
         let omitted = [
             count(stream, "omitted_errors"),
@@ -164,6 +183,17 @@ mod tests {
             }],
         };
         assert_eq!(Results::read(results.to_json().as_bytes()), Ok(results));
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_is_refused() {
+        let read = |bytes: u64| {
+            let text = format!(r#"{{"streams":[{{"id":1,"bytes":{bytes}}}]}}"#);
+            Results::read(text.as_bytes())
+        };
+        assert!(read(MOST).is_ok());
+        let why = read(MOST + 1).unwrap_err();
+        assert!(why.contains("`bytes` above"), "{why}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn is_whole(request: &[u8]) -> bool {
 }
 
 /// The whole response to a request.
-fn response(request: &[u8], counts: &Counts) -> String {
+pub fn response(request: &[u8], counts: &Counts) -> String {
     let line = request.split(|byte| *byte == b'\r').next();
     let line = line.and_then(|line| std::str::from_utf8(line).ok());
     let words: Vec<&str> = line.unwrap_or_default().split(' ').collect();

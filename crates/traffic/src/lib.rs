@@ -45,10 +45,10 @@ mod workload;
 pub use control::{Control, Phase};
 pub use establish::Pending;
 pub use flow::{Flow, Multiplexed, Outcome, Ready, Sent, TrafficError};
-pub use handshake::{TOKEN_BYTES, Token};
+pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use multiplex::Multiplexer;
 pub use options::tcp_info;
-pub use sequence::{Arrival, Tracker};
+pub use sequence::{Arrival, Tag, Tracker};
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -3,6 +3,7 @@
 //! agent of the other endpoint.
 
 mod output;
+pub mod record;
 pub mod request;
 mod test;
 

@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::{FromAgent, Part, Prepare, SentCounts, Start};
-use bitcost_model::record::{
-    Counts, EndpointRecord, FlowRecord, Iperf3Peer, PartRecord, PhaseCounts, Role, Sequence,
-};
+use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_traffic::iperf3::cookie;
 
 use super::output::Output;
+use super::record::record_of;
 use super::request::params;
 use crate::control::{Control, Lost, STEP, unexpected};
 use crate::protocol::{state, stream_id};
@@ -162,7 +161,8 @@ impl Test {
             true => [start.window_start_ns, start.window_end_ns],
             false => [start.window_start_ns, ended_ns],
         };
-        let record = self.record_of(&results, &theirs, window)?;
+        let record = record_of(&results, &self.prepare.parts, &theirs, window)
+            .map_err(|why| format!("the iperf3 server at {} {why}", self.server))?;
         self.output.send(&FromAgent::Sent {
             sent: sent(&record),
         });
@@ -287,71 +287,6 @@ impl Test {
             ..Results::default()
         }
     }
-
-    /// The record of the endpoint that the server played.
-    fn record_of(
-        &self,
-        results: &Results,
-        theirs: &SentCounts,
-        window: [u64; 2],
-    ) -> Result<EndpointRecord, String> {
-        let mut index = 0;
-        let mut parts = Vec::new();
-        for (number, part) in self.prepare.parts.iter().enumerate() {
-            let mut flows = Vec::new();
-            for flow in 0..part.conditions.flows as usize {
-                let id = stream_id(index);
-                index += 1;
-                let stream = results.streams.iter().find(|stream| stream.id == id);
-                let stream = stream.ok_or_else(|| {
-                    format!(
-                        "the iperf3 server at {} has no result of stream {id}",
-                        self.server
-                    )
-                })?;
-                let sent = theirs.get(number).and_then(|flows| flows.get(flow));
-                flows.push(flow_record(part, stream, sent.copied().unwrap_or_default()));
-            }
-            parts.push(PartRecord {
-                role: part.role,
-                in_effect: Vec::new(),
-                all: FlowRecord::sum(&flows),
-                flows,
-            });
-        }
-        let first = parts.remove(0);
-        Ok(EndpointRecord {
-            role: first.role,
-            window_start_ns: window[0],
-            window_end_ns: window[1].max(window[0] + 1),
-            counts: first.all.counts,
-            sequence: first.all.sequence,
-            flows: first.flows,
-            background: parts,
-            ticks_per_second: 100,
-            iperf3: Some(self.said(results)),
-            ..EndpointRecord::default()
-        })
-    }
-
-    /// What the server said of itself.
-    fn said(&self, results: &Results) -> Iperf3Peer {
-        let is_datagram = |part: &Part| part.conditions.workload.is_datagram();
-        let mut parts = self.prepare.parts.iter();
-        let sends_tcp = parts.any(|part| part.role == Role::Sender && !is_datagram(part));
-        let retransmits = results
-            .streams
-            .iter()
-            .filter_map(|stream| stream.retransmits);
-        let receives_udp = self.receives() && self.prepare.parts.iter().any(is_datagram);
-        let jitters = results.streams.iter().filter_map(|stream| stream.jitter_s);
-        Iperf3Peer {
-            process_cpu_pct: results.cpu_pct,
-            retransmitted: (sends_tcp && results.has_retransmits == Some(true))
-                .then(|| retransmits.sum()),
-            jitter_s: jitters.reduce(f64::max).filter(|_| receives_udp),
-        }
-    }
 }
 
 /// The direction of a run, seen from the sender's host, with these parts at the receiver's.
@@ -370,45 +305,6 @@ fn bytes_of(conditions: &Conditions, flow: u64, messages: u64) -> u64 {
     let flows = u64::from(conditions.flows);
     let share = |whole: u64| whole / flows + u64::from(flow < whole % flows);
     bytes.min(conditions.stop_bytes.map_or(u64::MAX, share))
-}
-
-/// A flow as the server counted it. Of datagrams, those that were sent outside of the window count
-/// as received there.
-fn flow_record(part: &Part, stream: &StreamResult, [measured, total]: [u64; 2]) -> FlowRecord {
-    let size = u64::from(part.conditions.message_size_bytes);
-    let (messages, sequence) = match (part.conditions.workload.is_datagram(), part.role) {
-        (false, _) => (0, None),
-        (true, Role::Sender) => (stream.packets, None),
-        (true, Role::Receiver) => {
-            let received = stream.packets.saturating_sub(stream.errors).min(total);
-            let lost = total - received;
-            let sequence = Sequence {
-                measured_sent: measured,
-                measured_lost: lost.min(measured),
-                total_lost: lost,
-                ..Sequence::default()
-            };
-            (received, Some(sequence))
-        }
-    };
-    let outside = match part.role {
-        Role::Receiver => (total - measured.min(total)).min(messages),
-        Role::Sender => 0,
-    };
-    let counts = |messages, bytes| Counts {
-        messages,
-        bytes,
-        ..Counts::default()
-    };
-    let bytes_outside = (outside * size).min(stream.bytes);
-    FlowRecord {
-        counts: PhaseCounts {
-            outside: counts(outside, bytes_outside),
-            measured: counts(messages - outside, stream.bytes - bytes_outside),
-        },
-        sequence,
-        ..FlowRecord::default()
-    }
 }
 
 /// The messages of the parts that the server sent.
