@@ -97,20 +97,36 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
             "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1024), kB, MB or GB (of 1000), KiB, MiB or GiB, such as `8192` or `64KiB`"
         )
     };
+    bytes_of(text, |(_, _, binary)| *binary).ok_or_else(error)
+}
+
+/// Reads how many bytes a run sends in all, such as `1000000`, `100M` or `1GiB`; `k`, `M`, `G` and
+/// `T` alone are decimal, as in rates, so that `100M` at `100M` takes 8 s.
+///
+/// # Errors
+/// A sentence that says what was found and what is allowed.
+pub fn parse_total_bytes(text: &str) -> Result<u64, String> {
+    let error = || {
+        format!(
+            "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1000), kB, MB or GB, KiB, MiB or GiB (of 1024), such as `1000000` or `100M`"
+        )
+    };
+    bytes_of(text, |(_, decimal, _)| *decimal).ok_or_else(error)
+}
+
+/// The bytes; `alone` is the multiple of a letter without a unit.
+fn bytes_of(text: &str, alone: fn(&(&str, f64, f64)) -> f64) -> Option<u64> {
     let (number, unit) = split_unit(text);
     let (letter, tail) = multiple(unit);
     let scale = match tail {
-        "" | "iB" => letter_scale(letter, |(_, _, binary)| *binary),
+        "" => letter_scale(letter, alone),
+        "iB" => letter_scale(letter, |(_, _, binary)| *binary),
         "B" => letter_scale(letter, |(_, decimal, _)| *decimal),
         "byte" | "bytes" if letter.is_empty() => 1.0,
-        _ => return Err(error()),
+        _ => return None,
     };
-    let bytes = number.parse::<f64>().map_err(|_| error())? * scale;
-    if bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes) {
-        Ok(bytes as u64)
-    } else {
-        Err(error())
-    }
+    let bytes = number.parse::<f64>().ok()? * scale;
+    (bytes.fract() == 0.0 && (0.0..9e15).contains(&bytes)).then_some(bytes as u64)
 }
 
 /// The letter of a unit that multiplies, and the rest of the unit.
@@ -182,6 +198,17 @@ mod tests {
         assert_eq!(parse_bytes("1.5kB"), Ok(1500));
         assert_eq!(parse_bytes("1GB"), Ok(1_000_000_000));
         assert_eq!(parse_bytes("1448 bytes"), Ok(1448));
+        for (text, bytes) in [
+            ("100M", 100_000_000),
+            ("100MB", 100_000_000),
+            ("100 m", 100_000_000),
+            ("1.5k", 1500),
+            ("2MiB", 2_097_152),
+            ("7", 7),
+        ] {
+            assert_eq!(parse_total_bytes(text), Ok(bytes), "{text}");
+        }
+        assert!(parse_total_bytes("100Mbit").is_err());
         for text in [
             "", "KiB", "-1", "0.3", "1 parsec", "1e99", "1Mbit", "1kbytes",
         ] {

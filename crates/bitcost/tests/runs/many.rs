@@ -1,4 +1,4 @@
-//! Many flows over few threads, from the command line to the record.
+//! Many flows over few threads, and totals of bytes, from the command line to the record.
 
 use bitcost_model::record::{Counts, EndpointRecord, ThreadKind, ThreadTime};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::bench::Bench;
 
 bitcost_testkit::trials! {
     QuietHost: thousand_flows_on_two_threads_run;
-    Host: hundred_flows_on_two_threads_add_up, eight_flows_give_one_service_demand;
+    Host: totals_are_decimal_and_exact_over_any_path, hundred_flows_on_two_threads_add_up, eight_flows_give_one_service_demand;
 }
 
 /// One run between two hosts without a wire, on which little is lost; returns both records, and the
@@ -25,6 +25,39 @@ fn run(test: &str, words: &[&str]) -> ([EndpointRecord; 2], Value) {
     let document = done.json();
     let end = |name: &str| serde_json::from_value(document["records"][0][name].clone()).unwrap();
     ([end("sender"), end("receiver")], document)
+}
+
+/// A path of 20 Mbit/s.
+const SLOW: &str = r#"hosts = ["h1", "h2"]
+[[link]]
+ends = ["h1", "h2"]
+rate = "20M"
+delay = "5ms"
+"#;
+
+fn totals_are_decimal_and_exact_over_any_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let lab = folder.path().join("slow.toml");
+    std::fs::write(&lab, SLOW).unwrap();
+    let slow = ["--topology", lab.to_str().unwrap()];
+    let flows = ["-P", "3", "-R"];
+    for (words, bytes) in [
+        (vec!["-n", "100M"], 100_000_000),
+        ([&["-n", "100.000001M"], &flows[..]].concat(), 100_000_001),
+        ([&["-n", "2M"], &slow[..]].concat(), 2_000_000),
+        ([&["-n", "1MiB"], &slow[..], &flows[..]].concat(), 1_048_576),
+    ] {
+        let bench = Bench::new();
+        let test = [&["test", "tcp", "--json", "--samples"], &words[..]].concat();
+        let done = bench.bitcost(&test);
+        done.assert_code(0);
+        let document = done.json();
+        for name in ["sender", "receiver"] {
+            let end = document["records"][0][name].clone();
+            let end: EndpointRecord = serde_json::from_value(end).unwrap();
+            assert_eq!(end.counts.total().bytes, bytes, "{words:?}: {name}");
+        }
+    }
 }
 
 fn totals(end: &EndpointRecord) -> Vec<Counts> {

@@ -6,8 +6,10 @@ use super::{Conditions, Mss, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX}
 /// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
+    /// Bytes of a size.
     Bytes,
+    /// Bytes of all that a run sends, whose letters are powers of 1000.
+    TotalBytes,
     /// A number of items.
     Count,
     /// The unit at the end of the setting's name, `us` or `ms`; people may write another one.
@@ -51,6 +53,9 @@ impl Bounds {
         let Bounds { least, most, .. } = self;
         match self.unit {
             Unit::Bytes => format!("bytes from {least} to {most}, such as 8192 or \"64KiB\""),
+            Unit::TotalBytes => format!(
+                "bytes from {least} to {most}, such as 1000000 or \"100M\" (k, M and G are powers of 1000)"
+            ),
             Unit::BitsPerSecond => {
                 let most = most / 1_000_000_000_000;
                 format!("bit/s from {least} to {most}T, such as \"100M\" or \"1 Gbit/s\"")
@@ -121,7 +126,7 @@ pub const FLOWS: Bounds = Bounds::new("flows", Unit::Count, 1, 1000);
 /// Bounds of `threads`.
 pub const THREADS: Bounds = Bounds::new("threads", Unit::Count, 1, 1000);
 /// Bounds of `stop_bytes`.
-pub const STOP_BYTES: Bounds = Bounds::new("stop_bytes", Unit::Bytes, 1, COUNT_MAX);
+pub const STOP_BYTES: Bounds = Bounds::new("stop_bytes", Unit::TotalBytes, 1, COUNT_MAX);
 /// Bounds of `stop_messages`.
 pub const STOP_MESSAGES: Bounds = Bounds::new("stop_messages", Unit::Count, 1, COUNT_MAX);
 /// Bounds of `stop_transactions`.

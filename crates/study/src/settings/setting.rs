@@ -159,7 +159,7 @@ impl Kind {
     pub fn value_name(&self) -> String {
         match self {
             Kind::Number(bounds, ..) => match bounds.unit {
-                Unit::Bytes => "BYTES".to_owned(),
+                Unit::Bytes | Unit::TotalBytes => "BYTES".to_owned(),
                 Unit::BitsPerSecond => "RATE".to_owned(),
                 Unit::Count => "N".to_owned(),
                 Unit::Milliseconds | Unit::Named(_) => "TIME".to_owned(),
@@ -223,7 +223,7 @@ fn plain_text(value: &Value) -> Option<String> {
 pub fn number(bounds: &Bounds, value: &Value) -> Option<u64> {
     let scale = match bounds.unit {
         Unit::Milliseconds => 1000.0,
-        Unit::Bytes | Unit::Count | Unit::BitsPerSecond | Unit::Named(_) => 1.0,
+        _ => 1.0,
     };
     match value {
         Value::Integer(number) => within(bounds, *number.value() as f64 * scale),
@@ -238,6 +238,7 @@ pub fn number(bounds: &Bounds, value: &Value) -> Option<u64> {
 fn number_of_text(bounds: &Bounds, text: &str) -> Option<u64> {
     let number = match bounds.unit {
         Unit::Bytes => units::parse_bytes(text).ok()? as f64,
+        Unit::TotalBytes => units::parse_total_bytes(text).ok()? as f64,
         Unit::BitsPerSecond => units::parse_rate(text).ok()? as f64,
         Unit::Count => text.parse::<u64>().ok()? as f64,
         Unit::Named(unit) => match text.parse::<u64>() {

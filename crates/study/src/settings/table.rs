@@ -528,7 +528,7 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::STOP_BYTES, &[], |c, n| {
             (c.stop_bytes, c.warmup_ms) = (Some(n), 0);
         }),
-        "Bytes of user data, over all flows, after which the run ends, without warm-up (default: ends by time)",
+        "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)",
     ),
     run_row(
         "stop_messages",
