@@ -8,7 +8,11 @@ use bitcost_model::constants::{
 use bitcost_model::harmless;
 use serde_json::{Value, json};
 
+use crate::layout::paragraph;
 use crate::number;
+
+/// Columns of a terminal that nobody has widened.
+const WIDTH: usize = 80;
 
 /// The columns of the table.
 const HEADER: [&str; 5] = ["constant", "median", "5 %", "95 %", "unit"];
@@ -35,11 +39,9 @@ pub fn constants_text(host: &HostConstants) -> String {
         text += &format!("{a:<name$}  {b:>median$}  {c:>low$}  {d:>high$}  {e}\n");
     }
     for (one, why) in absent(host) {
-        text += &format!(
-            "{}: not measured: {}\n",
-            one.constant.row().title,
-            harmless(why)
-        );
+        let title = one.constant.row().title;
+        let line = format!("{title}: not measured: {}", harmless(why));
+        text += &paragraph("", &line, WIDTH);
     }
     if let [first, others @ ..] = &host.cpus[..] {
         text += &format!("measured on CPU {first}");
@@ -54,7 +56,13 @@ pub fn constants_text(host: &HostConstants) -> String {
 fn row(one: &MeasuredConstant) -> Option<[String; 5]> {
     let (figure, row) = (one.figure?, one.constant.row());
     let [median, low, high] = [figure.median_ns, figure.p5_ns, figure.p95_ns].map(number::plain);
-    Some([row.title.to_owned(), median, low, high, row.unit.to_owned()])
+    Some([short(row.title), median, low, high, row.unit.to_owned()])
+}
+
+/// A title that leaves room for the figures on a terminal.
+fn short(title: &str) -> String {
+    let words = title.trim_start_matches("the ").trim_start_matches("a ");
+    words.replace(", which is ", ", ")
 }
 
 fn absent(host: &HostConstants) -> impl Iterator<Item = (&MeasuredConstant, &str)> {
@@ -168,9 +176,10 @@ mod tests {
     fn table_lists_figures_then_reasons() {
         assert_eq!(
             constants_text(&host()),
-            "constant       median  5 %  95 %  unit\n\
-             a system call     178  168   212  ns\n\
-             waking a thread on another CPU, which is idle: not measured: only one CPU may be used\n\
+            "constant     median  5 %  95 %  unit\n\
+             system call     178  168   212  ns\n\
+             waking a thread on another CPU, which is idle: not measured: only one CPU may be\n\
+             used\n\
              measured on CPU 0\n"
         );
     }

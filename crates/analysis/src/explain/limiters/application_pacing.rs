@@ -13,7 +13,7 @@ const PACED: f64 = 0.10;
 pub static ROW: LimiterRow = LimiterRow {
     name: "application_pacing",
     title: "application pacing",
-    remedy: "ask for a higher rate",
+    remedy: "ask for a higher rate (-b)",
     questions: &[Question {
         step: Step::Program,
         about: "",
