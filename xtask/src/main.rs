@@ -52,6 +52,9 @@ enum Verb {
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
     /// labs of an ordinary user
     Vm(vm::Arguments),
+    /// Boot two machines with different kernels under QEMU and run bitcost between them, over ssh
+    /// and over the service, with settings of virtio_net and failures
+    VmPair(vm::pair::Arguments),
     /// Write the pages of docs/reference from the code, or check that they are current
     Reference(reference::Arguments),
     /// Runs whose limiter is known by construction, against what bitcost says of them
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Verb::Soak(arguments) => soak::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
+        Verb::VmPair(arguments) => vm::pair::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),

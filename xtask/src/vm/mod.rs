@@ -5,11 +5,14 @@
 //! process, bitcost, and what both need. Its clock counts instructions, so that a busy host makes
 //! it slower and its figures not worse.
 
+mod apt;
 mod boot;
+mod files;
 mod initramfs;
 pub mod inside;
 mod kernel;
 mod modules;
+pub mod pair;
 mod report;
 
 use std::fs;
@@ -19,9 +22,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use boot::Machine;
-use initramfs::Archive;
-use kernel::Kernel;
+use apt::Packages;
+use boot::{Clock, Machine};
 use report::Tally;
 
 /// Which machine, and what to do in it.
@@ -51,24 +53,17 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// Programs of this machine that are useful in it, if they are installed.
-const PROGRAMS: &[&str] = &["tc", "ip", "ethtool", "sh", "cat", "sleep"];
-
 /// Boots the machine and prints the checks; returns whether everything that could be checked holds.
 ///
 /// # Errors
 /// When the machine does not start or does not finish in time.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let cache = cache()?;
-    let kernel = match boot::find(boot::EMULATOR)
-        .context("qemu-system-x86_64 is not installed (Debian: qemu-system-x86)")
-    {
-        Ok(_) => {
-            let kernels = arguments.kernels.as_ref().unwrap_or(&cache);
-            kernel::get(kernels, arguments.deb.as_deref())
-        }
-        Err(error) => Err(error),
-    };
+    let kernels = arguments.kernels.as_ref().unwrap_or(&cache);
+    let kernel = boot::emulator().and_then(|()| match &arguments.deb {
+        Some(deb) => kernel::of_file(kernels, deb),
+        None => kernel::newest(kernels, &Packages::here()),
+    });
     let kernel = match kernel {
         Ok(kernel) => kernel,
         Err(error) if arguments.require => return Err(error),
@@ -84,20 +79,27 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         None => crate::bench_peers::built("bitcost")?,
     };
     let archive = cache.join("initramfs");
-    fs::write(&archive, files(&kernel, &program, arguments)?)?;
+    let wanted = inside::Wanted {
+        only: arguments.only.clone(),
+        command: arguments.command.clone(),
+        short: false,
+    };
+    fs::write(&archive, files::base(&kernel, &program, &wanted)?.finish())?;
     let console = cache.join("console.log");
     let machine = Machine {
         kernel: &kernel.image,
         initramfs: &archive,
         console: &console,
+        clock: Clock::Instructions,
+        cpus: 1,
+        devices: Vec::new(),
+        words: "",
         limit: Duration::from_secs(arguments.limit),
     };
     let (began, mut tally) = (Instant::now(), Tally::default());
-    boot::run(&machine, |line| {
-        let text = tally.hear(line);
-        if !text.is_empty() {
-            println!("{text}");
-        }
+    boot::start(&machine)?.until_off(|line| {
+        tally.print(line);
+        Ok(())
     })?;
     println!("{}; {:.0} s", tally.text(), began.elapsed().as_secs_f64());
     if !tally.is_whole() {
@@ -119,48 +121,4 @@ fn cache() -> Result<PathBuf> {
     let cache = target.join("vm");
     fs::create_dir_all(&cache)?;
     Ok(cache)
-}
-
-fn files(kernel: &Kernel, program: &Path, arguments: &Arguments) -> Result<Vec<u8>> {
-    let mut archive = Archive::default();
-    ["/proc", "/sys", "/dev", "/tmp", "/root"]
-        .iter()
-        .for_each(|folder| archive.folder(Path::new(folder)));
-    archive.program(Path::new("/init"), &std::env::current_exe()?)?;
-    archive.program(Path::new("/bin/bitcost"), program)?;
-    archive.link(Path::new("/sbin/modprobe"), "/init");
-    for name in PROGRAMS {
-        if let Some(found) = boot::find(name) {
-            archive.program(&Path::new("/bin").join(name), &found)?;
-        }
-    }
-    archive.file(
-        Path::new("/etc/passwd"),
-        0o644,
-        b"root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n",
-    );
-    let mut table = modules::Table::new();
-    for (name, module, content) in modules::choose(&kernel.modules)? {
-        archive.file(
-            &Path::new(inside::MODULES).join(format!("{name}.ko")),
-            0o644,
-            &content,
-        );
-        table.insert(name, module);
-    }
-    archive.file(
-        Path::new(inside::MODULE_TABLE),
-        0o644,
-        &serde_json::to_vec(&table)?,
-    );
-    let wanted = inside::Wanted {
-        only: arguments.only.clone(),
-        command: arguments.command.clone(),
-    };
-    archive.file(
-        Path::new(inside::WANTED),
-        0o644,
-        &serde_json::to_vec(&wanted)?,
-    );
-    Ok(archive.finish())
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-/// The modules that labs, traffic and knobs need; a module that is built into a kernel has no file.
+/// The modules that labs, traffic, knobs and the devices of a machine need; a module that is built into a kernel has no file.
 const WANTED: &[&str] = &[
     "veth",
     "bridge",
@@ -24,6 +24,8 @@ const WANTED: &[&str] = &[
     "act_mirred",
     "tcp_bbr",
     "8021q",
+    "virtio_pci",
+    "virtio_net",
 ];
 
 /// One module, as the machine's `modprobe` finds it.

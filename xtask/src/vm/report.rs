@@ -28,11 +28,25 @@ pub enum Line {
         /// The line.
         text: String,
     },
+    /// The machine asks for something that only its host can do.
+    Ask(Ask),
     /// All is done.
     End {
         /// How many checks there were.
         checks: usize,
     },
+}
+
+/// What one of two machines asks of their host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// Cut the link between both.
+    CutLink,
+    /// Join it again.
+    JoinLink,
+    /// Boot the other machine, which is off or goes off now.
+    BootOther,
 }
 
 /// The outcome of a check.
@@ -74,11 +88,20 @@ impl Tally {
                 )
             }
             Ok(Line::Printed { text }) => text,
+            Ok(Line::Ask(_)) => String::new(),
             Ok(Line::End { checks }) => {
                 self.announced = Some(checks);
                 String::new()
             }
             Err(_) => format!("? {text}"),
+        }
+    }
+
+    /// Prints what [`Tally::hear`] makes of a line.
+    pub fn print(&mut self, line: &str) {
+        let text = self.hear(line);
+        if !text.is_empty() {
+            println!("{text}");
         }
     }
 

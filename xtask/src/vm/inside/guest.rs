@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, bail};
@@ -36,6 +36,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What a command that ended left.
+    pub fn of(output: &Output) -> Outcome {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Outcome {
+            code: output.status.code(),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+
     /// The JSON document that it printed.
     ///
     /// # Errors
@@ -54,15 +64,24 @@ impl Outcome {
 /// # Errors
 /// When it cannot be started.
 pub fn bitcost(words: &[&str]) -> Result<Outcome> {
-    let output = user("bitcost").args(words).output()?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let outcome = Outcome {
-        code: output.status.code(),
-        out: text(&output.stdout),
-        err: text(&output.stderr),
-    };
+    let mut command = user("bitcost");
+    command.args(words);
+    outcome(&mut command)
+}
+
+/// Runs a command and prints what it said on the console.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn outcome(command: &mut Command) -> Result<Outcome> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let outcome = Outcome::of(&command.output().with_context(|| program.clone())?);
+    let words: Vec<_> = command
+        .get_args()
+        .map(|word| word.to_string_lossy())
+        .collect();
     eprintln!(
-        "bitcost {}: {:?}\n{}",
+        "{program} {}: {:?}\n{}",
         words.join(" "),
         outcome.code,
         outcome.err

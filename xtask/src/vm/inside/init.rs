@@ -10,6 +10,8 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
 
+use super::wanted::{CHECKS, PAIR, Role};
+
 /// The mounts, with their places and options.
 const MOUNTS: [(&str, &str, &str); 4] = [
     ("proc", "/proc", ""),
@@ -21,7 +23,7 @@ const MOUNTS: [(&str, &str, &str); 4] = [
 /// Does not return: the machine powers off.
 pub fn main() -> ExitCode {
     if let Err(error) = work() {
-        eprintln!("init: {error}");
+        eprintln!("init: {error:#}");
     }
     rustix::fs::sync();
     let outcome = reboot(RebootCommand::PowerOff);
@@ -29,7 +31,7 @@ pub fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn work() -> std::io::Result<()> {
+fn work() -> anyhow::Result<()> {
     for (kind, place, options) in MOUNTS {
         let options = CString::new(options)?;
         mount(
@@ -40,16 +42,22 @@ fn work() -> std::io::Result<()> {
             Some(options.as_c_str()),
         )?;
     }
-    sethostname(b"vm")?;
     fs::write("/proc/sys/kernel/printk", "4")?;
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .arg0(super::wanted::CHECKS)
-        .env_clear()
-        .env("PATH", "/bin:/sbin")
-        .env("HOME", "/root")
-        .env("RUST_BACKTRACE", "1");
-    let child = command.spawn()?;
+    let role = Role::here();
+    sethostname(role.map_or("vm", Role::name).as_bytes())?;
+    if let Some(role) = role {
+        super::pair::set_up(role, program)?;
+    }
+    let mut checks = match role {
+        None => program("/proc/self/exe", CHECKS),
+        Some(Role::Near) => program("/proc/self/exe", PAIR),
+        // It ends when the other machine orders the kernel to power off.
+        Some(Role::Far) => program("/bin/sleep", "sleep"),
+    };
+    if role == Some(Role::Far) {
+        checks.arg("infinity");
+    }
+    let child = checks.spawn()?;
     // A process that loses its parent becomes a child of this process.
     while let Some((pid, _)) = wait(WaitOptions::empty())? {
         if pid.as_raw_nonzero().get().unsigned_abs() == child.id() {
@@ -57,4 +65,16 @@ fn work() -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A program with the environment of the machine, under this name.
+fn program(path: &str, name: &str) -> Command {
+    let mut command = Command::new(path);
+    command
+        .arg0(name)
+        .env_clear()
+        .env("PATH", "/bin:/sbin")
+        .env("HOME", "/root")
+        .env("RUST_BACKTRACE", "1");
+    command
 }

@@ -1,17 +1,19 @@
-//! The part that runs in the machine: its first process, its `modprobe`, and the checks.
+//! The part that runs in a machine: its first process, its `modprobe`, and the checks.
 
 mod checks;
 mod guest;
 mod init;
 mod modprobe;
+mod pair;
+mod port;
 mod wanted;
 
 use std::process::ExitCode;
 
-use wanted::CHECKS;
-pub use wanted::{MODULE_TABLE, MODULES, WANTED, Wanted};
+use anyhow::Result;
+pub use wanted::{MODULE_TABLE, MODULES, ROLE, Role, WANTED, Wanted};
 
-/// The function of this process if it runs in the machine; `None` elsewhere.
+/// The function of this process if it runs in a machine; `None` elsewhere.
 pub fn role() -> Option<fn() -> ExitCode> {
     let name = std::env::args_os().next()?;
     let name = std::path::Path::new(&name)
@@ -20,8 +22,19 @@ pub fn role() -> Option<fn() -> ExitCode> {
         .to_owned();
     match name.as_str() {
         "modprobe" => Some(modprobe::main),
-        CHECKS => Some(checks::main),
+        wanted::CHECKS => Some(|| worked(checks::work())),
+        wanted::PAIR => Some(|| worked(pair::work())),
         _ if std::process::id() == 1 => Some(init::main),
         _ => None,
+    }
+}
+
+fn worked(outcome: Result<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("checks: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -22,7 +22,11 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn load_named(wanted: &str) -> Result<()> {
+/// Loads the module of this name, and those that it needs.
+///
+/// # Errors
+/// When there is none, or the kernel refuses it.
+pub fn load_named(wanted: &str) -> Result<()> {
     let table: Table = serde_json::from_slice(&fs::read(MODULE_TABLE)?)?;
     let is_it = |name: &str, aliases: &[String]| {
         name == wanted || aliases.iter().any(|alias| alias == wanted)

@@ -9,8 +9,40 @@ pub const MODULE_TABLE: &str = "/lib/modules/table";
 /// The file with the [`Wanted`] work, as JSON.
 pub const WANTED: &str = "/etc/wanted";
 
-/// The name by which the first process starts the checks.
+/// The names by which the first process starts the checks of one machine, and those of a pair.
 pub(super) const CHECKS: &str = "vm-checks";
+pub(super) const PAIR: &str = "vm-pair-checks";
+
+/// The word of the kernel's command line that tells a machine its [`Role`]; the kernel passes it on as
+/// an environment variable of the first process.
+pub const ROLE: &str = "role";
+
+/// What a machine is for, if not for the checks of one machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It makes the checks.
+    Near,
+    /// It is reached by the other one.
+    Far,
+}
+
+impl Role {
+    /// Its name: that of the host, and in the kernel's command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Near => "near",
+            Role::Far => "far",
+        }
+    }
+
+    /// The role of this machine; `None` if it has none.
+    pub(super) fn here() -> Option<Role> {
+        let name = std::env::var(ROLE).ok()?;
+        [Role::Near, Role::Far]
+            .into_iter()
+            .find(|role| role.name() == name)
+    }
+}
 
 /// The work to do in the machine.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -19,4 +51,6 @@ pub struct Wanted {
     pub only: Option<String>,
     /// A command to run instead of checks.
     pub command: Vec<String>,
+    /// Only the checks of the short form.
+    pub short: bool,
 }

@@ -4,9 +4,9 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::found::Found;
 use super::netem::{RTT_SLACK_MS, least_rtt_ms, two_hosts};
 use crate::vm::inside::guest::{StandingLab, bitcost, lab_file};
+use crate::vm::inside::port::Found;
 
 /// Names of both, as on the command line.
 const BACKENDS: [&str; 2] = ["netem", "builtin"];

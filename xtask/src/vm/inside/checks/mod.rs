@@ -1,26 +1,18 @@
 //! The checks in the machine, one after the other, each reported with what was seen.
 
 mod agree;
-mod found;
 mod fq;
 mod netem;
 mod rootless;
 mod running;
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{ExitCode, Stdio};
-use std::time::Instant;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use anyhow::{Context, Result};
 
-use super::wanted::{WANTED, Wanted};
-use crate::vm::report::{Line, Outcome};
-
-use found::Found;
-
-/// The serial port that reports go to.
-const PORT: &str = "/dev/ttyS1";
+use super::port::{Found, Port};
+use crate::vm::report::Line;
 
 /// A check: its name and its function.
 type Check = (&'static str, fn() -> Result<Found>);
@@ -57,67 +49,24 @@ const CHECKS: &[Check] = &[
 ];
 
 /// Makes the requested checks, or runs the command.
-pub fn main() -> ExitCode {
-    match work() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("vm-checks: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn work() -> Result<()> {
-    let wanted: Wanted = serde_json::from_slice(&std::fs::read(WANTED)?)?;
-    let mut port = OpenOptions::new().write(true).open(PORT).context(PORT)?;
+///
+/// # Errors
+/// When the port cannot be written, or the command cannot be started.
+pub fn work() -> Result<()> {
+    let mut port = Port::open()?;
     let kernel = rustix::system::uname()
         .release()
         .to_string_lossy()
         .into_owned();
-    tell(&mut port, &Line::Up { kernel })?;
-    if let Some((program, rest)) = wanted.command.split_first() {
+    port.tell(&Line::Up { kernel })?;
+    if let Some((program, rest)) = port.wanted.command.clone().split_first() {
         command(&mut port, program, rest)?;
-        return tell(&mut port, &Line::End { checks: 0 });
+        return port.tell(&Line::End { checks: 0 });
     }
-    let is_wanted =
-        |(name, _): &&Check| wanted.only.as_ref().is_none_or(|part| name.contains(part));
-    let checks: Vec<&Check> = CHECKS.iter().filter(is_wanted).collect();
-    for (name, check) in &checks {
-        eprintln!("--- {name}");
-        let began = Instant::now();
-        let (outcome, said) = match check() {
-            Ok(Found::Holds(said)) => (Outcome::Ok, said),
-            Ok(Found::Skipped(why)) => (Outcome::Skipped, why),
-            Err(error) => (Outcome::Failed, format!("{error:#}")),
-        };
-        let took_ms = began.elapsed().as_millis() as u64;
-        tell(
-            &mut port,
-            &Line::Check {
-                name: (*name).to_owned(),
-                outcome,
-                said,
-                took_ms,
-            },
-        )?;
-    }
-    tell(
-        &mut port,
-        &Line::End {
-            checks: checks.len(),
-        },
-    )
+    port.make(CHECKS, |(name, _)| *name, |_, (_, check)| check())
 }
 
-fn tell(port: &mut File, line: &Line) -> Result<()> {
-    let mut text = serde_json::to_string(line)?;
-    text.push('\n');
-    port.write_all(text.as_bytes())?;
-    // The port is slow, and the machine is powered off after the last line.
-    Ok(rustix::termios::tcdrain(&*port)?)
-}
-
-fn command(port: &mut File, program: &str, rest: &[String]) -> Result<()> {
+fn command(port: &mut Port, program: &str, rest: &[String]) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
     let mut command = super::guest::user(program);
     command
@@ -127,12 +76,9 @@ fn command(port: &mut File, program: &str, rest: &[String]) -> Result<()> {
     let mut child = command.spawn().with_context(|| program.to_owned())?;
     drop(command);
     for text in BufReader::new(reader).lines().map_while(Result::ok) {
-        tell(port, &Line::Printed { text })?;
+        port.tell(&Line::Printed { text })?;
     }
-    tell(
-        port,
-        &Line::Printed {
-            text: format!("it ended with {}", child.wait()?),
-        },
-    )
+    port.tell(&Line::Printed {
+        text: format!("it ended with {}", child.wait()?),
+    })
 }

@@ -5,8 +5,8 @@ use std::fs;
 use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
-use super::found::Found;
 use crate::vm::inside::guest::{StandingLab, bitcost};
+use crate::vm::inside::port::Found;
 
 /// Milliseconds by which the shortest round trip of an idle path may exceed the requested one.
 pub const RTT_SLACK_MS: f64 = 1.0;

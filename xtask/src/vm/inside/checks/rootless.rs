@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::found::Found;
 use super::netem::{least_rtt_ms, two_hosts};
 use crate::vm::inside::guest::{StandingLab, bitcost};
+use crate::vm::inside::port::Found;
 
 /// Debian's own switch: whether ordinary users may make user namespaces.
 const SWITCH: &str = "/proc/sys/kernel/unprivileged_userns_clone";

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::found::Found;
 use super::netem::{RTT_SLACK_MS, least_rtt_ms};
 use crate::vm::inside::guest::{StandingLab, bitcost};
+use crate::vm::inside::port::Found;
 
 /// The name of the running lab.
 const LAB: &str = "changed";

@@ -1,0 +1,151 @@
+//! The ways to the far host.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::hosts::{FAR_ADDRESS, kernel, near, sh};
+use super::tested::{OVER_SSH, Run, over, test};
+use crate::vm::inside::guest::outcome;
+use crate::vm::inside::port::{Found, Port};
+use crate::vm::inside::wanted::Role;
+
+pub(super) fn ping(_: &mut Port) -> Result<Found> {
+    let words = ["ping", FAR_ADDRESS, "-c", "3", "-i", "20ms", "--json"];
+    let said = outcome(&mut near("bitcost", &words))?.json()?;
+    let least = said["figures"]["min_us"].as_f64().context("no answer")?;
+    let [near, far] = [kernel(Role::Near)?, kernel(Role::Far)?];
+    ensure!(near != far, "both are Linux {near}");
+    Ok(Found::Holds(format!(
+        "Linux {near} reaches Linux {far} in {least:.0} us"
+    )))
+}
+
+pub(super) fn over_ssh(port: &mut Port) -> Result<Found> {
+    let mut said = Vec::new();
+    let all = [&["tcp"][..], &["rr"], &["tcp", "-R"], &["udp", "-b", "5M"]];
+    let wanted = if port.wanted.short { 1 } else { all.len() };
+    for words in &all[..wanted] {
+        let run = Run::over_ssh(&[*words, &["-t", "1"]].concat())?;
+        said.push(format!("{}: {}", words.join(" "), run.text()?));
+    }
+    Ok(Found::Holds(said.join("; ")))
+}
+
+/// A service at the far host; it is ended when this is dropped.
+pub(super) struct Service {
+    pid: String,
+    /// The link that enrols a client.
+    pub link: String,
+}
+
+impl Service {
+    /// Starts `program` as a service at the address for the data.
+    pub fn start(program: &str) -> Result<Service> {
+        let state = "/tmp/service";
+        let pid = sh(
+            Role::Far,
+            &format!(
+                "rm -rf {state}; {program} serve {FAR_ADDRESS} --state {state} >{state}.txt 2>&1 </dev/null & echo $!"
+            ),
+        )?;
+        let mut service = Service {
+            pid: pid.trim().to_owned(),
+            link: String::new(),
+        };
+        for _ in 0..100 {
+            let said = sh(Role::Far, &format!("cat {state}.txt"))?;
+            if let Some(at) = said.find("bitcost://") {
+                let link = said[at..].split(['\'', '\n', ' ']).next();
+                service.link = link.unwrap_or_default().to_owned();
+                return Ok(service);
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        anyhow::bail!(
+            "the service prints no link: {}",
+            sh(Role::Far, &format!("cat {state}.txt"))?
+        )
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = sh(Role::Far, &format!("kill {}", self.pid));
+    }
+}
+
+pub(super) fn over_the_service(_: &mut Port) -> Result<Found> {
+    let service = Service::start("bitcost")?;
+    let first =
+        Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?).context("by the link")?;
+    let second = Run::of(&test(&["rr", "-t", "1"], &over(FAR_ADDRESS))?).context("by the name")?;
+    let refused = test(
+        &["tcp", "-t", "1", "--offloads", "receiver: off"],
+        &over(FAR_ADDRESS),
+    )?;
+    ensure!(
+        refused.code != Some(0) && refused.err.contains("knobs"),
+        "a key without knobs may set offloads: {:?} {}",
+        refused.code,
+        refused.err
+    );
+    Ok(Found::Holds(format!(
+        "by the link: {}; by the name: {}; refused: {}",
+        first.text()?,
+        second.text()?,
+        refused.err.trim()
+    )))
+}
+
+pub(super) fn clocks(_: &mut Port) -> Result<Found> {
+    let now = |role| -> Result<i64> { Ok(sh(role, "date +%s")?.trim().parse()?) };
+    let ahead = now(Role::Far)? - now(Role::Near)?;
+    ensure!((3300..3900).contains(&ahead), "far is {ahead} s ahead");
+    let words = ["udp", "-b", "2M", "-t", "1", "--delay-variation"];
+    let run = Run::over_ssh(&words)?;
+    let service = Service::start("bitcost")?;
+    let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
+    Ok(Found::Holds(format!(
+        "far is {ahead} s ahead; udp over ssh: {}; tcp over the service: {}",
+        run.text()?,
+        served.text()?
+    )))
+}
+
+/// The program of another version, if the host has one.
+const OTHER: &str = "/bin/bitcost-other";
+
+pub(super) fn versions(_: &mut Port) -> Result<Found> {
+    if !std::path::Path::new(OTHER).exists() {
+        return Ok(Found::Skipped(
+            "no program of another version: --other PATH".to_owned(),
+        ));
+    }
+    let named = [OVER_SSH, &["--remote-program", OTHER]].concat();
+    let ssh = test(&["tcp", "-t", "1"], &named)?;
+    let service = Service::start(OTHER);
+    let served = match &service {
+        Ok(service) => said(&test(&["tcp", "-t", "1"], &over(&service.link))?)?,
+        Err(error) => format!("it cannot serve: {error:#}"),
+    };
+    Ok(Found::Holds(format!(
+        "ssh: {}; service: {served}",
+        said(&ssh)?
+    )))
+}
+
+/// What came of a test with two versions: it works, or the refusal names both.
+fn said(outcome: &crate::vm::inside::guest::Outcome) -> Result<String> {
+    if outcome.code == Some(0) {
+        return Run::of(outcome)?.text();
+    }
+    ensure!(
+        outcome.code == Some(3) && outcome.err.contains("version"),
+        "no word of versions: {:?} {}",
+        outcome.code,
+        outcome.err
+    );
+    Ok(outcome.err.trim().to_owned())
+}
