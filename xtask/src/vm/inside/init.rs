@@ -10,7 +10,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
 
-use super::wanted::{CHECKS, PAIR, Role};
+use super::wanted::{CHECKS, COST, PAIR, Role};
 
 /// The mounts, with their places and options.
 const MOUNTS: [(&str, &str, &str); 4] = [
@@ -45,11 +45,12 @@ fn work() -> anyhow::Result<()> {
     fs::write("/proc/sys/kernel/printk", "4")?;
     let role = Role::here();
     sethostname(role.map_or("vm", Role::name).as_bytes())?;
-    if let Some(role) = role {
+    if let Some(role @ (Role::Near | Role::Far)) = role {
         super::pair::set_up(role, program)?;
     }
     let mut checks = match role {
         None => program("/proc/self/exe", CHECKS),
+        Some(Role::Cost) => program("/proc/self/exe", COST),
         Some(Role::Near) => program("/proc/self/exe", PAIR),
         // It ends when the other machine orders the kernel to power off.
         Some(Role::Far) => program("/bin/sleep", "sleep"),

@@ -1,6 +1,7 @@
 //! The part that runs in a machine: its first process, its `modprobe`, and the checks.
 
 mod checks;
+mod cost;
 mod guest;
 mod init;
 mod modprobe;
@@ -24,6 +25,7 @@ pub fn role() -> Option<fn() -> ExitCode> {
         "modprobe" => Some(modprobe::main),
         wanted::CHECKS => Some(|| worked(checks::work())),
         wanted::PAIR => Some(|| worked(pair::work())),
+        wanted::COST => Some(|| worked(cost::work())),
         _ if std::process::id() == 1 => Some(init::main),
         _ => None,
     }

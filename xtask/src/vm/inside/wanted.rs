@@ -9,9 +9,11 @@ pub const MODULE_TABLE: &str = "/lib/modules/table";
 /// The file with the [`Wanted`] work, as JSON.
 pub const WANTED: &str = "/etc/wanted";
 
-/// The names by which the first process starts the checks of one machine, and those of a pair.
+/// The names by which the first process starts the checks of one machine, those of a pair, and a
+/// study whose instructions are counted.
 pub(super) const CHECKS: &str = "vm-checks";
 pub(super) const PAIR: &str = "vm-pair-checks";
+pub(super) const COST: &str = "vm-cost";
 
 /// The word of the kernel's command line that tells a machine its [`Role`]; the kernel passes it on as
 /// an environment variable of the first process.
@@ -24,6 +26,8 @@ pub enum Role {
     Near,
     /// It is reached by the other one.
     Far,
+    /// It is alone, and counts the instructions of a study.
+    Cost,
 }
 
 impl Role {
@@ -32,13 +36,14 @@ impl Role {
         match self {
             Role::Near => "near",
             Role::Far => "far",
+            Role::Cost => "cost",
         }
     }
 
     /// The role of this machine; `None` if it has none.
     pub(super) fn here() -> Option<Role> {
         let name = std::env::var(ROLE).ok()?;
-        [Role::Near, Role::Far]
+        [Role::Near, Role::Far, Role::Cost]
             .into_iter()
             .find(|role| role.name() == name)
     }

@@ -6,6 +6,7 @@
 //! an hour ahead.
 
 mod files;
+mod instructions;
 mod machines;
 mod network;
 
@@ -46,6 +47,10 @@ pub struct Arguments {
     /// Few checks, under 3 minutes
     #[arg(long)]
     short: bool,
+    /// Instead of the checks, count the instructions per KiB of the study not-all-mbits on both
+    /// kernels, each twice
+    #[arg(long)]
+    instructions: bool,
     /// Fail where the emulator or the packages cannot be had, instead of skipping all
     #[arg(long)]
     require: bool,
@@ -83,6 +88,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             return Ok(true);
         }
     };
+    if arguments.instructions {
+        return instructions::count(
+            &cache,
+            &parts.kernels,
+            &parts.programs.bitcost,
+            arguments.limit(),
+        );
+    }
     let wanted = Wanted {
         only: arguments.only.clone(),
         command: Vec::new(),
