@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use bitcost_model::protocol::ToAgent;
 
 use crate::address::HostPort;
-use crate::client::{self, Unreached, check, enrol, open};
+use crate::client::{self, Unreached, check, enrol, open, open_with};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::frames::frame;
@@ -265,12 +265,32 @@ fn what_is_no_message_ends_the_session_with_a_reason() {
                 .is_err()
         );
     }
-    // Before the proof a message is far shorter.
-    let mut opened = open(&client, &known, Hello::new(Wants::Check), &resolve).expect("open");
-    opened
-        .secure
-        .read_frame(&mut opened.frames, soon())
-        .expect("welcome");
+    drop(served.stop());
+}
+
+#[test]
+fn what_is_no_first_message_is_refused_and_the_service_goes_on() {
+    let served = Served::start();
+    let (client, known, _folder) = served.client("alice", Rules::default());
+    let longest = [0, 0, 16, 1];
+    let noise = [&7u32.to_be_bytes()[..], b"\xFF\0\x1B[31m"].concat();
+    for (first, says) in [
+        (&longest[..], "a message of 4097 bytes; at most 4096"),
+        (&u32::MAX.to_be_bytes(), "a message of 4294967295 bytes"),
+        (&noise, "none of a client of bitcost"),
+        (&frame(&ToAgent::Renew), "none of a client of bitcost"),
+    ] {
+        let mut opened = open_with(&client, &known, first, &resolve).expect("proved");
+        let text = opened.secure.read_frame(&mut opened.frames, soon());
+        let answer = serde_json::from_slice(&text.expect("an answer")).expect("an answer");
+        let Answer::Refused { rule } = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(rule.contains(says), "{rule}");
+        let end = opened.secure.read_frame(&mut opened.frames, soon());
+        assert!(end.is_err(), "{end:?}");
+    }
+    assert_eq!(check(&client, &known, &resolve), Ok(None));
     drop(served.stop());
 }
 

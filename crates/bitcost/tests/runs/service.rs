@@ -258,8 +258,8 @@ fn each_rule_is_named() {
     assert!(said.contains("max-flows is 2"), "{said}");
 }
 
-/// Resident memory in KiB and open descriptors.
-fn held(server: &Server) -> (u64, usize) {
+/// Resident memory in KiB, open descriptors and threads.
+fn held(server: &Server) -> (u64, usize, usize) {
     let process = format!("/proc/{}", server.process.id());
     let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
     let descriptors = std::fs::read_dir(format!("{process}/fd")).unwrap().count();
@@ -268,7 +268,10 @@ fn held(server: &Server) -> (u64, usize) {
         .find(|line| line.starts_with("VmRSS:"))
         .unwrap();
     let resident = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    (resident, descriptors)
+    let threads = std::fs::read_dir(format!("{process}/task"))
+        .unwrap()
+        .count();
+    (resident, descriptors, threads)
 }
 
 fn foreign_connections_take_nothing() {
@@ -291,24 +294,29 @@ fn foreign_connections_take_nothing() {
         }
         if number % 500 == 0 {
             let now = held(&server);
-            most = (most.0.max(now.0), most.1.max(now.1));
+            most = (most.0.max(now.0), most.1.max(now.1), most.2.max(now.2));
         }
     }
     // A key and a message of 16 KiB for each of the 64 connections that may be pending.
     assert!(
         most.0 < before.0 + 32 * 1024,
-        "{before:?} {most:?} KiB and descriptors"
+        "{before:?} {most:?} KiB, descriptors, threads"
     );
     assert!(
         most.1 < before.1 + 100,
-        "{before:?} {most:?} KiB and descriptors"
+        "{before:?} {most:?} KiB, descriptors, threads"
+    );
+    assert!(
+        most.2 <= before.2 + 64,
+        "{before:?} {most:?} KiB, descriptors, threads"
     );
     // Half-open ones are closed, and an enrolled client is served.
     let silent: Vec<TcpStream> = (0..100)
         .filter_map(|_| TcpStream::connect(address).ok())
         .collect();
     wait_until("half-open connections are closed", || {
-        held(&server).1 <= before.1
+        let now = held(&server);
+        now.1 <= before.1 && now.2 <= before.2
     });
     let output = test(&client, "tcp 127.0.0.1 -t 300ms");
     assert!(output.status.success(), "{}", said(&output));
