@@ -16,12 +16,9 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Measurements of one block at most.
 const ATTEMPTS: usize = 3;
 
-/// A host that is busier than this share of its CPUs' time is measured again: what ran in the
-/// baseline and not in the runs would be subtracted from their cost.
-const QUIET: f64 = 0.05;
-
 /// Measures both hosts at the same time, unless that was done in this block or the length is zero.
-/// Where a host was busy, again; the quietest measurement counts.
+/// Where a host was busy, again, since what ran in the baseline and not in the runs would be
+/// subtracted from their cost; the quietest measurement counts.
 ///
 /// # Errors
 /// When an agent does not answer, or the user stopped the execution.
@@ -31,7 +28,7 @@ pub fn measured(pair: &mut Pair, length: Duration, stop: &AtomicBool) -> Result<
     }
     let mut quietest = measure(pair, length, stop)?;
     for _ in 1..ATTEMPTS {
-        if busy(&quietest) <= QUIET {
+        if busy(&quietest) <= IdleBaseline::BUSY {
             break;
         }
         let again = measure(pair, length, stop)?;

@@ -41,6 +41,9 @@ pub struct IdleBaseline {
 }
 
 impl IdleBaseline {
+    /// The share of the CPUs' time, from 0 to 1, above which a host was busy before the block.
+    pub const BUSY: f64 = 0.05;
+
     /// The share of the CPUs' ticks that were not idle, from 0 to 1; absent where none were counted.
     pub fn busy_share(&self) -> Option<f64> {
         let sum = |ticks: fn(&CpuTicks) -> u64| {

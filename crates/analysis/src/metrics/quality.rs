@@ -1,7 +1,7 @@
 //! Reasons that make the CPU figures of a run weak: other programs, and clocks that are too coarse
 //! for them.
 
-use bitcost_model::record::Role;
+use bitcost_model::record::{IdleBaseline, Role};
 
 use crate::metrics::attribution::{Method, attribute};
 
@@ -13,7 +13,7 @@ use crate::metrics::view::RunView;
 pub const COARSE_PCT: f64 = 10.0;
 
 /// The share of all CPUs' time, in per cent, from which a host is called busy before the block.
-pub const BUSY_BEFORE_PCT: f64 = 5.0;
+pub const BUSY_BEFORE_PCT: f64 = 100.0 * IdleBaseline::BUSY;
 
 /// Why figures are weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
