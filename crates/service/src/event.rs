@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use bitcost_monitor::counts::Tested;
+
 use crate::fingerprint::Fingerprint;
-use crate::runs::Figures;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub enum Event {
         /// The key.
         key: Fingerprint,
         /// What it came to.
-        figures: Figures,
+        figures: Tested,
     },
     /// It no longer has it.
     Ended {

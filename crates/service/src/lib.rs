@@ -31,7 +31,7 @@ mod policy_tests;
 mod queue;
 mod relay;
 pub mod rules;
-pub mod runs;
+mod runs;
 mod secure;
 mod service;
 mod session;

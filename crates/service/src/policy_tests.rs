@@ -25,7 +25,8 @@ fn policy(rules: Rules) -> Policy {
     }
 }
 
-fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
+/// A run of one flow that this host receives.
+pub fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
     let mut conditions = Conditions::of(Workload::TcpStream);
     change(&mut conditions);
     Prepare {

@@ -3,32 +3,12 @@
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
 use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_monitor::counts::Tested;
 
 use crate::frames::Frames;
 
 /// The start of an agent's message with the record of a run.
 const RECORD: &[u8] = br#"{"from_agent":"done","#;
-
-/// The figures of one run at this host. What was not measured is absent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figures {
-    /// The workload's short name.
-    pub test: &'static str,
-    /// Whether the run came to its end.
-    pub is_complete: bool,
-    /// The measured window, in seconds.
-    pub seconds: f64,
-    /// Bytes of user data that this host received in the window.
-    pub received_bytes: u64,
-    /// Bytes of user data that this host sent in the window.
-    pub sent_bytes: u64,
-    /// TCP segments that this host retransmitted in the run.
-    pub retransmitted: Option<u64>,
-    /// Datagrams of the window that never came to this host.
-    pub lost: Option<u64>,
-    /// CPU time of the agent in the window, in seconds.
-    pub cpu_seconds: Option<f64>,
-}
 
 /// Follows the runs of one session.
 pub struct Runs {
@@ -62,7 +42,7 @@ impl Runs {
     }
 
     /// The agent said this; returns the figures of runs that are over.
-    pub fn agent_says(&mut self, bytes: &[u8]) -> Vec<Figures> {
+    pub fn agent_says(&mut self, bytes: &[u8]) -> Vec<Tested> {
         let mut over = Vec::new();
         let Some(frames) = &mut self.frames else {
             return over;
@@ -86,23 +66,17 @@ impl Runs {
     }
 
     /// The run is over, if one takes place: it did not come to its end.
-    pub fn ended(&mut self) -> Option<Figures> {
+    pub fn ended(&mut self) -> Option<Tested> {
         let conditions = self.conditions.as_ref().filter(|_| self.is_running)?;
         self.is_running = false;
-        Some(Figures {
+        Some(Tested {
             test: conditions.workload.info().short_name,
-            is_complete: false,
-            seconds: 0.0,
-            received_bytes: 0,
-            sent_bytes: 0,
-            retransmitted: None,
-            lost: None,
-            cpu_seconds: None,
+            ..Tested::default()
         })
     }
 }
 
-fn figures(conditions: &Conditions, text: &[u8]) -> Option<Figures> {
+fn figures(conditions: &Conditions, text: &[u8]) -> Option<Tested> {
     let Ok(FromAgent::Done(record)) = serde_json::from_slice(text) else {
         return None;
     };
@@ -118,7 +92,7 @@ fn figures(conditions: &Conditions, text: &[u8]) -> Option<Figures> {
                 .sum::<u64>()
     };
     let is_datagram = conditions.workload.is_datagram();
-    Some(Figures {
+    Some(Tested {
         test: conditions.workload.info().short_name,
         is_complete: true,
         seconds: record.window_seconds(),
@@ -154,27 +128,9 @@ fn cpu_seconds(record: &EndpointRecord) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::protocol::{Part, Peer};
-    use bitcost_model::workload::Workload;
-
     use super::*;
     use crate::frames::frame;
-
-    fn prepare() -> Prepare {
-        Prepare {
-            run: 1,
-            device: "eth0".to_owned(),
-            cpus: Vec::new(),
-            token: [1; 16],
-            parts: vec![Part {
-                role: Role::Receiver,
-                conditions: Conditions::of(Workload::TcpStream),
-                listen_on: None,
-            }],
-            receiving: None,
-            peer: Peer::Bitcost,
-        }
-    }
+    use crate::policy_tests::prepare;
 
     #[test]
     fn a_record_gives_figures_and_a_run_without_one_has_ended() {
@@ -189,7 +145,7 @@ mod tests {
         let bytes = frame(&FromAgent::Done(Box::new(record)));
         // A record without a run is nobody's.
         assert_eq!(runs.agent_says(&bytes), []);
-        runs.prepared(&prepare());
+        runs.prepared(&prepare(|_| {}));
         runs.started();
         let (head, rest) = bytes.split_at(100);
         assert_eq!(runs.agent_says(head), []);

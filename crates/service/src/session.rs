@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::harmless;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, ToAgent};
+use bitcost_monitor::counts::Tested;
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::event::Event;
@@ -14,7 +15,7 @@ use crate::frames::{Boundary, Frames, frame};
 use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::relay::{End, Queues, Sides, farewell, relay};
-use crate::runs::{Figures, Runs};
+use crate::runs::Runs;
 use crate::secure::Secure;
 use crate::shared::Shared;
 use crate::store::Enrolled;
@@ -161,7 +162,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Tells of runs that are over.
-    fn ran(&self, runs: impl IntoIterator<Item = Figures>) {
+    fn ran(&self, runs: impl IntoIterator<Item = Tested>) {
         for figures in runs {
             self.session.shared.tell(Event::Ran {
                 name: self.session.enrolled.name.clone(),

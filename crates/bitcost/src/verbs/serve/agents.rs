@@ -9,11 +9,10 @@ use std::sync::atomic::Ordering;
 
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, show_duration};
-use bitcost_monitor::counts::{Counts, Peer, Queue, Tested};
+use bitcost_monitor::counts::{Counts, Peer, Queue};
 use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::event::Event;
 use bitcost_service::rules::{Rules, name_of};
-use bitcost_service::runs::Figures;
 use bitcost_service::{Lengths, Service};
 
 use super::clients::{ClientLines, from};
@@ -140,24 +139,11 @@ fn count(counts: &Counts, event: &Event) {
                 name: harmless(name),
                 key: key.to_string(),
             };
-            counts.tested(SERVICE, peer, tested(figures));
+            counts.tested(SERVICE, peer, figures.clone());
         }
         Event::Refused { rule, .. } => counts.refused(SERVICE, name_of(rule)),
         Event::Failed { .. } => counts.failed(SERVICE),
         Event::Enrolled { .. } | Event::Began { .. } | Event::Ended { .. } => {}
-    }
-}
-
-fn tested(figures: &Figures) -> Tested {
-    Tested {
-        test: figures.test,
-        is_complete: figures.is_complete,
-        seconds: figures.seconds,
-        received_bytes: figures.received_bytes,
-        sent_bytes: figures.sent_bytes,
-        retransmitted: figures.retransmitted,
-        lost: figures.lost,
-        cpu_seconds: figures.cpu_seconds,
     }
 }
 
