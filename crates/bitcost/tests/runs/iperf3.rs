@@ -1,68 +1,49 @@
 //! `bitcost serve --iperf3`: stock clients, the rules, and what is no client.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
+
+use crate::server::Server;
 
 bitcost_testkit::trials! {
     PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, monitoring_is_told;
 }
 
 /// A server at a port that the kernel chose.
-struct Server {
-    process: Child,
+struct Listening {
+    process: Server,
     address: SocketAddr,
-    output: BufReader<std::process::ChildStdout>,
 }
 
-impl Server {
-    fn start(options: &str) -> Server {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_bitcost"))
-            .args(["serve", "--iperf3", "127.0.0.1:0"])
-            .args(options.split_whitespace())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        let mut line = String::new();
-        output.read_line(&mut line).unwrap();
+impl Listening {
+    fn start(options: &str) -> Listening {
+        let mut process = Server::start(
+            Command::new(env!("CARGO_BIN_EXE_bitcost"))
+                .args(["serve", "--iperf3", "127.0.0.1:0"])
+                .args(options.split_whitespace()),
+        );
+        let line = process.line();
         let port = line
             .split("port ")
             .nth(1)
             .and_then(|rest| rest.split(';').next());
         let port: u16 = port.unwrap_or_default().parse().expect(&line);
-        Server {
+        Listening {
             process,
             address: SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port),
-            output,
         }
     }
 
     /// Stops the server as Ctrl-C does; returns its standard output and standard error.
     fn stop(&mut self) -> (String, String) {
-        let pid = Pid::from_child(&self.process);
-        kill_process(pid, Signal::INT).unwrap();
-        let (mut printed, mut said) = (String::new(), String::new());
-        self.output.read_to_string(&mut printed).unwrap();
-        let mut stderr = self.process.stderr.take().unwrap();
-        stderr.read_to_string(&mut said).unwrap();
-        assert!(self.process.wait().unwrap().success(), "{printed}{said}");
-        (printed, said)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It has ended, unless the test failed before.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process.stop(Signal::INT)
     }
 }
 
@@ -100,7 +81,7 @@ fn stock_clients_are_served_at_the_same_time() {
         "-u -t 1 -b 8M --bidir -P 2",
         "-u -t 1 -b 8M --udp-counters-64bit -l 1000",
     ];
-    let mut server = Server::start("--max-clients 20");
+    let mut server = Listening::start("--max-clients 20");
     let port = server.address.port();
     thread::scope(|scope| {
         for options in tests {
@@ -154,7 +135,7 @@ fn judge(options: &str, document: &Value) {
 const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
 
 /// A connection with this cookie, after which the server asked for parameters and received these.
-fn asking(server: &Server, cookie: &[u8; 37], params: &str) -> TcpStream {
+fn asking(server: &Listening, cookie: &[u8; 37], params: &str) -> TcpStream {
     let mut control = TcpStream::connect(server.address).unwrap();
     control
         .set_read_timeout(Some(Duration::from_secs(5)))
@@ -182,7 +163,8 @@ fn code(control: &mut TcpStream) -> i32 {
 }
 
 fn rules_are_named() {
-    let mut server = Server::start("--max-duration 2 --max-rate 10M --max-clients 1 --max-flows 2");
+    let mut server =
+        Listening::start("--max-duration 2 --max-rate 10M --max-clients 1 --max-flows 2");
     for (params, expected) in [
         (r#"{"tcp":true,"time":3,"bandwidth":1000}"#, 5),
         (r#"{"tcp":true,"time":0}"#, 5),
@@ -246,7 +228,7 @@ fn from_other_host(to: SocketAddr) -> TcpStream {
 }
 
 fn what_is_no_client_gets_nothing() {
-    let mut server = Server::start("");
+    let mut server = Listening::start("");
     let address = server.address;
     // Neither a half-open connection nor many of them take anything from others.
     let silent: Vec<TcpStream> = (0..600)
@@ -323,7 +305,7 @@ fn monitoring_is_told() {
     if Command::new("iperf3").arg("--version").output().is_err() {
         bitcost_testkit::ignore("iperf3 is not installed");
     }
-    let mut server = Server::start("--metrics :9752 --max-duration 5");
+    let mut server = Listening::start("--metrics :9752 --max-duration 5");
     let port = server.address.port();
     let before = metrics(9752);
     assert!(

@@ -32,6 +32,7 @@ mod one_run;
 mod parts;
 mod result;
 mod resume;
+mod server;
 mod service;
 mod squatted;
 mod ssh;

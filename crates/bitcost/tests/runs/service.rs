@@ -1,13 +1,15 @@
 //! `bitcost serve`: enrolled clients test, each rule is named, foreign connections take nothing, tests wait for
 //! each other, and nothing is left.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::server::Server;
 
 bitcost_testkit::trials! {
     PrivateNetwork: enrolled_client_tests_each_way, each_rule_is_named, foreign_connections_take_nothing,
@@ -15,39 +17,31 @@ bitcost_testkit::trials! {
 }
 
 /// A service at a port that the kernel chose, with its folders.
-struct Server {
-    process: Child,
+struct Service {
+    process: Server,
     port: u16,
     link: String,
-    output: BufReader<ChildStdout>,
     folder: tempfile::TempDir,
 }
 
-impl Server {
-    fn start() -> Server {
-        Server::with(&[])
+impl Service {
+    fn start() -> Service {
+        Service::with(&[])
     }
 
-    fn with(options: &[&str]) -> Server {
+    fn with(options: &[&str]) -> Service {
         let folder = tempfile::tempdir().unwrap();
-        let mut process = bitcost(&folder.path().join("client"))
-            .args(["serve", "127.0.0.1:0", "--state"])
-            .arg(folder.path().join("service"))
-            .args(options)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        let mut lines = String::new();
-        for _ in 0..3 {
-            output.read_line(&mut lines).unwrap();
-        }
-        Server {
+        let mut process = Server::start(
+            bitcost(&folder.path().join("client"))
+                .args(["serve", "127.0.0.1:0", "--state"])
+                .arg(folder.path().join("service"))
+                .args(options),
+        );
+        let lines = [(); 3].map(|()| process.line()).concat();
+        Service {
             port: after(&lines, "port ").parse().expect(&lines),
             link: format!("bitcost://{}", after(&lines, "bitcost://")),
             process,
-            output,
             folder,
         }
     }
@@ -77,21 +71,7 @@ impl Server {
 
     /// Stops the service as systemd does; returns its standard output and standard error.
     fn stop(&mut self) -> (String, String) {
-        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
-        let (mut printed, mut said) = (String::new(), String::new());
-        self.output.read_to_string(&mut printed).unwrap();
-        let mut stderr = self.process.stderr.take().unwrap();
-        stderr.read_to_string(&mut said).unwrap();
-        assert!(self.process.wait().unwrap().success(), "{printed}{said}");
-        (printed, said)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It has ended, unless the test failed before.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process.stop(Signal::TERM)
     }
 }
 
@@ -124,7 +104,7 @@ fn said(output: &Output) -> String {
 }
 
 /// The agents of this service that run.
-fn agents(server: &Server) -> usize {
+fn agents(server: &Service) -> usize {
     let parent = format!("PPid:\t{}\n", server.process.id());
     let of = |entry: std::io::Result<std::fs::DirEntry>| {
         let status = entry.ok()?.path().join("status");
@@ -144,7 +124,7 @@ fn wait_until(what: &str, is: impl Fn() -> bool) {
 }
 
 fn enrolled_client_tests_each_way() {
-    let mut server = Server::start();
+    let mut server = Service::start();
     // It outlasts the service.
     let folder = tempfile::tempdir().unwrap();
     let (client, port) = (folder.path().join("client"), server.port);
@@ -201,7 +181,7 @@ fn enrolled_client_tests_each_way() {
 }
 
 fn each_rule_is_named() {
-    let mut server = Server::start();
+    let mut server = Service::start();
     let client = server.client();
     let link = server.link_with(&[
         "--max-rate",
@@ -259,7 +239,7 @@ fn each_rule_is_named() {
 }
 
 /// Resident memory in KiB, open descriptors and threads.
-fn held(server: &Server) -> (u64, usize, usize) {
+fn held(server: &Service) -> (u64, usize, usize) {
     let process = format!("/proc/{}", server.process.id());
     let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
     let descriptors = std::fs::read_dir(format!("{process}/fd")).unwrap().count();
@@ -275,7 +255,7 @@ fn held(server: &Server) -> (u64, usize, usize) {
 }
 
 fn foreign_connections_take_nothing() {
-    let mut server = Server::start();
+    let mut server = Service::start();
     let client = server.client();
     let output = test(&client, &format!("tcp {} -t 300ms", server.link));
     assert!(output.status.success(), "{}", said(&output));
@@ -325,7 +305,7 @@ fn foreign_connections_take_nothing() {
 }
 
 /// Two enrolled clients.
-fn alice_and_bob(server: &Server) -> [PathBuf; 2] {
+fn alice_and_bob(server: &Service) -> [PathBuf; 2] {
     let names = ["alice", "bob"];
     names.map(|name| {
         let state = server.folder.path().join(name);
@@ -337,7 +317,7 @@ fn alice_and_bob(server: &Server) -> [PathBuf; 2] {
 }
 
 /// A test that takes some seconds and has the host.
-fn long_test(server: &Server, state: &Path) -> Child {
+fn long_test(server: &Service, state: &Path) -> Child {
     let child = bitcost(state)
         .args(["test", "tcp", "127.0.0.1", "-t", "4s", "--no-log"])
         .stdout(Stdio::null())
@@ -349,7 +329,7 @@ fn long_test(server: &Server, state: &Path) -> Child {
 }
 
 fn tests_without_cost_do_not_wait() {
-    let mut server = Server::with(&["--max-no-cost", "1"]);
+    let mut server = Service::with(&["--max-no-cost", "1"]);
     let [alice, bob] = alice_and_bob(&server);
     let mut first = long_test(&server, &alice);
     let output = test(&bob, "tcp 127.0.0.1 -t 300ms --no-cost --json");
@@ -370,7 +350,7 @@ fn tests_without_cost_do_not_wait() {
     assert!(first.wait().unwrap().success());
     server.stop();
     // A service may let them wait as others do.
-    let mut server = Server::with(&["--max-no-cost", "0"]);
+    let mut server = Service::with(&["--max-no-cost", "0"]);
     let [alice, bob] = alice_and_bob(&server);
     let mut first = long_test(&server, &alice);
     let waited = said(&test(&bob, "tcp 127.0.0.1 -t 300ms --no-cost"));
@@ -389,7 +369,7 @@ fn metrics(port: u16) -> String {
 }
 
 fn monitoring_is_told() {
-    let mut server = Server::with(&["--metrics", ":9753"]);
+    let mut server = Service::with(&["--metrics", ":9753"]);
     let line = |name: &str, labels: &str, value: &str| {
         format!("{name}{{service=\"bitcost\"{labels}}} {value}\n")
     };
@@ -446,7 +426,7 @@ fn monitoring_is_told() {
 }
 
 fn tests_wait_for_their_turn() {
-    let mut server = Server::start();
+    let mut server = Service::start();
     let [alice, bob] = alice_and_bob(&server);
     let mut first = long_test(&server, &alice);
     let second = test(&bob, "tcp 127.0.0.1 -t 300ms");
@@ -466,7 +446,7 @@ fn tests_wait_for_their_turn() {
 }
 
 fn a_client_that_vanishes_leaves_nothing() {
-    let mut server = Server::start();
+    let mut server = Service::start();
     let client = server.client();
     let output = test(&client, &format!("tcp {} -t 200ms", server.link));
     assert!(output.status.success(), "{}", said(&output));

@@ -1,0 +1,53 @@
+//! A server of bitcost that a test starts and stops.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A running server, which is killed when this is dropped.
+pub struct Server {
+    process: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    /// Starts the command.
+    pub fn start(command: &mut Command) -> Server {
+        let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = piped.spawn().unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        Server { process, output }
+    }
+
+    /// The next line that it prints on standard output.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Stops it with a signal; returns its standard output and standard error.
+    pub fn stop(&mut self, signal: Signal) -> (String, String) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+        let (mut printed, mut said) = (String::new(), String::new());
+        self.output.read_to_string(&mut printed).unwrap();
+        let mut stderr = self.process.stderr.take().unwrap();
+        stderr.read_to_string(&mut said).unwrap();
+        assert!(self.process.wait().unwrap().success(), "{printed}{said}");
+        (printed, said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended, unless the test failed before.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
