@@ -151,7 +151,7 @@ impl Testbed {
                 command.arg(format!("--between={node}={}", namespace.display()));
             }
             if let Some(lines) = &lines {
-                command.arg("--lines").arg(lines);
+                command.arg("--emulators").arg(lines);
             }
             lab.command_in(name, &mut command)
                 .map_err(|error| error.to_string())?;

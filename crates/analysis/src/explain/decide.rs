@@ -5,12 +5,12 @@ use bitcost_model::units::counted;
 
 use crate::metrics::RunView;
 
-use crate::explain::bounds::{INTERVALS_MIN, SECOND_SHARE, SECONDS_MIN, STEADY};
+use crate::explain::bounds::{INTERVALS_MIN, SECONDS_MIN, STEADY};
 use crate::explain::cost::PacketCost;
 use crate::explain::in_effect::InEffect;
+use crate::explain::levels::Levels;
 use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
 use crate::explain::limiters::{asked, candidates, unknown};
-use crate::explain::series::Series;
 use crate::explain::signals::{Signals, intervals};
 
 /// The margins from which a verdict has high, or at least medium, confidence.
@@ -39,9 +39,8 @@ pub struct RunSignals {
 enum Evidence {
     /// The verdict, which does not depend on the cost model.
     Nothing(Box<Verdict>),
-    /// Signals of the whole run; where the run has two levels, also the signals of each with its
-    /// share of the run's time.
-    Signals(Box<Signals>, Vec<(f64, Signals)>),
+    /// Signals of the whole run, and of the levels of its rate where it has two.
+    Signals(Box<Signals>, Option<Box<Levels>>),
 }
 
 impl RunSignals {
@@ -59,11 +58,8 @@ impl RunSignals {
         let mut verdicts = match self.evidence {
             Evidence::Nothing(verdict) => vec![*verdict],
             Evidence::Signals(whole, levels) => {
-                let with = |(share, signals): (f64, Signals)| (share, signals.with(cost, host));
-                judge(
-                    whole.with(cost, host),
-                    levels.into_iter().map(with).collect(),
-                )
+                let with = |signals: Signals| signals.with(cost, host);
+                judge(with(*whole), levels.map(|levels| (*levels).map(with)))
             }
         };
         for verdict in &mut verdicts {
@@ -97,28 +93,40 @@ fn evidence(run: &RunView) -> Evidence {
     if signals.goodput_bps.is_none() && signals.transactions.is_none() {
         return none("nothing was delivered");
     }
-    Evidence::Signals(Box::new(signals), levels(run))
+    Evidence::Signals(Box::new(signals), Levels::of(run).map(Box::new))
 }
 
-fn judge(signals: Signals, levels: Vec<(f64, Signals)>) -> Vec<Verdict> {
+fn judge(signals: Signals, levels: Option<Levels>) -> Vec<Verdict> {
     let growth = asked(Step::Growth, &signals);
     if let Some(found) = growth.into_iter().find(Candidate::holds) {
         return vec![sure(found, &candidates(&signals))];
     }
-    if levels.is_empty() {
-        return vec![decide(&signals)];
+    match levels {
+        Some(Levels::Modes(parts)) => by_parts(parts),
+        // What explains the change itself, such as a quota, is asked before what each part tells.
+        Some(Levels::Change(parts)) => match decide(&signals) {
+            whole if whole.limiter().is_unknown() => by_parts(parts),
+            whole => vec![whole],
+        },
+        None => vec![decide(&signals)],
     }
-    let verdict = |(share, signals): (f64, Signals)| Verdict {
+}
+
+/// The verdicts of both parts of a run, the longer first; one where both say the same.
+fn by_parts(parts: [(f64, Signals); 2]) -> Vec<Verdict> {
+    let mut both = parts.map(|(share, signals)| Verdict {
         share,
         ..decide(&signals)
-    };
-    let mut both: Vec<Verdict> = levels.into_iter().map(verdict).collect();
+    });
     both.sort_by(|a, b| b.share.total_cmp(&a.share));
-    if both[0].limiter() == both[1].limiter() {
-        both.truncate(1);
-        both[0].share = 1.0;
+    let [longer, shorter] = both;
+    if longer.limiter() == shorter.limiter() {
+        return vec![Verdict {
+            share: 1.0,
+            ..longer
+        }];
     }
-    both
+    vec![longer, shorter]
 }
 
 /// The verdict of steady signals.
@@ -209,39 +217,4 @@ fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
         share: 1.0,
         by_figures: false,
     }
-}
-
-/// If the rate has two levels that are far apart, each long enough: the signals of each, with its
-/// share of the run's time.
-fn levels(run: &RunView) -> Vec<(f64, Signals)> {
-    let all: Vec<usize> = (0..intervals(run)).collect();
-    let rates = Series::of(run.receiver, &all).rates();
-    let Some(modes) = bitcost_stats::two_modes(&rates, 0) else {
-        return Vec::new();
-    };
-    let (slow, fast) = (modes.low.len() as f64, modes.high.len() as f64);
-    let share = slow.min(fast) / (slow + fast);
-    if modes.high_mean < STEADY * modes.low_mean
-        || share < SECOND_SHARE
-        || changes(&modes.low, rates.len()) > 4
-    {
-        return Vec::new();
-    }
-    let level = |picked: &[usize]| {
-        let mut picked = picked.to_vec();
-        picked.sort_unstable();
-        (
-            picked.len() as f64 / rates.len() as f64,
-            Signals::of(run, &picked),
-        )
-    };
-    vec![level(&modes.low), level(&modes.high)]
-}
-
-/// How often a run goes from one level to the other.
-fn changes(low: &[usize], count: usize) -> usize {
-    let is_low = |index: &usize| low.contains(index);
-    (1..count)
-        .filter(|index| is_low(index) != is_low(&(index - 1)))
-        .count()
 }

@@ -13,6 +13,7 @@ mod explanation;
 mod figures;
 mod hops;
 mod in_effect;
+mod levels;
 mod limiter;
 mod limiters;
 mod modality;
