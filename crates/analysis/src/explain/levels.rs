@@ -1,4 +1,4 @@
-//! Two levels of a run's rate that are far apart: each is judged by itself.
+//! Two levels of a run's rate that are far apart: each is judged separately.
 
 use bitcost_stats::two_modes;
 
