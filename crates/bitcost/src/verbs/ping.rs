@@ -1,5 +1,5 @@
 //! `bitcost ping`: round trips of ICMP echo, without privileges if the host lets the user's group
-//! ping.
+//! ping, otherwise as root.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -111,7 +111,7 @@ fn address(host: &str) -> Result<IpAddr, Failure> {
 fn cannot(to: IpAddr, error: &std::io::Error) -> Failure {
     let remedy = match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            "; let your group ping: sudo sysctl -w net.ipv4.ping_group_range='0 2147483647'"
+            "; run it as root, or let your group ping: sudo sysctl -w net.ipv4.ping_group_range='0 2147483647'"
         }
         _ => "",
     };

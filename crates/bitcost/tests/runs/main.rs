@@ -30,6 +30,7 @@ mod many;
 mod nobody_reads;
 mod one_run;
 mod parts;
+mod ping;
 mod result;
 mod resume;
 mod server;
@@ -81,6 +82,7 @@ fn main() {
         many::TRIALS,
         one_run::TRIALS,
         parts::TRIALS,
+        ping::TRIALS,
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,
