@@ -8,6 +8,19 @@ pub enum HostError {
     /// The kernel refused a netlink request.
     #[error(transparent)]
     Netlink(#[from] bitcost_netlink::Error),
+    /// The driver refused numbers of a device at this time.
+    #[error(
+        "{error}; some drivers change it only while the interface is down: leave the setting out, or set it before with \
+         `ip link set {device} down`, `ethtool {option} {device} …`, `ip link set {device} up`"
+    )]
+    Busy {
+        /// The device.
+        device: String,
+        /// The option of the program ethtool for these numbers.
+        option: &'static str,
+        /// The kernel's refusal.
+        error: bitcost_netlink::Error,
+    },
     /// The driver's name could not be read.
     #[error("cannot read the driver of {device}: {source}; check the device's name")]
     Driver {

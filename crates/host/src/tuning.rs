@@ -16,6 +16,8 @@ pub struct Tuning {
     name: &'static str,
     about: &'static str,
     group: bitcost_netlink::TuningGroup,
+    /// The option of the program ethtool that sets it.
+    option: &'static str,
     side_effects: fn(&str) -> Result<Values, HostError>,
 }
 
@@ -24,6 +26,7 @@ pub const CHANNEL_COUNTS: Tuning = Tuning {
     name: "channels",
     about: "queues of a device, where its driver supports them",
     group: CHANNELS,
+    option: "-L",
     side_effects: snapshot::side_effects_of_channels,
 };
 
@@ -32,8 +35,23 @@ pub const INTERRUPT_COALESCING: Tuning = Tuning {
     name: "coalesce",
     about: "interrupt coalescing of a device, where its driver supports it",
     group: COALESCE,
+    option: "-C",
     side_effects: |_| Ok(Values::new()),
 };
+
+impl Tuning {
+    /// The kernel's refusal, with what to do where the driver is busy.
+    fn refused(&self, device: &str, error: bitcost_netlink::Error) -> HostError {
+        if !error.is_busy() {
+            return error.into();
+        }
+        HostError::Busy {
+            device: device.to_owned(),
+            option: self.option,
+            error,
+        }
+    }
+}
 
 impl Knob for Tuning {
     fn name(&self) -> &'static str {
@@ -102,6 +120,40 @@ impl Knob for Tuning {
         if numbers.is_empty() {
             return Ok(());
         }
-        Ok(Ethtool::open()?.set_tuning(&self.group, device, &numbers)?)
+        let outcome = Ethtool::open()?.set_tuning(&self.group, device, &numbers);
+        outcome.map_err(|error| self.refused(device, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use bitcost_netlink::Error;
+
+    use super::*;
+
+    /// What virtio_net answers while its interface is up.
+    #[test]
+    fn a_busy_driver_is_an_error_that_says_what_to_do() {
+        let refused = |errno| Error::Refused {
+            asked: "set the interrupt coalescing of eth0 to tx_frames 0".to_owned(),
+            source: io::Error::from_raw_os_error(errno),
+            text: None,
+        };
+        let said = |errno| {
+            let error = INTERRUPT_COALESCING.refused("eth0", refused(errno));
+            error.to_string()
+        };
+        let busy = said(16);
+        for part in [
+            "cannot set the interrupt coalescing of eth0 to tx_frames 0: ",
+            "busy",
+            "leave the setting out",
+            "`ip link set eth0 down`, `ethtool -C eth0 …`, `ip link set eth0 up`",
+        ] {
+            assert!(busy.contains(part), "{part}: {busy}");
+        }
+        assert!(!said(22).contains("ip link"), "{}", said(22));
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
+const EBUSY: i32 = 16;
 const ENODEV: i32 = 19;
 const EOPNOTSUPP: i32 = 95;
 
@@ -71,6 +72,11 @@ impl Error {
     /// Whether the kernel reports that it has no such device or object (`ENODEV`).
     pub fn is_no_device(&self) -> bool {
         self.errno() == Some(ENODEV)
+    }
+
+    /// Whether the kernel or the driver cannot do it at this time (`EBUSY`).
+    pub fn is_busy(&self) -> bool {
+        self.errno() == Some(EBUSY)
     }
 
     /// Whether the kernel does not support the request (`EOPNOTSUPP`).
