@@ -17,7 +17,7 @@ pub struct Tested {
     /// Whether the test reached its end.
     pub is_complete: bool,
     /// Its length in seconds.
-    pub seconds: f64,
+    pub seconds: Option<f64>,
     /// Bytes of user data that this host received.
     pub received_bytes: u64,
     /// Bytes of user data that this host sent.

@@ -53,7 +53,7 @@ const OF_PEERS: [OfPeer; 7] = [
     (
         "bitcost_last_test_seconds",
         "Length of the last test of the peer",
-        |last| Some(last.tested.seconds),
+        |last| last.tested.seconds,
     ),
     (
         "bitcost_last_test_received_bits_per_second",
@@ -82,8 +82,9 @@ const OF_PEERS: [OfPeer; 7] = [
     ),
 ];
 
-fn rate(bytes: u64, seconds: f64) -> Option<f64> {
-    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+fn rate(bytes: u64, seconds: Option<f64>) -> Option<f64> {
+    let seconds = seconds.filter(|seconds| bytes > 0 && *seconds > 0.0)?;
+    Some(bytes as f64 * 8.0 / seconds)
 }
 
 /// The text of all counts.
@@ -188,7 +189,7 @@ mod tests {
         let tested = Tested {
             test: "tcp",
             is_complete: true,
-            seconds: 2.0,
+            seconds: Some(2.0),
             received_bytes: 1_000_000,
             ..Tested::default()
         };
@@ -199,12 +200,19 @@ mod tests {
         counts.tested("tls", key, tested.clone());
         let peer = Peer::Address(IpAddr::from([192, 0, 2, 7]));
         counts.tested("iperf3", peer, tested);
+        let ended = Tested {
+            test: "udp",
+            ..Tested::default()
+        };
+        let peer = Peer::Address(IpAddr::from([192, 0, 2, 8]));
+        counts.tested("tls", peer, ended);
         let text = text(&counts);
         for line in [
             "bitcost_tests_total{service=\"iperf3\",test=\"tcp\",result=\"complete\"} 1",
             "bitcost_refused_total{service=\"iperf3\"} 1",
             "bitcost_refused_total{service=\"tls\"} 0",
             "bitcost_refused_by_rule_total{service=\"iperf3\",rule=\"max-rate\"} 1",
+            "bitcost_tests_total{service=\"tls\",test=\"udp\",result=\"ended\"} 1",
             "bitcost_tests_running{service=\"tls\"} 2",
             "bitcost_tests_waiting{service=\"tls\"} 5",
             r#"bitcost_last_test_seconds{service="tls",peer="a\"b\\",key="eH7g",test="tcp"} 2"#,
@@ -215,6 +223,7 @@ mod tests {
         for absent in [
             "bitcost_last_test_sent_bits_per_second{",
             "bitcost_last_test_cpu_seconds{",
+            "bitcost_last_test_seconds{service=\"tls\",peer=\"192.0.2.8\"",
         ] {
             assert!(!text.contains(absent), "{text}");
         }

@@ -144,7 +144,7 @@ fn tested(test: &Test) -> Tested {
     Tested {
         test: if is_udp { "udp" } else { "tcp" },
         is_complete: test.ended.is_none(),
-        seconds: test.seconds,
+        seconds: Some(test.seconds),
         received_bytes: results(true).map(|result| result.bytes).sum(),
         sent_bytes: results(false).map(|result| result.bytes).sum(),
         retransmitted: retransmitted
