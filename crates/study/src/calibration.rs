@@ -30,7 +30,7 @@ const WARMUP_MOST_MS: u64 = 2000;
 /// sizes its bursts by default.
 const AT_ONCE_US: u64 = 1000;
 const SUPER_PACKET_BYTES: u64 = 65_507;
-/// Receive buffer of the run's sockets, in bytes; the kernel may grant less.
+/// Least buffers of the run's sockets for datagrams, in bytes; the kernel may grant less.
 const ROOM_BYTES: u32 = 4 << 20;
 /// For TCP: the size of a message, and a congestion control that every kernel has.
 const MESSAGE_BYTES: u32 = 131_072;
@@ -230,7 +230,9 @@ fn tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Saturation {
     }
 }
 
-/// The cell's datagrams, many in a call; joined into super-packets where the cell's are.
+/// The cell's datagrams, many in a call; joined into super-packets where the cell's are. A veth
+/// gives the memory of a datagram back when it is received, so that a send buffer bounds what is sent
+/// between two polls of a NAPI; none is smaller than the cell's.
 fn udp(cell: &Conditions, base: Conditions) -> Saturation {
     let (send_mode, receive_mode) = match () {
         () if cell.message_sizes.is_some() => (Mode::Plain, Mode::Plain),
@@ -241,7 +243,8 @@ fn udp(cell: &Conditions, base: Conditions) -> Saturation {
         workload: Workload::UdpStream,
         message_size_bytes: cell.message_size_bytes,
         message_sizes: cell.message_sizes.clone(),
-        receive_buffer_bytes: Some(ROOM_BYTES),
+        send_buffer_bytes: room(cell.send_buffer_bytes),
+        receive_buffer_bytes: room(cell.receive_buffer_bytes),
         send_mode,
         receive_mode,
         ..base
@@ -250,6 +253,11 @@ fn udp(cell: &Conditions, base: Conditions) -> Saturation {
         conditions,
         counts_as: None,
     }
+}
+
+/// A buffer in bytes that does not limit a saturation run.
+fn room(of_cell: Option<u32>) -> Option<u32> {
+    Some(of_cell.unwrap_or_default().max(ROOM_BYTES))
 }
 
 /// Datagrams in packets of the size of TCP's, joined into super-packets where TCP's are.
@@ -272,6 +280,8 @@ fn in_place_of_tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Sa
             Mode::Sendmmsg
         },
         message_sizes: None,
+        send_buffer_bytes: None,
+        receive_buffer_bytes: None,
         ..cell.clone()
     };
     Saturation {

@@ -84,6 +84,30 @@ fn what_changes_the_path_has_its_own_capacity() {
     assert_eq!(udp.counts_as, None);
 }
 
+/// A send buffer bounds datagrams that are on their way through a veth: with less of it than the
+/// cell's runs have, the saturation run would carry less than they do.
+#[test]
+fn datagrams_have_no_smaller_buffers_than_their_cells() {
+    let levels = "{ label = \"a\" }, { label = \"b\", send_buffer_bytes = 1048576, receive_buffer_bytes = 4194304 }, \
+                  { label = \"c\", send_buffer_bytes = 16777216, receive_buffer_bytes = 8388608 }";
+    let udp = of(&study(
+        "",
+        "workload = \"udp_stream\"\nmessage_size_bytes = 1024",
+        &factor("buffers", levels),
+    ));
+    let cells = udp.capacities.iter().map(|capacity| &capacity.cells[..]);
+    assert_eq!(cells.collect::<Vec<_>>(), [&[0, 1][..], &[2]]);
+    let buffers = [0, 1].map(|index| {
+        let conditions = &saturation(&udp, index).conditions;
+        [
+            conditions.send_buffer_bytes,
+            conditions.receive_buffer_bytes,
+        ]
+    });
+    assert_eq!(buffers[0], [Some(4 << 20); 2]);
+    assert_eq!(buffers[1], [Some(16 << 20), Some(8 << 20)]);
+}
+
 #[test]
 fn requests_have_no_capacity_and_many_settings_have_a_bound() {
     let rr = of(&study(
