@@ -17,16 +17,22 @@ bitcost_testkit::trials! {
 }
 
 /// A server at a port that the kernel chose.
-struct Listening {
+pub struct Listening {
     process: Server,
-    address: SocketAddr,
+    /// Its address.
+    pub address: SocketAddr,
 }
 
 impl Listening {
     fn start(options: &str) -> Listening {
+        Listening::at(IpAddr::from([127, 0, 0, 1]), options)
+    }
+
+    /// Starts one at this address.
+    pub fn at(host: IpAddr, options: &str) -> Listening {
         let mut process = Server::start(
             Command::new(env!("CARGO_BIN_EXE_bitcost"))
-                .args(["serve", "--iperf3", "127.0.0.1:0"])
+                .args(["serve", "--iperf3", &format!("{host}:0")])
                 .args(options.split_whitespace()),
         );
         let line = process.line();
@@ -37,12 +43,12 @@ impl Listening {
         let port: u16 = port.unwrap_or_default().parse().expect(&line);
         Listening {
             process,
-            address: SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port),
+            address: SocketAddr::new(host, port),
         }
     }
 
     /// Stops the server as Ctrl-C does; returns its standard output and standard error.
-    fn stop(&mut self) -> (String, String) {
+    pub fn stop(&mut self) -> (String, String) {
         self.process.stop(Signal::INT)
     }
 }
@@ -132,10 +138,11 @@ fn judge(options: &str, document: &Value) {
     }
 }
 
-const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
+/// The cookie of a test.
+pub const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
 
 /// A connection with this cookie, after which the server asked for parameters and received these.
-fn asking(server: &Listening, cookie: &[u8; 37], params: &str) -> TcpStream {
+pub fn asking(server: &Listening, cookie: &[u8; 37], params: &str) -> TcpStream {
     let mut control = TcpStream::connect(server.address).unwrap();
     control
         .set_read_timeout(Some(Duration::from_secs(5)))
@@ -149,7 +156,8 @@ fn asking(server: &Listening, cookie: &[u8; 37], params: &str) -> TcpStream {
     control
 }
 
-fn read<const COUNT: usize>(stream: &mut TcpStream) -> [u8; COUNT] {
+/// The next bytes of a connection.
+pub fn read<const COUNT: usize>(stream: &mut TcpStream) -> [u8; COUNT] {
     let mut bytes = [0; COUNT];
     stream.read_exact(&mut bytes).unwrap();
     bytes
@@ -215,12 +223,17 @@ fn rules_are_named() {
     }
 }
 
+/// A TCP connection from this address.
+pub fn connected_from(host: [u8; 4], to: SocketAddr) -> std::io::Result<TcpStream> {
+    let other = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    bind(&other, &SocketAddr::new(IpAddr::from(host), 0))?;
+    connect(&other, &to)?;
+    Ok(TcpStream::from(other))
+}
+
 /// A TCP connection from another address of the loopback.
 fn from_other_host(to: SocketAddr) -> TcpStream {
-    let other = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-    bind(&other, &SocketAddr::new(IpAddr::from([127, 0, 0, 2]), 0)).unwrap();
-    connect(&other, &to).unwrap();
-    let stream = TcpStream::from(other);
+    let stream = connected_from([127, 0, 0, 2], to).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(5)))
         .unwrap();

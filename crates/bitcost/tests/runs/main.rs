@@ -35,6 +35,7 @@ mod result;
 mod resume;
 mod server;
 mod service;
+mod spoofed;
 mod squatted;
 mod ssh;
 mod tables;
@@ -86,6 +87,7 @@ fn main() {
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,
+        spoofed::TRIALS,
         squatted::TRIALS,
         ssh::cut::TRIALS,
         ssh::study::TRIALS,

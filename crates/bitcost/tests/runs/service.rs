@@ -2,7 +2,7 @@
 //! each other, and nothing is left.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -17,10 +17,12 @@ bitcost_testkit::trials! {
 }
 
 /// A service at a port that the kernel chose, with its folders.
-struct Service {
+pub struct Service {
     process: Server,
-    port: u16,
-    link: String,
+    /// Its port.
+    pub port: u16,
+    /// Its first link.
+    pub link: String,
     folder: tempfile::TempDir,
 }
 
@@ -30,10 +32,15 @@ impl Service {
     }
 
     fn with(options: &[&str]) -> Service {
+        Service::at(Ipv4Addr::LOCALHOST.into(), options)
+    }
+
+    /// Starts one at this address.
+    pub fn at(address: IpAddr, options: &[&str]) -> Service {
         let folder = tempfile::tempdir().unwrap();
         let mut process = Server::start(
             bitcost(&folder.path().join("client"))
-                .args(["serve", "127.0.0.1:0", "--state"])
+                .args(["serve", &format!("{address}:0"), "--state"])
                 .arg(folder.path().join("service"))
                 .args(options),
         );
@@ -46,7 +53,8 @@ impl Service {
         }
     }
 
-    fn client(&self) -> PathBuf {
+    /// The state folder of its first client.
+    pub fn client(&self) -> PathBuf {
         self.folder.path().join("client")
     }
 
@@ -70,7 +78,7 @@ impl Service {
     }
 
     /// Stops the service as systemd does; returns its standard output and standard error.
-    fn stop(&mut self) -> (String, String) {
+    pub fn stop(&mut self) -> (String, String) {
         self.process.stop(Signal::TERM)
     }
 }
@@ -90,7 +98,8 @@ fn bitcost(state: &Path) -> Command {
     command
 }
 
-fn test(state: &Path, options: &str) -> Output {
+/// `bitcost test` of that user.
+pub fn test(state: &Path, options: &str) -> Output {
     bitcost(state)
         .args(["test", "--no-log"])
         .args(options.split_whitespace())
@@ -99,7 +108,8 @@ fn test(state: &Path, options: &str) -> Output {
         .unwrap()
 }
 
-fn said(output: &Output) -> String {
+/// What a program printed.
+pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
 }
 

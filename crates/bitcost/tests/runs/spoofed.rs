@@ -1,0 +1,252 @@
+//! What comes from the address of a host that takes part in no test, which anybody can write into a
+//! datagram: neither service sends data to that host.
+
+use std::collections::HashMap;
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use bitcost_netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::packet::{OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, PacketSocket};
+use bitcost_sys::process::wait_readable;
+
+use crate::iperf3::{COOKIE, Listening, asking, connected_from, read};
+use crate::service::{Service, said, test};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: a_service_sends_nothing_to_foreign_hosts, an_iperf3_server_sends_nothing_to_foreign_hosts;
+}
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 1));
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 2));
+const FOREIGN: [u8; 4] = [10, 9, 0, 3];
+/// Protocols of IPv4.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// A flag of TCP.
+const SYN: u8 = 2;
+
+/// The server's host, in which the calling thread is, and the namespace at the other end of its
+/// wire, which has the addresses of the client and of the foreign host.
+struct Hosts {
+    server: OwnedFd,
+    others: OwnedFd,
+    capture: PacketSocket,
+}
+
+impl Hosts {
+    fn new() -> Hosts {
+        let server = current(Kind::Net).unwrap();
+        unshare(&[Kind::Net]).unwrap();
+        let others = current(Kind::Net).unwrap();
+        enter(server.as_fd(), Kind::Net).unwrap();
+        let wire = VethPair {
+            name: "s0",
+            peer_name: "c0",
+            peer_netns: Some(Netns::Fd(others.as_fd())),
+            mtu_bytes: 1500,
+        };
+        Rtnl::open().unwrap().create_veth(&wire).unwrap();
+        set_up("s0", &[SERVER]);
+        enter(others.as_fd(), Kind::Net).unwrap();
+        set_up("lo", &[]);
+        let capture = PacketSocket::open(set_up("c0", &[CLIENT, FOREIGN.into()])).unwrap();
+        enter(server.as_fd(), Kind::Net).unwrap();
+        Hosts {
+            server,
+            others,
+            capture,
+        }
+    }
+
+    /// At the other end of the wire.
+    fn at_others<T>(&self, act: impl FnOnce() -> T) -> T {
+        enter(self.others.as_fd(), Kind::Net).unwrap();
+        let result = act();
+        enter(self.server.as_fd(), Kind::Net).unwrap();
+        result
+    }
+
+    /// What the server's host sent to the foreign one, while that sent each of these texts to each
+    /// of these ports, again and again.
+    fn sent_to_foreign(
+        &self,
+        ports: &[u16],
+        texts: &[&[u8]],
+        meanwhile: impl FnOnce(),
+    ) -> Vec<Sent> {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let capture = scope.spawn(|| captured(&self.capture, &is_over));
+            let disturber = scope.spawn(|| {
+                enter(self.others.as_fd(), Kind::Net).unwrap();
+                while !is_over.load(Relaxed) {
+                    disturb(ports, texts);
+                }
+            });
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
+            is_over.store(true, Relaxed);
+            disturber.join().unwrap();
+            let sent = capture.join().unwrap();
+            outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            sent
+        })
+    }
+}
+
+/// Sets a device up and gives it addresses; returns its index.
+fn set_up(device: &str, addresses: &[IpAddr]) -> u32 {
+    let mut rtnl = Rtnl::open().unwrap();
+    let index = rtnl.link(device).unwrap().index;
+    for address in addresses {
+        rtnl.add_address(index, *address, 24).unwrap();
+    }
+    rtnl.set_up(index, true).unwrap();
+    index
+}
+
+/// Each text as a datagram and as a connection of the foreign host, to each port.
+fn disturb(ports: &[u16], texts: &[&[u8]]) {
+    for (port, text) in ports
+        .iter()
+        .flat_map(|port| texts.iter().map(move |text| (port, text)))
+    {
+        let to = SocketAddr::new(SERVER, *port);
+        let socket = UdpSocket::bind((IpAddr::from(FOREIGN), 0)).unwrap();
+        socket.send_to(text, to).unwrap();
+        let Ok(mut stream) = connected_from(FOREIGN, to) else {
+            continue;
+        };
+        let wait = Duration::from_millis(20);
+        stream.set_read_timeout(Some(wait)).unwrap();
+        let _ = stream.write_all(text);
+        let _ = stream.read(&mut [0; 2048]);
+    }
+}
+
+/// A packet to the foreign host.
+#[derive(Debug)]
+struct Sent {
+    protocol: u8,
+    /// Those of the server and of the foreign host.
+    ports: [u16; 2],
+    /// It accepts a connection.
+    is_first: bool,
+    payload_bytes: usize,
+}
+
+/// The packets to the foreign host, until it is over.
+fn captured(capture: &PacketSocket, is_over: &AtomicBool) -> Vec<Sent> {
+    let mut frame = vec![0; PACKET_MAX_BYTES];
+    let mut all = Vec::new();
+    while !is_over.load(Relaxed) {
+        wait_readable(capture, Duration::from_millis(20)).unwrap();
+        while let Some(length) = capture.receive(&mut frame).unwrap() {
+            all.extend(sent(&frame[OFFLOAD_HEADER_BYTES..length]));
+        }
+    }
+    all
+}
+
+/// Reads a frame; absent: it is not of IPv4, or not for the foreign host.
+fn sent(frame: &[u8]) -> Option<Sent> {
+    let ip = frame.strip_prefix(&frame[..12])?.strip_prefix(&[8, 0])?;
+    let header_bytes = usize::from(ip[0] & 15) * 4;
+    let length = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+    let (protocol, above) = (ip[9], &ip[header_bytes..length]);
+    let above_bytes = match protocol {
+        TCP => usize::from(above[12] >> 4) * 4,
+        _ => 8,
+    };
+    (ip[16..20] == FOREIGN).then(|| Sent {
+        protocol,
+        ports: [0, 2].map(|at| u16::from_be_bytes([above[at], above[at + 1]])),
+        is_first: protocol == TCP && above[13] & SYN != 0,
+        payload_bytes: above.len() - above_bytes,
+    })
+}
+
+/// The foreign host gets no datagram, and on no connection more than its question.
+fn assert_no_data(sent: &[Sent], texts: &[&[u8]]) {
+    let of = |protocol| sent.iter().filter(move |sent| sent.protocol == protocol);
+    assert!(of(TCP).count() > 0, "the capture sees no connection");
+    assert_eq!(of(UDP).count(), 0, "{:?}", of(UDP).next());
+    let question = texts.iter().map(|text| text.len()).min().unwrap();
+    let mut answered = HashMap::new();
+    for sent in of(TCP) {
+        let bytes = answered.entry(sent.ports).or_insert(0);
+        // A port may serve one connection after the other.
+        *bytes = if sent.is_first {
+            0
+        } else {
+            *bytes + sent.payload_bytes
+        };
+        assert!(*bytes <= question, "{bytes} bytes for {question}: {sent:?}");
+    }
+}
+
+fn a_service_sends_nothing_to_foreign_hosts() {
+    let hosts = Hosts::new();
+    let mut server = Service::at(SERVER, &[]);
+    let client = server.client();
+    let link = server.link.clone();
+    let first = hosts.at_others(|| test(&client, &format!("tcp {link} -t 200ms")));
+    assert!(first.status.success(), "{}", said(&first));
+    // The token of another run, as both transports show it, a message of a run, and an iperf3 greeting.
+    let token = [
+        0xBF, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9,
+    ];
+    let mut message = [0; 1024];
+    message[0] = 0xB0;
+    let handshake = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3];
+    let texts: [&[u8]; 4] = [&token, &token[8..], &message, &handshake];
+    let sent = hosts.sent_to_foreign(&[5300, server.port], &texts, || {
+        for words in [
+            "udp -t 500ms -b 4M",
+            "udp-rr -t 500ms",
+            "rr -t 500ms",
+            "tcp -t 500ms -b 4M",
+            "udp -t 500ms -b 4M -R",
+        ] {
+            let (workload, rest) = words.split_once(' ').unwrap();
+            let words = format!("{workload} {SERVER} {rest} -p 5300 --no-cost");
+            let output = hosts.at_others(|| test(&client, &words));
+            assert!(output.status.success(), "{words}: {}", said(&output));
+        }
+    });
+    assert_no_data(&sent, &texts);
+    server.stop();
+}
+
+fn an_iperf3_server_sends_nothing_to_foreign_hosts() {
+    let hosts = Hosts::new();
+    let mut server = Listening::at(SERVER, "");
+    let address = server.address;
+    // Both have the length of a cookie: one of no test, and that of a test that waits for its streams.
+    let foreign = b"cbcdefghijklmnopqrstuvwxyz234567abcd\0";
+    let greeting = b"9876\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let texts: [&[u8]; 3] = [foreign, COOKIE, greeting];
+    let sent = hosts.sent_to_foreign(&[address.port()], &texts, || {
+        hosts.at_others(|| {
+            let params = r#"{"udp":true,"time":1,"reverse":true,"len":64,"bandwidth":80000}"#;
+            let mut control: TcpStream = asking(&server, COOKIE, params);
+            assert_eq!(read::<1>(&mut control), [10]);
+            thread::sleep(Duration::from_millis(500));
+            // The client itself is served.
+            let stream = UdpSocket::bind((CLIENT, 0)).unwrap();
+            let wait = Duration::from_secs(5);
+            stream.set_read_timeout(Some(wait)).unwrap();
+            stream.send_to(b"9876", address).unwrap();
+            let mut answer = [0; 64];
+            assert_eq!(stream.recv(&mut answer).unwrap(), 4);
+            assert_eq!(read::<2>(&mut control), [1, 2]);
+            assert_eq!(stream.recv(&mut answer).unwrap(), 64);
+        });
+    });
+    assert_no_data(&sent, &texts);
+    server.stop();
+}
