@@ -101,25 +101,45 @@ fn serve_to_end(
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
     let mut run = None;
     loop {
-        let left = lease
-            .left(monotonic_ns())
-            .ok_or(AgentError::LeaseLost)?
-            .min(LOOK);
         if journaling.is_lost() {
             drop(run.take());
             journaling.let_go();
             return Err(AgentError::WatchdogLost);
         }
-        match inbox.recv_timeout(left) {
-            Ok(Ok(message)) => {
-                lease.renew(monotonic_ns());
+        match next(&inbox, &mut lease)? {
+            Next::Message(message) => {
                 answer(message, &output, &mut run, journaling, between)?;
                 journaling.renew();
             }
-            Ok(Err(reason)) => return Err(AgentError::NotAMessage(reason)),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Next::Nothing => {}
+            Next::End => return Ok(()),
         }
+    }
+}
+
+/// What came of the controller.
+#[derive(Debug, PartialEq)]
+enum Next {
+    Message(ToAgent),
+    Nothing,
+    End,
+}
+
+/// Waits for the next message, for [`LOOK`] at most. One that is there renews the lease, also where
+/// this agent was too busy to take it in time: then the controller was not silent.
+fn next(inbox: &Receiver<Result<ToAgent, String>>, lease: &mut Lease) -> Result<Next, AgentError> {
+    let left = lease.left(monotonic_ns()).unwrap_or_default().min(LOOK);
+    match inbox.recv_timeout(left) {
+        Ok(Ok(message)) => {
+            lease.renew(monotonic_ns());
+            Ok(Next::Message(message))
+        }
+        Ok(Err(reason)) => Err(AgentError::NotAMessage(reason)),
+        Err(RecvTimeoutError::Timeout) => lease
+            .left(monotonic_ns())
+            .map(|_| Next::Nothing)
+            .ok_or(AgentError::LeaseLost),
+        Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
     }
 }
 
@@ -245,5 +265,21 @@ fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
     };
     if let Err(reason) = forwarded {
         output.send(&Refusal::from(reason).message());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_waits_renews_a_lease_that_has_expired() {
+        let (sender, inbox) = mpsc::sync_channel(WAITING_MAX);
+        let mut lease = Lease::new(Duration::ZERO, 0);
+        sender.send(Ok(ToAgent::Renew)).expect("heard");
+        let heard = next(&inbox, &mut lease).expect("the controller was not silent");
+        assert_eq!(heard, Next::Message(ToAgent::Renew));
+        let lost = next(&inbox, &mut lease).expect_err("the controller is silent");
+        assert!(matches!(lost, AgentError::LeaseLost), "{lost}");
     }
 }

@@ -19,21 +19,41 @@ const GREETING: Duration = Duration::from_secs(20);
 /// restored, or is about to be.
 const SILENCE: Duration = Duration::from_secs(Lease::LENGTH.as_secs() + 1);
 
+/// The silence after which the failure of one agent is told as a consequence of the silence of the
+/// other one, which has left this many renewals without an answer.
+const UNANSWERED: Duration = Duration::from_secs(3 * Lease::RENEWAL.as_secs());
+
 impl Pair {
-    /// The cause of a failed run: an agent's report, or the end of the other agent where that one
-    /// has ended, because the report is then its consequence.
+    /// The cause of a failed run: an agent's report, or the end or the silence of the other agent,
+    /// because the report is then its consequence.
     pub(super) fn cause(&mut self, role: Role, reason: &str, host_lacks: bool) -> WaitError {
         let other = role.other();
-        match self.agents[slot(other)].as_mut().and_then(Agent::ending) {
-            Some(ending) => self.gone(other, &ending),
-            None => {
-                let reason = format!("{}: {}", role.name(), harmless(reason));
-                match host_lacks {
-                    true => WaitError::Lacks(reason),
-                    false => WaitError::Failed(reason),
-                }
-            }
+        if let Some(ending) = self.agents[slot(other)].as_mut().and_then(Agent::ending) {
+            return self.gone(other, &ending);
         }
+        let reason = harmless(reason);
+        let told = format!("{}: {reason}", role.name());
+        if host_lacks {
+            return WaitError::Lacks(told);
+        }
+        self.unanswered(
+            role,
+            &format!("the {} agent reports: {reason}", role.name()),
+        )
+        .unwrap_or(WaitError::Failed(told))
+    }
+
+    /// The silence of the other agent, with what happened to this one meanwhile; absent where the
+    /// other one answers.
+    fn unanswered(&mut self, role: Role, meanwhile: &str) -> Option<WaitError> {
+        let (other, now) = (role.other(), self.transport.now());
+        let agent = self.agents[slot(other)].as_ref()?;
+        let silence = agent.silence(now, UNANSWERED, GREETING)?.as_secs();
+        let place = &self.endpoint(other).place;
+        Some(WaitError::Lost(format!(
+            "nothing heard from the {} agent at {place} for {silence} s: it hangs, or the connection is lost; {meanwhile}",
+            other.name()
+        )))
     }
 
     /// The description of an agent that ended, or whose output ended or contained something other
@@ -48,12 +68,15 @@ impl Pair {
         }
     }
 
-    /// Drops an agent that has ended.
+    /// Drops an agent that has ended. Where the other one is silent, that is told first.
     fn gone(&mut self, role: Role, how: &str) -> WaitError {
         let has_spoken = self.agents[slot(role)]
             .take()
             .is_some_and(|agent| agent.has_spoken());
         let what = format!("{} agent is gone: {how}", role.name());
+        if let Some(lost) = self.unanswered(role, &format!("the {what}")) {
+            return lost;
+        }
         if has_spoken && !self.endpoint(role).patience.is_zero() {
             WaitError::Lost(what)
         } else {

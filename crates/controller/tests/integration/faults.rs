@@ -180,6 +180,48 @@ fn death_of_the_other_agent_is_the_cause_of_a_failure() {
     );
 }
 
+/// The receiver answers nothing more from the second run's start. `ends` is what becomes of the
+/// sender with its `renewals`th renewal after that.
+fn receiver_is_silent(renewals: u32, ends: impl Fn() -> Act + 'static) -> (FailureKind, String) {
+    let mut renewed = 0;
+    let world =
+        World::new(
+            move |heard| match (heard.role, heard.run, heard.earlier, heard.message) {
+                (Role::Receiver, Some(1), 0, ToAgent::Start(_)) => Act::Hang,
+                (Role::Sender, Some(1), 0, ToAgent::Start(_)) => Act::Ignore,
+                (Role::Sender, Some(1), 0, ToAgent::Renew) => {
+                    renewed += 1;
+                    match renewed == renewals {
+                        true => ends(),
+                        false => Act::Answer,
+                    }
+                }
+                _ => Act::Answer,
+            },
+        );
+    fails_once(&world, Duration::ZERO, "silent")
+}
+
+#[test]
+fn silence_of_the_other_agent_is_the_cause_of_an_end_and_of_a_failure() {
+    let silent = "nothing heard from the receiver agent at host-receiver for 4 s: it hangs, or the connection is lost; ";
+    let ends = || Act::Die("it ended with exit status: 3");
+    let (kind, reason) = receiver_is_silent(5, ends);
+    assert_eq!(kind, FailureKind::Lost);
+    let wanted = format!("{silent}the sender agent is gone: it ended with exit status: 3");
+    assert_eq!(reason, wanted);
+    let (kind, reason) = receiver_is_silent(5, || Act::Fail("no route to host"));
+    assert_eq!(kind, FailureKind::Lost);
+    assert_eq!(
+        reason,
+        format!("{silent}the sender agent reports: no route to host")
+    );
+    // One that is late by less is not blamed.
+    let (kind, reason) = receiver_is_silent(3, ends);
+    assert_eq!(kind, FailureKind::Failed);
+    assert_eq!(reason, "sender agent is gone: it ended with exit status: 3");
+}
+
 /// The answer to the second run's request arrives during the third run, from an agent that was
 /// replaced.
 #[test]
