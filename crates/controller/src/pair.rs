@@ -148,7 +148,8 @@ impl Pair {
             None => "use the same bitcost on both hosts".to_owned(),
         };
         let reason = format!(
-            "it is bitcost {version} and speaks version {protocol} of the control protocol, this one speaks {PROTOCOL}; {remedy}"
+            "it is bitcost {version} and speaks version {protocol} of the control protocol, this is bitcost {} and speaks {PROTOCOL}; {remedy}",
+            env!("CARGO_PKG_VERSION")
         );
         Err(self.agent_error(role, reason))
     }

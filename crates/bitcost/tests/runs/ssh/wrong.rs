@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
+use bitcost_model::protocol::PROTOCOL;
 use bitcost_testkit::sshd::{GUEST, GUEST_ID};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -251,7 +252,13 @@ fn other_version_on_a_host_is_refused() {
         &field,
         "b",
         &named,
-        &["it is bitcost 0.0.1", "use the same bitcost on both hosts"],
+        &[
+            "it is bitcost 0.0.1 and speaks version 1 of the control protocol",
+            &format!(
+                "this is bitcost {} and speaks {PROTOCOL}; use the same bitcost on both hosts",
+                env!("CARGO_PKG_VERSION")
+            ),
+        ],
     );
     let none = ["--remote-program", "/not/there", "--receiver-dev", "mgmt0"];
     refused(
