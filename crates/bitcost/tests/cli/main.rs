@@ -14,5 +14,6 @@ mod screens;
 mod studies;
 
 mod terminal;
+mod unit_file;
 mod untrusted;
 mod words;

@@ -1,5 +1,6 @@
 //! `bitcost serve`: the agent as a service.
 
+use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ impl Folder {
     /// The folder: the one that is named, else the one that systemd gives (`STATE_DIRECTORY`,
     /// systemd.exec(5)), else the default.
     pub fn path(&self) -> PathBuf {
-        let of_systemd = || std::env::var_os("STATE_DIRECTORY").map(PathBuf::from);
+        let of_systemd = || of_systemd(&std::env::var_os("STATE_DIRECTORY")?);
         let asked = self.state.clone().or_else(of_systemd);
         asked.unwrap_or_else(|| {
             let state = bitcost_host::journal::folder();
@@ -66,6 +67,14 @@ impl Folder {
             }
         })
     }
+}
+
+/// The folder of the keys among those that systemd gives, with colons between them: a unit whose
+/// tests may change settings also has the folder of journals.
+fn of_systemd(folders: &OsStr) -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = std::env::split_paths(folders).collect();
+    let is_named = |folder: &&PathBuf| folder.ends_with("bitcost-service");
+    folders.iter().find(is_named).or(folders.first()).cloned()
 }
 
 /// Reads `ADDR`.
@@ -280,5 +289,25 @@ impl Lines {
             }
         }
         summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_keys_is_found_among_those_of_systemd() {
+        for (folders, found) in [
+            ("/var/lib/bitcost-service", "/var/lib/bitcost-service"),
+            (
+                "/var/lib/bitcost:/var/lib/bitcost-service",
+                "/var/lib/bitcost-service",
+            ),
+            ("/var/lib/other", "/var/lib/other"),
+        ] {
+            let of_systemd = of_systemd(OsStr::new(folders));
+            assert_eq!(of_systemd.as_deref(), Some(Path::new(found)));
+        }
     }
 }
