@@ -10,6 +10,7 @@ mod dist;
 mod emulator;
 mod probe_cost;
 mod reference;
+mod service_ssh;
 mod soak;
 mod ssh_pair;
 mod vm;
@@ -44,6 +45,9 @@ enum Verb {
     /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs
     /// root and openssh-server
     SshPair(ssh_pair::Arguments),
+    /// Compare the figures of tests over the service with those over ssh, interleaved between two
+    /// namespaces; needs root and openssh-server
+    ServiceSsh(service_ssh::Arguments),
     /// Let good and bad clients come to `bitcost serve` and `bitcost serve --iperf3` on the loopback,
     /// and see whether memory, descriptors and threads grow
     Soak(soak::Arguments),
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
+        Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),

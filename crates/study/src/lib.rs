@@ -33,5 +33,6 @@ pub use definition::{
 pub use error::StudyError;
 pub use keys::{lab_schema, markdown, study_schema};
 pub use picture::{Bars, Picture, PictureKind, Scale};
+pub use plan::shuffled;
 pub use single::Single;
 pub use tcp_buffers::size_tcp_buffers;

@@ -182,7 +182,7 @@ fn run_difference(plan: &Plan, given: &Plan, place: usize) -> Option<String> {
 }
 
 /// The numbers below `count` in an order drawn from the seed and the block.
-pub(crate) fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
+pub fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(u64::from(block));
     let mut order: Vec<usize> = (0..count).collect();
