@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Limit, Schedule, Settings, Size};
+use bitcost_sys::socket::{SO_SNDBUF, SO_SNDBUFFORCE};
 use bitcost_testkit::gap::{DEVICE, Gap};
 
 const MTU_BYTES: u32 = 1500;
@@ -25,6 +27,10 @@ fn main() {
         (
             "a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator",
             a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator,
+        ),
+        (
+            "packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator",
+            packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator,
         ),
         (
             "what_the_ring_drops_is_counted",
@@ -227,6 +233,38 @@ fn a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator() {
         });
         let counters = path.counters(0, |counters| counters.arrived.packets >= super_packets);
         assert_eq!(counters.missed_packets, 0, "{counters:?}");
+    }
+}
+
+fn packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator() {
+    let super_packets = 16;
+    let path = Path::later(MTU_BYTES, [held(1), held(0)], |gap| {
+        // 16 super-packets take 80 s at this rate.
+        shape(&gap.names[1], "100kbit");
+        burst(gap, super_packets, 45);
+    });
+    path.counters(0, |counters| counters.departed.packets >= super_packets);
+}
+
+/// Puts a shaper with room for 4 MB on a device of the caller's namespace.
+fn shape(device: &str, rate: &str) {
+    let probe = UdpSocket::bind("127.0.0.1:0").expect("binds");
+    let wanted = 2 << 20;
+    let set = |option| bitcost_sys::socket::set_int(&probe, option, wanted);
+    if set(SO_SNDBUFFORCE).is_err() {
+        set(SO_SNDBUF).expect("takes a send buffer");
+    }
+    if bitcost_sys::socket::get_int(&probe, SO_SNDBUF).expect("tells it") < wanted {
+        bitcost_testkit::ignore("net.core.wmem_max allows no send buffer of 2 MiB here");
+    }
+    let shaper = ["tbf", "rate", rate, "burst", "70000", "limit", "4000000"];
+    let made = Command::new("tc")
+        .args(["qdisc", "add", "dev", device, "root"])
+        .args(shaper)
+        .status();
+    match made {
+        Ok(status) => assert!(status.success(), "tc: {status}"),
+        Err(_) => bitcost_testkit::ignore("there is no tc here"),
     }
 }
 

@@ -29,6 +29,11 @@ pub const SO_SNDBUF: IntOption = IntOption {
     level: libc::SOL_SOCKET,
     name: libc::SO_SNDBUF,
 };
+/// As [`SO_SNDBUF`] without the host's bound: `EPERM` without `CAP_NET_ADMIN` over the first network namespace (socket(7)).
+pub const SO_SNDBUFFORCE: IntOption = IntOption {
+    level: libc::SOL_SOCKET,
+    name: libc::SO_SNDBUFFORCE,
+};
 /// Receive buffer in bytes; the kernel doubles what is set (socket(7)).
 pub const SO_RCVBUF: IntOption = IntOption {
     level: libc::SOL_SOCKET,

@@ -61,6 +61,8 @@ pub struct Gap {
     pub hosts: [Host; 2],
     /// The interface indexes in the caller's namespace, in the order of the hosts.
     pub devices: [u32; 2],
+    /// Their names.
+    pub names: [String; 2],
 }
 
 impl Gap {
@@ -76,11 +78,15 @@ impl Gap {
         };
         hush();
         hosts.iter().for_each(|host| host.run(hush));
-        let devices = hosts.each_ref().map(|host| {
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            link(host, &format!("gap{number}"), mtu_bytes)
-        });
-        Gap { hosts, devices }
+        let names = hosts
+            .each_ref()
+            .map(|_| format!("gap{}", MADE.fetch_add(1, Ordering::Relaxed)));
+        let devices = [0, 1].map(|end| link(&hosts[end], &names[end], mtu_bytes));
+        Gap {
+            hosts,
+            devices,
+            names,
+        }
     }
 }
 
