@@ -35,7 +35,9 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// client that vanished.
 const REST: Duration = Duration::from_secs(15);
 
-/// Growth of the resident memory that is no leak, in KiB: what the allocator keeps.
+/// Growth of the resident memory that is no leak, in KiB: what the allocator keeps in the arenas of
+/// threads that have ended, of which glibc has 8 for each CPU at most. With `MALLOC_ARENA_MAX=1`, where
+/// there is one arena, `bitcost serve` does not grow.
 const GROWTH_KIB: u64 = 4096;
 
 /// Serves, lets the clients come, and prints what the services hold; returns whether that stays.
@@ -52,7 +54,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let users = ["alice", "bob"].map(|name| place.path().join(name));
     for (link, user) in [tls.link.clone(), tls.new_link()?].iter().zip(&users) {
         let output = good::bitcost(&program, user, &format!("tcp {link} -t 200ms")).output()?;
-        if !output.status.success() {
+        // The link is spent also where the test failed.
+        if !output.status.success() && !good::succeeds(&program, user, "tcp 127.0.0.1") {
             bail!(
                 "no client is served: {}",
                 String::from_utf8_lossy(&output.stderr)
@@ -74,14 +77,14 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         clients.stop.store(true, Relaxed);
         readings
     })?;
-    let last = good::bitcost(&program, &users[1], "tcp 127.0.0.1 -t 200ms").output()?;
-    let last = last.status;
-    println!("a client after all of them: {last}");
+    let last = good::succeeds(&program, &users[1], "tcp 127.0.0.1");
+    let served = if last { "served" } else { "not served" };
+    println!("a client after all of them: {served}");
     let stays = [
         stays("bitcost", &readings, 0),
         stays("iperf3", &readings, 1),
     ];
-    Ok(stays == [true; 2] && last.success() && clients.good.load(Relaxed) > 0)
+    Ok(stays == [true; 2] && last && clients.good.load(Relaxed) > 0)
 }
 
 /// Reads what both services hold at rest, until the time is over.
