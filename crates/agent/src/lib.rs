@@ -117,7 +117,7 @@ fn serve_to_end(
     }
 }
 
-/// What came of the controller.
+/// What came from the controller.
 #[derive(Debug, PartialEq)]
 enum Next {
     Message(ToAgent),
