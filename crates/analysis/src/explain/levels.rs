@@ -34,7 +34,10 @@ impl Levels {
             )
         };
         if let Some(modes) = two_modes(&rates, 0)
-            && are_apart(&rates, &modes.low, &modes.high)
+            && are_apart(
+                (modes.low.len(), modes.low_mean),
+                (modes.high.len(), modes.high_mean),
+            )
             && changes(&modes.low, rates.len()) <= CHANGES_MAX
         {
             return Some(Levels::Modes([signals(&modes.low), signals(&modes.high)]));
@@ -54,38 +57,69 @@ impl Levels {
     }
 }
 
-/// True where each part is long enough to be named, and one rate is far above the other.
-fn are_apart(rates: &[f64], one: &[usize], other: &[usize]) -> bool {
-    let mean = |part: &[usize]| {
-        part.iter().map(|index| rates[*index]).sum::<f64>() / part.len().max(1) as f64
-    };
-    let (slow, fast) = (mean(one).min(mean(other)), mean(one).max(mean(other)));
-    let share = one.len().min(other.len()) as f64 / rates.len() as f64;
+/// True where each part, given by its number of intervals and mean rate, is long enough to be named,
+/// and one rate is far above the other.
+fn are_apart(one: (usize, f64), other: (usize, f64)) -> bool {
+    let (slow, fast) = (one.1.min(other.1), one.1.max(other.1));
+    let share = one.0.min(other.0) as f64 / (one.0 + other.0) as f64;
     fast >= STEADY * slow && share >= SECOND_SHARE
 }
 
 /// The number of intervals before the one moment at which the rate changes: that with the widest
 /// gap between the parts. Absent where every division leaves rates that overlap.
 fn change(rates: &[f64]) -> Option<usize> {
-    let all: Vec<usize> = (0..rates.len()).collect();
-    let gap = |moment: usize| {
-        let (before, after) = rates.split_at(moment);
-        (least(before) - most(after)).max(least(after) - most(before))
+    let before = growing(rates.iter());
+    let after = growing(rates.iter().rev());
+    let gap = |moment: &usize| {
+        let (one, other) = (before[moment - 1], after[rates.len() - moment - 1]);
+        let gap = (one.least - other.most).max(other.least - one.most);
+        (gap > 0.0 && are_apart(one.weight(), other.weight())).then_some(gap)
     };
     (1..rates.len())
-        .filter(|moment| {
-            let (before, after) = all.split_at(*moment);
-            are_apart(rates, before, after) && gap(*moment) > 0.0
-        })
-        .max_by(|a, b| gap(*a).total_cmp(&gap(*b)))
+        .filter_map(|moment| Some((moment, gap(&moment)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(moment, _)| moment)
 }
 
-fn least(rates: &[f64]) -> f64 {
-    rates.iter().copied().fold(f64::INFINITY, f64::min)
+/// What is known of the rates of a part of the intervals.
+#[derive(Clone, Copy)]
+struct Part {
+    count: usize,
+    sum: f64,
+    least: f64,
+    most: f64,
 }
 
-fn most(rates: &[f64]) -> f64 {
-    rates.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+impl Part {
+    const EMPTY: Part = Part {
+        count: 0,
+        sum: 0.0,
+        least: f64::INFINITY,
+        most: f64::NEG_INFINITY,
+    };
+
+    fn with(self, rate: f64) -> Part {
+        Part {
+            count: self.count + 1,
+            sum: self.sum + rate,
+            least: self.least.min(rate),
+            most: self.most.max(rate),
+        }
+    }
+
+    /// Its number of intervals and its mean.
+    fn weight(self) -> (usize, f64) {
+        (self.count, self.sum / self.count as f64)
+    }
+}
+
+/// The part of the first rate, of the first two, and so on.
+fn growing<'a>(rates: impl Iterator<Item = &'a f64>) -> Vec<Part> {
+    let grow = |part: &mut Part, rate: &f64| {
+        *part = part.with(*rate);
+        Some(*part)
+    };
+    rates.scan(Part::EMPTY, grow).collect()
 }
 
 /// How often a run goes from one level to the other.
