@@ -16,7 +16,7 @@ pub struct Tested {
     pub test: &'static str,
     /// Whether the test reached its end.
     pub is_complete: bool,
-    /// Its length in seconds; absent where it was cut off.
+    /// Its length in seconds; absent where it was not measured.
     pub seconds: Option<f64>,
     /// Bytes of user data that this host received.
     pub received_bytes: u64,
