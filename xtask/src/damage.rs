@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use bitcost_testkit::damage::{Bench, COMMANDS, Tally};
 use tempfile::TempDir;
 
-use crate::bench_peers::built;
+use crate::bench_peers::given_or_built;
 
 /// How many logs, and of what.
 #[derive(clap::Args)]
@@ -49,12 +49,7 @@ blocks = 2
 
 /// Damages logs and prints the results of each kind; returns whether nothing went wrong.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let program = match &arguments.program {
-        Some(program) => program
-            .canonicalize()
-            .with_context(|| program.display().to_string())?,
-        None => built("bitcost")?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     let place = tempfile::tempdir()?;
     let folder = match &arguments.log {
         Some(folder) => folder.clone(),

@@ -11,6 +11,7 @@ mod emulator;
 mod probe_cost;
 mod reference;
 mod service_ssh;
+mod serving;
 mod soak;
 mod ssh_pair;
 mod vm;

@@ -4,18 +4,20 @@
 //! `bitcost serve` listen at the same address. Each block has one test by either way, in random order.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use bitcost_lab::{Address, End, Lab, Link, Node, NodeKind, Topology};
 use bitcost_model::shaping::Shaping;
 use bitcost_stats::{Scale, change, median, paired_change};
-use bitcost_testkit::sshd::{Server, Servers, obstacle};
-use rustix::process::{Pid, Signal, kill_process};
+use bitcost_testkit::sshd::{Servers, obstacle};
 use serde_json::Value;
+
+use crate::bench_peers::given_or_built;
+use crate::serving::Serving;
+use crate::ssh_pair::start_sshd;
 
 /// What to run, and how often.
 #[derive(clap::Args)]
@@ -65,15 +67,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         "--blocks {} gives no interval; allowed: {BLOCKS_LEAST} or more",
         arguments.blocks
     );
-    let program = match &arguments.program {
-        Some(program) => program
-            .canonicalize()
-            .with_context(|| program.display().to_string())?,
-        None => crate::bench_peers::built("bitcost")?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     let field = Field::new(program)?;
     // The service's place is known by the client's first test, which spends the link.
-    field.test(&["tcp", "-t", "200ms"], &[&field.service.link])?;
+    field.test(&["tcp", "-t", "200ms"], &[field.service.link()?])?;
     let ways = field.ways();
     let mut found = [const { [const { Vec::new() }; 3] }; 2];
     for block in 0..arguments.blocks {
@@ -122,7 +119,7 @@ fn compared(name: &str, unit: &str, ssh: &[f64], service: &[f64]) -> Result<bool
 
 /// Both hosts with what listens at the far one.
 struct Field {
-    service: Service,
+    service: Serving,
     servers: Servers,
     lab: Lab,
     program: PathBuf,
@@ -134,19 +131,7 @@ impl Field {
         let mut servers = Servers::new().context("a separate mount namespace")?;
         let lab = Lab::up(Path::new("/proc/self/exe"), &topology())?;
         let far = address(2).ip;
-        let state = servers.path("far-state");
-        let server = Server {
-            name: FAR,
-            address: far,
-            environment: &[format!("BITCOST_STATE_DIR={}", state.display())],
-        };
-        let enter = |command: &mut Command| {
-            lab.command_in(FAR, command)
-                .map_err(|error| error.to_string())
-        };
-        servers
-            .start(&server, enter)
-            .map_err(|error| anyhow!(error))?;
+        let state = start_sshd(&mut servers, &lab, FAR, far)?;
         let mut serve = Command::new(&program);
         serve
             .args(["serve", &far.to_string(), "--state"])
@@ -154,7 +139,7 @@ impl Field {
             .env("BITCOST_STATE_DIR", &state);
         lab.command_in(FAR, &mut serve)?;
         Ok(Field {
-            service: Service::start(serve)?,
+            service: Serving::start(serve, "bitcost://")?,
             servers,
             lab,
             program,
@@ -222,48 +207,6 @@ impl Field {
             output.status
         );
         serde_json::from_slice(&output.stdout).context("what bitcost test printed")
-    }
-}
-
-/// `bitcost serve`; ended when this is dropped.
-struct Service {
-    process: Child,
-    link: String,
-    /// Open until the service ends, which prints to it.
-    _output: BufReader<ChildStdout>,
-}
-
-impl Service {
-    /// Starts it and reads the link for its first client.
-    fn start(mut serve: Command) -> Result<Service> {
-        let mut process = serve
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("bitcost serve")?;
-        let mut output = BufReader::new(process.stdout.take().context("its output")?);
-        let mut line = String::new();
-        while !line.contains("bitcost://") {
-            line.clear();
-            let length = output.read_line(&mut line)?;
-            ensure!(length > 0, "bitcost serve ended without a link");
-        }
-        let words = line.split(['\'', ' ', '\n']);
-        let link = words
-            .into_iter()
-            .find(|word| word.starts_with("bitcost://"));
-        Ok(Service {
-            link: link.context("a link")?.to_owned(),
-            process,
-            _output: output,
-        })
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It fails only for a process that has exited.
-        let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
-        let _ = self.process.wait();
     }
 }
 

@@ -1,7 +1,8 @@
 //! The lab's default path between two hosts that a real sshd reaches: to compare measurements there
 //! with the embedded lab, and to try `--sender` and `--receiver` by hand.
 
-use std::path::Path;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -35,20 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let mut servers = Servers::new().context("a separate mount namespace")?;
     let lab = Lab::up(Path::new("/proc/self/exe"), &topology(arguments.mtu))?;
     for (name, number) in [("h1", 1), ("h2", 2)] {
-        let state = servers.path(&format!("{name}-state"));
-        let environment = [format!("BITCOST_STATE_DIR={}", state.display())];
-        let server = Server {
-            name,
-            address: management(number, 2).ip,
-            environment: &environment,
-        };
-        let enter = |command: &mut Command| {
-            lab.command_in(name, command)
-                .map_err(|error| error.to_string())
-        };
-        servers
-            .start(&server, enter)
-            .map_err(|error| anyhow!(error))?;
+        start_sshd(&mut servers, &lab, name, management(number, 2).ip)?;
     }
     let receiver = lab.host("h2")?.address.to_string();
     let mut command = Command::new(bitcost);
@@ -67,6 +55,29 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     command.stdin(Stdio::null());
     lab.command_in(CONTROLLER, &mut command)?;
     Ok(command.status().context("start bitcost")?.success())
+}
+
+/// Starts an sshd in a host of the lab; returns the folder for what bitcost keeps there.
+pub fn start_sshd(
+    servers: &mut Servers,
+    lab: &Lab,
+    name: &str,
+    address: IpAddr,
+) -> Result<PathBuf> {
+    let state = servers.path(&format!("{name}-state"));
+    let server = Server {
+        name,
+        address,
+        environment: &[format!("BITCOST_STATE_DIR={}", state.display())],
+    };
+    let enter = |command: &mut Command| {
+        lab.command_in(name, command)
+            .map_err(|error| error.to_string())
+    };
+    servers
+        .start(&server, enter)
+        .map_err(|error| anyhow!(error))?;
+    Ok(state)
 }
 
 /// The lab's wire, and a link from each host to the controller's.

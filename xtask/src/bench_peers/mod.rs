@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 pub use offloads::offloads_off;
-pub use programs::built;
+pub use programs::{built, given_or_built};
 
 use cases::{Case, Extent};
 use field::{Field, Setup};

@@ -5,6 +5,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+/// The bitcost that was given, else the one of this workspace.
+pub fn given_or_built(given: Option<&Path>) -> Result<PathBuf> {
+    match given {
+        Some(program) => program
+            .canonicalize()
+            .with_context(|| program.display().to_string()),
+        None => built("bitcost"),
+    }
+}
+
 /// A program of this workspace, built in release mode in the folder of this one.
 pub fn built(name: &str) -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use super::clients::Clients;
-use super::servers::Server;
 
 /// Tests of an enrolled client, in turn.
 const TESTS: [&str; 6] = [
@@ -121,9 +120,9 @@ pub fn vanish(clients: &Clients, program: &Path, state: &Path) {
 }
 
 /// Clients without a key that is served, with a link that is spent.
-pub fn foreign(clients: &Clients, program: &Path, state: &Path, server: &Server) {
+pub fn foreign(clients: &Clients, program: &Path, state: &Path, link: &str) {
+    let words = format!("tcp {link} -t 200ms");
     while clients.goes_on() {
-        let words = format!("tcp {} -t 200ms", server.link);
         let output = bitcost(program, state, &words).output();
         if output.is_ok_and(|output| output.status.code() == Some(3)) {
             clients.refused.fetch_add(1, Relaxed);

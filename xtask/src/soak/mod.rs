@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::bench_peers::built;
+use crate::bench_peers::given_or_built;
 use clients::Clients;
 use servers::{Held, Server};
 
@@ -42,17 +42,13 @@ const GROWTH_KIB: u64 = 4096;
 
 /// Serves, lets the clients come, and prints what the services hold; returns whether that stays.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let program = match &arguments.program {
-        Some(program) => program
-            .canonicalize()
-            .with_context(|| program.display().to_string())?,
-        None => built("bitcost")?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     let place = tempfile::tempdir()?;
     let tls = Server::of_bitcosts(&program, place.path())?;
     let iperf3 = Server::of_iperf3(&program)?;
+    let spent = tls.link()?;
     let users = ["alice", "bob"].map(|name| place.path().join(name));
-    for (link, user) in [tls.link.clone(), tls.new_link()?].iter().zip(&users) {
+    for (link, user) in [spent.to_owned(), tls.new_link()?].iter().zip(&users) {
         let output = good::bitcost(&program, user, &format!("tcp {link} -t 200ms")).output()?;
         // The link is spent also where the test failed.
         if !output.status.success() && !good::succeeds(&program, user, "tcp 127.0.0.1") {
@@ -69,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         scope.spawn(|| good::of_iperf3(&clients, iperf3.address.port()));
         scope.spawn(|| good::vanish(&clients, &program, &users[0]));
-        scope.spawn(|| good::foreign(&clients, &program, &place.path().join("foreign"), &tls));
+        scope.spawn(|| good::foreign(&clients, &program, &place.path().join("foreign"), spent));
         for server in [&tls, &iperf3] {
             scope.spawn(|| bad::connect(&clients, server.address));
         }

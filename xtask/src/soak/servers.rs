@@ -2,24 +2,20 @@
 
 use std::fmt;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::{Command, Stdio};
 
+use crate::serving::{Serving, link};
 use anyhow::{Context, Result};
-use rustix::process::{Pid, Signal, kill_process};
 
-/// A service that runs; ended when this is dropped.
+/// A service that runs on the loopback; ended when this is dropped.
 pub struct Server {
-    process: Child,
+    serving: Serving,
     program: PathBuf,
     state: PathBuf,
     /// Where it listens.
     pub address: SocketAddr,
-    /// Its first link, which the first client spends.
-    pub link: String,
 }
 
 /// What a process holds.
@@ -56,39 +52,30 @@ impl Server {
             .args(["serve", "127.0.0.1:0", "--state"])
             .arg(&state)
             .args(["--metrics", "127.0.0.1:0"]);
-        Server::start(serve, program, state, 3)
+        Server::start(serve, program, state, "bitcost://")
     }
 
     /// `bitcost serve --iperf3` on the loopback.
     pub fn of_iperf3(program: &Path) -> Result<Server> {
         let mut serve = Command::new(program);
         serve.args(["serve", "--iperf3", "127.0.0.1:0"]);
-        Server::start(serve, program, PathBuf::new(), 1)
+        Server::start(serve, program, PathBuf::new(), "port ")
     }
 
-    fn start(mut serve: Command, program: &Path, state: PathBuf, lines: usize) -> Result<Server> {
-        let mut process = serve
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("bitcost serve")?;
-        let mut output = BufReader::new(process.stdout.take().context("its output")?);
-        let mut said = String::new();
-        for _ in 0..lines {
-            output.read_line(&mut said)?;
-        }
-        thread::spawn(move || {
-            let mut rest = [0; 4096];
-            while output.read(&mut rest).is_ok_and(|length| length > 0) {}
-        });
-        let port = word_after(&said, "port ").parse().context(said.clone())?;
+    fn start(mut serve: Command, program: &Path, state: PathBuf, last: &str) -> Result<Server> {
+        serve.stderr(Stdio::null());
+        let serving = Serving::start(serve, last)?;
         Ok(Server {
-            process,
+            address: SocketAddr::from(([127, 0, 0, 1], serving.port()?)),
+            serving,
             program: program.to_owned(),
             state,
-            address: SocketAddr::from(([127, 0, 0, 1], port)),
-            link: format!("bitcost://{}", word_after(&said, "bitcost://")),
         })
+    }
+
+    /// Its first link, which the first client spends.
+    pub fn link(&self) -> Result<&str> {
+        self.serving.link()
     }
 
     /// A link for one more client.
@@ -97,13 +84,12 @@ impl Server {
             .args(["serve", "keys", "add", "--state"])
             .arg(&self.state)
             .output()?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok(format!("bitcost://{}", word_after(&said, "bitcost://")))
+        Ok(link(&String::from_utf8_lossy(&output.stdout))?.to_owned())
     }
 
     /// What its process holds now.
     pub fn held(&self) -> Result<Held> {
-        let process = PathBuf::from(format!("/proc/{}", self.process.id()));
+        let process = PathBuf::from(format!("/proc/{}", self.serving.id()));
         let status = fs::read_to_string(process.join("status")).context("the service has ended")?;
         let figure = |name: &str| {
             let mut words = status
@@ -112,7 +98,7 @@ impl Server {
                 .split_whitespace();
             words.next()?.parse().ok()
         };
-        let parent = format!("PPid:\t{}\n", self.process.id());
+        let parent = format!("PPid:\t{}\n", self.serving.id());
         let is_child = |entry: &fs::DirEntry| {
             let status = fs::read_to_string(entry.path().join("status"));
             status.is_ok_and(|status| status.contains(&parent))
@@ -125,17 +111,4 @@ impl Server {
             children: children as u64,
         })
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
-        let _ = self.process.wait();
-    }
-}
-
-fn word_after<'a>(text: &'a str, before: &str) -> &'a str {
-    let rest = text.split_once(before).map_or("", |(_, rest)| rest);
-    let is_end = |letter: char| letter.is_whitespace() || ",;'".contains(letter);
-    &rest[..rest.find(is_end).unwrap_or(rest.len())]
 }
