@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bitcost_netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
@@ -21,6 +21,7 @@ bitcost_testkit::trials! {
     PrivateNetwork: a_service_sends_nothing_to_foreign_hosts, an_iperf3_server_sends_nothing_to_foreign_hosts;
 }
 
+const PATIENCE: Duration = Duration::from_secs(20);
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 1));
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 2));
 const FOREIGN: [u8; 4] = [10, 9, 0, 3];
@@ -73,22 +74,40 @@ impl Hosts {
 
     /// The server's host sends no data to the foreign one, while that sends each of these texts to
     /// each of these ports, again and again.
-    fn assert_no_data(&self, ports: &[u16], texts: &[&[u8]], meanwhile: impl FnOnce()) {
-        let is_over = AtomicBool::new(false);
+    fn assert_no_data(&self, ports: &[u16], texts: &[&[u8]], meanwhile: impl FnOnce(&Rounds)) {
+        let (is_over, rounds) = (AtomicBool::new(false), Rounds::default());
         thread::scope(|scope| {
             let capture = scope.spawn(|| captured(&self.capture, &is_over));
             let disturber = scope.spawn(|| {
                 enter(self.others.as_fd(), Kind::Net).unwrap();
                 while !is_over.load(Relaxed) {
                     disturb(ports, texts);
+                    rounds.0.fetch_add(1, Relaxed);
                 }
             });
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(meanwhile));
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                meanwhile(&rounds);
+            }));
             is_over.store(true, Relaxed);
             disturber.join().unwrap();
             assert_no_data(&capture.join().unwrap(), texts);
             outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         });
+    }
+}
+
+/// How often the foreign host has sent each text to each port.
+#[derive(Default)]
+struct Rounds(AtomicU32);
+
+impl Rounds {
+    /// Waits for a whole round from now on: the one under way may have begun before.
+    fn wait(&self) {
+        let (wanted, deadline) = (self.0.load(Relaxed) + 2, Instant::now() + PATIENCE);
+        while self.0.load(Relaxed) < wanted {
+            assert!(Instant::now() < deadline, "the foreign host sends nothing");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -198,7 +217,7 @@ fn a_service_sends_nothing_to_foreign_hosts() {
     message[0] = 0xB0;
     let handshake = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3];
     let texts: [&[u8]; 4] = [&token, &token[8..], &message, &handshake];
-    hosts.assert_no_data(&[5300, server.port], &texts, || {
+    hosts.assert_no_data(&[5300, server.port], &texts, |_| {
         for words in [
             "udp -t 500ms -b 4M",
             "udp-rr -t 500ms",
@@ -223,12 +242,12 @@ fn an_iperf3_server_sends_nothing_to_foreign_hosts() {
     let foreign = b"cbcdefghijklmnopqrstuvwxyz234567abcd\0";
     let greeting = b"9876\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     let texts: [&[u8]; 3] = [foreign, COOKIE, greeting];
-    hosts.assert_no_data(&[address.port()], &texts, || {
+    hosts.assert_no_data(&[address.port()], &texts, |rounds| {
         hosts.at_others(|| {
             let params = r#"{"udp":true,"time":1,"reverse":true,"len":64,"bandwidth":80000}"#;
             let mut control: TcpStream = asking(&server, COOKIE, params);
             assert_eq!(read::<1>(&mut control), [10]);
-            thread::sleep(Duration::from_millis(500));
+            rounds.wait();
             // The client itself is served.
             let stream = UdpSocket::bind((CLIENT, 0)).unwrap();
             let wait = Duration::from_secs(5);
