@@ -12,6 +12,7 @@ use bitcost_model::probes::Probes;
 use bitcost_model::protocol::{Addresses, FromAgent, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
 use bitcost_netlink::PeerMetrics;
+use bitcost_probe::core_to_core::CoreToCoreMeter;
 use bitcost_probe::foreign::Census;
 use bitcost_probe::{Between, Socket};
 use bitcost_traffic::{Control, Flow, Phase, Sent};
@@ -210,15 +211,27 @@ impl Endpoint {
         );
         let has_speed = measures_cost && first.conditions.probes == Probes::All;
         let speed = has_speed.then(|| SpeedMeter::start(&self.prepare.cpus));
+        let distance = has_speed.then(|| self.distance()).flatten();
         let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
+        let core_to_core = distance.and_then(CoreToCoreMeter::finish);
         let foreign = foreign_since(before);
         Ok(EndpointRecord {
             self_cost,
             foreign,
             speed,
+            core_to_core,
             ..self.finish(threads, watched, in_effect, settings)?
         })
+    }
+
+    /// Measures how far the CPU of the first part's traffic is from the other endpoint's, where this
+    /// endpoint is to do so.
+    fn distance(&self) -> Option<CoreToCoreMeter> {
+        let first = self.prepare.parts.first()?;
+        let asked = &first.conditions.places.end(first.role).cpus;
+        let own = asked.first().or(self.prepare.cpus.first())?;
+        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?])
     }
 
     /// Handles of the sockets of the parts for which this is true.
@@ -321,6 +334,7 @@ impl Endpoint {
             idle: None,
             foreign: None,
             speed: Vec::new(),
+            core_to_core: None,
             iperf3: None,
         })
     }

@@ -111,6 +111,7 @@ fn prepare(
 ) -> Result<(), RunError> {
     let token = token().map_err(RunError::Failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
+    let far_cpu = far_cpu(pair, parts);
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
         let endpoint = pair.endpoint(host);
@@ -138,6 +139,7 @@ fn prepare(
             run,
             device: endpoint.device.clone(),
             cpus: endpoint.cpus.clone(),
+            peer_cpu: far_cpu.filter(|_| host == Role::Sender),
             token,
             parts,
             receiving: endpoint.receiving,
@@ -170,6 +172,21 @@ fn prepare(
         |message| matches!(message, FromAgent::Ready).then_some(()),
     )?;
     Ok(())
+}
+
+/// The CPU of the traffic at the host called receiver, where both hosts are those of a lab, and so on
+/// one machine.
+fn far_cpu(pair: &mut Pair, parts: &[Conditions]) -> Option<u32> {
+    let is_lab = HOSTS
+        .iter()
+        .all(|host| pair.endpoint(*host).receiving.is_some());
+    let first = parts.first().filter(|_| is_lab)?;
+    let asked = &first
+        .places
+        .end(first.direction.role_of(Role::Receiver))
+        .cpus;
+    let own = &pair.endpoint(Role::Receiver).cpus;
+    asked.first().or(own.first()).copied()
 }
 
 /// The address at which the receiver listens: the one that the run names, or its first one of the

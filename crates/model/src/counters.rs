@@ -211,6 +211,17 @@ pub struct ForeignProgram {
     pub cpu_ns: u64,
 }
 
+/// How far the CPUs of two endpoints on one machine were from each other during a run: the round trip
+/// of a cache line between them, up to ten times a second.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreToCore {
+    /// The CPU of this endpoint and that of the other one.
+    pub cpus: [u32; 2],
+    /// The time of a round trip in each sample, in ns; the fastest of three stretches of 16. A sample
+    /// in which the two threads did not run at the same time is not among them.
+    pub round_trip_ns: Vec<u32>,
+}
+
 /// How fast one CPU was during a run, by a fixed loop ten times a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuSpeed {

@@ -21,7 +21,7 @@ pub use self::plausible::{LATE_PCT, implausible};
 pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
-use crate::counters::{CpuSpeed, ForeignLoad};
+use crate::counters::{CoreToCore, CpuSpeed, ForeignLoad};
 pub use crate::tcp_info::TcpInfo;
 
 /// The state of the CPUs of an endpoint's host before the block of a run, while bitcost made no
@@ -111,6 +111,11 @@ pub struct EndpointRecord {
     /// `probes = "edges"`, and in logs of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub speed: Vec<CpuSpeed>,
+    /// The distance to the other endpoint's CPU, in the record of the endpoint that measured it;
+    /// absent where the endpoints are on different machines or share their CPUs, with
+    /// `probes = "edges"`, and in logs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_to_core: Option<CoreToCore>,
     /// What an iperf3 server said of itself, where it played the endpoint. Everything else of its
     /// host is absent, and [`EndpointRecord::samples`] is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@
 //! and never 0.
 
 pub mod constants;
+pub mod core_to_core;
 pub mod cores;
 pub mod cpu;
 pub mod driver;

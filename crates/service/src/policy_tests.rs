@@ -33,6 +33,7 @@ pub fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
         run: 1,
         device: "eth0".to_owned(),
         cpus: Vec::new(),
+        peer_cpu: None,
         token: [1; 16],
         parts: vec![Part {
             role: Role::Receiver,

@@ -3,6 +3,7 @@
 use bitcost_stats::{SeparatedRanges, TwoModes, separated_ranges, two_modes};
 
 use crate::explain::figures::RunFigures;
+use crate::metrics::CORE_TO_CORE;
 
 /// Modes that are closer than this share of the higher one are not reported.
 const GAP_MIN: f64 = 0.03;
@@ -12,7 +13,8 @@ const FULL_PCT: f64 = 99.995;
 
 /// Figures that may distinguish modes and are no other form of the throughput; those of CPUs come
 /// first.
-const COVARIATES: [&str; 17] = [
+const COVARIATES: [&str; 18] = [
+    CORE_TO_CORE,
     "receiver_peak_cpu_pct",
     "sender_peak_cpu_pct",
     "receiver_cpu_util_pct",

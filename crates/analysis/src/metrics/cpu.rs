@@ -173,3 +173,14 @@ pub(crate) fn speed_loop_us(run: &RunView) -> Option<f64> {
         .collect();
     (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64 / 1e3)
 }
+
+/// The mean round trip of a cache line between the endpoints' CPUs, in ns; absent where it was not
+/// measured.
+pub(crate) fn core_to_core_round_trip_ns(run: &RunView) -> Option<f64> {
+    let mut measured = [run.sender, run.receiver]
+        .into_iter()
+        .filter_map(|end| end.core_to_core.as_ref());
+    let trips = &measured.next()?.round_trip_ns;
+    let sum: f64 = trips.iter().map(|ns| f64::from(*ns)).sum();
+    (!trips.is_empty()).then(|| sum / trips.len() as f64)
+}

@@ -25,5 +25,5 @@ pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};
 pub use seconds::{Second, seconds};
-pub use table::{Better, METRICS, Metric, SPEED, Shown, metric};
+pub use table::{Better, CORE_TO_CORE, METRICS, Metric, SPEED, Shown, metric};
 pub use view::RunView;

@@ -107,6 +107,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         idle: None,
         foreign: None,
         speed: Vec::new(),
+        core_to_core: None,
         iperf3: end.iperf3.clone(),
     })
 }

@@ -82,6 +82,9 @@ impl Metric {
 /// The name of the metric that says how fast the machine was.
 pub const SPEED: &str = "speed_loop_us";
 
+/// The name of the metric of the distance between the endpoints' CPUs.
+pub const CORE_TO_CORE: &str = "core_to_core_round_trip_ns";
+
 /// The metric of this name, which may be an earlier one.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     let name = current_name(name);
@@ -882,6 +885,14 @@ pub const METRICS: &[Metric] = &[
         Better::Neither,
         "mean over all samples and CPUs of the time of a fixed loop, ten times a second on each CPU; longer: a slower machine",
         cpu::speed_loop_us,
+    ),
+    row(
+        CORE_TO_CORE,
+        "Core-to-core round trip",
+        "ns",
+        Better::Neither,
+        "mean over the samples of the time in which a cache line goes from the sender's CPU to the receiver's and back, where both endpoints are on one machine; longer: CPUs that share fewer caches",
+        cpu::core_to_core_round_trip_ns,
     ),
     row(
         "send_call_mean_us",

@@ -135,6 +135,7 @@ fn prepare(conditions: Conditions) -> Prepare {
         run: 0,
         device: "a0".to_owned(),
         cpus: Vec::new(),
+        peer_cpu: None,
         token: [7; 16],
         parts: vec![part],
         receiving: None,
@@ -191,6 +192,7 @@ fn frame_with_values_out_of_range_is_refused() {
         (
             ToAgent::Constants {
                 cpus: vec![0; 10_000],
+                peer_cpu: None,
             },
             "on 10000 CPUs: at most 2",
         ),

@@ -159,6 +159,7 @@ impl Agent {
             run: 0,
             device: "a0".to_owned(),
             cpus: Vec::new(),
+            peer_cpu: None,
             token: [7; 16],
             parts: vec![part],
             receiving: None,

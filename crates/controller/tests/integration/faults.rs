@@ -22,6 +22,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         run: 0,
         device: String::new(),
         cpus: Vec::new(),
+        peer_cpu: None,
         token: [0; 16],
         parts: Vec::new(),
         receiving: None,

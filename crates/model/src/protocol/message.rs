@@ -38,6 +38,10 @@ pub struct Prepare {
     pub device: String,
     /// CPUs for the traffic's threads; empty: any.
     pub cpus: Vec<u32>,
+    /// A CPU of the other endpoint's traffic, where both endpoints are on one machine and this one
+    /// measures how far their CPUs are from each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_cpu: Option<u32>,
     /// The secret by which the two endpoints recognise each other.
     pub token: Token,
     /// The concurrent parts of the run; the first part's conditions also apply to the host.
