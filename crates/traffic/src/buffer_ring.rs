@@ -1,9 +1,9 @@
 //! The buffers that the plain calls of a flow use in turn: their number, their alignment, rewritten
 //! for each message or not, and the program's work on each message.
 //!
-//! The receiver of a paced flow works when it has received everything that is there, before it
-//! waits for more. So the work fills time in which it would wait, and does not change when packets
-//! are sent, received and acknowledged.
+//! The receiver of a paced flow works when it has received a burst, or, where it does not know how
+//! long they are, everything that is there, before it waits for more. So the work fills time in
+//! which it would wait, and does not change when packets are sent, received and acknowledged.
 
 use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::Conditions;
@@ -12,8 +12,9 @@ use rustix::net::RecvFlags;
 
 use crate::work::Work;
 
-/// Messages of a paced flow on which the receiver may not have worked yet.
-const OWED_MAX: usize = 64;
+/// The most messages of a paced flow on which the receiver works at once where it does not know how
+/// long bursts are.
+const BATCH: usize = 64;
 
 /// The byte of messages that are not rewritten.
 const FILL: u8 = 0x5A;
@@ -37,9 +38,12 @@ pub struct BufferRing {
     message: usize,
     /// Bytes of the last message that were received, if it is not complete.
     rest: usize,
-    /// Received messages on which the program has not worked yet, and the most of them.
+    /// Received messages on which the program has not worked yet.
     owed: usize,
-    owed_max: usize,
+    /// How many of them it works on at once.
+    batch: usize,
+    /// Whether it works on fewer before it waits for more.
+    works_before_waiting: bool,
 }
 
 impl BufferRing {
@@ -54,10 +58,17 @@ impl BufferRing {
 
     /// Buffers for the receive calls of a run.
     pub fn of_receiver(conditions: &Conditions) -> BufferRing {
+        let (batch, works_before_waiting) = match (conditions.is_paced(), conditions.burst_messages)
+        {
+            (false, _) => (1, false),
+            (true, Some(messages)) => (messages.max(1) as usize, false),
+            (true, None) => (BATCH, true),
+        };
         BufferRing {
             work: Work::of(conditions.buffers.receive_work_ns),
             message: conditions.message_size_bytes.max(1) as usize,
-            owed_max: if conditions.is_paced() { OWED_MAX } else { 0 },
+            batch,
+            works_before_waiting,
             ..BufferRing::of(conditions.receive_bytes(), conditions.buffers)
         }
     }
@@ -85,7 +96,8 @@ impl BufferRing {
             message: 1,
             rest: 0,
             owed: 0,
-            owed_max: 0,
+            batch: 1,
+            works_before_waiting: false,
         }
     }
 
@@ -106,14 +118,14 @@ impl BufferRing {
     /// where the run requests it.
     #[inline]
     pub fn next(&mut self, length: usize) -> &mut [u8] {
-        if let Some(work) = &self.work {
+        if let Some(work) = &mut self.work {
             work.on_messages(1);
         }
         self.next_to_fill(length)
     }
 
-    /// Makes a receive call with the next buffer. A call before which work is left to do does not
-    /// wait; if it finds nothing, the work is done.
+    /// Makes a receive call with the next buffer. Where work that is left is done before waiting, the
+    /// call does not wait; if it finds nothing, the work is done.
     ///
     /// # Errors
     /// That of the call.
@@ -123,12 +135,12 @@ impl BufferRing {
         flags: RecvFlags,
         call: impl FnOnce(&mut [u8], RecvFlags) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        if self.owed == 0 {
+        if self.owed == 0 || !self.works_before_waiting {
             return call(self.next_to_fill(0), flags);
         }
         let received = call(self.next_to_fill(0), flags | RecvFlags::DONTWAIT);
         if matches!(received, Err(Errno::AGAIN)) {
-            self.work_off();
+            self.work_on(self.owed);
         }
         received
     }
@@ -143,16 +155,16 @@ impl BufferRing {
         let bytes = self.rest + bytes;
         self.rest = bytes % self.message;
         self.owed += bytes / self.message;
-        if self.owed > self.owed_max {
-            self.work_off();
+        if self.owed >= self.batch {
+            self.work_on(self.owed - self.owed % self.batch);
         }
     }
 
-    fn work_off(&mut self) {
-        if let Some(work) = &self.work {
-            work.on_messages(self.owed);
+    fn work_on(&mut self, messages: usize) {
+        if let Some(work) = &mut self.work {
+            work.on_messages(messages as u64);
         }
-        self.owed = 0;
+        self.owed -= messages;
     }
 
     #[inline]
@@ -231,25 +243,33 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_paced_receiver_works_when_nothing_is_left_to_receive() {
-        let mut ring = BufferRing::of_receiver(&Conditions {
+    /// The receiver of paced messages of 100 bytes that works on each.
+    fn working(burst_messages: Option<u32>) -> BufferRing {
+        BufferRing::of_receiver(&Conditions {
             message_size_bytes: 100,
             message_rate: Some(1000),
+            burst_messages,
             buffers: Buffers {
                 receive_work_ns: 1,
                 ..Buffers::default()
             },
             ..Conditions::default()
+        })
+    }
+
+    /// Whether a receive call waits.
+    fn waits(ring: &mut BufferRing, received: Result<usize, Errno>) -> bool {
+        let mut waits = false;
+        let _ = ring.receive(RecvFlags::empty(), |_, flags| {
+            waits = !flags.contains(RecvFlags::DONTWAIT);
+            received
         });
-        let waits = |ring: &mut BufferRing, received| {
-            let mut waits = false;
-            let _ = ring.receive(RecvFlags::empty(), |_, flags| {
-                waits = !flags.contains(RecvFlags::DONTWAIT);
-                received
-            });
-            waits
-        };
+        waits
+    }
+
+    #[test]
+    fn a_paced_receiver_works_when_nothing_is_left_to_receive() {
+        let mut ring = working(None);
         assert!(waits(&mut ring, Ok(150)));
         ring.took(150);
         assert!(!waits(&mut ring, Ok(50)), "a message is owed");
@@ -258,7 +278,17 @@ mod tests {
         assert!(waits(&mut ring, Ok(40)), "all work is done");
         ring.took(40);
         assert!(waits(&mut ring, Ok(0)), "no message is complete");
-        ring.took((OWED_MAX + 1) * 100);
+        ring.took(BATCH * 100);
         assert!(waits(&mut ring, Ok(0)), "more may not be owed");
+    }
+
+    #[test]
+    fn a_receiver_works_on_whole_bursts() {
+        let mut ring = working(Some(3));
+        for (messages, owed) in [(2, 2), (1, 0), (4, 1), (1, 2), (8, 1)] {
+            assert!(waits(&mut ring, Ok(messages * 100)));
+            ring.took(messages * 100);
+            assert_eq!(ring.owed, owed);
+        }
     }
 }

@@ -232,18 +232,18 @@ const PROOFS: &[Proof] = &[
     proof("receiver_delay_us", "5000", UdpStream, |c| {
         assert!(play(c).elapsed >= Duration::from_millis(95))
     }),
-    // 20 messages of 1000 bytes; the work on them is calibrated, so half of its time is the bound.
+    // 20 messages of 1000 bytes, on each of which 1 ms is worked.
     proof("send_work_ns", "1000000", UdpStream, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(10))
+        assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
     proof("send_work_ns", "1000000", TcpStream, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(10))
+        assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
     proof("receive_work_ns", "1000000", UdpStream, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(10))
+        assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
     proof("receive_work_ns", "1000000", TcpStream, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(10))
+        assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
     // 20 messages of 1000 bytes, one every 5 ms.
     with("rate_bps", "1600000", UdpStream, BURSTS, |c| {
