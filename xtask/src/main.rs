@@ -8,6 +8,7 @@ mod cpu_check;
 mod damage;
 mod dist;
 mod emulator;
+mod known_work;
 mod probe_cost;
 mod reference;
 mod service_ssh;
@@ -49,6 +50,9 @@ enum Verb {
     /// Compare the figures of tests over the service with those over ssh, interleaved between two
     /// namespaces; needs root and openssh-server
     ServiceSsh(service_ssh::Arguments),
+    /// Compare what known work on messages adds to the cost of either end with that work, over UDP and
+    /// three ways of TCP; needs a machine that does nothing else
+    KnownWork(known_work::Arguments),
     /// Let good and bad clients come to `bitcost serve` and `bitcost serve --iperf3` on the loopback,
     /// and see whether memory, descriptors and threads grow
     Soak(soak::Arguments),
@@ -106,6 +110,7 @@ fn main() -> ExitCode {
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
         Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),
+        Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),
