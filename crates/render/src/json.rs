@@ -1,6 +1,7 @@
 //! A summary as one JSON document. Absent values have no key.
 
 use crate::comparison::comparison_json;
+use crate::distance::distances_json;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport};
 use crate::imported::imported_json;
 use crate::noise::noise_json;
@@ -68,7 +69,7 @@ fn whole(execution: &Execution, comparison: Option<&Comparison>) -> Value {
 
 /// The document: `format` ([`FORMAT`]), `study`, `question`, `seed`, `blocks`, `cells`, `improvements`, `excluded`,
 /// `notes`, `ends`, `incomplete_runs`, `caveats` if the log itself has some, such as damage,
-/// `host_constants` if they were measured, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
+/// `host_constants` if they were measured, `core_to_core` if the endpoints' CPUs were not equally far from each other in all runs, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
 /// statements of a document, `interval_s` and `repetitions` of runs at an interval, and the origin of
 /// the log.
 ///
@@ -115,6 +116,9 @@ pub fn json(summary: &Summary) -> Value {
     }
     if let Some(calibration) = &summary.calibration {
         document["calibration"] = calibration_json(calibration);
+    }
+    if let Some(found) = &summary.distances {
+        document["core_to_core"] = distances_json(found);
     }
     if let Some(noise) = &summary.noise {
         document["noise"] = noise_json(noise);

@@ -7,6 +7,7 @@ use bitcost_model::units::counted;
 
 use crate::calibration::calibration_text;
 use crate::constants::constants_remarks;
+use crate::distance::distances_text;
 use crate::noise::noise_text;
 use crate::statements::statement_lines;
 use crate::stop_rule::stop_rule_text;
@@ -52,6 +53,9 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     calibration_text(summary)
         .into_iter()
         .for_each(|words| add("calibration: ", words));
+    if let Some(found) = &summary.distances {
+        add("core-to-core: ", distances_text(found));
+    }
     if let Some(noise) = &summary.noise {
         add("noise: ", noise_text(noise));
     }

@@ -12,6 +12,7 @@ use bitcost_study::check::Levels;
 
 use crate::answer::{opening, stacked};
 use crate::decisive::decisive;
+use crate::distance::distances_caveat;
 use crate::figure::{figure, figure_alone, figure_marked};
 use crate::layout::paragraph;
 use crate::noise::undetected_text;
@@ -417,6 +418,7 @@ fn caveats(summary: &Summary, explanation: &Explanation, said: &str) -> Vec<Stri
             counted(summary.incomplete.len(), "run")
         ));
     }
+    found.extend(summary.distances.as_ref().map(distances_caveat));
     let noise = summary.noise.as_ref();
     found.extend(noise.and_then(|noise| noise.detectable.as_ref().map(undetected_text)));
     let decisive = decisive(summary, explanation, said);

@@ -3,6 +3,7 @@
 
 mod cell;
 mod coverage;
+mod distance;
 mod row;
 mod runs;
 mod tally;
@@ -10,6 +11,7 @@ mod tally;
 pub(crate) use cell::Places;
 pub use cell::{ALONE, CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
 pub use coverage::{COVERED_FROM, coverage_pct};
+pub use distance::Distances;
 pub use row::{RunRow, Status};
 pub use runs::ExcludedRun;
 pub(crate) use runs::{CellRuns, Runs};

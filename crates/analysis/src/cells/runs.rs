@@ -7,6 +7,7 @@ use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
 use super::cell::CellSummary;
+use super::distance::{Distances, round_trip};
 use super::row::{RunRow, Status};
 use super::tally::Tally;
 use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries, Unfinished};
@@ -114,6 +115,8 @@ pub(crate) struct Runs {
     pub notes: Tally<(Option<String>, String)>,
     pub incomplete: Vec<u32>,
     pub rows: Vec<RunRow>,
+    /// Present where the endpoints' CPUs were not equally far from each other in all runs.
+    pub distances: Option<Distances>,
 }
 
 impl Runs {
@@ -129,6 +132,7 @@ impl Runs {
             notes,
             incomplete,
             rows,
+            distances: distances(plan, log),
         };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else {
@@ -202,23 +206,27 @@ impl Runs {
     }
 
     fn ended(&mut self, planned: &PlannedRun, cell: &Cell, run: Reduced) {
-        let status = if run.left_out.is_some() {
+        let distances = self.distances.as_ref();
+        let is_far = distances.and_then(|distances| distances.refusal(&run.figures));
+        let reason = run.left_out.clone().or(is_far);
+        let status = if reason.is_some() {
             Status::LeftOut
         } else {
             Status::Used
         };
-        if run.left_out.is_none() {
+        let is_used = reason.is_none();
+        if is_used {
             self.cells[planned.cell].add(planned.block, &run.figures);
         }
         let row = self.row(planned, status);
-        (row.figures, row.method, row.reason) = (
-            run.figures,
-            run.method.as_ref().ok().copied(),
-            run.left_out.clone(),
-        );
+        let method = run.method.as_ref().ok().copied();
+        (row.figures, row.method, row.reason) = (run.figures, method, reason);
         row.is_disturbed = run.is_disturbed;
         if let Some(reason) = run.left_out {
             return self.exclude(planned, cell, reason);
+        }
+        if !is_used {
+            return;
         }
         let runs = &mut self.cells[planned.cell];
         runs.add_method(run.method);
@@ -245,4 +253,18 @@ impl Runs {
             reason,
         });
     }
+}
+
+/// How far the endpoints' CPUs were from each other in the runs of which there are figures.
+fn distances(plan: &Plan, log: &Log) -> Option<Distances> {
+    let runs = plan.runs.iter().filter_map(|planned| {
+        let (_, outcome) = log.outcomes.get(&planned.index)?;
+        match outcome {
+            Outcome::Ended(run) if run.left_out.is_none() => {
+                Some((planned, round_trip(&run.figures)?))
+            }
+            _ => None,
+        }
+    });
+    Distances::of(runs.collect(), plan.cells.len())
 }

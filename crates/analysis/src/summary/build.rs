@@ -15,7 +15,7 @@ use super::answered::{Answered, answered};
 use super::improvement::{ImprovementSummary, improvements};
 use super::noise::Noise;
 use super::precision::{Measured, Precision};
-use crate::cells::{CellRuns, CellSummary, ExcludedRun, Places, RunRow, Runs, has};
+use crate::cells::{CellRuns, CellSummary, Distances, ExcludedRun, Places, RunRow, Runs, has};
 use crate::checks::{self, CheckSummary};
 use crate::log::{Log, LogError, Reader, TimeSeries};
 
@@ -93,6 +93,8 @@ pub struct Summary {
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.
     pub precision: Option<Precision>,
+    /// Present where the endpoints' CPUs were not equally far from each other in all runs.
+    pub distances: Option<Distances>,
     /// How noisy the machine was; absent where nothing is known of it.
     pub noise: Option<Noise>,
     /// Planned runs without a result that did not fail: not begun, aborted or interrupted.
@@ -180,6 +182,7 @@ impl Summary {
             calibration: log.calibration,
             notes: runs.notes.0.into_iter().map(note).collect(),
             incomplete: runs.incomplete,
+            distances: runs.distances,
             runs: runs.rows,
             places,
         };

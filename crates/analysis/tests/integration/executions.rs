@@ -2,9 +2,10 @@
 
 use bitcost_analysis::explain::{CostModel, Explainer, Explanation, Spent, Unit};
 use bitcost_analysis::metrics::RunView;
+use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
-use bitcost_model::counters::{Amount, LinkEmulator, Queue};
-use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
+use bitcost_model::event::{EndpointDescription, Event, FORMAT};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::{Plan, PlannedRun};
@@ -433,4 +434,65 @@ fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() 
     };
     assert_eq!(said(overflowing), "queue overflow at s1-eth2");
     assert_eq!(said(losing), "path loss");
+}
+
+/// The summary of an execution of two cells in which a cache line's round trip between the endpoints'
+/// CPUs took this long in the runs of each block, in ns.
+fn summary_with_round_trips(trips: &[u32]) -> Summary {
+    let cells = vec![cell(64, |_| {}), cell(1024, |_| {})];
+    let pace = Pace {
+        bytes: 1_024_000,
+        run_ns: 90_000_000,
+        busy_ticks: 9,
+    };
+    let mut events = events(cells, trips.len() as u32, |_, _| pace);
+    for event in &mut events {
+        if let Event::RunEnded { run, sender, .. } = event {
+            sender.core_to_core = Some(CoreToCore {
+                cpus: [0, 1],
+                round_trip_ns: vec![trips[*run as usize / 2]; 3],
+            });
+        }
+    }
+    let study = "title = \"T\"\nquestion = \"Q\"\n[lab]\n[workload]\nworkload = \"udp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [64, 1024]\n";
+    let began = Event::ExecutionBegan {
+        format: FORMAT,
+        bitcost_version: "0.1.0".into(),
+        at: "2026-11-23T12:00:00+00:00".into(),
+        command_line: Vec::new(),
+        study: "test".into(),
+        study_text: study.into(),
+        lab_text: None,
+    };
+    events.insert(0, began);
+    Summary::from_events(&events).expect("a log")
+}
+
+#[test]
+fn figures_are_of_runs_whose_cpus_are_equally_far_from_each_other() {
+    let summary = summary_with_round_trips(&[370, 88, 85, 365, 90, 50]);
+    assert!(
+        summary.cells.iter().all(|cell| cell.runs == 3),
+        "50 is another distance than 85"
+    );
+    let distances = summary.distances.expect("several distances");
+    assert_eq!((distances.kept, distances.others), (6, 6));
+    assert_eq!(distances.kept_ns, (85.0, 90.0));
+    assert!(summary.excluded.is_empty(), "these runs have no fault");
+    let reasons = summary.runs.iter().filter_map(|run| run.reason.as_deref());
+    let reasons: Vec<&str> = reasons.collect();
+    assert_eq!(reasons.len(), 6);
+    assert!(
+        reasons.contains(
+            &"core-to-core round trip of 370 ns; the figures are of runs with 85 to 90 ns"
+        )
+    );
+}
+
+#[test]
+fn figures_are_of_all_runs_where_no_distance_has_enough_of_each_cell() {
+    let summary = summary_with_round_trips(&[370, 88, 85, 365]);
+    assert!(summary.cells.iter().all(|cell| cell.runs == 4));
+    assert!(!summary.distances.expect("two distances").is_selected);
+    assert_eq!(summary_with_round_trips(&[88, 85, 90]).distances, None);
 }
