@@ -1,8 +1,10 @@
 //! The places of the two agents: how each is started, and the facts about its host that a run
 //! needs.
 
+use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -69,6 +71,20 @@ impl Endpoint {
             is_shared: false,
         }
     }
+}
+
+/// The arguments of an agent in a host of a lab: `between` are the nodes on the path with their network
+/// namespaces, whose counters it reports, `emulators` the file with the counters of the lab's link
+/// emulators.
+pub fn agent_in_lab(between: &[(String, PathBuf)], emulators: Option<&Path>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["agent".into(), "--in-lab".into()];
+    for (node, namespace) in between {
+        arguments.push(format!("--between={node}={}", namespace.display()).into());
+    }
+    if let Some(file) = emulators {
+        arguments.extend(["--emulators".into(), file.into()]);
+    }
+    arguments
 }
 
 /// Makes a command that starts an agent, of the named program or of this one

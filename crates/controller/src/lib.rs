@@ -14,7 +14,7 @@ mod series;
 mod session;
 mod transport;
 
-pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start};
+pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start, agent_in_lab};
 pub use crate::error::ControllerError;
 pub use crate::process::{OUTPUT_ENDED, Processes};
 pub use crate::run::Sink;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use bitcost_controller::{Endpoint, Endpoints, PathControl};
+use bitcost_controller::{Endpoint, Endpoints, PathControl, agent_in_lab};
 use bitcost_lab::{Host, Lab, LabError, NapiState};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::ping::{Pings, RttCheck};
@@ -319,13 +319,7 @@ fn way(
     let place = format!("netns:{name}");
     let command = move |program: Option<&str>| {
         let mut command = Command::new(programs.path(program, "self")?);
-        command.args(["agent", "--in-lab"]);
-        for (node, namespace) in &seen.nodes {
-            command.arg(format!("--between={node}={}", namespace.display()));
-        }
-        if let Some(file) = &seen.emulators {
-            command.arg("--emulators").arg(file);
-        }
+        command.args(agent_in_lab(&seen.nodes, seen.emulators.as_deref()));
         lab.command_in(&name, &mut command)
             .map_err(|error| error.to_string())?;
         Ok(command)

@@ -69,10 +69,10 @@ pub struct Arguments {
 /// # Errors
 /// When the lab cannot be built or a file cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let mut trials = if arguments.from.is_empty() {
+    let (mut trials, not_run) = if arguments.from.is_empty() {
         measured(arguments)?
     } else {
-        read(arguments)?
+        (read(arguments)?, 0)
     };
     let models = models(&trials);
     let (mut rows, mut disturbed, mut missing) = (Vec::new(), 0, Vec::new());
@@ -115,7 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     println!(
         "disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}"
     );
-    Ok(kept || !arguments.check)
+    println!("not run: {not_run}");
+    Ok((kept && not_run == 0) || !arguments.check)
 }
 
 fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
@@ -131,8 +132,9 @@ fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
             .is_none_or(|only| scenario.name.contains(only))
 }
 
-/// Every wanted scenario in every repeat, and one sweep over sizes for the cost model.
-fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
+/// Every wanted scenario in every repeat, and one sweep over sizes for the cost model; and how many of
+/// these runs could not be made.
+fn measured(arguments: &Arguments) -> Result<(Vec<Trial>, usize)> {
     let bitcost = arguments
         .program
         .clone()
@@ -147,14 +149,17 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
     } else {
         Able::default()
     };
-    let mut trials = Vec::new();
+    let (mut trials, mut not_run) = (Vec::new(), 0);
     let mut take = |trial: Result<Trial>, name: &str| -> Result<()> {
         match trial {
             Ok(trial) => {
                 keep(arguments, &trial)?;
                 trials.push(trial);
             }
-            Err(error) => println!("{name}: no run: {error:#}"),
+            Err(error) => {
+                println!("{name}: no run: {error:#}");
+                not_run += 1;
+            }
         }
         Ok(())
     };
@@ -168,7 +173,7 @@ fn measured(arguments: &Arguments) -> Result<Vec<Trial>> {
             take(trial::run(scenario, repeat, &able, &bitcost), scenario.name)?;
         }
     }
-    Ok(trials)
+    Ok((trials, not_run))
 }
 
 fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {

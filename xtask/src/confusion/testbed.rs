@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use bitcost_controller::{Endpoint, Endpoints};
+use bitcost_controller::{Endpoint, Endpoints, agent_in_lab};
 use bitcost_host::{Knob, RootQdisc};
 use bitcost_lab::{Address, End, Lab, Napi, Node, NodeKind, Topology};
 use bitcost_model::record::Role;
@@ -146,13 +146,7 @@ impl Testbed {
                 }
                 None => Command::new(&bitcost),
             };
-            command.args(["agent", "--in-lab"]);
-            for (node, namespace) in &between {
-                command.arg(format!("--between={node}={}", namespace.display()));
-            }
-            if let Some(lines) = &lines {
-                command.arg("--emulators").arg(lines);
-            }
+            command.args(agent_in_lab(&between, lines.as_deref()));
             lab.command_in(name, &mut command)
                 .map_err(|error| error.to_string())?;
             Ok(command)
