@@ -3,6 +3,7 @@
 //! There is no policy here: each function makes one system call, or a fixed sequence of them, and returns its error as
 //! [`std::io::Error`].
 
+pub mod bpf;
 pub mod clock;
 pub mod datagram;
 pub mod ethtool;
