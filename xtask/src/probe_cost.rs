@@ -82,6 +82,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
             nodes: arguments.between.iter().filter_map(node).collect(),
             emulators: None,
         },
+        softirqs: None,
     };
     println!(
         "{:<12} {:<10} {:>10} {:>10}  reads",

@@ -23,6 +23,7 @@ mod sampler;
 mod self_cost;
 mod settings;
 mod setup;
+mod softirqs;
 mod speed;
 mod threads;
 mod worker;

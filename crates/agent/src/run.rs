@@ -30,6 +30,7 @@ use crate::sampler::Sampler;
 use crate::self_cost;
 use crate::settings::Settings;
 use crate::setup::{self, Flows};
+use crate::softirqs;
 use crate::speed::SpeedMeter;
 use crate::threads::{Threads, Watched};
 
@@ -193,6 +194,7 @@ impl Endpoint {
             .iter()
             .flatten()
             .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
+        let softirqs = softirqs::start(&self.prepare, &mut in_effect);
         let before = measures_cost.then(Census::take).flatten();
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start(COMMAND_TIMEOUT)?;
@@ -208,6 +210,7 @@ impl Endpoint {
             &threads.threads(),
             sockets,
             &self.between,
+            softirqs,
         );
         let has_speed = measures_cost && first.conditions.probes == Probes::All;
         let speed = has_speed.then(|| SpeedMeter::start(&self.prepare.cpus));

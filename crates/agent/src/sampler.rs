@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::probes::Probes;
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
+use bitcost_probe::softirq_timer::SoftirqTimer;
 use bitcost_probe::{Between, Detail, Every, PROBES, Socket, Source, Target, Thread};
 use bitcost_sys::clock::monotonic_ns;
 
@@ -24,13 +25,15 @@ pub struct Sampler {
 impl Sampler {
     /// Opens the counters of the machine, of the calling thread, of the traffic threads with the
     /// parts that they belong to, of the kernel threads that handle what `device` received, of each
-    /// part's sockets, and of the nodes between the endpoints; the conditions say which of them.
+    /// part's sockets, of the nodes between the endpoints, and of soft interrupts, which are timed
+    /// until the sampler is dropped; the conditions say which of them.
     pub fn open(
         conditions: &Conditions,
         device: &str,
         traffic: &[(usize, i32)],
         sockets: Vec<Vec<Socket>>,
         between: &Between,
+        softirqs: Option<SoftirqTimer>,
     ) -> Sampler {
         let monitor = (ThreadKind::Monitor, 0, bitcost_sys::thread::thread_id());
         let own = traffic
@@ -55,6 +58,7 @@ impl Sampler {
             sockets: Rc::from(sockets),
             tcp_info: |socket: &OwnedFd| bitcost_traffic::tcp_info(socket),
             between: between.clone(),
+            softirqs: softirqs.map(Rc::new),
         };
         let open = |probe: &bitcost_probe::Probe| Some((probe.every, (probe.open)(&target)?));
         let read = PROBES

@@ -112,6 +112,7 @@ fn prepare(
     let token = token().map_err(RunError::Failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
     let far_cpu = far_cpu(pair, parts);
+    let cpus = HOSTS.map(|host| pair.endpoint(host).cpus.clone());
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
         let endpoint = pair.endpoint(host);
@@ -130,16 +131,14 @@ fn prepare(
                 listen_on,
             })
         };
-        let parts = parts
-            .iter()
-            .map(part)
-            .collect::<Result<Vec<_>, String>>()
-            .map_err(RunError::Failed)?;
+        let parts: Result<Vec<Part>, String> = parts.iter().map(part).collect();
+        let parts = parts.map_err(RunError::Failed)?;
         let prepare = Prepare {
             run,
             device: endpoint.device.clone(),
             cpus: endpoint.cpus.clone(),
             peer_cpu: far_cpu.filter(|_| host == Role::Sender),
+            softirq_cpus: softirq_cpus(host, &cpus),
             token,
             parts,
             receiving: endpoint.receiving,
@@ -441,5 +440,16 @@ impl Finish<'_, '_> {
             Some(reason) => Err(RunError::Sink(reason)),
             None => Ok(found?),
         }
+    }
+}
+
+/// The CPUs whose soft interrupts a host times. Where both hosts have CPUs of one machine, the one
+/// that is called sender times those of both: two that time them would cost twice as much.
+fn softirq_cpus(host: Role, cpus: &[Vec<u32>; 2]) -> Vec<u32> {
+    let is_one_machine = cpus.iter().all(|cpus| !cpus.is_empty());
+    if host == Role::Sender && is_one_machine {
+        cpus.concat()
+    } else {
+        Vec::new()
     }
 }

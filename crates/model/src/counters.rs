@@ -176,6 +176,25 @@ pub struct CpuInterrupts {
     pub net_rx: Option<u64>,
 }
 
+/// Soft interrupts of one kind on one CPU: all are counted (`/proc/softirqs`), and those that began
+/// in short random times were timed (trace points `softirq_entry` and `softirq_exit`; kernel doc:
+/// trace/tracepoints). An interrupt that hits a soft interrupt is in its time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoftirqTime {
+    /// CPU number.
+    pub cpu: u32,
+    /// The kernel's name of the kind, such as `NET_RX`.
+    pub kind: String,
+    /// Soft interrupts.
+    pub count: u64,
+    /// Those that were timed.
+    pub timed: u64,
+    /// The sum of their times, in ns.
+    pub sum_ns: u64,
+    /// The sum of the squares of their times, in ns².
+    pub squares_ns2: u64,
+}
+
 /// The frequency of one CPU at the reading (`scaling_cur_freq`; kernel doc:
 /// admin-guide/pm/cpufreq).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use bitcost_model::counters::CpuInterrupts;
 use bitcost_model::record::Sample;
 
 use crate::read;
+use crate::soft_counts::{heads, soft_counts};
 use crate::source::{Detail, Source, Target};
 
 struct Interrupts {
@@ -91,28 +92,14 @@ fn is_of(word: &str, device: &str) -> bool {
 
 /// Adds the soft interrupts of the network.
 pub fn add_soft(cpus: &mut [CpuInterrupts], text: &str) {
-    let heads = heads(text.lines().next());
-    for line in text.lines().skip(1) {
-        let Some((name, rest)) = line.split_once(':') else {
+    for soft in soft_counts(text) {
+        let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == soft.cpu) else {
             continue;
         };
-        for (number, word) in heads.iter().zip(rest.split_ascii_whitespace()) {
-            let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == *number) else {
-                continue;
-            };
-            match name.trim() {
-                "NET_TX" => cpu.net_tx = word.parse().ok(),
-                "NET_RX" => cpu.net_rx = word.parse().ok(),
-                _ => {}
-            }
+        match soft.name {
+            "NET_TX" => cpu.net_tx = Some(soft.count),
+            "NET_RX" => cpu.net_rx = Some(soft.count),
+            _ => {}
         }
     }
-}
-
-/// `CPU0 CPU2` as numbers.
-fn heads(line: Option<&str>) -> Vec<u32> {
-    let words = line.unwrap_or_default().split_ascii_whitespace();
-    words
-        .filter_map(|word| word.strip_prefix("CPU")?.parse().ok())
-        .collect()
 }

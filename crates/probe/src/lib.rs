@@ -19,6 +19,9 @@ pub mod queues;
 mod read;
 pub mod schedstat;
 pub mod sockets;
+mod soft_counts;
+pub mod softirq_timer;
+mod softirqs;
 pub mod softnet;
 mod source;
 pub mod switches;
@@ -105,6 +108,13 @@ pub const PROBES: &[Probe] = &[
         every: Every::Edge,
         is_cost: false,
         open: protocols::open,
+    },
+    Probe {
+        name: "softirqs",
+        reads: "softirq_entry and softirq_exit, /proc/softirqs",
+        every: Every::Edge,
+        is_cost: true,
+        open: softirqs::open,
     },
     Probe {
         name: "interrupts",

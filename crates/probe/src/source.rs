@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use bitcost_model::record::{Sample, TcpInfo, ThreadKind};
 
+use crate::softirq_timer::SoftirqTimer;
+
 /// When a probe is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
@@ -80,6 +82,8 @@ pub struct Target {
     pub tcp_info: fn(&OwnedFd) -> Option<TcpInfo>,
     /// The path between the endpoints, as far as this host can read it.
     pub between: Between,
+    /// What times soft interrupts; absent where they are not timed.
+    pub softirqs: Option<Rc<SoftirqTimer>>,
 }
 
 /// Opens something in another network namespace, which it then belongs to: a file of

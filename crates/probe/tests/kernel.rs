@@ -33,6 +33,7 @@ fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
             nodes,
             emulators: None,
         },
+        softirqs: None,
     }
 }
 

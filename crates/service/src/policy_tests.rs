@@ -34,6 +34,7 @@ pub fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
         device: "eth0".to_owned(),
         cpus: Vec::new(),
         peer_cpu: None,
+        softirq_cpus: Vec::new(),
         token: [1; 16],
         parts: vec![Part {
             role: Role::Receiver,

@@ -136,6 +136,7 @@ fn prepare(conditions: Conditions) -> Prepare {
         device: "a0".to_owned(),
         cpus: Vec::new(),
         peer_cpu: None,
+        softirq_cpus: Vec::new(),
         token: [7; 16],
         parts: vec![part],
         receiving: None,

@@ -160,6 +160,7 @@ impl Agent {
             device: "a0".to_owned(),
             cpus: Vec::new(),
             peer_cpu: None,
+            softirq_cpus: Vec::new(),
             token: [7; 16],
             parts: vec![part],
             receiving: None,

@@ -23,6 +23,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         device: String::new(),
         cpus: Vec::new(),
         peer_cpu: None,
+        softirq_cpus: Vec::new(),
         token: [0; 16],
         parts: Vec::new(),
         receiving: None,

@@ -42,6 +42,9 @@ pub struct Prepare {
     /// measures how far their CPUs are from each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_cpu: Option<u32>,
+    /// The CPUs whose soft interrupts this endpoint times, where the kernel permits it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub softirq_cpus: Vec<u32>,
     /// The secret by which the two endpoints recognise each other.
     pub token: Token,
     /// The concurrent parts of the run; the first part's conditions also apply to the host.

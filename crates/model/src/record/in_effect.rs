@@ -17,6 +17,12 @@ pub const PATH_MTU: &str = "path_mtu_bytes";
 /// confined, so that the endpoint's receive work is done there.
 pub const RECEIVE_CPUS: &str = "receive_cpus";
 
+/// The name of the entry for the means by which the time of soft interrupts is known, at the
+/// endpoint that was to time them.
+pub const SOFTIRQ_TIME: &str = "softirq_time";
+/// The value of that entry where they are timed; otherwise it says why ticks are used.
+pub const SOFTIRQS_TIMED: &str = "timed";
+
 /// A setting as it was requested and as it was read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InEffect {

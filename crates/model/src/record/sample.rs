@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Counts;
 use crate::counters::{
-    CpuInterrupts, Frequency, Interface, LinkEmulator, Queue, SocketMemory, Softnet, Throttling,
+    CpuInterrupts, Frequency, Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet,
+    Throttling,
 };
 use crate::tcp_info::TcpInfo;
 
@@ -156,6 +157,10 @@ pub struct Sample {
     /// *Edges.* Interrupts of each CPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interrupts: Vec<CpuInterrupts>,
+    /// *Edges.* Soft interrupts of the CPUs of both endpoints on one machine, at the endpoint that
+    /// times them; empty where they are not timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub softirqs: Vec<SoftirqTime>,
     /// *Edges.* Frequency of each CPU; empty where the kernel does not govern it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frequencies: Vec<Frequency>,

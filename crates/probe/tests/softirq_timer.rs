@@ -1,0 +1,143 @@
+//! Timing soft interrupts of the running kernel, and what happens where that is not permitted.
+
+use std::fs;
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use bitcost_model::counters::SoftirqTime;
+use bitcost_probe::softirq_timer::SoftirqTimer;
+use bitcost_sys::bpf::{Assembler, Operation, Program, Register};
+use bitcost_sys::namespace::unshare_user_as_root;
+use bitcost_sys::thread::{allowed_cpus, pin_to};
+
+/// The time after which a load must have been timed: pauses between slots are at most 0.3 s.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn main() {
+    bitcost_testkit::main(vec![
+        ("known_load_is_counted_and_timed", known_load),
+        ("nothing_is_attached_afterwards", nothing_left),
+        ("cpu_that_does_not_exist_is_refused", no_such_cpu),
+        ("refused_program_comes_with_the_verifiers_words", verifier),
+        ("without_privilege_the_refused_call_is_named", unprivileged),
+    ]);
+}
+
+/// A timer of one CPU, to which the caller is pinned.
+fn timer() -> (SoftirqTimer, u32) {
+    let cpu = allowed_cpus().unwrap()[0];
+    match SoftirqTimer::start(&[cpu]) {
+        Ok(timer) => {
+            pin_to(&[cpu]).unwrap();
+            (timer, cpu)
+        }
+        Err(reason) => {
+            bitcost_testkit::ignore(&format!("soft interrupts cannot be timed: {reason}"))
+        }
+    }
+}
+
+fn read(timer: &SoftirqTimer) -> Vec<SoftirqTime> {
+    timer.read(&fs::read_to_string("/proc/softirqs").unwrap())
+}
+
+/// The soft interrupts for received packets.
+fn received(times: &[SoftirqTime]) -> SoftirqTime {
+    let mut kinds = times.iter().filter(|time| time.kind == "NET_RX");
+    kinds.next().cloned().unwrap_or_default()
+}
+
+/// Every datagram over the loopback is received in a soft interrupt on the CPU that sends it.
+fn known_load() {
+    let (timer, cpu) = timer();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = socket.local_addr().unwrap();
+    let (began, before) = (Instant::now(), read(&timer));
+    let (mut sent, mut last) = (0, before.clone());
+    while received(&last).timed < received(&before).timed + 100 {
+        assert!(began.elapsed() < PATIENCE, "{last:?}");
+        for _ in 0..1000 {
+            socket.send_to(&[0; 100], to).unwrap();
+            socket.recv(&mut [0; 100]).unwrap();
+        }
+        sent += 1000;
+        let next = read(&timer);
+        for time in &next {
+            assert_eq!(time.cpu, cpu);
+            let Some(earlier) = last.iter().find(|other| other.kind == time.kind) else {
+                continue;
+            };
+            assert!(time.count >= earlier.count, "{earlier:?} {time:?}");
+            assert!(time.timed >= earlier.timed, "{earlier:?} {time:?}");
+            assert!(time.sum_ns >= earlier.sum_ns, "{earlier:?} {time:?}");
+        }
+        last = next;
+    }
+    let wall_ns = began.elapsed().as_nanos() as u64;
+    let (was, is) = (received(&before), received(&last));
+    assert!(is.count - was.count >= sent, "{sent}: {was:?} {is:?}");
+    assert!(is.timed - was.timed < is.count - was.count);
+    assert!(is.sum_ns > was.sum_ns && is.sum_ns - was.sum_ns < wall_ns);
+    // The sum of squares is that of the same times: at least the square of their sum ÷ their
+    // number.
+    let (timed, sum) = (
+        (is.timed - was.timed) as f64,
+        (is.sum_ns - was.sum_ns) as f64,
+    );
+    assert!((is.squares_ns2 - was.squares_ns2) as f64 >= 0.999 * sum * sum / timed);
+    assert!(sum / timed * (is.count - was.count) as f64 <= wall_ns as f64);
+}
+
+/// The descriptors of this process that belong to BPF, and the number of its threads.
+fn held() -> (usize, usize) {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    let paths = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let of_bpf = paths.filter(|path| path.to_string_lossy().contains("bpf"));
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    (of_bpf.count(), threads.count())
+}
+
+fn nothing_left() {
+    let before = held();
+    assert_eq!(before.0, 0);
+    let (timer, _) = timer();
+    let during = held();
+    assert!(during.0 >= 4, "a map and three programs: {during:?}");
+    assert_eq!(during.1, before.1 + 1);
+    drop(timer);
+    // A thread that was joined stays in the list for a moment.
+    let deadline = Instant::now() + PATIENCE;
+    while held() != before {
+        assert!(Instant::now() < deadline, "{:?} {before:?}", held());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn no_such_cpu() {
+    let reason = SoftirqTimer::start(&[1_000_000]).unwrap_err();
+    assert_eq!(reason, "CPU 1000000 is not online");
+}
+
+/// Copies a register that was never written.
+fn verifier() {
+    let program = Assembler::new().with_register(Operation::Move, Register::R0, Register::R6);
+    let error = Program::load(program).unwrap_err();
+    if error.error.kind() == std::io::ErrorKind::PermissionDenied && error.log.is_empty() {
+        bitcost_testkit::ignore("this user may load no BPF program");
+    }
+    let text = error.to_string();
+    assert!(text.starts_with("bpf(BPF_PROG_LOAD): "), "{text}");
+    assert!(
+        text.contains("the verifier said: ") && text.contains("R6"),
+        "{text}"
+    );
+}
+
+fn unprivileged() {
+    if let Err(error) = unshare_user_as_root() {
+        bitcost_testkit::ignore(&format!("no user namespace can be made here: {error}"));
+    }
+    let reason = SoftirqTimer::start(&allowed_cpus().unwrap()).unwrap_err();
+    assert!(reason.starts_with("bpf(BPF_"), "{reason}");
+    assert!(reason.contains("Operation not permitted"), "{reason}");
+}
