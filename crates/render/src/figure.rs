@@ -55,6 +55,7 @@ mod tests {
             spreads: vec![("x", spread(&[0.4, 0.6]).expect("two values"))],
             expected: Vec::new(),
             methods: Vec::new(),
+            softirqs: Vec::new(),
             unattributed: Vec::new(),
             disturbed: 0,
             emulator_troubled: 0,

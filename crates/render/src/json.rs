@@ -181,6 +181,11 @@ fn cell(cell: &CellSummary) -> Value {
         .map(|(method, runs)| (method.name().to_owned(), json!(runs)))
         .collect();
     entry.insert("attribution".into(), Value::Object(methods));
+    if !cell.softirqs.is_empty() {
+        let means = cell.softirqs.iter();
+        let means = means.map(|(means, runs)| (means.name().to_owned(), json!(runs)));
+        entry.insert("softirqs".into(), Value::Object(means.collect()));
+    }
     if !cell.unattributed.is_empty() {
         let reasons = cell
             .unattributed

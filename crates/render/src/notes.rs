@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_analysis::metrics::{METRICS, Method, metric};
+use bitcost_analysis::metrics::{METRICS, Method, SoftirqMeans, metric};
 use bitcost_model::units::counted;
 
 use crate::calibration::calibration_text;
@@ -176,9 +176,15 @@ pub(crate) fn why_missing(cell: &CellSummary, name: &str) -> String {
     }
 }
 
+/// Each method, with the means by which the time of soft interrupts is known where it uses that.
 fn attribution(summary: &Summary) -> Vec<String> {
-    let sentence = |method: Method| {
-        let uses = |cell: &&CellSummary| cell.methods.iter().any(|(known, _)| *known == method);
+    let sentence = |method: Method, means: Option<SoftirqMeans>| {
+        let has =
+            |cell: &CellSummary, means| cell.softirqs.iter().any(|(known, _)| *known == means);
+        let uses = |cell: &&CellSummary| {
+            cell.methods.iter().any(|(known, _)| *known == method)
+                && means.is_none_or(|means| has(cell, means))
+        };
         let cells: Vec<String> = summary
             .cells
             .iter()
@@ -190,9 +196,25 @@ fn attribution(summary: &Summary) -> Vec<String> {
         } else {
             cells.join("; ")
         };
-        (!cells.is_empty()).then(|| format!("{} ({place}): {}", method.name(), method.doc()))
+        let softirqs = means.map(softirqs_words).unwrap_or_default();
+        (!cells.is_empty())
+            .then(|| format!("{} ({place}): {}{softirqs}", method.name(), method.doc()))
     };
-    Method::ALL.into_iter().filter_map(sentence).collect()
+    let known = |method: Method| match method.uses_softirqs() {
+        true => vec![Some(SoftirqMeans::Timed), Some(SoftirqMeans::Ticks)],
+        false => vec![None],
+    };
+    let all = Method::ALL.into_iter();
+    let with_means =
+        all.flat_map(|method| known(method).into_iter().map(move |means| (method, means)));
+    with_means
+        .filter_map(|(method, means)| sentence(method, means))
+        .collect()
+}
+
+/// What follows the description of a method that uses the time of soft interrupts.
+pub(crate) fn softirqs_words(means: SoftirqMeans) -> String {
+    format!("; soft interrupts {}", means.words())
 }
 
 /// The most run numbers in one sentence, and the most sentences.

@@ -7,6 +7,7 @@ use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::modes;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 
+use crate::notes::softirqs_words;
 use crate::number;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
 
@@ -51,7 +52,8 @@ pub fn single_text(run: &RunView) -> String {
     }
     match attribute(run) {
         Ok(attribution) => {
-            let _ = writeln!(text, "CPU time: {}", attribution.method.doc());
+            let softirqs = attribution.softirqs.map(softirqs_words).unwrap_or_default();
+            let _ = writeln!(text, "CPU time: {}{softirqs}", attribution.method.doc());
         }
         Err(reason) => {
             let _ = writeln!(text, "no CPU time of each end: {reason}");

@@ -4,7 +4,9 @@
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::settings_not_in_effect;
-use bitcost_analysis::metrics::{Mark, Metric, PartRun, RunView, attribute, marks, metric, parts};
+use bitcost_analysis::metrics::{
+    Mark, Metric, PartRun, RunView, SoftirqMeans, attribute, marks, metric, parts,
+};
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::record::{EndpointRecord, Role};
 use serde_json::{Map, Value, json};
@@ -149,6 +151,15 @@ fn first(run: &RunView) -> Map<String, Value> {
                 attribute(run)
                     .ok()
                     .map(|attribution| attribution.method.name())
+            ),
+        ),
+        (
+            "softirqs".to_owned(),
+            json!(
+                attribute(run)
+                    .ok()
+                    .and_then(|attribution| attribution.softirqs)
+                    .map(SoftirqMeans::name)
             ),
         ),
         ("weak".to_owned(), marks(run).iter().map(mark).collect()),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Spread};
 
-use crate::metrics::Method;
+use crate::metrics::{Method, SoftirqMeans};
 
 /// Name of the receive service demand by bytes received.
 pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
@@ -31,6 +31,9 @@ pub struct CellSummary {
     pub expected: Vec<(String, f64)>,
     /// How CPU time was attributed, and in how many runs.
     pub methods: Vec<(Method, usize)>,
+    /// By which means the time of soft interrupts is known, and in how many runs: where the method
+    /// uses it.
+    pub softirqs: Vec<(SoftirqMeans, usize)>,
     /// Why CPU time was not attributed, and in how many runs.
     pub unattributed: Vec<(String, usize)>,
     /// Runs during which another program used the CPUs.

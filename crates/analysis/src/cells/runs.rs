@@ -1,6 +1,6 @@
 //! The runs of a plan, each in its cell or among the excluded ones.
 
-use crate::metrics::{METRICS, Method, Metric};
+use crate::metrics::{METRICS, Method, Metric, SoftirqMeans};
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
 use bitcost_model::plan::{Plan, PlannedRun};
@@ -19,6 +19,7 @@ pub(crate) struct CellRuns {
     /// Block and value per metric, in the order of [`METRICS`].
     values: Vec<Vec<(u32, f64)>>,
     methods: Tally<Method>,
+    softirqs: Tally<SoftirqMeans>,
     unattributed: Tally<String>,
     disturbed: usize,
     emulator_troubled: usize,
@@ -87,6 +88,7 @@ impl CellRuns {
             spreads,
             expected: Vec::new(),
             methods: self.methods.0.clone(),
+            softirqs: self.softirqs.0.clone(),
             unattributed: self.unattributed.0.clone(),
             disturbed: self.disturbed,
             emulator_troubled: self.emulator_troubled,
@@ -230,6 +232,9 @@ impl Runs {
         }
         let runs = &mut self.cells[planned.cell];
         runs.add_method(run.method);
+        if let Some(means) = run.softirqs {
+            runs.softirqs.add(means);
+        }
         runs.time_series.extend(
             run.time_series
                 .map(|series| (series.mbps[1].unwrap_or(0.0), *series)),

@@ -10,6 +10,7 @@ mod matching;
 mod pairs;
 mod runs;
 mod settings;
+mod softirqs;
 mod study;
 mod verdict;
 

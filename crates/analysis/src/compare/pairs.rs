@@ -11,6 +11,7 @@ use super::hosts::host_differences;
 use super::matching::matched;
 use super::runs::runs_in_words;
 use super::settings::setting_differences;
+use super::softirqs::softirq_differences;
 use crate::cells::{CellSummary, RunRow};
 use crate::execution::Execution;
 use crate::metrics::Metric;
@@ -64,6 +65,14 @@ pub fn across(
     comparison.host_differences = host_differences(old, new);
     comparison.constant_differences = constant_differences(old, new);
     comparison.setting_differences = setting_differences(old, new, &matched.pairs);
+    let cells: Vec<_> = matched
+        .pairs
+        .iter()
+        .map(|(was, is)| (&old.summary.cells[*was], &new.summary.cells[*is]))
+        .collect();
+    comparison
+        .setting_differences
+        .extend(softirq_differences(&cells));
     comparison.known_to_one = matched.known_to_one;
     comparison.run_remarks = [old, new]
         .into_iter()
@@ -131,6 +140,11 @@ pub fn within(
         of_side.map(|(place, cell)| (rest(cell), place)).collect()
     };
     let (olds, news) = (places(&old_side), places(&new_side));
+    let pairs: Vec<_> = olds
+        .iter()
+        .filter_map(|(levels, old)| Some((&cells[*old], &cells[*news.get(levels)?])))
+        .collect();
+    comparison.setting_differences = softirq_differences(&pairs);
     for (place, cell) in cells
         .iter()
         .enumerate()

@@ -21,22 +21,34 @@ pub(super) fn setting_differences(
     let (Some(was), Some(is)) = (conditions(old), conditions(new)) else {
         return Vec::new();
     };
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let mut found = Vec::new();
     for (old_cell, new_cell) in pairs {
         let name = old.summary.cells[*old_cell].name();
         let (Some(was), Some(is)) = (was.get(*old_cell), is.get(*new_cell)) else {
             continue;
         };
-        for words in differences("", &json!(was), &json!(is)) {
-            match found.iter_mut().find(|(known, _)| *known == words) {
-                Some((_, cells)) => cells.push(name.clone()),
-                None => found.push((words, vec![name.clone()])),
-            }
+        let differing = differences("", &json!(was), &json!(is)).into_iter();
+        found.extend(differing.map(|words| (words, name.clone())));
+    }
+    by_cells(found, pairs.len())
+}
+
+/// One sentence per difference, given with the names of the cells that have it; `all` is the number
+/// of compared cells.
+pub(super) fn by_cells(
+    differing: impl IntoIterator<Item = (String, String)>,
+    all: usize,
+) -> Vec<String> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (words, name) in differing {
+        match found.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, cells)) => cells.push(name),
+            None => found.push((words, vec![name])),
         }
     }
     found
         .into_iter()
-        .map(|(words, cells)| sentence(&words, &cells, pairs.len()))
+        .map(|(words, cells)| sentence(&words, &cells, all))
         .collect()
 }
 

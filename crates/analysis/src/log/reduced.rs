@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::metrics::{METRICS, Method, Metric, RunView, Weak, WireLoad, attribute, wire_load};
+use crate::metrics::{
+    METRICS, Method, Metric, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed,
+    wire_load,
+};
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
@@ -19,6 +22,8 @@ pub(crate) struct Reduced {
     pub left_out: Option<String>,
     /// How CPU time was attributed, or why it was not.
     pub method: Result<Method, String>,
+    /// By which means the time of soft interrupts is known, where the method uses it.
+    pub softirqs: Option<SoftirqMeans>,
     /// Whether other programs took much of the CPUs' time.
     pub is_disturbed: bool,
     /// The number of marks on its figures that say so.
@@ -53,12 +58,18 @@ impl Reduced {
             let end = mark.end.map_or("disturbed", Role::name);
             format!("{end}, {}", mark.weak.reason())
         };
+        let attribution = attribute(view);
+        let softirqs = attribution.as_ref().ok().and_then(|found| found.softirqs);
+        let by_ticks = why_untimed(view)
+            .filter(|_| softirqs == Some(SoftirqMeans::Ticks))
+            .map(|reason| format!("the time of soft interrupts is by {reason}"));
         Reduced {
             figures: figures(view),
             left_out: exclude::reason(view),
-            method: attribute(view)
+            method: attribution
                 .map(|found| found.method)
                 .map_err(|reason| reason.to_string()),
+            softirqs,
             is_disturbed: crate::metrics::disturbance(view).is_some(),
             disturbances,
             emulator_trouble: crate::metrics::emulator_trouble(view).map(|trouble| trouble.kind()),
@@ -68,6 +79,7 @@ impl Reduced {
                 unread_segments(view),
                 foreign_datagrams(view),
                 cached_metrics(view),
+                by_ticks.into_iter().collect(),
             ]
             .concat(),
             time_series: each_second.then(|| Box::new(TimeSeries::of(levels, run, view))),

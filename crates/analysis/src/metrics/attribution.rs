@@ -10,6 +10,7 @@ use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 
 use crate::metrics::cpu::{self, CpuSpan};
 use crate::metrics::disturbance;
+use crate::metrics::softirqs::{self, SoftirqMeans};
 use crate::metrics::view::RunView;
 
 /// How CPU time was attributed to the endpoints.
@@ -49,6 +50,11 @@ impl Method {
         }
     }
 
+    /// Whether it uses the time of soft interrupts.
+    pub fn uses_softirqs(self) -> bool {
+        matches!(self, Method::OwnCpus | Method::SoftirqTicks)
+    }
+
     /// What it means, in one line for people.
     pub fn doc(self) -> &'static str {
         match self {
@@ -65,7 +71,7 @@ impl Method {
                 "run time of each end's traffic thread and of its interface's NAPI thread, by the scheduler's clock"
             }
             Method::SoftirqTicks => {
-                "busy time of each end's CPUs, the soft interrupts on them given to the other end; split by ticks, so an estimate"
+                "busy time of each end's CPUs, the soft interrupts on them given to the other end"
             }
         }
     }
@@ -78,7 +84,7 @@ pub struct CpuUse {
     pub cpus: f64,
     /// Time over which it was read, in seconds.
     pub span_seconds: f64,
-    /// Standard error ÷ value of the division by ticks; absent where nothing was sampled.
+    /// Standard error ÷ value of what soft interrupts took; absent where that is no part of it.
     pub relative_standard_error: Option<f64>,
 }
 
@@ -109,6 +115,8 @@ pub struct Attribution {
     /// The work of the wire between them, which is charged to neither; absent where it is not
     /// known.
     pub wire: Option<CpuUse>,
+    /// By which means the time of soft interrupts is known; absent where the method does not use it.
+    pub softirqs: Option<SoftirqMeans>,
 }
 
 impl Attribution {
@@ -219,6 +227,7 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
             sender: of_agent(Role::Sender, cpus)?,
             receiver: of_agent(Role::Receiver, cpus)?,
             wire: None,
+            softirqs: None,
         })
     };
     both(Method::HostsAboveIdle, cpu::cpus_above_idle)
@@ -245,6 +254,7 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
         sender: Some(of(Role::Sender)?),
         receiver: Some(of(Role::Receiver)?),
         wire: None,
+        softirqs: None,
     })
 }
 
@@ -295,6 +305,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
         }),
         sender: Some(sender),
         receiver: Some(receiver),
+        softirqs: Some(a.means.max(b.means)),
     })
 }
 
@@ -303,7 +314,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
 pub struct WireLoad {
     /// Share of the time of these CPUs that is in use.
     pub busy: f64,
-    /// Share of the time in use that is the wire's, by ticks.
+    /// Share of the time in use that is the wire's.
     pub wire: f64,
 }
 
@@ -353,10 +364,12 @@ fn receives_there(end: &EndpointRecord) -> bool {
 struct OwnCpus {
     /// CPU seconds per second.
     cpus: f64,
-    /// Share of soft interrupts, by ticks.
+    /// Share of soft interrupts.
     softirq: f64,
-    /// Variance of `cpus × softirq`: binomial over the ticks of work.
+    /// Variance of `cpus × softirq`.
     variance: f64,
+    /// By which means the share is known.
+    means: SoftirqMeans,
 }
 
 /// Over a veth, the receiver's network work runs in soft interrupts on the sender's CPUs, and the
@@ -393,10 +406,12 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
         sender: Some(share(&sender, &receiver, Role::Sender)),
         receiver: Some(share(&receiver, &sender, Role::Receiver)),
         wire: None,
+        softirqs: Some(sender.means.max(receiver.means)),
     })
 }
 
-/// Absent where a pinned CPU has no times, or no ticks of work were counted.
+/// Absent where a pinned CPU has no times, or where soft interrupts were not timed and no ticks of
+/// work were counted.
 fn own_cpus(run: &RunView, role: Role) -> Option<OwnCpus> {
     let end = run.end(role);
     let spans = cpu::cpus(end)?;
@@ -404,15 +419,35 @@ fn own_cpus(run: &RunView, role: Role) -> Option<OwnCpus> {
         .iter()
         .filter(|span| end.pinned_cpus.contains(&span.cpu))
         .collect();
-    let ticks = own.iter().map(|span| span.busy_ticks).sum::<u64>() as f64;
-    if own.len() != end.pinned_cpus.len() || ticks == 0.0 {
+    if own.len() != end.pinned_cpus.len() {
         return None;
     }
     let cpus = own.iter().map(|span| span.busy_seconds).sum::<f64>() / cpu::span_seconds(end)?;
+    timed_softirqs(run, role, cpus).or_else(|| softirq_ticks(&own, cpus))
+}
+
+/// The share of soft interrupts by those that were timed.
+fn timed_softirqs(run: &RunView, role: Role, cpus: f64) -> Option<OwnCpus> {
+    let timed = softirqs::timed(run, &run.end(role).pinned_cpus).filter(|_| cpus > 0.0)?;
+    Some(OwnCpus {
+        cpus,
+        softirq: (timed.cpus / cpus).min(1.0),
+        variance: timed.variance,
+        means: SoftirqMeans::Timed,
+    })
+}
+
+/// The share of soft interrupts by ticks; the variance is binomial over the ticks of work.
+fn softirq_ticks(own: &[&CpuSpan], cpus: f64) -> Option<OwnCpus> {
+    let ticks = own.iter().map(|span| span.busy_ticks).sum::<u64>() as f64;
+    if ticks == 0.0 {
+        return None;
+    }
     let softirq = own.iter().map(|span| span.softirq_ticks).sum::<u64>() as f64 / ticks;
     Some(OwnCpus {
         cpus,
         softirq,
         variance: cpus * cpus * softirq * (1.0 - softirq) / ticks,
+        means: SoftirqMeans::Ticks,
     })
 }

@@ -7,6 +7,7 @@ use crate::metrics::attribution::{Method, attribute};
 
 use crate::metrics::cpu;
 use crate::metrics::disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance};
+use crate::metrics::softirqs::SoftirqMeans;
 use crate::metrics::view::RunView;
 
 /// The standard error, in per cent of the figure, from which CPU time is called too coarse.
@@ -133,7 +134,11 @@ fn before_pct(run: &RunView, role: Role) -> Option<f64> {
 }
 
 fn ticks_pct(run: &RunView, role: Role) -> Option<f64> {
-    Some(100.0 * attribute(run).ok()?.end(role)?.relative_standard_error?)
+    let attribution = attribute(run).ok()?;
+    if attribution.softirqs != Some(SoftirqMeans::Ticks) {
+        return None;
+    }
+    Some(100.0 * attribution.end(role)?.relative_standard_error?)
 }
 
 /// Standard error of the host's busy time above idle, or of all of it if the idle host was not

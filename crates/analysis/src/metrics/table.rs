@@ -377,7 +377,7 @@ pub const METRICS: &[Metric] = &[
         "Standard error of the sender's CPU share",
         "%",
         Better::Neither,
-        "standard error ÷ attributed CPU time where ticks attributed the CPU time (binomial over USER_HZ ticks)",
+        "standard error ÷ attributed CPU time, of the time of soft interrupts: of the mean of those that were timed, or binomial over USER_HZ ticks",
         |run| attribution_error(run, Role::Sender),
     ),
     row(
@@ -385,7 +385,7 @@ pub const METRICS: &[Metric] = &[
         "Standard error of the receiver's CPU share",
         "%",
         Better::Neither,
-        "standard error ÷ attributed CPU time where ticks attributed the CPU time (binomial over USER_HZ ticks)",
+        "standard error ÷ attributed CPU time, of the time of soft interrupts: of the mean of those that were timed, or binomial over USER_HZ ticks",
         |run| attribution_error(run, Role::Receiver),
     ),
     row(

@@ -1,10 +1,11 @@
 //! Every formula, tested on records whose figures are known.
 
 use bitcost_analysis::metrics::{
-    Disturbance, METRICS, Method, RunView, WireLoad, attribute, disturbance, metric, wire_load,
+    Disturbance, METRICS, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, disturbance,
+    marks, metric, wire_load,
 };
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface};
+use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface, SoftirqTime};
 use bitcost_model::record::{
     Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, IdleBaseline, InEffect,
     Latency, Pacing, PhaseCounts, RECEIVE_CPUS, Role, Sample, SelfCost, Sequence, Switches,
@@ -291,6 +292,134 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
             .retain(|thread| thread.kind != ThreadKind::Napi);
     }
     assert_eq!(wire_load(&run.view(), Role::Receiver), None);
+}
+
+/// Soft interrupts of one kind: their number, how many were timed, and the mean of these in ns,
+/// with a standard deviation of as much.
+fn softirqs(cpu: u32, kind: &str, count: u64, timed: u64, mean_ns: u64) -> SoftirqTime {
+    SoftirqTime {
+        cpu,
+        kind: kind.to_owned(),
+        count,
+        timed,
+        sum_ns: timed * mean_ns,
+        squares_ns2: timed * 2 * mean_ns * mean_ns,
+    }
+}
+
+/// The sender times the soft interrupts of both CPUs: 0.6 s on its own, 0.1 s on the receiver's.
+fn time_softirqs(run: &mut Run) {
+    let [first, last] = &mut run.sender.samples[..] else {
+        panic!("two samples");
+    };
+    first.softirqs = vec![softirqs(0, "NET_RX", 1000, 7, 500)];
+    let at_start = &first.softirqs[0];
+    let mut of_sender = softirqs(0, "NET_RX", 200_000, 4000, 2500);
+    of_sender.count += at_start.count;
+    of_sender.timed += at_start.timed;
+    of_sender.sum_ns += at_start.sum_ns;
+    of_sender.squares_ns2 += at_start.squares_ns2;
+    last.softirqs = vec![
+        of_sender,
+        softirqs(0, "TIMER", 10_000, 200, 10_000),
+        softirqs(1, "NET_RX", 20_000, 400, 5000),
+    ];
+}
+
+#[test]
+fn timed_soft_interrupts_replace_the_share_by_ticks() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    let by_ticks = attribute(&run.view()).unwrap();
+    assert_eq!(by_ticks.softirqs, Some(SoftirqMeans::Ticks));
+    time_softirqs(&mut run);
+    let timed = attribute(&run.view()).unwrap();
+    assert_eq!(
+        (timed.method, timed.softirqs),
+        (Method::OwnCpus, Some(SoftirqMeans::Timed))
+    );
+    // CPU 0: 1.5 s busy; CPU 1: 1 s.
+    assert_close(timed.sender.map(|cpu| cpu.cpu_seconds()), 1.5 - 0.6);
+    assert_close(timed.receiver.map(|cpu| cpu.cpu_seconds()), 1.0 - 0.1);
+    assert_close(timed.wire.map(|cpu| cpu.cpu_seconds()), 0.7);
+    // The deviation of a mean is that of one ÷ √ of their number.
+    let net = 0.5 / 4000f64.sqrt();
+    let timer = 0.1 / 200f64.sqrt();
+    assert_close(
+        run.figure("send_attribution_error_pct"),
+        100.0 * net.hypot(timer) / 0.9,
+    );
+    // The receiver's own samples have none: those of the sender are of the same machine.
+    assert!(
+        run.receiver
+            .samples
+            .iter()
+            .all(|sample| sample.softirqs.is_empty())
+    );
+}
+
+#[test]
+fn kinds_of_which_few_were_timed_take_the_mean_of_others() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    time_softirqs(&mut run);
+    let last = &mut run.sender.samples[1];
+    last.softirqs[2] = softirqs(1, "NET_RX", 20_000, 9, 100_000);
+    let found = attribute(&run.view()).unwrap();
+    let mean_ns = (4000.0 * 2500.0 + 9.0 * 100_000.0) / 4009.0;
+    assert_close(
+        found.receiver.map(|cpu| cpu.cpu_seconds()),
+        1.0 - 20_000.0 * mean_ns / 1e9,
+    );
+}
+
+#[test]
+fn ticks_are_used_where_too_few_were_timed_or_a_cpu_is_missing() {
+    let means = |change: fn(&mut Vec<SoftirqTime>)| {
+        let mut run = Run::udp();
+        receive_on_own_cpus(&mut run);
+        time_softirqs(&mut run);
+        run.sender.samples[0].softirqs.clear();
+        change(&mut run.sender.samples[1].softirqs);
+        attribute(&run.view()).unwrap().softirqs
+    };
+    assert_eq!(means(|_| {}), Some(SoftirqMeans::Timed));
+    assert_eq!(means(|all| all.truncate(2)), Some(SoftirqMeans::Ticks));
+    assert_eq!(
+        means(|all| all.iter_mut().for_each(|time| time.timed = 9)),
+        Some(SoftirqMeans::Ticks)
+    );
+}
+
+#[test]
+fn timed_soft_interrupts_of_the_other_end_are_charged_to_it() {
+    let mut run = Run::udp();
+    time_softirqs(&mut run);
+    let found = attribute(&run.view()).unwrap();
+    assert_eq!(
+        (found.method, found.softirqs),
+        (Method::SoftirqTicks, Some(SoftirqMeans::Timed))
+    );
+    assert_close(found.sender.map(|cpu| cpu.cpu_seconds()), 1.5 - 0.6 + 0.1);
+    assert_close(found.receiver.map(|cpu| cpu.cpu_seconds()), 1.0 - 0.1 + 0.6);
+}
+
+#[test]
+fn few_ticks_do_not_weaken_timed_runs() {
+    let few = |timed: bool| {
+        let mut run = Run::udp();
+        receive_on_own_cpus(&mut run);
+        for end in [&mut run.sender, &mut run.receiver] {
+            end.samples[1].cpus = ticks(&[(4, 3, 150, 0), (3, 3, 150, 0)]);
+        }
+        if timed {
+            time_softirqs(&mut run);
+            run.sender.samples[1].softirqs[0].count = 20_000;
+        }
+        let marks = marks(&run.view());
+        marks.iter().any(|mark| mark.weak == Weak::FewTicks)
+    };
+    assert!(few(false) && !few(true));
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod result;
 mod resume;
 mod server;
 mod service;
+mod softirqs;
 mod spoofed;
 mod squatted;
 mod ssh;
@@ -87,6 +88,7 @@ fn main() {
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,
+        softirqs::TRIALS,
         spoofed::TRIALS,
         squatted::TRIALS,
         ssh::cut::TRIALS,

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{STUDY, ended, log, plain, summary};
+use crate::common::{Made, STUDY, ended, is, log, plain, summary, text};
 use bitcost_analysis::compare::{Pairing, Side, across, within};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_model::counters::SoftirqTime;
 use bitcost_model::event::Event;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::record::{CpuTicks, InEffect, RECEIVE_CPUS, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_model::study::{Cell, Label};
 use bitcost_render::comparison_text::comparison_text;
 
@@ -348,4 +350,103 @@ fn of_many_cells_of_one_side_the_rest_is_counted() {
         "{text}"
     );
     assert!(text.contains("- only in far: 10 more cells\n"), "{text}");
+}
+
+/// Runs whose endpoints have CPUs of their own. In those for which this is true, soft interrupts
+/// were timed.
+fn own_cpus(timed: impl Fn(&Cell) -> bool) -> Vec<Event> {
+    log(STUDY, 3, |cell, planned| {
+        let Made::Ended(mut sender, mut receiver) = ended(cell, &plain(cell, planned)) else {
+            panic!("a run that ended");
+        };
+        for (end, cpu) in [(&mut sender, 0), (&mut receiver, 1)] {
+            end.pinned_cpus = vec![cpu];
+            for sample in &mut end.samples {
+                let ticks = CpuTicks {
+                    cpu: 1,
+                    ..sample.cpus[0]
+                };
+                sample.cpus.push(ticks);
+            }
+            end.in_effect.push(InEffect {
+                name: RECEIVE_CPUS.into(),
+                requested: None,
+                actual: Some(cpu.to_string()),
+            });
+        }
+        let times = |cpu| SoftirqTime {
+            cpu,
+            kind: "NET_RX".into(),
+            count: 1000,
+            timed: 100,
+            sum_ns: 100_000,
+            squares_ns2: 200_000_000,
+        };
+        let means = if timed(cell) {
+            sender.samples[1].softirqs = vec![times(0), times(1)];
+            SOFTIRQS_TIMED
+        } else {
+            "ticks, because they cannot be timed: refused"
+        };
+        sender.in_effect.push(InEffect {
+            name: SOFTIRQ_TIME.into(),
+            requested: None,
+            actual: Some(means.into()),
+        });
+        Made::Ended(sender, receiver)
+    })
+}
+
+#[test]
+fn different_means_for_the_time_of_soft_interrupts_are_told() {
+    let (ticks, timed) = (own_cpus(|_| false), own_cpus(|_| true));
+    let mixed = own_cpus(|cell| is(cell, "transport", "UDP"));
+    let told = |old: &[Event], new: &[Event]| {
+        let (old, new) = (execution("old", old), execution("new", new));
+        across(&old, &new, &throughput(), 3.0).setting_differences
+    };
+    assert_eq!(
+        told(&ticks, &timed),
+        ["the means for the time of soft interrupts: was by ticks, is timed"]
+    );
+    let some = told(&mixed, &timed);
+    assert_eq!(some.len(), 1);
+    assert!(
+        some[0].contains("was by ticks, is timed (") && !some[0].contains("UDP"),
+        "{some:?}"
+    );
+    assert_eq!(told(&timed, &timed), [""; 0]);
+    let sides = ["TCP", "UDP"].map(|level| Side(vec![word("transport", level)]));
+    let within = within(
+        &execution("x", &mixed),
+        &sides[0],
+        &sides[1],
+        &throughput(),
+        3.0,
+    );
+    assert_eq!(within.setting_differences, told(&ticks, &timed));
+}
+
+#[test]
+fn the_text_says_by_which_means_and_why() {
+    let text = text(&own_cpus(|_| true));
+    assert!(text.contains("CPU time: own_cpus (all cells): "), "{text}");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words(&text).contains("before the block; soft interrupts timed"),
+        "{text}"
+    );
+    let text = words(&crate::common::text(&own_cpus(|_| false)));
+    assert!(
+        text.contains("before the block; soft interrupts by ticks"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "the time of soft interrupts is by ticks, because they cannot be timed: refused ("
+        ),
+        "{text}"
+    );
+    let cell = &crate::common::json(&own_cpus(|_| true))["cells"][0];
+    assert_eq!(cell["softirqs"]["timed"], 3, "{cell:#}");
 }
