@@ -12,7 +12,7 @@ use bitcost_model::probes::Probes;
 use bitcost_model::protocol::{Addresses, FromAgent, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
 use bitcost_netlink::PeerMetrics;
-use bitcost_probe::core_to_core::CoreToCoreMeter;
+use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
 use bitcost_probe::foreign::Census;
 use bitcost_probe::{Between, Socket};
 use bitcost_traffic::{Control, Flow, Phase, Sent};
@@ -217,7 +217,7 @@ impl Endpoint {
         let distance = has_speed.then(|| self.distance()).flatten();
         let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
-        let core_to_core = distance.and_then(CoreToCoreMeter::finish);
+        let core_to_core = distance.and_then(|meter| meter.finish().ok());
         let foreign = foreign_since(before);
         Ok(EndpointRecord {
             self_cost,
@@ -234,7 +234,7 @@ impl Endpoint {
         let first = self.prepare.parts.first()?;
         let asked = &first.conditions.places.end(first.role).cpus;
         let own = asked.first().or(self.prepare.cpus.first())?;
-        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?])
+        CoreToCoreMeter::start([*own, self.prepare.peer_cpu?], EVERY).ok()
     }
 
     /// Handles of the sockets of the parts for which this is true.

@@ -35,6 +35,8 @@ pub enum Constant {
     RunOtherIdle,
     /// From the start of the call of [`Constant::WakeOtherBusy`] until the woken thread runs.
     RunOtherBusy,
+    /// The time in which a cache line goes from one CPU to another and back.
+    CoreToCore,
 }
 
 /// A constant with its words.
@@ -132,6 +134,12 @@ pub const CONSTANTS: &[ConstantRow] = &[
         Constant::RunOtherBusy,
         "run_other_busy",
         "the start of a thread woken on another CPU, which is busy",
+        "ns",
+    ),
+    row(
+        Constant::CoreToCore,
+        "core_to_core",
+        "a cache line's round trip between two CPUs",
         "ns",
     ),
 ];

@@ -14,7 +14,7 @@ use crate::record::{EndpointRecord, Role, Sample};
 use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;

@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::counters::CoreToCore;
 use bitcost_sys::clock::monotonic_ns;
-use bitcost_sys::thread::pin_to;
 
-/// Time between two samples.
-const EVERY: Duration = Duration::from_millis(100);
+use crate::cores::pinned;
+
+/// Time between two samples during a run.
+pub const EVERY: Duration = Duration::from_millis(100);
 
 /// Round trips of a stretch.
 const TRIPS: u64 = 16;
@@ -95,15 +96,17 @@ pub struct CoreToCoreMeter {
     cpus: [u32; 2],
     /// Dropped to end the threads.
     release: [Sender<()>; 2],
-    threads: [JoinHandle<Vec<u32>>; 2],
+    threads: [JoinHandle<Result<Vec<u32>, String>>; 2],
 }
 
 impl CoreToCoreMeter {
-    /// Starts a thread on each of these CPUs; absent where they are the same, or a thread cannot be
-    /// started. Ten times a second the threads meet, for under 0.2 ms.
-    pub fn start(cpus: [u32; 2]) -> Option<CoreToCoreMeter> {
+    /// Starts a thread on each of these CPUs. Once in each period the threads meet, for under 0.2 ms.
+    ///
+    /// # Errors
+    /// A sentence, where the CPUs are the same, or a thread cannot be started.
+    pub fn start(cpus: [u32; 2], every: Duration) -> Result<CoreToCoreMeter, String> {
         if cpus[0] == cpus[1] {
-            return None;
+            return Err(format!("both are CPU {}", cpus[0]));
         }
         let line = Arc::new(Line::new(PATIENCE_NS));
         let begin = Instant::now();
@@ -112,42 +115,52 @@ impl CoreToCoreMeter {
             let (line, cpu) = (Arc::clone(&line), cpus[index]);
             let meet = move || {
                 let mut found = Vec::new();
-                if pin_to(&[cpu]).is_err() {
-                    return found;
-                }
+                pinned(cpu)?;
                 // Samples are numbered by the time, so that both threads mean the same one.
                 let mut sample = 0;
                 loop {
-                    let past = begin.elapsed().as_nanos() / EVERY.as_nanos() + 1;
+                    let past = begin.elapsed().as_nanos() / every.as_nanos() + 1;
                     sample = (sample + 1).max(u64::try_from(past).unwrap_or(u64::MAX));
-                    let at = begin + EVERY * u32::try_from(sample).unwrap_or(u32::MAX);
+                    let at = begin + every * u32::try_from(sample).unwrap_or(u32::MAX);
                     let wait = at.saturating_duration_since(Instant::now());
                     if released.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                        return found;
+                        return Ok(found);
                     }
                     let trip_ns = line.play(sample, index == 0);
                     found.extend(trip_ns.and_then(|ns| u32::try_from(ns).ok()));
                 }
             };
             let name = "core-to-core".to_owned();
-            let thread = Builder::new().name(name).spawn(meet).ok()?;
-            Some((release, thread))
+            let thread = Builder::new().name(name).spawn(meet);
+            let thread = thread.map_err(|error| format!("start a thread: {error}"))?;
+            Ok::<_, String>((release, thread))
         };
-        let ((first, serving), (second, answering)) = side(0).zip(side(1))?;
-        Some(CoreToCoreMeter {
+        let ((first, serving), (second, answering)) = (side(0)?, side(1)?);
+        Ok(CoreToCoreMeter {
             cpus,
             release: [first, second],
             threads: [serving, answering],
         })
     }
 
-    /// Ends the threads, and returns what they measured; absent where they never met.
-    pub fn finish(self) -> Option<CoreToCore> {
+    /// Ends the threads, and returns what they measured.
+    ///
+    /// # Errors
+    /// A sentence, where a thread could not be bound to its CPU, or the two never met.
+    pub fn finish(self) -> Result<CoreToCore, String> {
         drop(self.release);
-        let [serving, answering] = self.threads.map(JoinHandle::join);
-        let round_trip_ns = serving.ok().filter(|found| !found.is_empty())?;
-        answering.ok()?;
-        Some(CoreToCore {
+        let ended = |thread: JoinHandle<_>| {
+            let joined = thread.join();
+            joined.unwrap_or_else(|_| Err("its thread ended".to_owned()))
+        };
+        let [serving, answering] = self.threads.map(ended);
+        let (round_trip_ns, _) = (serving?, answering?);
+        if round_trip_ns.is_empty() {
+            return Err(
+                "its two threads never ran at the same time: the machine is busy".to_owned(),
+            );
+        }
+        Ok(CoreToCore {
             cpus: self.cpus,
             round_trip_ns,
         })
@@ -164,11 +177,11 @@ mod tests {
     fn two_cpus_meet() {
         let allowed = allowed_cpus().expect("the CPUs");
         let cpus = [allowed[0], allowed[allowed.len() - 1]];
-        let meter = CoreToCoreMeter::start(cpus);
-        assert_eq!(meter.is_some(), allowed.len() > 1);
+        let meter = CoreToCoreMeter::start(cpus, EVERY);
+        assert_eq!(meter.is_ok(), allowed.len() > 1);
         std::thread::sleep(5 * EVERY);
         // Where other programs keep the CPUs busy the threads may never meet.
-        if let Some(found) = meter.and_then(CoreToCoreMeter::finish) {
+        if let Ok(found) = meter.and_then(CoreToCoreMeter::finish) {
             assert_eq!(found.cpus, cpus);
             assert!(found.round_trip_ns.len() <= 6);
             assert!(found.round_trip_ns.iter().all(|ns| *ns > 0));
@@ -177,7 +190,15 @@ mod tests {
 
     #[test]
     fn one_cpu_has_no_distance() {
-        assert!(CoreToCoreMeter::start([0, 0]).is_none());
+        assert!(CoreToCoreMeter::start([0, 0], EVERY).is_err());
+    }
+
+    #[test]
+    fn a_cpu_that_cannot_be_used_is_a_reason() {
+        let first = allowed_cpus().expect("the CPUs")[0];
+        let meter = CoreToCoreMeter::start([first, 4000], EVERY).expect("threads");
+        let why = meter.finish().expect_err("no such CPU");
+        assert!(why.starts_with("pin a thread to CPU 4000"), "{why}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! CPUs and the cores that they belong to.
 
 use bitcost_model::cpu_list::parse_cpu_list;
+use bitcost_sys::thread::pin_to;
 
 use crate::read;
 
@@ -27,6 +28,21 @@ fn siblings(cpu: u32) -> Vec<u32> {
     read::text(&path)
         .and_then(|text| parse_cpu_list(&text))
         .unwrap_or_default()
+}
+
+/// Binds the thread to this CPU.
+///
+/// # Errors
+/// A sentence, where the kernel refuses, or binds it to others.
+pub(crate) fn pinned(cpu: u32) -> Result<(), String> {
+    let pinned = pin_to(&[cpu]).map_err(|error| format!("pin a thread to CPU {cpu}: {error}"))?;
+    if pinned == [cpu] {
+        Ok(())
+    } else {
+        Err(format!(
+            "pin a thread to CPU {cpu}: it may run on {pinned:?}"
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! cost here. They are measured in about a second, while nothing else of bitcost runs on the machine.
 
 mod copy;
+mod distance;
 mod loops;
 mod memory;
 mod spread;
@@ -51,6 +52,10 @@ pub fn measure(cpus: &[u32]) -> HostConstants {
         on_one.map(|constant| (constant, Err(why.clone()))).to_vec()
     });
     found.extend(wake::measure(first, second, WAKE_UPS));
+    found.push((
+        Constant::CoreToCore,
+        distance::round_trip(first, second, LOOP),
+    ));
     let constants = CONSTANTS.iter().filter_map(|row| {
         let (constant, figure) = found
             .iter()
@@ -92,6 +97,7 @@ fn on_one_thread(cpu: Option<u32>) -> Vec<Found> {
 
 #[cfg(test)]
 mod tests {
+    use super::spread::ONE_CPU;
     use super::*;
 
     #[test]
@@ -112,14 +118,18 @@ mod tests {
     fn what_needs_another_cpu_is_absent_with_its_reason_on_one() {
         let allowed = allowed_cpus().expect("allowed");
         let measured = measure(&allowed[..1]);
-        for constant in [Constant::WakeOtherIdle, Constant::RunOtherBusy] {
+        for constant in [
+            Constant::WakeOtherIdle,
+            Constant::RunOtherBusy,
+            Constant::CoreToCore,
+        ] {
             let found = measured
                 .constants
                 .iter()
                 .find(|one| one.constant == constant);
             let found = found.expect("listed");
             assert_eq!(found.figure, None);
-            assert_eq!(found.absent.as_deref(), Some("only one CPU may be used"));
+            assert_eq!(found.absent.as_deref(), Some(ONE_CPU));
         }
         assert!(measured.figure(Constant::WakeSameIdle).is_some());
     }

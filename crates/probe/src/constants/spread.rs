@@ -5,6 +5,12 @@ use bitcost_model::constants::{Constant, ConstantFigure};
 /// A constant, or the reason why it could not be measured.
 pub type Found = (Constant, Result<ConstantFigure, String>);
 
+/// The reason why what needs another CPU is absent where there is none.
+pub const ONE_CPU: &str = "only one CPU may be used";
+
+/// The reason why what needs a CPU is absent where none is known.
+pub const NOT_KNOWN: &str = "the CPUs that may be used are not known";
+
 /// The fewest samples of which a spread is given.
 const SAMPLES_LEAST: usize = 20;
 

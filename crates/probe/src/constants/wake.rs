@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use bitcost_model::constants::Constant;
 use bitcost_sys::clock::monotonic_ns;
-use bitcost_sys::thread::pin_to;
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::spread::{self, Found};
+use super::spread::{self, Found, NOT_KNOWN, ONE_CPU};
+use crate::cores::pinned;
 
 /// The time for which a thread on another CPU sleeps before it is woken, in ns: longer than a
 /// hypervisor polls for work of an idle CPU (200 µs by default on Linux).
@@ -68,8 +68,8 @@ pub fn measure(first: Option<u32>, second: Option<u32>, length: Duration) -> Vec
             (Some(waker), Some(target)) => {
                 Scene::new().and_then(|scene| scene.play(waker, target, kind, length))
             }
-            (None, _) => Err("the CPUs that may be used are not known".to_owned()),
-            (_, None) => Err("only one CPU may be used".to_owned()),
+            (None, _) => Err(NOT_KNOWN.to_owned()),
+            (_, None) => Err(ONE_CPU.to_owned()),
         };
         let (call, run) = match samples {
             Ok(Samples { call, run }) => (spread::figure(call), spread::figure(run)),
@@ -242,17 +242,6 @@ impl Samples {
         if called_ns <= ran_ns {
             self.call.push((called_ns - start_ns) as f64);
         }
-    }
-}
-
-fn pinned(cpu: u32) -> Result<(), String> {
-    let pinned = pin_to(&[cpu]).map_err(|error| format!("pin a thread to CPU {cpu}: {error}"))?;
-    if pinned == [cpu] {
-        Ok(())
-    } else {
-        Err(format!(
-            "pin a thread to CPU {cpu}: it may run on {pinned:?}"
-        ))
     }
 }
 
