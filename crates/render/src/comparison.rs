@@ -47,8 +47,10 @@ fn list(all: &[String]) -> String {
     }
 }
 
-/// Caveats before the changes, a sentence each: what differs in addition to the compared settings.
+/// Caveats, a sentence each: what differs in addition to the compared settings, the likely causes of
+/// changes first.
 pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
+    let machines = comparison.machine_differences.iter().cloned();
     let hosts = comparison
         .host_differences
         .iter()
@@ -66,7 +68,12 @@ pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
         .iter()
         .chain(&comparison.known_to_one)
         .cloned();
-    hosts.chain(constants).chain(settings).chain(runs).collect()
+    machines
+        .chain(hosts)
+        .chain(constants)
+        .chain(settings)
+        .chain(runs)
+        .collect()
 }
 
 /// The most cells of one side alone that are named.
@@ -250,9 +257,9 @@ pub(crate) fn shown(change: &Change) -> String {
     }
 }
 
-/// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `host_differences`,
-/// `constant_differences`, `setting_differences`, `known_to_one_side`, `run_remarks`, `cells` with
-/// `levels` and `changes`, `unmatched`. Absent values have no key.
+/// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `machine_differences`,
+/// `host_differences`, `constant_differences`, `setting_differences`, `known_to_one_side`,
+/// `run_remarks`, `cells` with `levels` and `changes`, `unmatched`. Absent values have no key.
 pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     let cells = comparison.cells.iter().map(|cell| {
         let levels = levels_json(&cell.levels);
@@ -272,6 +279,7 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
         "judged_together": comparison.judged_together(),
         "same_blocks": comparison.pairing == Pairing::Blocks,
         "threshold_pct": comparison.threshold_pct,
+        "machine_differences": comparison.machine_differences,
         "host_differences": comparison.host_differences,
         "constant_differences": comparison.constant_differences,
         "setting_differences": comparison.setting_differences,

@@ -45,6 +45,9 @@ pub struct Comparison {
     pub is_within: bool,
     /// The change in per cent from which a metric is better or worse.
     pub threshold_pct: f64,
+    /// What differs between the machines during the runs, their speed and how far their CPUs are
+    /// from each other, in words: the likely cause of changes.
+    pub machine_differences: Vec<String>,
     /// What differs between the hosts, in words.
     pub host_differences: Vec<String>,
     /// Constants of the hosts that differ by more than their spread allows, in words.

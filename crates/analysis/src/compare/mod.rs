@@ -6,6 +6,7 @@ mod constants;
 mod differences;
 mod found;
 mod hosts;
+mod machine;
 mod matching;
 mod pairs;
 mod runs;

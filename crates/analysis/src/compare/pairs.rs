@@ -8,6 +8,7 @@ use super::change::{Pairing, change};
 use super::constants::constant_differences;
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::hosts::host_differences;
+use super::machine::{Runs, machine_differences};
 use super::matching::matched;
 use super::runs::runs_in_words;
 use super::settings::setting_differences;
@@ -79,6 +80,11 @@ pub fn across(
         .filter_map(|side| remark(&side.name, side))
         .collect();
     let (old_rows, new_rows) = (rows_by_cell(old), rows_by_cell(new));
+    let pairs = matched.pairs.iter();
+    let runs: Vec<Runs> = pairs
+        .map(|(was, is)| [&old_rows[*was][..], &new_rows[*is][..]])
+        .collect();
+    comparison.machine_differences = machine_differences(old, new, &runs);
     for (was, is) in matched.pairs {
         let mut levels = old.summary.cells[was].levels.clone();
         let further = new.summary.cells[is].levels.iter();
@@ -194,6 +200,7 @@ fn empty(
         pairing,
         is_within,
         threshold_pct,
+        machine_differences: Vec::new(),
         host_differences: Vec::new(),
         constant_differences: Vec::new(),
         setting_differences: Vec::new(),

@@ -98,6 +98,7 @@ mod tests {
             pairing: Pairing::Apart,
             is_within,
             threshold_pct: THRESHOLD_PCT,
+            machine_differences: Vec::new(),
             host_differences: Vec::new(),
             constant_differences: Vec::new(),
             setting_differences: Vec::new(),

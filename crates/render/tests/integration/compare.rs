@@ -8,6 +8,7 @@ use crate::common::{Did, Made, STUDY, ended, is, log, plain, summary};
 use bitcost_analysis::compare::{Shift, Side, Verdict, across, within};
 use bitcost_analysis::execution::Execution;
 use bitcost_analysis::metrics::{Better, metric};
+use bitcost_model::counters::CpuSpeed;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
 use bitcost_render::comparison::{comparison_json, comparison_markdown};
@@ -232,6 +233,38 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
         "{}",
         comparison_text(&same, None)
     );
+}
+
+/// Adds the times of the fixed loop to each run: about this many ns.
+fn with_loop(mut events: Vec<Event>, loop_ns: u32) -> Vec<Event> {
+    for event in &mut events {
+        if let Event::RunEnded { run, sender, .. } = event {
+            sender.speed = vec![CpuSpeed {
+                cpu: 0,
+                loop_ns: vec![loop_ns + *run % 7],
+            }];
+        }
+    }
+    events
+}
+
+#[test]
+fn a_slower_machine_is_the_first_caveat_in_every_form() {
+    let (old, new) = (with_loop(made(1.0), 4000), with_loop(made(0.8), 5000));
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    let compared = |old: &[Event], new: &[Event]| {
+        let (old, new) = (execution("old", old), execution("new", new));
+        across(&old, &new, &metrics, 3.0)
+    };
+    let found = compared(&old, &new);
+    let said = "the fixed loop took 25 % longer in new (median 5.00 µs) than in old (4.00 µs): the machine was slower";
+    assert_eq!(found.machine_differences, [said]);
+    assert_eq!(comparison_json(&found)["machine_differences"][0], said);
+    let text = comparison_text(&found, None);
+    let first = text.lines().find(|line| line.starts_with("- "));
+    assert_eq!(first, Some(&*format!("- {said}")), "{text}");
+    assert!(comparison_markdown(&found).contains(said));
+    assert_eq!(compared(&old, &old).machine_differences, [""; 0]);
 }
 
 #[test]
