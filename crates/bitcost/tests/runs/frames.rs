@@ -193,7 +193,6 @@ fn frame_with_values_out_of_range_is_refused() {
         (
             ToAgent::Constants {
                 cpus: vec![0; 10_000],
-                peer_cpu: None,
             },
             "on 10000 CPUs: at most 2",
         ),
