@@ -608,6 +608,7 @@ fn names_are_unique_and_end_in_their_unit() {
         "_us_per_kib",
         "_transaction",
         "_us",
+        "_ns",
         "_pct",
         "_bytes",
         "_per_second",
