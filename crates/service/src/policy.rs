@@ -115,6 +115,12 @@ impl Policy {
         if prepare.receiving.is_some() {
             return Err("knobs: how a lab's interface receives; this is no lab".to_owned());
         }
+        if prepare.peer_cpu.is_some() || !prepare.softirq_cpus.is_empty() {
+            return Err(
+                "what is measured on the CPUs of both endpoints of a lab; this is no lab"
+                    .to_owned(),
+            );
+        }
         if !prepare.peer.is_bitcost() {
             return Err("the other endpoint is a bitcost; asked for an iperf3 server".to_owned());
         }

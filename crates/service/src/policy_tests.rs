@@ -79,6 +79,22 @@ fn the_other_endpoint_is_a_bitcost() {
 }
 
 #[test]
+fn what_needs_both_endpoints_of_a_lab_is_not_measured() {
+    let timed = Prepare {
+        softirq_cpus: vec![0, 1],
+        ..prepare(|_| {})
+    };
+    let near = Prepare {
+        peer_cpu: Some(1),
+        ..prepare(|_| {})
+    };
+    for asked in [timed, near] {
+        let error = judged(Rules::default(), asked).expect_err("refused");
+        assert!(error.contains("this is no lab"), "{error}");
+    }
+}
+
+#[test]
 fn no_setting_of_the_host_is_changed_unless_it_is_named() {
     let offloads = |conditions: &mut Conditions| conditions.offloads = Offloads::Off;
     assert_eq!(asked(offloads), r#"knobs: none; asked for "offloads""#);

@@ -59,8 +59,7 @@ pub(crate) fn timed(run: &RunView, cpus: &[u32]) -> Option<TimedSoftirqs> {
         let has = |cpu: &u32| all.iter().any(|span| span.cpu == *cpu);
         (cpus.iter().all(has)).then_some((all, cpu::span_seconds(end)?))
     })?;
-    let in_run: u64 = all.iter().map(|span| span.timed).sum();
-    if in_run < ENOUGH_IN_RUN {
+    if sum(all.iter()).timed < ENOUGH_IN_RUN {
         return None;
     }
     let own = all.iter().filter(|span| cpus.contains(&span.cpu));
@@ -106,9 +105,9 @@ fn sample_of(span: &SoftirqTime, all: &[SoftirqTime]) -> SoftirqTime {
 
 fn sum<'a>(spans: impl Iterator<Item = &'a SoftirqTime>) -> SoftirqTime {
     spans.fold(SoftirqTime::default(), |sum, span| SoftirqTime {
-        count: sum.count + span.count,
-        timed: sum.timed + span.timed,
-        sum_ns: sum.sum_ns + span.sum_ns,
+        count: sum.count.saturating_add(span.count),
+        timed: sum.timed.saturating_add(span.timed),
+        sum_ns: sum.sum_ns.saturating_add(span.sum_ns),
         squares_ns2: sum.squares_ns2.wrapping_add(span.squares_ns2),
         ..sum
     })

@@ -17,4 +17,4 @@ pub use message::{
 };
 
 /// Version of the protocol; it rises with every change that the other side must know of.
-pub const PROTOCOL: u32 = 10;
+pub const PROTOCOL: u32 = 11;
