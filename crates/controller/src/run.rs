@@ -112,7 +112,7 @@ fn prepare(
     let token = token().map_err(RunError::Failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
     let far_cpu = far_cpu(pair, parts);
-    let cpus = HOSTS.map(|host| pair.endpoint(host).cpus.clone());
+    let mut softirq_cpus = softirq_cpus(pair);
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
         let endpoint = pair.endpoint(host);
@@ -138,7 +138,10 @@ fn prepare(
             device: endpoint.device.clone(),
             cpus: endpoint.cpus.clone(),
             peer_cpu: far_cpu.filter(|_| host == Role::Sender),
-            softirq_cpus: softirq_cpus(host, &cpus),
+            softirq_cpus: match host {
+                Role::Sender => std::mem::take(&mut softirq_cpus),
+                Role::Receiver => Vec::new(),
+            },
             token,
             parts,
             receiving: endpoint.receiving,
@@ -173,12 +176,15 @@ fn prepare(
     Ok(())
 }
 
-/// The CPU of the traffic at the host called receiver, where both hosts are those of a lab, and so on
-/// one machine.
+/// Whether both hosts are those of a lab, and so on one machine.
+fn is_lab(pair: &mut Pair) -> bool {
+    let is_of_lab = |host: &Role| pair.endpoint(*host).receiving.is_some();
+    HOSTS.iter().all(is_of_lab)
+}
+
+/// The CPU of the traffic at the host called receiver in a lab.
 fn far_cpu(pair: &mut Pair, parts: &[Conditions]) -> Option<u32> {
-    let is_lab = HOSTS
-        .iter()
-        .all(|host| pair.endpoint(*host).receiving.is_some());
+    let is_lab = is_lab(pair);
     let first = parts.first().filter(|_| is_lab)?;
     let asked = &first
         .places
@@ -186,6 +192,15 @@ fn far_cpu(pair: &mut Pair, parts: &[Conditions]) -> Option<u32> {
         .cpus;
     let own = &pair.endpoint(Role::Receiver).cpus;
     asked.first().or(own.first()).copied()
+}
+
+/// The CPUs whose soft interrupts the host called sender times in a lab: those of both endpoints,
+/// because two that time them would cost twice as much.
+fn softirq_cpus(pair: &mut Pair) -> Vec<u32> {
+    if !is_lab(pair) {
+        return Vec::new();
+    }
+    HOSTS.map(|host| pair.endpoint(host).cpus.clone()).concat()
 }
 
 /// The address at which the receiver listens: the one that the run names, or its first one of the
@@ -440,16 +455,5 @@ impl Finish<'_, '_> {
             Some(reason) => Err(RunError::Sink(reason)),
             None => Ok(found?),
         }
-    }
-}
-
-/// The CPUs whose soft interrupts a host times. Where both hosts have CPUs of one machine, the one
-/// that is called sender times those of both: two that time them would cost twice as much.
-fn softirq_cpus(host: Role, cpus: &[Vec<u32>; 2]) -> Vec<u32> {
-    let is_one_machine = cpus.iter().all(|cpus| !cpus.is_empty());
-    if host == Role::Sender && is_one_machine {
-        cpus.concat()
-    } else {
-        Vec::new()
     }
 }
