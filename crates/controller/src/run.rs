@@ -111,10 +111,9 @@ fn prepare(
 ) -> Result<(), RunError> {
     let token = token().map_err(RunError::Failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
-    let far_cpu = far_cpu(pair, parts);
-    let mut softirq_cpus = softirq_cpus(pair);
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
+        let (peer_cpu, softirq_cpus) = across(pair, host, parts);
         let endpoint = pair.endpoint(host);
         let part = |part: &Conditions| {
             let role = part.direction.role_of(host);
@@ -137,11 +136,8 @@ fn prepare(
             run,
             device: endpoint.device.clone(),
             cpus: endpoint.cpus.clone(),
-            peer_cpu: far_cpu.filter(|_| host == Role::Sender),
-            softirq_cpus: match host {
-                Role::Sender => std::mem::take(&mut softirq_cpus),
-                Role::Receiver => Vec::new(),
-            },
+            peer_cpu,
+            softirq_cpus,
             token,
             parts,
             receiving: endpoint.receiving,
@@ -176,31 +172,24 @@ fn prepare(
     Ok(())
 }
 
-/// Whether both hosts are those of a lab, and so on one machine.
-fn is_lab(pair: &mut Pair) -> bool {
-    let is_of_lab = |host: &Role| pair.endpoint(*host).receiving.is_some();
-    HOSTS.iter().all(is_of_lab)
-}
-
-/// The CPU of the traffic at the host called receiver in a lab.
-fn far_cpu(pair: &mut Pair, parts: &[Conditions]) -> Option<u32> {
-    let is_lab = is_lab(pair);
-    let first = parts.first().filter(|_| is_lab)?;
-    let asked = &first
-        .places
-        .end(first.direction.role_of(Role::Receiver))
-        .cpus;
-    let own = &pair.endpoint(Role::Receiver).cpus;
-    asked.first().or(own.first()).copied()
-}
-
-/// The CPUs whose soft interrupts the host called sender times in a lab: those of both endpoints,
-/// because two that time them would cost twice as much.
-fn softirq_cpus(pair: &mut Pair) -> Vec<u32> {
-    if !is_lab(pair) {
-        return Vec::new();
+/// What the host called sender measures on the CPUs of both hosts of a lab, which are on one machine:
+/// the distance to this CPU of the other's traffic, and the soft interrupts of these CPUs. Two that
+/// measure it would cost twice as much.
+fn across(pair: &mut Pair, host: Role, parts: &[Conditions]) -> (Option<u32>, Vec<u32>) {
+    let is_lab = HOSTS
+        .iter()
+        .all(|host| pair.endpoint(*host).receiving.is_some());
+    if host != Role::Sender || !is_lab {
+        return (None, Vec::new());
     }
-    HOSTS.map(|host| pair.endpoint(host).cpus.clone()).concat()
+    let cpus = HOSTS.map(|host| pair.endpoint(host).cpus.clone());
+    let far = &pair.endpoint(Role::Receiver).cpus;
+    let asked = parts.first().map(|first| {
+        let role = first.direction.role_of(Role::Receiver);
+        &first.places.end(role).cpus
+    });
+    let peer_cpu = asked.and_then(|asked| asked.first()).or(far.first());
+    (peer_cpu.copied(), cpus.concat())
 }
 
 /// The address at which the receiver listens: the one that the run names, or its first one of the
