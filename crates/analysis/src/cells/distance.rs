@@ -12,7 +12,7 @@ use crate::metrics::{CORE_TO_CORE, Metric};
 
 /// Runs whose round trips differ by less than this factor were made at one distance. Within a
 /// distance the means of runs differ by a quarter, to the next one by a factor of 2 or more.
-const ONE_DISTANCE: f64 = 1.5;
+pub(crate) const ONE_DISTANCE: f64 = 1.5;
 
 /// The fewest runs of each cell from which figures are made.
 const RUNS_LEAST: usize = 3;
@@ -34,14 +34,14 @@ pub struct Distances {
 
 impl Distances {
     /// The distance at which the cell with the fewest runs has most, of these runs and their round
-    /// trips in ns. Absent where all were made at one distance, and with a single cell, whose figures
-    /// are compared with no other's.
+    /// trips in ns. Absent where the runs of each cell were made at one distance, as cells with
+    /// different CPUs are, and with a single cell, whose figures are compared with no other's.
     pub(crate) fn of(mut runs: Vec<(&PlannedRun, f64)>, cells: usize) -> Option<Distances> {
         runs.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-        let (least, kept) = widest(&runs, cells)?;
-        if cells < 2 || kept.len() == runs.len() {
+        if cells < 2 || !has_moved(&runs, cells) {
             return None;
         }
+        let (least, kept) = widest(&runs, cells)?;
         let others = [&runs[..kept.start], &runs[kept.end..]].concat();
         Some(Distances {
             kept_ns: range(&runs[kept.clone()])?,
@@ -54,18 +54,14 @@ impl Distances {
 
     /// Why a run with these figures is not in its cell; absent where it is.
     pub(crate) fn refusal(&self, figures: &[(&'static Metric, f64)]) -> Option<String> {
-        let (least, most) = self.kept_ns;
-        let kept = format!("{least:.0} to {most:.0} ns");
-        match round_trip(figures) {
-            _ if !self.is_selected => None,
-            Some(trip) if (least..=most).contains(&trip) => None,
-            Some(trip) => Some(format!(
-                "core-to-core round trip of {trip:.0} ns; the figures are of runs with {kept}"
-            )),
-            None => Some(format!(
-                "core-to-core round trip not measured; the figures are of runs with {kept}"
-            )),
+        let ((least, most), trip) = (self.kept_ns, round_trip(figures));
+        if !self.is_selected || trip.is_some_and(|trip| (least..=most).contains(&trip)) {
+            return None;
         }
+        let found = trip.map_or("not measured".to_owned(), |trip| format!("of {trip:.0} ns"));
+        Some(format!(
+            "core-to-core round trip {found}; the figures are of runs with {least:.0} to {most:.0} ns"
+        ))
     }
 }
 
@@ -74,6 +70,14 @@ pub(crate) fn round_trip(figures: &[(&'static Metric, f64)]) -> Option<f64> {
     let of = |(metric, _): &&(&'static Metric, f64)| metric.name == CORE_TO_CORE;
     let found = figures.iter().find(of).map(|(_, trip)| *trip);
     found.filter(|trip| *trip > 0.0)
+}
+
+/// Whether the runs of a cell were made at several distances, of runs in the order of their round
+/// trips.
+fn has_moved(runs: &[(&PlannedRun, f64)], cells: usize) -> bool {
+    let mut shortest = vec![None; cells];
+    runs.iter()
+        .any(|(run, trip)| *trip >= *shortest[run.cell].get_or_insert(*trip) * ONE_DISTANCE)
 }
 
 /// Of runs in the order of their round trips, those at the distance at which the cell with the fewest
@@ -93,11 +97,8 @@ fn widest(runs: &[(&PlannedRun, f64)], cells: usize) -> Option<(usize, Range<usi
         }
         let of_measured = counts.iter().zip(&measured).filter(|(_, is)| **is);
         let least = of_measured.map(|(count, _)| *count).min()?;
-        let rank = |least: usize, range: &Range<usize>| (least, range.len());
-        if found
-            .as_ref()
-            .is_none_or(|(best, range)| rank(*best, range) < (least, end - start))
-        {
+        let best = found.as_ref().map(|(least, range)| (*least, range.len()));
+        if best < Some((least, end - start)) {
             found = Some((least, start..end));
         }
         counts[first.cell] -= 1;
@@ -164,6 +165,14 @@ mod tests {
         let found = distances(&trips, 2).expect("two distances");
         assert!(!found.is_selected);
         assert_eq!(found.refusal(&[]), None);
+    }
+
+    #[test]
+    fn cells_on_cpus_of_different_distances_are_not_divided() {
+        let own = [(0, 22.0), (0, 24.0), (0, 21.0), (1, 88.0), (1, 86.0)];
+        assert_eq!(distances(&own, 2), None);
+        let moved = [&own[..], &[(1, 370.0)]].concat();
+        assert!(distances(&moved, 2).is_some_and(|found| !found.is_selected));
     }
 
     #[test]

@@ -6,13 +6,9 @@ use bitcost_stats::{Scale, change, median, two_modes};
 
 use super::change::pct;
 use super::found::THRESHOLD_PCT;
-use crate::cells::RunRow;
+use crate::cells::{ONE_DISTANCE, RunRow};
 use crate::execution::Execution;
 use crate::metrics::{CORE_TO_CORE, SPEED, metric};
-
-/// The least ratio of two round trips of a cache line between which a CPU was moved: caches that
-/// are one level further are reached in about twice the time.
-const MOVED_RATIO: f64 = 1.5;
 
 /// The ratio of the loop's times from which another program or processor may be the cause: a debug
 /// build takes 16 times as long.
@@ -150,7 +146,7 @@ fn groups(trips_ns: &[f64], seed: u64) -> Option<Groups> {
     let modes = two_modes(&logarithms, seed)?;
     let of = |runs: &[usize]| median(&runs.iter().map(|run| trips_ns[*run]).collect::<Vec<_>>());
     let (near_ns, far_ns) = (of(&modes.low)?, of(&modes.high)?);
-    (far_ns > MOVED_RATIO * near_ns).then_some(Groups {
+    (far_ns > ONE_DISTANCE * near_ns).then_some(Groups {
         far: modes.high,
         far_ns,
         near_ns,
