@@ -194,7 +194,10 @@ impl Endpoint {
             .iter()
             .flatten()
             .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
-        let softirqs = softirqs::start(&self.prepare, &mut in_effect);
+        let softirqs = match measures_cost {
+            true => softirqs::start(&self.prepare, &mut in_effect),
+            false => None,
+        };
         let before = measures_cost.then(Census::take).flatten();
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start(COMMAND_TIMEOUT)?;

@@ -7,11 +7,7 @@ use bitcost_probe::softirq_timer::SoftirqTimer;
 /// Starts timing where the endpoint was asked to, and adds to the record of the first part whether
 /// the kernel permits it.
 pub fn start(prepare: &Prepare, in_effect: &mut [Vec<InEffect>]) -> Option<SoftirqTimer> {
-    let measures_cost = prepare
-        .parts
-        .first()
-        .is_some_and(|first| !first.conditions.no_cost);
-    if !measures_cost || prepare.softirq_cpus.is_empty() {
+    if prepare.softirq_cpus.is_empty() {
         return None;
     }
     let (timer, means) = match SoftirqTimer::start(&prepare.softirq_cpus) {

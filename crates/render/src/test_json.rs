@@ -130,6 +130,8 @@ fn first(run: &RunView) -> Map<String, Value> {
     };
     let both = |of: &dyn Fn(&EndpointRecord) -> Value| json!({ "sender": of(run.sender), "receiver": of(run.receiver) });
     let bytes = |role| run.measured(role).bytes;
+    let attribution = attribute(run).ok();
+    let softirqs = attribution.as_ref().and_then(|found| found.softirqs);
     let mut said = Map::from_iter([
         ("conditions".to_owned(), json!(run.conditions)),
         ("in_effect".to_owned(), both(&|end| json!(in_effect(end)))),
@@ -147,20 +149,11 @@ fn first(run: &RunView) -> Map<String, Value> {
         ),
         (
             "attribution".to_owned(),
-            json!(
-                attribute(run)
-                    .ok()
-                    .map(|attribution| attribution.method.name())
-            ),
+            json!(attribution.map(|found| found.method.name())),
         ),
         (
             "softirqs".to_owned(),
-            json!(
-                attribute(run)
-                    .ok()
-                    .and_then(|attribution| attribution.softirqs)
-                    .map(SoftirqMeans::name)
-            ),
+            json!(softirqs.map(SoftirqMeans::name)),
         ),
         ("weak".to_owned(), marks(run).iter().map(mark).collect()),
     ]);
