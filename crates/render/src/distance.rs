@@ -19,11 +19,11 @@ pub(crate) fn distances_text(found: &Distances) -> String {
         trips(found.others_ns),
         counted(found.others, "other run"),
     );
-    let cause = "the hypervisor moved a CPU to other cores";
+    let cause = "as where a hypervisor moves a CPU to other cores";
     match found.is_selected {
         true => format!("{runs}, which are left out: {cause}"),
         false => format!(
-            "{runs}: {cause}. The figures are of all of them, because some cells have fewer than 3 runs at either distance; more blocks would separate them (--blocks)"
+            "{runs}: {cause}. The figures are of all of them, because some cells have fewer than 3 runs at any one distance; more blocks would separate them (--blocks)"
         ),
     }
 }
@@ -73,7 +73,7 @@ mod tests {
     fn runs_that_are_left_out_are_told_with_their_cause() {
         assert_eq!(
             distances_text(&found(true)),
-            "a cache line's round trip between the endpoints' CPUs took 50 to 75 ns in 24 runs and 116 to 454 ns in 16 other runs, which are left out: the hypervisor moved a CPU to other cores"
+            "a cache line's round trip between the endpoints' CPUs took 50 to 75 ns in 24 runs and 116 to 454 ns in 16 other runs, which are left out: as where a hypervisor moves a CPU to other cores"
         );
         assert_eq!(
             distances_caveat(&found(true)),

@@ -103,7 +103,7 @@ fn speed(cells: &[Sides], [old, new]: [&str; 2], machine: &str) -> Option<String
 fn distance(cells: &[Sides], [old, new]: [&str; 2], seed: u64) -> Option<String> {
     const TRIP: &str = "a cache line's round trip between the endpoints' CPUs took";
     const APART: &str =
-        "the CPUs were further apart, as where a hypervisor moves one to other cores";
+        "the CPUs were farther apart, as where a hypervisor moves a CPU to other cores";
     let sides = pooled(cells);
     let runs = sides.each_ref().map(Vec::len);
     let Some(groups) = groups(&sides.concat(), seed) else {
@@ -132,7 +132,7 @@ fn distance(cells: &[Sides], [old, new]: [&str; 2], seed: u64) -> Option<String>
 
 /// Runs in two groups, by the distance of the CPUs.
 struct Groups {
-    /// The indices of the runs in which the CPUs were further apart.
+    /// The indices of the runs in which the CPUs were farther apart.
     far: Vec<usize>,
     /// The median of those runs.
     far_ns: f64,
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn runs_with_a_moved_cpu_are_counted() {
         let said = |old, new| distance(&[[old, new]], NAMES, 1);
-        let cause = "the CPUs were further apart, as where a hypervisor moves one to other cores";
+        let cause = "the CPUs were farther apart, as where a hypervisor moves a CPU to other cores";
         assert_eq!(
             said(trips(3, 37), trips(21, 19)),
             Some(format!(
