@@ -14,6 +14,7 @@ mod reference;
 mod service_ssh;
 mod serving;
 mod soak;
+mod source;
 mod ssh_pair;
 mod vm;
 
@@ -66,6 +67,10 @@ enum Verb {
     VmPair(vm::pair::Arguments),
     /// Write the pages of docs/reference from the code, or check that they are current
     Reference(reference::Arguments),
+    /// Count the lines of Rust of each room, those of the product apart from tests
+    Lines,
+    /// List the texts that the program can print, each with its file and line
+    Words,
     /// Runs whose limiter is known by construction, against what bitcost says of them
     Confusion(confusion::Arguments),
     /// Carry packets between two devices of this network namespace
@@ -113,6 +118,8 @@ fn main() -> ExitCode {
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
+        Verb::Lines => source::lines::run(),
+        Verb::Words => source::words::run(),
         Verb::Confusion(arguments) => confusion::run(&arguments),
         Verb::DelayNode {
             first,
