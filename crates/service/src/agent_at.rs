@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::protocol::FromAgent;
 
+use crate::again::patiently;
 use crate::client::{Resolve, open, parse_answer};
 use crate::frames::{Frames, frame};
 use crate::known::{Client, Known};
@@ -48,7 +49,21 @@ pub fn carry(
         no_cost,
         ..Hello::new(Wants::Agent)
     };
-    let mut opened = match open(client, known, first, resolve) {
+    let at = known.at();
+    let attempt = || {
+        let mut opened = open(client, known, first.clone(), resolve)?;
+        let text = opened.answer_text(&at)?;
+        Ok((opened, text))
+    };
+    let opened = patiently(
+        &mut |line| {
+            // The controller must know that this process lives.
+            let _ = output.write_all(&frame(&FromAgent::Alive));
+            tell(line);
+        },
+        attempt,
+    );
+    let (mut opened, text) = match opened {
         Ok(opened) => opened,
         Err(unreached) => {
             output.write_all(&failed(unreached.to_string()))?;
@@ -56,14 +71,18 @@ pub fn carry(
         }
     };
     let mut sides = Front {
-        at: known.at().to_string(),
+        at: at.to_string(),
         frames: Some(opened.frames),
         tell,
         told: None,
         heard: Instant::now(),
         held: Vec::new(),
     };
-    let queues = Queues::default();
+    let mut queues = Queues::default();
+    if sides.answer(&text, &mut queues).is_err() {
+        output.write_all(&queues.inward)?;
+        return Ok(Carried::Done);
+    }
     Ok(
         match relay(&mut opened.secure, input, output, &mut sides, queues) {
             End::Process | End::Told => Carried::Done,

@@ -34,6 +34,14 @@ pub enum Unreached {
         /// The errors.
         why: String,
     },
+    /// It ended the connection before it answered: it may be tried again.
+    #[error(
+        "the service at {at} ended the connection before it answered: it has too many connections, or is not a service of bitcost"
+    )]
+    Busy {
+        /// Its host and port.
+        at: String,
+    },
     /// It answers, and does not serve: no other way is tried.
     #[error("the service at {at}: {why}")]
     Refused {
@@ -114,12 +122,16 @@ pub(crate) struct Open {
 impl Open {
     /// The answer.
     fn answer(&mut self, at: &HostPort) -> Result<Answer, Unreached> {
-        let until = Instant::now() + STEP;
+        let text = self.answer_text(at)?;
+        parse_answer(&text).map_err(|why| refused(at, why))
+    }
+
+    /// The text of the answer.
+    pub fn answer_text(&mut self, at: &HostPort) -> Result<Vec<u8>, Unreached> {
         let text = self
             .secure
-            .read_frame(&mut self.frames, until)
-            .map_err(|error| refused(at, unanswered(&error)))?;
-        parse_answer(&text).map_err(|why| refused(at, why))
+            .read_frame(&mut self.frames, Instant::now() + STEP);
+        text.map_err(|error| unanswered(at, &error))
     }
 }
 
@@ -172,10 +184,10 @@ pub(crate) fn open_with(
         .map_err(|error| refused(&at, error.to_string()))?;
     secure
         .handshake(Instant::now() + STEP)
-        .map_err(|error| refused(&at, unproved(&error, known.service)))?;
+        .map_err(|error| unproved(&at, &error, known.service))?;
     secure
         .send(first, Instant::now() + STEP)
-        .map_err(|error| refused(&at, unanswered(&error)))?;
+        .map_err(|error| unanswered(&at, &error))?;
     Ok(Open {
         secure,
         frames: Frames::new(ANSWER_BYTES_MAX),
@@ -208,32 +220,40 @@ fn refused(at: &HostPort, why: impl Into<String>) -> Unreached {
     }
 }
 
-fn unproved(error: &io::Error, pinned: Fingerprint) -> String {
+fn unproved(at: &HostPort, error: &io::Error, pinned: Fingerprint) -> Unreached {
     let is_other_key = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<rustls::Error>())
         .is_some_and(|error| matches!(error, rustls::Error::InvalidCertificate(_)));
-    match error.kind() {
+    let why = match error.kind() {
         _ if is_other_key => format!(
             "it has not the key {pinned} that this host knows: another service answers there, or its key was made anew; ask for a new link only if you know why"
         ),
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            "it ended the connection before it proved its key: it is no service of bitcost, or it has too many connections".to_owned()
-        }
-        ErrorKind::TimedOut => format!(
-            "it proved no key within {} s",
-            STEP.as_secs()
-        ),
+        _ if is_end(error) => return busy(at),
+        ErrorKind::TimedOut => format!("it proved no key within {} s", STEP.as_secs()),
         _ => format!("it is no service of this version of bitcost: {error}"),
+    };
+    refused(at, why)
+}
+
+fn unanswered(at: &HostPort, error: &io::Error) -> Unreached {
+    match error.kind() {
+        _ if is_end(error) => busy(at),
+        ErrorKind::TimedOut => {
+            refused(at, format!("it gave no answer within {} s", STEP.as_secs()))
+        }
+        _ => refused(at, error.to_string()),
     }
 }
 
-fn unanswered(error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            "it ended the connection without an answer".to_owned()
-        }
-        ErrorKind::TimedOut => format!("it gave no answer within {} s", STEP.as_secs()),
-        _ => error.to_string(),
-    }
+fn busy(at: &HostPort) -> Unreached {
+    Unreached::Busy { at: at.to_string() }
+}
+
+/// Whether the service ended the connection.
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+    )
 }

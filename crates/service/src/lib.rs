@@ -9,10 +9,12 @@
 //! | store, rules | the keys of a service, and what each may do |
 //! | knobs, policy | whether a message of a client may go to an agent |
 //! | runs | what the runs of a session came to |
-//! | service, shared, pending, opening, queue, session, relay | the service, from its socket to an agent |
-//! | known, client, agent_at | a client: the services that it knows, and its way to an agent there |
+//! | places, lobby, pending | which connections may wait without a proof |
+//! | service, shared, opening, queue, session, relay | the service, from its socket to an agent |
+//! | known, client, again, agent_at | a client: the services that it knows, and its way to an agent there |
 
 pub mod address;
+pub mod again;
 mod agent_at;
 pub mod client;
 pub mod event;
@@ -21,10 +23,12 @@ pub mod frames;
 mod knobs;
 mod known;
 pub mod link;
+mod lobby;
 pub mod message;
 mod opening;
 mod own_key;
 mod pending;
+mod places;
 pub mod policy;
 #[cfg(test)]
 mod policy_tests;

@@ -15,6 +15,7 @@ use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
 use crate::link::LinkToken;
 use crate::message::{Answer, Hello, Wants};
 use crate::pending::Admitted;
+use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::{Entrant, Ticket};
 use crate::secure::{Secure, wait_any};
@@ -38,6 +39,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Accepted {
     pub socket: TcpStream,
     pub peer: SocketAddr,
+    /// When it must have proved its key and said what it wants.
+    pub until: Instant,
     pub pending: Admitted,
 }
 
@@ -46,9 +49,9 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     let Accepted {
         socket,
         peer,
+        until,
         pending,
     } = accepted;
-    let until = Instant::now() + OPENING;
     let local = socket.local_addr();
     let opened = local.and_then(|local| {
         let mut greeted = greet(shared, socket, until)?;
@@ -58,10 +61,17 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     let (local, mut greeted, hello) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            let reason = failure(&error);
+            let reason = match pending.gave_way() {
+                true => gave_way(),
+                false => failure(&error),
+            };
             return shared.tell(Event::Failed { peer, reason });
         }
     };
+    if !pending.settle() {
+        let reason = gave_way();
+        return shared.tell(Event::Failed { peer, reason });
+    }
     let hello = match hello {
         Ok(hello) => hello,
         Err(why) => return greeted.refuse(shared, peer, None, why),
@@ -75,7 +85,8 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
             format!("keys: {key} is not enrolled here; ask for a link (bitcost serve keys add)");
         return greeted.refuse(shared, peer, None, why);
     };
-    shared.store.note_seen(key);
+    shared.store.note_seen(key, peer.ip());
+    shared.seen.note(key, peer.ip());
     // From here on the rules of the key bound what it may hold.
     drop(pending);
     match hello.wants {
@@ -103,7 +114,15 @@ fn greet(shared: &Shared, socket: TcpStream, until: Instant) -> io::Result<Greet
     })
 }
 
-fn failure(error: &io::Error) -> String {
+/// Why a connection ended whose place another one has.
+pub fn gave_way() -> String {
+    format!(
+        "it had proved no key when its place was needed: at most {PLACES_MAX} connections wait without a proof, {OF_NETWORK_MAX} of one network"
+    )
+}
+
+/// Why a connection ended before it proved a key.
+pub fn failure(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::TimedOut => format!("no key was proved within {} s", OPENING.as_secs()),
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {

@@ -1,92 +1,101 @@
-//! Connections that have not yet proved who they are: a bounded number in all, and of each address.
+//! Connections with a thread that have not yet proved who they are: a bounded number of threads.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Shutdown, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// Most connections without a proof.
-pub const PENDING_MAX: usize = 64;
+use crate::places::{Places, Seen};
 
-/// Most of them from one address, or one network of IPv6.
-pub const PENDING_OF_ADDRESS_MAX: usize = 16;
+/// Most connections that gave way and whose threads have not yet ended.
+const LEAVING_MAX: usize = 16;
 
-/// The connections without a proof.
+/// How long a new connection waits for one of these threads.
+const LEAVE: Duration = Duration::from_millis(100);
+
+/// The connections with a thread and without a proof.
 #[derive(Default)]
 pub struct Pending {
-    counts: Mutex<HashMap<IpAddr, usize>>,
+    table: Mutex<Table>,
+    left: Condvar,
 }
 
-/// One of them, until this is dropped.
+#[derive(Default)]
+struct Table {
+    next: u64,
+    places: Places<Opening>,
+    leaving: usize,
+}
+
+struct Opening {
+    number: u64,
+    /// Another handle of its socket.
+    socket: TcpStream,
+}
+
+/// A connection's place, until this is dropped.
 pub struct Admitted {
     pending: Arc<Pending>,
-    from: IpAddr,
+    number: u64,
 }
 
 impl Pending {
-    fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a connection; absent where there are too many.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Admitted> {
-        let from = network(peer);
-        let mut counts = self.counts();
-        if counts.values().sum::<usize>() >= PENDING_MAX {
+    /// Admits a connection, for which another may end; absent where none may.
+    pub fn admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        socket: &TcpStream,
+        seen: &Seen,
+    ) -> Option<Admitted> {
+        let socket = socket.try_clone().ok()?;
+        let is_full = |table: &mut Table| table.leaving >= LEAVING_MAX;
+        let waited = self.left.wait_timeout_while(self.table(), LEAVE, is_full);
+        let (mut table, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
             return None;
         }
-        let count = counts.entry(from).or_default();
-        if *count >= PENDING_OF_ADDRESS_MAX {
-            return None;
+        let number = table.next;
+        table.next += 1;
+        let opening = Opening { number, socket };
+        if let Some(gave_way) = table.places.admit(peer, opening, seen).ok()? {
+            // Its thread wakes up and ends.
+            let _ = gave_way.socket.shutdown(Shutdown::Both);
+            table.leaving += 1;
         }
-        *count += 1;
         Some(Admitted {
             pending: self.clone(),
-            from,
+            number,
         })
+    }
+}
+
+impl Admitted {
+    /// The connection has said what it wants, and no longer gives way; false where it already has.
+    pub fn settle(&self) -> bool {
+        let mut table = self.pending.table();
+        table.places.stay(|opening| opening.number == self.number)
+    }
+
+    /// Whether it had to give way.
+    pub fn gave_way(&self) -> bool {
+        let table = self.pending.table();
+        !table
+            .places
+            .iter()
+            .any(|opening| opening.number == self.number)
     }
 }
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let mut counts = self.pending.counts();
-        if let Some(count) = counts.get_mut(&self.from) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.from);
-            }
+        let mut table = self.pending.table();
+        let own = table.places.remove(|opening| opening.number == self.number);
+        if own.is_none() {
+            table.leaving -= 1;
+            self.pending.left.notify_one();
         }
-    }
-}
-
-/// An address of IPv4, or the network of 64 bits of one of IPv6: a host may have all of its
-/// addresses (RFC 4291, section 2.5.4).
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            IpAddr::from((u128::from(address) & !u128::from(u64::MAX)).to_be_bytes())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_network_has_not_all_places() {
-        let pending: Arc<Pending> = Arc::default();
-        let of = |host: u16| IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, host]);
-        let held: Vec<Admitted> = (0..PENDING_OF_ADDRESS_MAX as u16)
-            .map(|host| pending.admit(of(host)).expect("a place"))
-            .collect();
-        assert!(pending.admit(of(99)).is_none());
-        let others: Vec<Option<Admitted>> = (0..100)
-            .map(|host| pending.admit(IpAddr::from([192, 0, 2, host])))
-            .collect();
-        let admitted = others.iter().flatten().count();
-        assert_eq!(admitted, PENDING_MAX - PENDING_OF_ADDRESS_MAX);
-        drop(held);
-        assert!(pending.admit(of(99)).is_some());
     }
 }

@@ -1,34 +1,29 @@
 //! The service: listens, and gives each connection a thread of bounded life and number.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-use rustix::event::{PollFd, PollFlags};
 
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
+use crate::lobby;
 use crate::opening::{self, Accepted};
 use crate::own_key::OwnKey;
+use crate::places::Seen;
 use crate::queue::{Lengths, Queue};
-use crate::secure::wait_any;
 use crate::shared::{AgentCommand, Shared};
 use crate::store::Store;
 use crate::tls;
 
-/// How often it is checked whether to stop.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// A pause after a connection that could not be accepted, such as for lack of descriptors.
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// The stack of a connection's thread, in bytes.
 const STACK: usize = 1 << 20;
+
+/// Connections that the kernel keeps until they are taken, as far as `net.core.somaxconn` allows.
+const BACKLOG: i32 = 4096;
 
 /// Events that may wait to be told; a connection waits for room.
 const EVENTS_MAX: usize = 256;
@@ -60,6 +55,8 @@ impl Service {
         let own = OwnKey::of_folder(folder).map_err(|why| (why, None))?;
         let bind = || {
             let listener = TcpListener::bind(address)?;
+            // Called a second time only to let more connections wait.
+            rustix::net::listen(&listener, BACKLOG)?;
             listener.set_nonblocking(true)?;
             Ok(listener)
         };
@@ -107,11 +104,16 @@ impl Service {
     pub fn serve(self, mut tell: impl FnMut(Event) -> bool) -> Result<(), String> {
         let tls = tls::of_service(&self.own).map_err(|error| error.to_string())?;
         let (events, told) = sync_channel(EVENTS_MAX);
+        let seen = Seen::default();
+        for (key, from) in self.store.seen_from() {
+            seen.note(key, from);
+        }
         let shared = Arc::new(Shared {
             store: self.store,
             tls,
             queue: self.queue,
             pending: Arc::default(),
+            seen,
             agent: self.agent,
             events,
             stop: self.stop.clone(),
@@ -135,27 +137,10 @@ impl Service {
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let mut connections: Vec<JoinHandle<()>> = Vec::new();
-    while !shared.is_stopping() {
+    lobby::receive(listener, shared, |accepted| {
         connections.retain(|connection| !connection.is_finished());
-        if let Err(_failed) = wait_any(&mut [PollFd::new(listener, PollFlags::IN)], LOOK) {
-            std::thread::sleep(PAUSE);
-        }
-        match listener.accept() {
-            Ok((socket, peer)) => {
-                // Without a place the connection ends here, before anything is read of it.
-                if let Some(pending) = shared.pending.admit(peer.ip()) {
-                    let accepted = Accepted {
-                        socket,
-                        peer,
-                        pending,
-                    };
-                    connections.extend(start(shared.clone(), accepted));
-                }
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => std::thread::sleep(PAUSE),
-        }
-    }
+        connections.extend(start(shared.clone(), accepted));
+    });
     for connection in connections {
         // A connection that panicked has ended, and no other with it.
         let _ = connection.join();

@@ -9,6 +9,7 @@ use rustls::ServerConfig;
 
 use crate::event::Event;
 use crate::pending::Pending;
+use crate::places::Seen;
 use crate::queue::Queue;
 use crate::store::Store;
 
@@ -21,6 +22,7 @@ pub struct Shared {
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) pending: Arc<Pending>,
+    pub(crate) seen: Seen,
     pub(crate) agent: AgentCommand,
     pub(crate) events: SyncSender<Event>,
     pub(crate) stop: Arc<AtomicBool>,

@@ -3,6 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -49,6 +50,13 @@ pub struct Invitation {
     /// What the key may do.
     #[serde(default)]
     pub rules: Rules,
+}
+
+/// When and from where a key was last used.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seen {
+    at_s: u64,
+    from: Option<IpAddr>,
 }
 
 /// The folder of a service.
@@ -200,15 +208,33 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that a key was used now.
-    pub fn note_seen(&self, key: Fingerprint) {
+    /// Notes that a key was used now, from this address.
+    pub fn note_seen(&self, key: Fingerprint, from: IpAddr) {
+        let seen = Seen {
+            at_s: now_s(),
+            from: Some(from.to_canonical()),
+        };
         // A full disk does not end a test.
-        let _ = replace(&self.seen_file(key), now_s().to_string().as_bytes());
+        let _ = serde_json::to_vec(&seen).map(|text| replace(&self.seen_file(key), &text));
     }
 
     /// When a key was last used, in seconds since 1970.
     pub fn seen_s(&self, key: Fingerprint) -> Option<u64> {
-        read(&self.seen_file(key)).ok()
+        self.seen(key).map(|seen| seen.at_s)
+    }
+
+    /// The address from which each key was last used.
+    pub fn seen_from(&self) -> Vec<(Fingerprint, IpAddr)> {
+        let keys = self.keys().unwrap_or_default().into_iter();
+        keys.filter_map(|(key, _)| Some((key, self.seen(key)?.from?)))
+            .collect()
+    }
+
+    /// The file of an earlier version has the time alone.
+    fn seen(&self, key: Fingerprint) -> Option<Seen> {
+        let file = self.seen_file(key);
+        let time_alone = |at_s| Seen { at_s, from: None };
+        read(&file).or_else(|_| read(&file).map(time_alone)).ok()
     }
 
     fn key_file(&self, key: Fingerprint) -> PathBuf {
@@ -300,8 +326,12 @@ mod tests {
         );
         assert_eq!(store.key(key).expect("served").name, "web1");
         assert!(store.seen_s(key).is_none());
-        store.note_seen(key);
+        let from = IpAddr::from([192, 0, 2, 1]);
+        store.note_seen(key, from);
         assert!(store.seen_s(key).is_some());
+        assert_eq!(store.seen_from(), [(key, from)]);
+        fs::write(store.seen_file(key), "1764040000").expect("written");
+        assert_eq!(store.seen_s(key), Some(1_764_040_000));
         assert_eq!(store.keys().expect("read").len(), 1);
         store.revoke(key).expect("revoked");
         assert!(!store.has(key) && store.keys().expect("read").is_empty());

@@ -1,6 +1,7 @@
 //! The services of bitcost on other hosts: how a host that is named becomes one of them.
 
 use bitcost_execute::hosts::{Host, addresses};
+use bitcost_service::again::patiently;
 use bitcost_service::client::{self, Unreached};
 use bitcost_service::link::{Link, SCHEME};
 use bitcost_service::{Carried, Client, Known};
@@ -76,7 +77,7 @@ impl Asked {
         match &self.what {
             What::Plain(host) => Ok(host.clone()),
             What::Link(link) => enrol(link),
-            What::Enrolled(known, by_ssh) => match client::check(&client(), known, &addresses) {
+            What::Enrolled(known, by_ssh) => match check(known) {
                 Ok(note) => {
                     note.iter().for_each(|note| say(&format!("note: {note}")));
                     Ok(Host::Service(known.at()))
@@ -88,7 +89,7 @@ impl Asked {
                     }
                     Err(_) => Err(Failure::Environment(silent.to_string())),
                 },
-                Err(refused) => Err(Failure::Environment(refused.to_string())),
+                Err(other) => Err(Failure::Environment(other.to_string())),
             },
         }
     }
@@ -99,10 +100,16 @@ fn client() -> Client {
     Client::of(&bitcost_host::journal::folder().join("client"))
 }
 
+/// Asks the service whether it answers; it may be busy at first.
+fn check(known: &Known) -> Result<Option<String>, Unreached> {
+    patiently(&mut say, || client::check(&client(), known, &addresses))
+}
+
 fn enrol(link: &Link) -> Result<Host, Failure> {
     let name = bitcost_sys::process::host_name();
-    let is_new = client::enrol(&client(), link, &name, &addresses)
-        .map_err(|error| Failure::Environment(error.to_string()))?;
+    let enrol = || client::enrol(&client(), link, &name, &addresses);
+    let is_new =
+        patiently(&mut say, enrol).map_err(|error| Failure::Environment(error.to_string()))?;
     if is_new {
         let at = &link.at;
         say(&format!(

@@ -6,6 +6,7 @@ mod accounting;
 mod against;
 mod agent_process;
 mod agents;
+mod attacks;
 mod bench;
 mod broken_off;
 mod cached_metrics;
@@ -62,6 +63,7 @@ fn main() {
         accounting::TRIALS,
         against::TRIALS,
         agents::TRIALS,
+        attacks::TRIALS,
         broken_off::TRIALS,
         cached_metrics::TRIALS,
         calibration::TRIALS,

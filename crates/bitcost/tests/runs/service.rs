@@ -27,7 +27,8 @@ pub struct Service {
 }
 
 impl Service {
-    fn start() -> Service {
+    /// Starts one at the loopback.
+    pub fn start() -> Service {
         Service::with(&[])
     }
 
@@ -51,6 +52,11 @@ impl Service {
             process,
             folder,
         }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// The state folder of its first client.
