@@ -70,7 +70,7 @@ fn judged(policy: &Policy, text: &[u8]) {
             let passed = frame(&message);
             let again: ToAgent = serde_json::from_slice(&passed[4..]).expect("the same message");
             assert_eq!(policy.check(&again, 0), Ok(()));
-            if let ToAgent::Meet { addresses } = &again {
+            if let ToAgent::Meet { addresses, .. } = &again {
                 let is_peer = |ip: IpAddr| ip.to_canonical() == policy.peer;
                 assert!(
                     addresses

@@ -1,15 +1,15 @@
 //! The events that the thread of a run receives: commands of the controller, and reports of the
 //! traffic threads.
 
-use bitcost_model::protocol::{Addresses, SentCounts, Start};
+use bitcost_model::protocol::{Addresses, Origin, SentCounts, Start};
 use bitcost_traffic::Flow;
 
 use crate::affinity::Affinity;
 
 /// A command of the controller to a run.
 pub enum Command {
-    /// The addresses on which the other endpoint listens.
-    Connect(Addresses),
+    /// The addresses on which the other endpoint listens, and what started its processes.
+    Connect(Addresses, Option<Origin>),
     /// Start the traffic.
     Start(Start),
     /// The number of messages that the other endpoint sent.

@@ -16,6 +16,7 @@ mod journaling;
 mod limits;
 mod measuring;
 mod output;
+mod place;
 mod receiving;
 mod refusal;
 mod run;
@@ -38,6 +39,7 @@ use bitcost_sys::clock::monotonic_ns;
 use crate::events::Command;
 pub use crate::journaling::Journaling;
 use crate::output::Output;
+pub use crate::place::{Parent, Place};
 use crate::refusal::Refusal;
 use crate::run::Run;
 pub use bitcost_probe::{Between, Node};
@@ -74,7 +76,7 @@ pub enum AgentError {
 }
 
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes
-/// `between` the endpoints.
+/// between the endpoints that its `place` names.
 ///
 /// # Errors
 /// When the lease expires, or a message cannot be decoded. The host is restored in that case, too.
@@ -82,10 +84,10 @@ pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     journaling: &Journaling,
-    between: &Between,
+    place: &Place,
 ) -> Result<(), AgentError> {
     let (output, writer) = Output::new(output);
-    let served = serve_to_end(input, output, journaling, between);
+    let served = serve_to_end(input, output, journaling, place);
     journaling.metrics().clear();
     writer.finish();
     served
@@ -96,7 +98,7 @@ fn serve_to_end(
     input: impl Read + Send + 'static,
     output: Output,
     journaling: &Journaling,
-    between: &Between,
+    place: &Place,
 ) -> Result<(), AgentError> {
     let inbox = read_messages(input);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
@@ -109,7 +111,7 @@ fn serve_to_end(
         }
         match next(&inbox, &mut lease)? {
             Next::Message(message) => {
-                answer(message, &output, &mut run, journaling, between)?;
+                answer(message, &output, &mut run, journaling, place)?;
                 journaling.renew();
             }
             Next::Nothing => {}
@@ -177,7 +179,7 @@ fn answer(
     output: &Output,
     run: &mut Option<Run>,
     journaling: &Journaling,
-    between: &Between,
+    place: &Place,
 ) -> Result<(), AgentError> {
     match message {
         ToAgent::Hello { protocol, .. } => {
@@ -224,10 +226,12 @@ fn answer(
         }
         ToAgent::Prepare(prepare) => {
             *run = None;
-            *run = prepared(*prepare, output, journaling, between);
+            *run = prepared(*prepare, output, journaling, place);
         }
         ToAgent::Start(start) => forward(run, output, Command::Start(start)),
-        ToAgent::Meet { addresses } => forward(run, output, Command::Connect(addresses)),
+        ToAgent::Meet { addresses, origin } => {
+            forward(run, output, Command::Connect(addresses, origin));
+        }
         ToAgent::Finish { sent } => forward(run, output, Command::Finish(sent)),
         ToAgent::Stop => {
             *run = None;
@@ -243,14 +247,14 @@ fn prepared(
     prepare: Prepare,
     output: &Output,
     journaling: &Journaling,
-    between: &Between,
+    place: &Place,
 ) -> Option<Run> {
     match limits::check(&prepare) {
         Ok(()) => Some(Run::start(
             prepare,
             output.clone(),
             journaling.clone(),
-            between.clone(),
+            place.clone(),
         )),
         Err(reason) => {
             output.send(&Refusal::from(reason).message());

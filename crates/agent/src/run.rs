@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::counters::ForeignLoad;
 use bitcost_model::probes::Probes;
-use bitcost_model::protocol::{Addresses, FromAgent, Part, Prepare, SentCounts};
+use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
 use bitcost_netlink::PeerMetrics;
+use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
-use bitcost_probe::foreign::Census;
-use bitcost_probe::{Between, Socket};
+use bitcost_probe::foreign::{Census, Own, process_of};
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
 use crate::abort::Abort;
@@ -24,6 +24,7 @@ use crate::connect::named;
 use crate::events::{Command, Event};
 use crate::journaling::Journaling;
 use crate::output::Output;
+use crate::place::Place;
 use crate::receiving;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
@@ -53,12 +54,7 @@ pub struct Run {
 
 impl Run {
     /// Prepares the endpoint in its own thread, which reports to the controller.
-    pub fn start(
-        prepare: Prepare,
-        output: Output,
-        journaling: Journaling,
-        between: Between,
-    ) -> Run {
+    pub fn start(prepare: Prepare, output: Output, journaling: Journaling, place: Place) -> Run {
         let (out, events) = mpsc::channel();
         let abort = Abort::new(&prepare);
         let endpoint = Endpoint {
@@ -68,7 +64,7 @@ impl Run {
             abort: abort.clone(),
             output,
             journaling,
-            between,
+            place,
         };
         let thread = std::thread::spawn(move || endpoint.run());
         Run {
@@ -117,7 +113,7 @@ struct Endpoint {
     abort: Abort,
     output: Output,
     journaling: Journaling,
-    between: Between,
+    place: Place,
 }
 
 impl Endpoint {
@@ -183,8 +179,9 @@ impl Endpoint {
         let listening = setup::listen(&self.prepare)?;
         self.output.send(&FromAgent::Listening {
             addresses: setup::addresses(&listening),
+            origin: self.place.origin.clone(),
         });
-        let peers = threads.await_addresses(COMMAND_TIMEOUT)?;
+        let (peers, peer_origin) = threads.await_peer(COMMAND_TIMEOUT)?;
         let cached = self.journaling.metrics().start_run();
         let (flows, mut in_effect) = setup::establish(&self.prepare, listening, &peers)?;
         if let Some(in_effect) = in_effect.first_mut() {
@@ -212,7 +209,7 @@ impl Endpoint {
             &self.prepare.device,
             &threads.threads(),
             sockets,
-            &self.between,
+            &self.place.between,
             softirqs,
         );
         let has_speed = measures_cost && first.conditions.probes == Probes::All;
@@ -221,7 +218,7 @@ impl Endpoint {
         let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let core_to_core = distance.and_then(|meter| meter.finish().ok());
-        let foreign = foreign_since(before);
+        let foreign = self.foreign_since(before, peer_origin);
         Ok(EndpointRecord {
             self_cost,
             foreign,
@@ -229,6 +226,23 @@ impl Endpoint {
             core_to_core,
             ..self.finish(threads, watched, in_effect, settings)?
         })
+    }
+
+    /// The CPU time of other programs since the reading before the traffic. Processes of either
+    /// endpoint are the run's where both are on this host.
+    fn foreign_since(&self, before: Option<Census>, peer: Option<Origin>) -> Option<ForeignLoad> {
+        let ticks = bitcost_probe::cpu::ticks_per_second();
+        let own = self.place.origin.as_ref()?;
+        let now = Census::take()?;
+        let origins = [Some(own), peer.as_ref()].into_iter().flatten();
+        let roots = origins
+            .filter_map(|origin| process_of(&now, origin))
+            .collect();
+        Some(now.since(
+            &before?,
+            &Own::of(&now, roots, self.place.between.lab_daemons()),
+            ticks,
+        ))
     }
 
     /// Measures how far the CPU of the first part's traffic is from the other endpoint's, where this
@@ -428,13 +442,6 @@ impl Endpoint {
             flows,
         }
     }
-}
-
-/// The CPU time of other programs since the reading before the traffic.
-fn foreign_since(before: Option<Census>) -> Option<ForeignLoad> {
-    let ticks = bitcost_probe::cpu::ticks_per_second();
-    let own = bitcost_sys::process::id_in_proc().ok()?;
-    Some(Census::take()?.since(&before?, own, ticks))
 }
 
 /// Second handles of the sockets of a part. Workloads that make a connection for each transaction

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use bitcost_model::protocol::{Addresses, FromAgent, Prepare, SentCounts, Start};
+use bitcost_model::protocol::{Addresses, FromAgent, Origin, Prepare, SentCounts, Start};
 use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_traffic::{Control, Flow, Phase};
@@ -70,7 +70,7 @@ pub struct Threads<'a> {
     events: &'a Receiver<Event>,
     /// The control of each flow, by part.
     controls: &'a [Vec<Arc<Control>>],
-    addresses: Option<Addresses>,
+    peer: Option<(Addresses, Option<Origin>)>,
     start: Option<Start>,
     sent: Option<SentCounts>,
     started: Vec<Started>,
@@ -92,7 +92,7 @@ impl<'a> Threads<'a> {
         Threads {
             events,
             controls,
-            addresses: None,
+            peer: None,
             start: None,
             sent: None,
             started: Vec::new(),
@@ -102,9 +102,13 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// Waits until the controller has sent the addresses on which the other endpoint listens.
-    pub fn await_addresses(&mut self, patience: Duration) -> Result<Addresses, String> {
-        self.await_command(patience, |threads| threads.addresses.take())
+    /// Waits until the controller has sent the addresses on which the other endpoint listens, and
+    /// what started its processes.
+    pub fn await_peer(
+        &mut self,
+        patience: Duration,
+    ) -> Result<(Addresses, Option<Origin>), String> {
+        self.await_command(patience, |threads| threads.peer.take())
     }
 
     /// Waits for the controller's command to start the traffic.
@@ -139,7 +143,9 @@ impl<'a> Threads<'a> {
             .events
             .recv_timeout(deadline.saturating_duration_since(Instant::now()))
         {
-            Ok(Event::Command(Command::Connect(addresses))) => self.addresses = Some(addresses),
+            Ok(Event::Command(Command::Connect(addresses, origin))) => {
+                self.peer = Some((addresses, origin));
+            }
             Ok(Event::Command(Command::Start(start))) => self.start = Some(start),
             Ok(Event::Command(Command::Finish(sent))) => self.expect(sent),
             Ok(Event::Command(Command::Stop)) => return Err("stopped".into()),

@@ -33,6 +33,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    bitcost_sys::process::show_as_bitcost();
     // The lab daemon changes its namespaces, which needs a process without any other thread.
     if std::env::args_os()
         .nth(1)

@@ -146,21 +146,21 @@ fn prepare(
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }
     let patience = READY + READY_FLOW * parts.iter().map(|part| part.flows).sum::<u32>();
-    let addresses = from_both(
+    let listening = from_both(
         pair,
         patience,
         "its listening sockets",
         stop,
         |message| match message {
-            FromAgent::Listening { addresses } => Some(addresses),
+            FromAgent::Listening { addresses, origin } => Some((addresses, origin)),
             _ => None,
         },
     )?;
-    for (host, addresses) in HOSTS.into_iter().zip(addresses) {
+    for (host, (addresses, origin)) in HOSTS.into_iter().zip(listening) {
         let other = peers[usize::from(host == Role::Sender)];
         check_addresses(pair.endpoint(host), other, host, parts, &addresses)
             .map_err(RunError::Failed)?;
-        pair.send(host.other(), &ToAgent::Meet { addresses });
+        pair.send(host.other(), &ToAgent::Meet { addresses, origin });
     }
     from_both(
         pair,

@@ -70,6 +70,20 @@ pub struct Between {
     pub emulators: Option<PathBuf>,
 }
 
+impl Between {
+    /// The processes in whose folders of `/proc` these files are: the daemon of a lab.
+    pub fn lab_daemons(&self) -> Vec<u32> {
+        let nodes = self.nodes.iter().map(|node| &node.namespace);
+        let daemon = |path: &PathBuf| {
+            let pid = path.strip_prefix("/proc").ok()?.iter().next()?;
+            pid.to_str()?.parse().ok()
+        };
+        let mut daemons: Vec<u32> = nodes.chain(&self.emulators).filter_map(daemon).collect();
+        daemons.dedup();
+        daemons
+    }
+}
+
 /// The target of the probes of a run.
 pub struct Target {
     /// The interface towards the other endpoint.

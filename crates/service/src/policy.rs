@@ -66,7 +66,7 @@ impl Policy {
             ToAgent::Constants { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
-            ToAgent::Meet { addresses } => addresses
+            ToAgent::Meet { addresses, .. } => addresses
                 .iter()
                 .flatten()
                 .try_for_each(|address| self.data(address.ip())),

@@ -178,6 +178,7 @@ fn interfaces_addresses_and_ports_are_limited() {
 fn data_go_to_the_proved_peer_alone() {
     let meet = |address: &str| ToAgent::Meet {
         addresses: vec![vec![address.parse().expect("an address")]],
+        origin: None,
     };
     let policy = policy(Rules::default());
     assert_eq!(policy.check(&meet("192.0.2.1:9"), 0), Ok(()));

@@ -55,6 +55,13 @@ pub enum Ignored {
     Quit,
 }
 
+/// Has `top` and `ps` show this process by the name of the program, also where it was started by another path to it,
+/// such as `/proc/self/exe` (PR_SET_NAME(2const)). Call it in the main thread.
+pub fn show_as_bitcost() {
+    // Without the name the program works as well.
+    let _ = rustix::thread::set_name(c"bitcost");
+}
+
 /// The id of this process in `/proc`, which is another than [`std::process::id`] where `/proc` belongs to an outer PID namespace.
 ///
 /// # Errors

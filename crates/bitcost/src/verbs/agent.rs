@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bitcost_agent::{Between, Journaling, Node};
+use bitcost_agent::{Between, Journaling, Node, Parent, Place};
 
 use bitcost_execute::identity;
 
@@ -32,6 +32,9 @@ pub struct Arguments {
     /// Ask the service for a test that measures no cost
     #[arg(long, hide = true, requires = "service")]
     pub no_cost: bool,
+    /// A service, which also starts agents of other clients, started this one
+    #[arg(long, hide = true, conflicts_with = "service")]
+    pub of_service: bool,
     /// Play the endpoint of the iperf3 server at this address, by speaking with it
     #[arg(long, hide = true, value_name = "ADDR")]
     pub iperf3: Option<SocketAddr>,
@@ -71,6 +74,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         nodes: arguments.between.clone(),
         emulators: arguments.emulators.clone(),
     };
-    bitcost_agent::serve(std::io::stdin(), std::io::stdout(), &journaling, &between)
+    let parent = match arguments.of_service {
+        true => Parent::Service,
+        false => Parent::Controller,
+    };
+    let place = Place::of(parent, between);
+    bitcost_agent::serve(std::io::stdin(), std::io::stdout(), &journaling, &place)
         .map_err(|error| Failure::Environment(error.to_string()))
 }

@@ -1,14 +1,16 @@
 //! Another program's CPU time is found by its own clock, and nothing of the run is taken for one.
 
+use std::collections::BTreeSet;
 use std::process::{Child, Command};
 
 use bitcost_model::counters::ForeignLoad;
 use bitcost_model::event::Event;
 
 use crate::bench::Bench;
+use crate::server::Server;
 
 bitcost_testkit::trials! {
-    QuietHost: burner_is_named_and_the_run_is_not;
+    QuietHost: burner_is_named_and_the_run_is_not, both_ends_of_a_service_are_of_the_run;
 }
 
 /// Works for 30 of every 100 ms, or does nothing.
@@ -29,23 +31,31 @@ impl Drop for Burner {
     }
 }
 
-/// The load of other programs in the only run of a test, as its sender's agent reports it.
-fn load() -> ForeignLoad {
-    let bench = Bench::new();
-    let words = ["test", "tcp", "-t", "1s", "-O", "100ms"];
-    bench.bitcost(&words).assert_code(0);
+/// The load of other programs in the only run of a test, as the agents of both ends report it.
+fn loads(bench: &Bench) -> [ForeignLoad; 2] {
     let ended = bench
         .log()
         .events
         .into_iter()
         .find_map(|event| match event {
-            Event::RunEnded { sender, .. } => Some(sender),
+            Event::RunEnded {
+                sender, receiver, ..
+            } => Some([sender, receiver]),
             _ => None,
         });
-    let Some(load) = ended.expect("a run").foreign else {
-        bitcost_testkit::ignore("not all processes can be seen here");
-    };
-    load
+    ended.expect("a run").map(|end| {
+        let load = end.foreign;
+        load.unwrap_or_else(|| bitcost_testkit::ignore("not all processes can be seen here"))
+    })
+}
+
+/// The load in a test in the plain lab.
+fn load() -> ForeignLoad {
+    let bench = Bench::new();
+    let words = ["test", "tcp", "-t", "1s", "-O", "100ms"];
+    bench.bitcost(&words).assert_code(0);
+    let [sender, _] = loads(&bench);
+    sender
 }
 
 fn burner_is_named_and_the_run_is_not() {
@@ -71,4 +81,61 @@ fn burner_is_named_and_the_run_is_not() {
             .all(|program| !own.iter().any(|name| program.name.starts_with(name))),
         "{load:?}"
     );
+}
+
+/// A service on this host, as another user where that is possible: neither end may read the other's
+/// environment then.
+fn service(bench: &Bench) -> (Server, String) {
+    let mut command = bench.command(
+        &crate::bench::program(),
+        &["serve", "127.0.0.1:0", "--state", "state"],
+    );
+    let mut server = Server::start(command.env("BITCOST_STATE_DIR", bench.path()));
+    let said = [(); 3].map(|()| server.line()).concat();
+    let (_, link) = said.split_once("bitcost://").expect(&said);
+    let (link, _) = link.split_once('\'').expect(&said);
+    (server, format!("bitcost://{link}"))
+}
+
+fn both_ends_of_a_service_are_of_the_run() {
+    let other_user = (bitcost_sys::process::effective_uid() == 0).then_some(65_534);
+    let (served, client, somebody) = (
+        other_user.map_or_else(Bench::new, Bench::of_user),
+        Bench::new(),
+        Bench::new(),
+    );
+    let (_server, link) = service(&served);
+    let words = ["test", "tcp", &link, "-t", "1s", "-O", "100ms"];
+    let mut command = client.command(&crate::bench::program(), &words);
+    let mut testing = command
+        .env("BITCOST_STATE_DIR", client.path())
+        .spawn()
+        .expect("bitcost");
+    let others = somebody.start(&["test", "tcp", "-t", "30s"]);
+    let (mut own, mut foreign) = (BTreeSet::new(), BTreeSet::new());
+    while testing.try_wait().expect("a child").is_none() {
+        own.extend(
+            [&served, &client]
+                .map(|bench| bench.family.members())
+                .concat(),
+        );
+        foreign.extend(somebody.family.members());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    drop(others);
+    for load in loads(&client) {
+        let pids = load.programs.iter().map(|program| program.pid);
+        let (mut of_run, mut of_others) = (pids.clone(), pids);
+        assert!(!of_run.any(|pid| own.contains(&pid)), "{load:?} {own:?}");
+        // Somebody else's test is foreign, though its processes have the same name.
+        assert!(
+            of_others.any(|pid| foreign.contains(&pid)),
+            "{load:?} {foreign:?}"
+        );
+        let of_bitcost = load
+            .programs
+            .iter()
+            .filter(|program| foreign.contains(&program.pid));
+        of_bitcost.for_each(|program| assert_eq!(program.name, "bitcost"));
+    }
 }

@@ -283,6 +283,7 @@ fn repeated_messages_take_no_memory() {
     let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
     let meet = encode(&ToAgent::Meet {
         addresses: vec![vec![somewhere; 50_000]],
+        origin: None,
     })
     .unwrap();
     for _ in 0..300 {
@@ -314,7 +315,7 @@ fn receiver_count_above_sent_fails_the_run() {
     let heard = agent.until("listening", |message| {
         matches!(message, FromAgent::Listening { .. })
     });
-    let FromAgent::Listening { addresses } = heard else {
+    let FromAgent::Listening { addresses, .. } = heard else {
         return;
     };
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -322,6 +323,7 @@ fn receiver_count_above_sent_fails_the_run() {
     let hello = [&[0xBF, 0, 0, 0, 0, 0, 0, 0][..], &[7; 16]].concat();
     agent.send(&ToAgent::Meet {
         addresses: vec![Vec::new()],
+        origin: None,
     });
     socket.send(&hello).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -38,6 +38,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
             "its endpoint to be ready",
             discriminant(&ToAgent::Meet {
                 addresses: Vec::new(),
+                origin: None,
             }),
         ),
         ("its clock", discriminant(&ToAgent::Clock)),

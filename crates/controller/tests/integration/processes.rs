@@ -64,7 +64,12 @@ fn endpoint(folder: &TempDir, name: &str, messages: &[FromAgent], endless: bool)
 /// addresses.
 fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    let listening = |addresses| [FromAgent::Listening { addresses }];
+    let listening = |addresses| {
+        [FromAgent::Listening {
+            addresses,
+            origin: None,
+        }]
+    };
     let sender = endpoint(&folder, "one", &listening(vec![Vec::new()]), false);
     let receiver = endpoint(&folder, "other", &listening(addresses), false);
     let stop = AtomicBool::new(false);

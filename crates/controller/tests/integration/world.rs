@@ -452,6 +452,7 @@ impl State {
             }
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {
                 addresses: listening(prepare),
+                origin: None,
             }),
             ToAgent::Meet { .. } => answers.push(FromAgent::Ready),
             ToAgent::Start(start) => {

@@ -131,6 +131,7 @@ impl Test {
         let flows = |part: &Part| vec![self.server; part.conditions.flows as usize];
         self.output.send(&FromAgent::Listening {
             addresses: self.prepare.parts.iter().map(flows).collect(),
+            origin: None,
         });
         let Command::Meet = self.command()? else {
             return Err("the controller did not say where the other endpoint is".to_owned());

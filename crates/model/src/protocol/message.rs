@@ -79,6 +79,20 @@ pub struct Part {
     pub listen_on: Option<IpAddr>,
 }
 
+/// The process that started everything of one endpoint: the controller of its agent, or the agent
+/// itself where its parent also serves others. The other endpoint recognises by it which processes of
+/// a shared host belong to the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The kernel's boot (`/proc/sys/kernel/random/boot_id`): numbers of another kernel's processes
+    /// mean nothing here.
+    pub boot_id: String,
+    /// Its number in the `/proc` that its agent sees.
+    pub pid: u32,
+    /// When it started, in ticks since the boot (proc_pid_stat(5), field 22).
+    pub started_ticks: u64,
+}
+
 /// The listening addresses: for each part, one for each flow that the endpoint receives; empty for
 /// parts that it sends.
 pub type Addresses = Vec<Vec<SocketAddr>>;
@@ -156,6 +170,9 @@ pub enum ToAgent {
     Meet {
         /// The other endpoint's addresses.
         addresses: Addresses,
+        /// What started the other endpoint's processes, if it said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
     },
     /// Starts the run that is prepared. [`FromAgent::Progress`] follows, then [`FromAgent::Sent`].
     Start(Start),
@@ -205,6 +222,9 @@ pub enum FromAgent {
     Listening {
         /// Its addresses.
         addresses: Addresses,
+        /// What started its processes; absent where that cannot be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
     },
     /// The endpoints are connected; this one can start.
     Ready,

@@ -13,8 +13,9 @@ pub mod reach;
 pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, RECORD_BYTES_MAX, encode};
 pub use lease::Lease;
 pub use message::{
-    Addresses, FromAgent, Part, Peer, Prepare, Receiving, Route, SentCounts, Start, ToAgent, Token,
+    Addresses, FromAgent, Origin, Part, Peer, Prepare, Receiving, Route, SentCounts, Start,
+    ToAgent, Token,
 };
 
 /// Version of the protocol; it rises with every change that the other side must know of.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;

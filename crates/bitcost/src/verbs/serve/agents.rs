@@ -159,7 +159,7 @@ fn count(counts: &Counts, event: &Event) {
 /// An agent in a separate process group: Ctrl-C is for the service, which ends it in an orderly way.
 fn agent() -> Command {
     let mut command = Command::new("/proc/self/exe");
-    command.arg("agent").process_group(0);
+    command.args(["agent", "--of-service"]).process_group(0);
     command
 }
 

@@ -5,96 +5,22 @@
 //! (`cputime_adjust`), so their sum is exact to the tick that it is printed in. A process that ended
 //! is in the times of the children that its parent waited for.
 
+mod census;
+mod own;
+
 use std::collections::BTreeMap;
 
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
 
-use crate::read;
-
-/// A kernel thread, in the flags of a process (`PF_KTHREAD`, linux/sched.h).
-const KERNEL_THREAD: u64 = 0x0020_0000;
-
-/// Starts of the names of kernel threads that may work for the run: those that handle packets,
-/// interrupts, and what was put off. Whom they work for is not known.
-const SHARED_WORK: [&str; 8] = [
-    "napi/",
-    "backlog_napi/",
-    "ksoftirqd/",
-    "kworker/",
-    "rcu",
-    "irq/",
-    "migration/",
-    "idle_inject/",
-];
+pub use self::census::{Census, Process, parse};
+pub use self::own::{Own, own_origin, parent_origin, process_of};
 
 /// The most programs that a record names.
 const NAMED: usize = 5;
 
-/// The first process, which is nobody's child that ended for the run.
-const FIRST: u32 = 1;
-
-/// The kernel thread that starts all others (`kthreadd`, init/main.c). It is a process of the machine's
-/// own PID namespace only, so `/proc` of a container does not show it.
-const KERNEL_THREADS: u32 = 2;
-
-/// One process as `/proc/PID/stat` shows it. Times are in ticks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    name: String,
-    parent: u32,
-    flags: u64,
-    own_ticks: u64,
-    children_ticks: u64,
-    started_ticks: u64,
-}
-
-/// Every process at one time.
-#[derive(Clone, Debug)]
-pub struct Census {
-    at_ns: u64,
-    processes: BTreeMap<u32, Process>,
-}
-
 impl Census {
-    /// Reads every process; absent where `/proc` shows only some of them: in a container with a
-    /// separate `/proc`, and where it is mounted with `hidepid`. A node of a running lab has the
-    /// `/proc` of its machine.
-    pub fn take() -> Option<Census> {
-        let at_ns = bitcost_sys::clock::monotonic_ns();
-        let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            name.to_str()?.parse::<u32>().ok()
-        });
-        let of = |pid| Some((pid, parse(&read::text(&format!("/proc/{pid}/stat"))?)?));
-        let processes: BTreeMap<u32, Process> = numbers.filter_map(of).collect();
-        let census = Census { at_ns, processes };
-        census.is_of_machine().then_some(census)
-    }
-
-    /// Whether this has the processes of the whole machine.
-    fn is_of_machine(&self) -> bool {
-        let starter = self.processes.get(&KERNEL_THREADS);
-        self.processes.contains_key(&FIRST)
-            && starter.is_some_and(|process| process.flags & KERNEL_THREAD != 0)
-    }
-
-    /// The census of these texts of `/proc/PID/stat`, at a time.
-    pub fn of_texts<'a>(at_ns: u64, texts: impl IntoIterator<Item = (u32, &'a str)>) -> Census {
-        let processes = texts
-            .into_iter()
-            .filter_map(|(pid, text)| Some((pid, parse(text)?)));
-        Census {
-            at_ns,
-            processes: processes.collect(),
-        }
-    }
-
-    /// The CPU time that others than the run used since `earlier`. The run is the process `agent`
-    /// (its number in `/proc`),
-    /// its ancestors without their other children, and everything that its parent started, which
-    /// are the lab daemon and the other agent.
-    pub fn since(&self, earlier: &Census, agent: u32, ticks_per_second: u64) -> ForeignLoad {
-        let own = Own::of(self, agent);
+    /// The CPU time that others than the run used since `earlier`.
+    pub fn since(&self, earlier: &Census, own: &Own, ticks_per_second: u64) -> ForeignLoad {
         let ended = earlier.ended_before(self);
         let mut programs: BTreeMap<(String, u32), u64> = BTreeMap::new();
         for (pid, process) in &self.processes {
@@ -103,7 +29,7 @@ impl Census {
             }
             let known = earlier.same(*pid, process);
             let before = |of: fn(&Process) -> u64| known.map_or(0, of);
-            let mut ticks = match own.ancestors.contains(pid) {
+            let mut ticks = match own.has_own_time_of(*pid) {
                 true => 0,
                 false => process
                     .own_ticks
@@ -137,97 +63,11 @@ impl Census {
             programs,
         }
     }
-
-    /// The process of this number, if it is the same process as the later one.
-    fn same(&self, pid: u32, later: &Process) -> Option<&Process> {
-        let process = self.processes.get(&pid)?;
-        (process.started_ticks == later.started_ticks).then_some(process)
-    }
-
-    /// What processes that have ended before `later` had used at this reading, by the nearest
-    /// ancestor that still runs, which is the one that can have waited for them.
-    fn ended_before(&self, later: &Census) -> BTreeMap<u32, u64> {
-        let mut ended = BTreeMap::new();
-        let runs = |pid: u32| {
-            let process = later.processes.get(&pid);
-            process.is_some_and(|process| self.same(pid, process).is_some())
-        };
-        for (pid, process) in &self.processes {
-            if runs(*pid) {
-                continue;
-            }
-            if let Some(ancestor) = self.ancestors(*pid).find(|ancestor| runs(*ancestor)) {
-                *ended.entry(ancestor).or_insert(0) += process.own_ticks + process.children_ticks;
-            }
-        }
-        ended
-    }
-
-    /// The ancestors of a process, the nearest first.
-    fn ancestors(&self, pid: u32) -> impl Iterator<Item = u32> + '_ {
-        let parent = |pid: &u32| {
-            let parent = self.processes.get(pid)?.parent;
-            (parent != 0).then_some(parent)
-        };
-        // As many steps as there are processes: a reading of a changing table may have a circle.
-        std::iter::successors(parent(&pid), parent).take(self.processes.len())
-    }
-}
-
-/// The processes of the run.
-struct Own {
-    /// The process whose descendants belong to the run.
-    root: u32,
-    /// The ancestors of the agent: their own time is the run's, or nothing.
-    ancestors: Vec<u32>,
-}
-
-impl Own {
-    fn of(census: &Census, agent: u32) -> Own {
-        let ancestors: Vec<u32> = census
-            .ancestors(agent)
-            .filter(|ancestor| *ancestor != FIRST)
-            .collect();
-        Own {
-            root: ancestors.first().copied().unwrap_or(agent),
-            ancestors,
-        }
-    }
-
-    /// Whether everything of this process is the run's.
-    fn has_all_of(&self, census: &Census, pid: u32) -> bool {
-        pid == self.root || census.ancestors(pid).any(|ancestor| ancestor == self.root)
-    }
-}
-
-impl Process {
-    fn is_shared_work(&self) -> bool {
-        self.flags & KERNEL_THREAD != 0
-            && SHARED_WORK.iter().any(|start| self.name.starts_with(start))
-    }
-}
-
-/// The line of a process; absent if it is not one.
-///
-/// The name is in parentheses and may contain any character, so the last parenthesis ends it.
-pub fn parse(text: &str) -> Option<Process> {
-    let (head, rest) = text.rsplit_once(')')?;
-    let (_, name) = head.split_once('(')?;
-    // The first of them is field 3 of the line.
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    Some(Process {
-        name: name.to_owned(),
-        parent: u32::try_from(number(4)?).ok()?,
-        flags: number(9)?,
-        own_ticks: number(14)?.saturating_add(number(15)?),
-        children_ticks: number(16)?.saturating_add(number(17)?),
-        started_ticks: number(22)?,
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::census::KERNEL_THREAD;
     use super::*;
 
     /// `(pid, parent, name, flags, own, children, started)`
@@ -252,13 +92,20 @@ mod tests {
         (2, 0, "kthreadd", KERNEL_THREAD, 1, 0, 1),
         (10, 1, "bash", 0, 50, 700, 2),
         (11, 10, "bitcost", 0, 20, 3, 90),
-        (12, 11, "exe", 0, 20, 0, 91),
-        (13, 11, "exe", 0, 20, 0, 92),
-        (14, 11, "exe", 0, 20, 0, 92),
+        (12, 11, "bitcost", 0, 20, 0, 91),
+        (13, 11, "bitcost", 0, 20, 0, 92),
+        (14, 11, "bitcost", 0, 20, 0, 92),
     ];
 
     fn load(later: &[Line], earlier: &[Line]) -> ForeignLoad {
-        census(2_000_000_000, later).since(&census(0, earlier), 14, 100)
+        load_next_to(later, earlier, &[11])
+    }
+
+    /// The load next to a run with these processes that started its endpoints.
+    fn load_next_to(later: &[Line], earlier: &[Line], roots: &[u32]) -> ForeignLoad {
+        let now = census(2_000_000_000, later);
+        let own = Own::of(&now, roots.to_vec(), Vec::new());
+        now.since(&census(0, earlier), &own, 100)
     }
 
     fn with(more: &[Line<'static>]) -> Vec<Line<'static>> {
@@ -334,6 +181,29 @@ mod tests {
         assert_eq!(load(&later, &earlier).cpu_ns, 300_000_000);
     }
 
+    /// A service (70) plays the other end of this run by one agent (71), and another client's run by
+    /// another (72), whose client is on this host, too (80, 81).
+    #[test]
+    fn agent_of_a_service_is_own_and_those_of_other_clients_are_not() {
+        let lines = |ticks| {
+            with(&[
+                (70, 1, "bitcost", 0, 9 * ticks, 0, 3),
+                (71, 70, "bitcost", 0, 200 * ticks, 0, 95),
+                (72, 70, "bitcost", 0, 30 * ticks, 0, 96),
+                (80, 10, "bitcost", 0, ticks, 0, 90),
+                (81, 80, "bitcost", 0, 10 * ticks, 0, 91),
+            ])
+        };
+        let of = |load: ForeignLoad| -> Vec<u32> {
+            load.programs.iter().map(|program| program.pid).collect()
+        };
+        assert_eq!(
+            of(load_next_to(&lines(1), &lines(0), &[11, 71])),
+            [72, 81, 80]
+        );
+        assert_eq!(of(load(&lines(1), &lines(0)))[0], 71);
+    }
+
     #[test]
     fn number_that_another_process_got_is_another_process() {
         let earlier = with(&[(60, 1, "old", 0, 900, 0, 5)]);
@@ -365,7 +235,7 @@ mod tests {
         let Some(before) = Census::take() else { return };
         let load = Census::take()
             .expect("as before")
-            .since(&before, std::process::id(), 100);
+            .since(&before, &Own::default(), 100);
         assert!(load.end_ns > load.start_ns && load.programs.len() <= NAMED);
     }
 }
