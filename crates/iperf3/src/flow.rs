@@ -13,6 +13,9 @@ use crate::params::Params;
 /// of the test has everything.
 pub const QUIET: Duration = Duration::from_millis(200);
 
+/// How often a stream that waits asks whether the test has ended.
+const TURN: Duration = Duration::from_millis(10);
+
 /// Where a test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -32,20 +35,24 @@ pub struct Course {
     /// When data began to flow.
     pub started: Instant,
     stage: AtomicU8,
-    /// Bytes that the server may still send; absent: not bounded.
+    /// Blocks that the server may still send; absent: not bounded.
     left: Option<AtomicU64>,
 }
 
 impl Course {
-    /// A test that starts now. A server that sends TCP sends exactly the number of bytes that the
-    /// client will count, which ends the test; with an omitted time both sides would count others,
-    /// and of UDP some are lost, so that only the client can end these.
+    /// A test that starts now. A server that sends, sends the blocks that the client asked for, or
+    /// as many whole ones as hold the bytes that it asked for, as iperf3's does; with an omitted
+    /// time both sides would count others, so that only the client can end the test.
     pub fn new(params: Params) -> Course {
-        let is_exact = params.bytes > 0 && params.omit_seconds == 0 && !params.is_udp;
+        let blocks = match params.blocks {
+            0 => params.bytes.div_ceil(params.length as u64),
+            blocks => blocks,
+        };
+        let is_exact = blocks > 0 && params.omit_seconds == 0;
         Course {
             started: Instant::now(),
             stage: AtomicU8::new(Stage::Running as u8),
-            left: is_exact.then(|| AtomicU64::new(params.bytes)),
+            left: is_exact.then(|| AtomicU64::new(blocks)),
             params,
         }
     }
@@ -72,16 +79,24 @@ impl Course {
         self.started + Duration::from_secs(self.params.omit_seconds)
     }
 
-    /// Takes the bytes of the next block out of what may still be sent; 0: nothing may.
-    pub fn take_block(&self) -> usize {
-        let length = self.params.length;
-        let Some(left) = &self.left else {
-            return length;
-        };
-        let taken = left.fetch_update(Relaxed, Relaxed, |left| {
-            Some(left.saturating_sub(length as u64))
-        });
-        taken.map_or(0, |before| before.min(length as u64) as usize)
+    /// Whether the number of blocks ends the test.
+    pub fn counts_blocks(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// Takes a block out of those that may still be sent; false: none may.
+    pub fn take_block(&self) -> bool {
+        let take = |left: u64| left.checked_sub(1);
+        let taken = |left: &AtomicU64| left.fetch_update(Relaxed, Relaxed, take).is_ok();
+        self.left.as_ref().is_none_or(taken)
+    }
+
+    /// Waits for this time, or until data no longer flow.
+    pub fn wait(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while self.is_running() && Instant::now() < until {
+            std::thread::sleep(TURN);
+        }
     }
 }
 

@@ -8,9 +8,11 @@ use std::time::Instant;
 
 use bitcost_sys::process::memory_file;
 use bitcost_sys::tcp_info::TcpInfo;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::control::is_passing;
-use crate::flow::{Counted, Counts, Course, Pacer};
+use crate::flow::{Counted, Counts, Course, Pacer, QUIET};
 
 /// Receives until the test is over or the client closes the stream.
 pub fn receive(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> Counted {
@@ -53,10 +55,13 @@ pub fn send(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> io::R
         if let Some(pacer) = &mut pacer {
             pacer.wait(course);
         }
-        let mut left = course.take_block();
-        if left == 0 {
+        if !course.take_block() {
             break;
         }
+        if course.counts_blocks() {
+            wait_for_room(stream, course)?;
+        }
+        let mut left = block.len();
         while left > 0 && course.is_running() {
             let sent = match &file {
                 Some(file) => send_file(stream, file, left),
@@ -79,6 +84,21 @@ pub fn send(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> io::R
     }
     counted.all = with_retransmits(counted.all, stream);
     Ok(counted)
+}
+
+/// Waits until the socket has room for a good part of its buffer, as iperf3's server does by
+/// `select`: clients count what one read returns as a block, and a block that waits for room comes
+/// in parts.
+fn wait_for_room(stream: &TcpStream, course: &Course) -> io::Result<()> {
+    let time = Timespec::try_from(QUIET).map_err(io::Error::other)?;
+    while course.is_running() {
+        match poll(&mut [PollFd::new(stream, PollFlags::OUT)], Some(&time)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 fn with_retransmits(counts: Counts, stream: &TcpStream) -> Counts {

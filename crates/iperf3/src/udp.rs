@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bitcost_sys::clock;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
@@ -11,6 +11,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_
 use crate::control::is_passing;
 use crate::datagram::{Arrivals, GREETING_BYTES, GREETINGS, Header};
 use crate::flow::{Counted, Course, Pacer};
+
+/// The time after the last datagram that the client asked for in which it ends its test, unless some
+/// were lost.
+const LOST: Duration = Duration::from_secs(1);
 
 /// A datagram that came to the socket of another client.
 pub type Misled = (SocketAddr, Vec<u8>);
@@ -95,7 +99,14 @@ pub fn send(socket: &UdpSocket, course: &Course, bytes: &AtomicU64) -> Counted {
     let omitted_until = course.omitted_until();
     let mut counted = Counted::default();
     let mut is_omitted = course.params.omit_seconds > 0;
+    let mut is_bounded = true;
     while course.is_running() {
+        if is_bounded && !course.take_block() {
+            // Where some were lost, the client waits for more.
+            is_bounded = false;
+            course.wait(LOST);
+            continue;
+        }
         if let Some(pacer) = &mut pacer {
             pacer.wait(course);
         }
