@@ -89,8 +89,8 @@ impl Server {
         self.entries.iter().map(|entry| entry.address)
     }
 
-    /// Serves until it is to stop, or until `tell` returns false; then all tests end.
-    pub fn serve(mut self, mut tell: impl FnMut(Event) -> bool) {
+    /// Serves until it is to stop; then all tests end.
+    pub fn serve(mut self, mut tell: impl FnMut(Event)) {
         while !self.stop.load(Relaxed) {
             self.wait();
             for at in 0..self.entries.len() {
@@ -100,9 +100,7 @@ impl Server {
             self.read_pending();
             self.sessions.retain(|session| !session.is_finished());
             while let Ok(event) = self.told.try_recv() {
-                if !tell(event) {
-                    self.stop.store(true, Relaxed);
-                }
+                tell(event);
             }
         }
         self.pending.clear();

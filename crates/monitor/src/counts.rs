@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -105,6 +106,7 @@ pub(crate) struct Told {
 pub struct Counts {
     told: Mutex<Told>,
     queues: Mutex<BTreeMap<&'static str, AskQueue>>,
+    unprinted: AtomicU64,
 }
 
 impl Counts {
@@ -131,6 +133,16 @@ impl Counts {
     pub(crate) fn queues(&self) -> Vec<(&'static str, Queue)> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.iter().map(|(name, ask)| (*name, ask())).collect()
+    }
+
+    /// Lines about clients could not be printed.
+    pub fn unprinted(&self, lines: u64) {
+        self.unprinted.fetch_add(lines, Relaxed);
+    }
+
+    /// Lines that could not be printed so far.
+    pub fn unprinted_lines(&self) -> u64 {
+        self.unprinted.load(Relaxed)
     }
 
     /// A test of a peer has ended.

@@ -99,6 +99,10 @@ pub fn text(counts: &Counts) -> String {
     );
     let version = env!("CARGO_PKG_VERSION");
     let _ = writeln!(text, "bitcost_build_info{{version=\"{version}\"}} 1");
+    let name = "bitcost_unprinted_lines_total";
+    let help = "Lines that could not be printed";
+    head(&mut text, name, help, "counter");
+    let _ = writeln!(text, "{name} {}", counts.unprinted_lines());
     tests(&mut text, &told);
     refusals(&mut text, &told);
     queues(&mut text, &counts.queues());
@@ -182,6 +186,7 @@ mod tests {
         let counts = Counts::default();
         counts.begin("tls");
         counts.refused("iperf3", "max-rate");
+        counts.unprinted(3);
         counts.with_queue("tls", || Queue {
             running: 2,
             waiting: 5,
@@ -213,6 +218,7 @@ mod tests {
             "bitcost_refused_total{service=\"tls\"} 0",
             "bitcost_refused_by_rule_total{service=\"iperf3\",rule=\"max-rate\"} 1",
             "bitcost_tests_total{service=\"tls\",test=\"udp\",result=\"ended\"} 1",
+            "bitcost_unprinted_lines_total 3",
             "bitcost_tests_running{service=\"tls\"} 2",
             "bitcost_tests_waiting{service=\"tls\"} 5",
             r#"bitcost_last_test_seconds{service="tls",peer="a\"b\\",key="eH7g",test="tcp"} 2"#,

@@ -30,6 +30,15 @@ pub struct Queues {
     pub outward: Vec<u8>,
 }
 
+impl Queues {
+    /// Whether the peer may say more: what it says may be answered at once.
+    fn have_room(&self) -> bool {
+        [&self.inward, &self.outward]
+            .iter()
+            .all(|queue| queue.len() < WAITING_BYTES_MAX)
+    }
+}
+
 /// Why it ended.
 #[derive(Debug)]
 pub enum End {
@@ -138,7 +147,7 @@ fn pass(
 /// Waits until something can be done, or some time has passed.
 fn wait(secure: &Secure, input: &impl AsFd, output: &impl AsFd, queues: &Queues) -> io::Result<()> {
     let mut of_peer = PollFlags::empty();
-    of_peer.set(PollFlags::IN, queues.inward.len() < WAITING_BYTES_MAX);
+    of_peer.set(PollFlags::IN, queues.have_room());
     of_peer.set(PollFlags::OUT, secure.is_full());
     let mut fds = vec![PollFd::new(secure, of_peer)];
     if queues.outward.len() < WAITING_BYTES_MAX {
@@ -151,7 +160,7 @@ fn wait(secure: &Secure, input: &impl AsFd, output: &impl AsFd, queues: &Queues)
 }
 
 fn from_peer(secure: &mut Secure, sides: &mut impl Sides, queues: &mut Queues) -> Result<(), End> {
-    if queues.inward.len() >= WAITING_BYTES_MAX {
+    if !queues.have_room() {
         return Ok(());
     }
     let mut bytes = Vec::new();

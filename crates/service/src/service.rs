@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
@@ -97,11 +97,12 @@ impl Service {
         move || queue.lengths()
     }
 
-    /// Serves until it is stopped or `tell` returns false. All agents are gone when this returns.
+    /// Serves until it is stopped. All agents are gone when this returns. `tell` must not wait long:
+    /// connections wait for it.
     ///
     /// # Errors
     /// A sentence, when TLS cannot be set up.
-    pub fn serve(self, mut tell: impl FnMut(Event) -> bool) -> Result<(), String> {
+    pub fn serve(self, mut tell: impl FnMut(Event)) -> Result<(), String> {
         let tls = tls::of_service(&self.own).map_err(|error| error.to_string())?;
         let (events, told) = sync_channel(EVENTS_MAX);
         let seen = Seen::default();
@@ -116,7 +117,7 @@ impl Service {
             seen,
             agent: self.agent,
             events,
-            stop: self.stop.clone(),
+            stop: self.stop,
         });
         let accepting = {
             let (listener, shared) = (self.listener, shared.clone());
@@ -125,9 +126,7 @@ impl Service {
         drop(shared);
         // The channel ends with the last connection.
         for event in told {
-            if !tell(event) {
-                self.stop.store(true, Ordering::Relaxed);
-            }
+            tell(event);
         }
         accepting
             .join()

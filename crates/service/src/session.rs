@@ -26,6 +26,12 @@ const LAST_STEPS: Duration = Duration::from_secs(8);
 /// How often it is checked whether the key is still served.
 const CHECK: Duration = Duration::from_secs(1);
 
+/// Most messages of a session that are refused; one more ends it.
+pub const REFUSED_MAX: u32 = 64;
+
+/// The most letters of a sentence about a message, which may quote what the client sent.
+const SENTENCE_LETTERS_MAX: usize = 500;
+
 /// A client that has the host.
 pub struct Session<'a> {
     pub shared: &'a Shared,
@@ -81,6 +87,14 @@ fn end(child: &mut Child) {
     }
 }
 
+/// The start of a sentence, where it is a long one.
+fn shortened(sentence: String) -> String {
+    match sentence.char_indices().nth(SENTENCE_LETTERS_MAX) {
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+        None => sentence,
+    }
+}
+
 /// Judges what the client says.
 struct Guard<'a> {
     session: &'a Session<'a>,
@@ -94,6 +108,7 @@ struct Guard<'a> {
     run_until: Option<Instant>,
     checked: Instant,
     runs: u32,
+    refused: u32,
     figures: Runs,
     /// Why the service ended the session.
     why: Option<String>,
@@ -111,6 +126,7 @@ impl<'a> Guard<'a> {
             run_until: None,
             checked: begun,
             runs: 0,
+            refused: 0,
             figures: Runs::default(),
             why: None,
         }
@@ -143,10 +159,16 @@ impl<'a> Guard<'a> {
                 let why = harmless(&format!(
                     "not a control message of this version of bitcost: {error}"
                 ));
-                return self.finish(why, queues);
+                return self.finish(shortened(why), queues);
             }
         };
         if let Err(rule) = self.session.policy.check(&message, monotonic_ns()) {
+            let rule = shortened(rule);
+            self.refused += 1;
+            if self.refused > REFUSED_MAX {
+                let why = format!("more than {REFUSED_MAX} messages were refused");
+                return self.finish(why, queues);
+            }
             self.session.shared.tell(Event::Refused {
                 peer: self.session.peer,
                 name: Some(self.session.enrolled.name.clone()),

@@ -1,6 +1,7 @@
 //! The service and its clients on the loopback: who is served, and what others get. The agent is
 //! `cat`, which returns what it is sent.
 
+mod hostile;
 mod versions;
 
 use std::io::{Read, Write};
@@ -50,10 +51,7 @@ impl Served {
         let key = service.fingerprint();
         let serving = std::thread::spawn(move || {
             let mut events = Vec::new();
-            let kept = |event: Event| {
-                events.push(format!("{event:?}"));
-                true
-            };
+            let kept = |event: Event| events.push(format!("{event:?}"));
             service.serve(kept).expect("it serves");
             events
         });
@@ -246,7 +244,10 @@ fn what_is_no_message_ends_the_session_with_a_reason() {
     let (client, known, _folder) = served.client("alice", Rules::default());
     let oversize = (2u32 << 20).to_be_bytes().to_vec();
     let unknown = frame(&serde_json::json!({ "to_agent": "shell", "line": "id" }));
+    let deep = "[".repeat(500_000);
+    let deep = [&500_000u32.to_be_bytes()[..], deep.as_bytes()].concat();
     for (bytes, says) in [
+        (deep, "not a control message"),
         (oversize, "a message of 2097152 bytes; at most 1048576"),
         (unknown, "not a control message"),
     ] {
@@ -277,6 +278,7 @@ fn what_is_no_first_message_is_refused_and_the_service_goes_on() {
     for (first, says) in [
         (&longest[..], "a message of 4097 bytes; at most 4096"),
         (&u32::MAX.to_be_bytes(), "a message of 4294967295 bytes"),
+        (&[0; 4], "none of a client of bitcost"),
         (&noise, "none of a client of bitcost"),
         (&frame(&ToAgent::Renew), "none of a client of bitcost"),
     ] {

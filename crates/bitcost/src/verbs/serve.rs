@@ -5,6 +5,7 @@ mod agents;
 mod clients;
 mod keys;
 mod listening;
+mod log;
 mod monitoring;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -22,8 +23,8 @@ use bitcost_monitor::counts::{Counts, Peer, Tested};
 
 use self::clients::ClientLines;
 use self::listening::{cannot_listen, place};
+use self::log::Log;
 use crate::failure::Failure;
-use crate::output;
 use crate::signals::stop_on_signals;
 
 /// Whom to serve, where, and how much.
@@ -91,25 +92,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let server = open(addresses, &limits, &stop)?;
     let counts = Arc::new(Counts::default());
     counts.begin(SERVICE);
+    let log = Log::start(&counts)?;
     let responder = arguments.metrics.start(&counts, &stop)?;
     let listening: Vec<String> = server.addresses().map(place).collect();
-    output::line(&format!(
+    log.result(&format!(
         "serving iperf3 clients at {}; Ctrl-C ends",
         listening.join(" and ")
-    ))?;
-    let mut printed = Ok(());
+    ));
     let mut served = Served::default();
     server.serve(|event| {
         count(&counts, &event);
-        printed = served.tell(&event);
-        printed.is_ok()
+        served.tell(&event, &log);
     });
     stop.store(true, Ordering::Relaxed);
     if let Some(responder) = responder {
         let _ = responder.join();
     }
-    printed?;
-    output::line(&served.summary())
+    log.result(&served.summary());
+    log.finish();
+    Ok(())
 }
 
 /// Counts what happened to a client for monitoring.
@@ -217,23 +218,22 @@ struct Served {
 
 impl Served {
     /// Prints a test on standard output, and a refusal or failure on standard error.
-    fn tell(&mut self, event: &Event) -> Result<(), Failure> {
+    fn tell(&mut self, event: &Event, log: &Log) {
         match event {
             Event::Test(test) => {
                 self.tests += 1;
                 self.bytes += test.bytes();
-                return output::line(&harmless(&test.line()));
+                log.result(&harmless(&test.line()));
             }
             Event::Refused { peer, rule } => {
                 self.refused += 1;
-                self.lines.say(*peer, &format!("refused {rule}"));
+                self.lines.say(log, *peer, &format!("refused {rule}"));
             }
             Event::Failed { peer, reason } => {
                 self.failed += 1;
-                self.lines.say(*peer, reason);
+                self.lines.say(log, *peer, reason);
             }
         }
-        Ok(())
     }
 
     fn summary(&self) -> String {

@@ -1,18 +1,22 @@
 //! Hostile clients of `bitcost serve`: others are served meanwhile, and its memory stays bounded.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, pipe};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::service::{Service, said, test};
+use crate::service::{Service, after, bitcost, metrics, said, test, wait_until};
 
 bitcost_testkit::trials! {
-    PrivateNetwork: silent_connections_of_many_addresses_keep_nobody_out;
+    PrivateNetwork: silent_connections_of_many_addresses_keep_nobody_out, output_on_a_full_disk_ends_no_test,
+        output_that_nobody_reads_any_more_ends_no_test;
 }
 
 /// The most memory that a service may take under an attack, in KiB.
@@ -95,4 +99,67 @@ fn silent_connections_of_many_addresses_keep_nobody_out() {
     assert_small(&server);
     let (_, errors) = server.stop();
     assert!(errors.contains("when its place was needed"), "{errors}");
+}
+
+/// A service whose output goes here, and its folder.
+fn printing_to(output: Stdio, errors: Stdio) -> (Child, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let process = bitcost(folder.path())
+        .args(["serve", "127.0.0.1", "--metrics", ":9753", "--state"])
+        .arg(folder.path().join("service"))
+        .stdout(output)
+        .stderr(errors)
+        .spawn()
+        .unwrap();
+    wait_until("it serves", || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, 7351)).is_ok()
+    });
+    (process, folder)
+}
+
+/// Has tests made, in the middle of one of which `vanish` takes place; what was not printed is
+/// counted, and the service ends well.
+fn assert_serves(mut process: Child, folder: &tempfile::TempDir, vanish: impl FnOnce()) {
+    let keys = bitcost(folder.path())
+        .args(["serve", "keys", "add", "--state"])
+        .arg(folder.path().join("service"))
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(keys.stdout).unwrap();
+    let link = format!("bitcost://{}", after(&printed, "bitcost://"));
+    let output = test(folder.path(), &format!("tcp {link} -n 1M"));
+    assert!(output.status.success(), "{}", said(&output));
+    let mut long = bitcost(folder.path())
+        .args(["test", "tcp", "127.0.0.1", "-t", "2s", "--no-log"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("a test takes place", || {
+        metrics(9753).contains("bitcost_tests_running{service=\"bitcost\"} 1")
+    });
+    vanish();
+    let output = test(folder.path(), "tcp 127.0.0.1 -n 1M --no-cost");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(long.wait().unwrap().success());
+    wait_until("lines are counted", || {
+        !metrics(9753).contains("bitcost_unprinted_lines_total 0\n")
+    });
+    kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
+    assert!(process.wait().unwrap().success());
+}
+
+fn output_on_a_full_disk_ends_no_test() {
+    let full = || {
+        let file = File::options().write(true).open("/dev/full");
+        Stdio::from(file.unwrap())
+    };
+    let (process, folder) = printing_to(full(), full());
+    assert_serves(process, &folder, || {});
+}
+
+fn output_that_nobody_reads_any_more_ends_no_test() {
+    let (reader, writer) = pipe().unwrap();
+    let (process, folder) = printing_to(writer.into(), Stdio::null());
+    assert_serves(process, &folder, || drop(reader));
 }

@@ -90,14 +90,14 @@ impl Service {
 }
 
 /// The word after a text.
-fn after<'a>(text: &'a str, before: &str) -> &'a str {
+pub fn after<'a>(text: &'a str, before: &str) -> &'a str {
     let (_, rest) = text.split_once(before).expect(text);
     let is_end = |letter: char| letter.is_whitespace() || ",;'".contains(letter);
     &rest[..rest.find(is_end).unwrap_or(rest.len())]
 }
 
 /// bitcost of a user with this state folder.
-fn bitcost(state: &Path) -> Command {
+pub fn bitcost(state: &Path) -> Command {
     std::fs::create_dir_all(state).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
     command.env("BITCOST_STATE_DIR", state);
@@ -131,7 +131,8 @@ fn agents(server: &Service) -> usize {
     std::fs::read_dir("/proc").unwrap().filter_map(of).count()
 }
 
-fn wait_until(what: &str, is: impl Fn() -> bool) {
+/// Waits until this is so.
+pub fn wait_until(what: &str, is: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
     while !is() {
         assert!(Instant::now() < until, "{what}");
@@ -376,7 +377,7 @@ fn tests_without_cost_do_not_wait() {
 }
 
 /// The figures for monitoring at this port.
-fn metrics(port: u16) -> String {
+pub fn metrics(port: u16) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = String::new();

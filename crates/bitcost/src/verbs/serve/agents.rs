@@ -17,9 +17,9 @@ use bitcost_service::rules::{Rules, name_of};
 use bitcost_service::{Lengths, Service};
 
 use super::clients::{ClientLines, from};
+use super::log::Log;
 use super::monitoring::Metrics;
 use crate::failure::Failure;
-use crate::output;
 use crate::signals::stop_on_signals;
 
 /// The name of this service in the figures for monitoring.
@@ -122,22 +122,21 @@ pub fn run(arguments: &Place, metrics: &Metrics) -> Result<(), Failure> {
         let Lengths { running, waiting } = lengths();
         Queue { running, waiting }
     });
+    let log = Log::start(&counts)?;
     let responder = metrics.start(&counts, &stop)?;
-    announce(&service, arguments)?;
-    let mut printed = Ok(());
+    announce(&service, arguments, &log)?;
     let mut lines = Lines::default();
     let served = service.serve(|event| {
         count(&counts, &event);
-        printed = lines.tell(&event);
-        printed.is_ok()
+        lines.tell(&event, &log);
     });
     stop.store(true, Ordering::Relaxed);
     if let Some(responder) = responder {
         let _ = responder.join();
     }
-    served.map_err(Failure::Environment)?;
-    printed?;
-    output::line(&lines.summary())
+    log.result(&lines.summary());
+    log.finish();
+    served.map_err(Failure::Environment)
 }
 
 /// Counts what happened to a client for monitoring.
@@ -164,24 +163,25 @@ fn agent() -> Command {
 }
 
 /// Says where it listens; without any key, how the first client is enrolled.
-fn announce(service: &Service, arguments: &Place) -> Result<(), Failure> {
+fn announce(service: &Service, arguments: &Place, log: &Log) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Environment(format!("cannot listen: {error}"));
     let address = service.address().map_err(failed)?;
     let at = place(address, arguments.link_host.as_deref())?;
     let store = service.store();
     store.keep_place(&at).map_err(Failure::Environment)?;
     let keys = store.keys().map_err(Failure::Environment)?;
-    output::line(&format!(
+    log.result(&format!(
         "serving bitcost at {} port {}, with the key {}; Ctrl-C ends",
         address.ip(),
         address.port(),
         service.fingerprint()
-    ))?;
+    ));
     if !keys.is_empty() {
         let keys = counted(keys.len(), "key");
-        return output::line(&format!(
+        log.result(&format!(
             "{keys} may use it; `bitcost serve keys` lists them"
         ));
+        return Ok(());
     }
     store.withdraw_links().map_err(Failure::Environment)?;
     let token = store.invite(None, Rules::default());
@@ -191,15 +191,16 @@ fn announce(service: &Service, arguments: &Place) -> Result<(), Failure> {
         service: service.fingerprint(),
         token,
     };
-    say_link(&link)
+    log.result(&about_link(&link));
+    Ok(())
 }
 
-/// Prints a link and what to do with it.
-pub fn say_link(link: &bitcost_service::link::Link) -> Result<(), Failure> {
+/// A link and what to do with it.
+pub fn about_link(link: &bitcost_service::link::Link) -> String {
     let life = show_duration(bitcost_service::store::LINK_LIFE);
-    output::line(&format!(
+    format!(
         "one client that is given this link within {life} may use it:\n  bitcost test tcp '{link}'"
-    ))
+    )
 }
 
 /// The host and port for links.
@@ -230,15 +231,15 @@ struct Lines {
 
 impl Lines {
     /// Prints sessions on standard output, refusals and failures on standard error.
-    fn tell(&mut self, event: &Event) -> Result<(), Failure> {
+    fn tell(&mut self, event: &Event, log: &Log) {
         match event {
             Event::Enrolled { peer, name, key } => {
                 let name = harmless(name);
-                output::line(&format!("{}: enrolled {name}, key {key}", from(*peer)))
+                log.result(&format!("{}: enrolled {name}, key {key}", from(*peer)));
             }
             Event::Began { peer, name } => {
                 self.sessions += 1;
-                output::line(&format!("{}: {} begins", from(*peer), harmless(name)))
+                log.result(&format!("{}: {} begins", from(*peer), harmless(name)));
             }
             Event::Ended {
                 peer,
@@ -252,27 +253,26 @@ impl Lines {
                 let why = why
                     .as_ref()
                     .map_or(String::new(), |why| format!("; {}", harmless(why)));
-                output::line(&format!(
+                log.result(&format!(
                     "{}: {} ends after {runs} in {:.1} s{why}",
                     from(*peer),
                     harmless(name),
                     time.as_secs_f64()
-                ))
+                ));
             }
             // `--metrics` tells them; the session's last line counts them.
-            Event::Ran { .. } => Ok(()),
+            Event::Ran { .. } => {}
             Event::Refused { peer, name, rule } => {
                 self.refused += 1;
                 let name = name
                     .as_ref()
                     .map_or(String::new(), |name| format!("{name} "));
-                self.lines.say(*peer, &format!("{name}refused: {rule}"));
-                Ok(())
+                self.lines
+                    .say(log, *peer, &format!("{name}refused: {rule}"));
             }
             Event::Failed { peer, reason } => {
                 self.failed += 1;
-                self.lines.say(*peer, reason);
-                Ok(())
+                self.lines.say(log, *peer, reason);
             }
         }
     }

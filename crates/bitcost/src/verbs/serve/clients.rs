@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bitcost_model::harmless;
 use bitcost_model::units::counted;
 
-use crate::output::say;
+use super::log::Log;
 
 /// Lines in one second; more clients are only counted.
 const MOST_LINES: u32 = 10;
@@ -21,11 +21,11 @@ pub struct ClientLines {
 
 impl ClientLines {
     /// Says what happened to a client, unless there are too many lines.
-    pub fn say(&mut self, peer: SocketAddr, what: &str) {
+    pub fn say(&mut self, log: &Log, peer: SocketAddr, what: &str) {
         let is_new = |second: Instant| second.elapsed() >= Duration::from_secs(1);
         if self.second.is_none_or(is_new) {
             if self.unsaid > 0 {
-                say(&format!("bitcost: and {}", counted(self.unsaid, "client")));
+                log.message(&format!("bitcost: and {}", counted(self.unsaid, "client")));
             }
             (self.second, self.lines, self.unsaid) = (Some(Instant::now()), 0, 0);
         }
@@ -34,7 +34,7 @@ impl ClientLines {
             self.unsaid += 1;
             return;
         }
-        say(&format!("bitcost: {}: {}", from(peer), harmless(what)));
+        log.message(&format!("bitcost: {}: {}", from(peer), harmless(what)));
     }
 }
 

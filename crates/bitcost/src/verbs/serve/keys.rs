@@ -12,7 +12,7 @@ use bitcost_service::link::Link;
 use bitcost_service::rules::Rules;
 use bitcost_service::store::{Enrolled, Store};
 
-use super::agents::{Folder, say_link};
+use super::agents::{Folder, about_link};
 use crate::failure::Failure;
 use crate::output;
 
@@ -171,11 +171,11 @@ fn link(add: &Add) -> Result<(), Failure> {
     };
     let service = OwnKey::of_folder(&add.folder.path()).map_err(Failure::Environment)?;
     let token = store.invite(add.name.as_deref(), rules);
-    say_link(&Link {
+    output::line(&about_link(&Link {
         at,
         service: service.fingerprint,
         token: token.map_err(Failure::Environment)?,
-    })
+    }))
 }
 
 fn seconds(time: Duration) -> u32 {
