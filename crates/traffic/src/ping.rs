@@ -5,19 +5,25 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use bitcost_model::ping::Pings;
+pub use bitcost_sys::icmp::Source;
+
 use bitcost_sys::icmp::EchoSocket;
 
 /// The echo requests to send.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// The destination.
     pub to: IpAddr,
+    /// What the requests leave from; absent where the route decides it.
+    pub from: Option<Source>,
     /// Their number.
     pub count: u16,
     /// The time from one request to the next.
     pub interval: Duration,
     /// The time to wait for the last reply.
     pub wait: Duration,
+    /// The time after which it ends in any case; absent where only the number of requests ends it.
+    pub deadline: Option<Duration>,
     /// Bytes of data in each request.
     pub data_bytes: usize,
 }
@@ -41,7 +47,7 @@ pub fn ping(
     mut go_on: impl FnMut() -> bool,
     mut report: impl FnMut(Answer) -> io::Result<()>,
 ) -> io::Result<Pings> {
-    let socket = EchoSocket::open(asked.to)?;
+    let socket = EchoSocket::open(asked.to, asked.from.as_ref())?;
     let mut sent: Vec<Instant> = Vec::with_capacity(asked.count.into());
     let mut rtts: Vec<Option<f64>> = vec![None; asked.count.into()];
     let begin = Instant::now();
@@ -58,10 +64,15 @@ pub fn ping(
             continue;
         }
         let is_done = number == rtts.len() && (now >= next || rtts.iter().all(Option::is_some));
-        if is_done || !go_on() {
+        let left = asked
+            .deadline
+            .map(|deadline| (begin + deadline).saturating_duration_since(now));
+        if is_done || left.is_some_and(|left| left.is_zero()) || !go_on() {
             break;
         }
-        if !bitcost_sys::process::wait_readable(&socket, next.saturating_duration_since(now))? {
+        let pause = next.saturating_duration_since(now);
+        let pause = left.map_or(pause, |left| left.min(pause));
+        if !bitcost_sys::process::wait_readable(&socket, pause)? {
             continue;
         }
         let at = Instant::now();

@@ -9,12 +9,16 @@ use bitcost_execute::hosts::addresses;
 use bitcost_lab::Inside;
 use bitcost_model::ping::{Pings, RttFigures};
 use bitcost_model::units::parse_duration;
-use bitcost_traffic::ping::{Answer, Asked};
+use bitcost_traffic::ping::{Answer, Asked, Source};
 
 use crate::failure::Failure;
 use crate::options::whole::whole;
 use crate::output;
 use crate::signals::stop_on_signals;
+
+/// The number of requests where neither it nor a deadline is given, and the largest.
+const COUNT: u16 = 4;
+const COUNT_MAX: u16 = 10_000;
 
 /// Which requests.
 #[derive(clap::Args)]
@@ -23,21 +27,48 @@ pub struct Arguments {
     /// of another one
     #[arg(value_parser = host)]
     host: String,
-    /// Number of requests
-    #[arg(short, long, default_value_t = 4, value_parser = whole::<u16>(1..=10_000))]
-    count: u16,
+    /// Number of requests [default: 4; with --deadline, as many as there is time for]
+    #[arg(short, long, value_parser = whole::<u16>(1..=COUNT_MAX.into()))]
+    count: Option<u16>,
     /// Time between requests; a number alone is in seconds
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     interval: Duration,
     /// Time to wait for the last answer; a number alone is in seconds
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     wait: Duration,
+    /// Time after which it ends in any case; a number alone is in seconds
+    #[arg(short = 'w', long, value_name = "TIME", value_parser = parse_duration)]
+    deadline: Option<Duration>,
     /// Data in each request, in bytes
     #[arg(short, long, default_value_t = 56, value_parser = whole::<u16>(0..=65_000))]
     size: u16,
+    /// Print the summary alone, without a line for each reply
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print addresses instead of names; accepted for scripts, because names are never printed
+    #[arg(short, long)]
+    numeric: bool,
+    /// Use an IPv4 address of the host
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    ipv4: bool,
+    /// Use an IPv6 address of the host
+    #[arg(short = '6', long)]
+    ipv6: bool,
+    /// Address of this host, or network interface, that the requests leave from [default: that of
+    /// the route]
+    #[arg(short = 'I', long, value_name = "ADDR|DEVICE", value_parser = source)]
+    interface: Option<Source>,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// An address, or the name of a network interface.
+fn source(text: &str) -> Result<Source, String> {
+    Ok(match text.parse() {
+        Ok(address) => Source::Address(address),
+        Err(_) => Source::Device(text.to_owned()),
+    })
 }
 
 /// An address, or a name, which has more than digits and dots.
@@ -55,15 +86,17 @@ fn host(text: &str) -> Result<String, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let asked = Asked {
-        to: address(&arguments.host)?,
-        count: arguments.count,
+        to: arguments.address()?,
+        from: arguments.interface.clone(),
+        count: arguments.count(),
         interval: arguments.interval,
         wait: arguments.wait,
+        deadline: arguments.deadline,
         data_bytes: arguments.size.into(),
     };
     let mut printed = Ok(());
     let tell = |Answer { sequence, rtt_us }| {
-        if !arguments.json {
+        if !arguments.json && !arguments.quiet {
             let (bytes, to, ms) = (asked.data_bytes, asked.to, rtt_us / 1000.0);
             printed = output::line(&format!(
                 "{bytes} bytes from {to}: seq={sequence} time={ms:.3} ms"
@@ -93,19 +126,49 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The address of a host, by the lab that this process is in, or by the system's resolver.
-fn address(host: &str) -> Result<IpAddr, Failure> {
+impl Arguments {
+    /// The number of requests, which a deadline alone does not limit.
+    fn count(&self) -> u16 {
+        let default = if self.deadline.is_some() {
+            COUNT_MAX
+        } else {
+            COUNT
+        };
+        self.count.unwrap_or(default)
+    }
+
+    /// The first address of the host that is of a kind that may be used.
+    fn address(&self) -> Result<IpAddr, Failure> {
+        let kind = match (self.ipv4, self.ipv6) {
+            (true, _) => "IPv4 address",
+            (_, true) => "IPv6 address",
+            _ => "address",
+        };
+        let is_used = |address: &IpAddr| match (self.ipv4, self.ipv6) {
+            (true, _) => address.is_ipv4(),
+            (_, true) => address.is_ipv6(),
+            _ => true,
+        };
+        let host = &self.host;
+        let none = || Failure::Usage(format!("the host `{host}` has no {kind} here"));
+        all_addresses(host)?
+            .into_iter()
+            .find(is_used)
+            .ok_or_else(none)
+    }
+}
+
+/// The addresses of a host, by the lab that this process is in, or by the system's resolver.
+fn all_addresses(host: &str) -> Result<Vec<IpAddr>, Failure> {
     if let Ok(address) = host.parse() {
-        return Ok(address);
+        return Ok(vec![address]);
     }
     let inside = Inside::find().ok().flatten();
     if let Some(address) = inside.and_then(|inside| inside.state.topology.address(host)) {
-        return Ok(address);
+        return Ok(vec![address]);
     }
-    let found = addresses(host)
-        .map_err(|why| Failure::Usage(format!("the host `{host}` has no address here: {why}")))?;
-    let first = found.first().copied();
-    first.ok_or_else(|| Failure::Usage(format!("the host `{host}` has no address here")))
+    addresses(host)
+        .map_err(|why| Failure::Usage(format!("the host `{host}` has no address here: {why}")))
 }
 
 fn cannot(to: IpAddr, error: &std::io::Error) -> Failure {
