@@ -32,6 +32,26 @@ pub fn die_with_spawner_outside(command: &mut Command) {
     unsafe { command.pre_exec(|| die_with_parent(0)) };
 }
 
+/// Makes this process the leader of a new session, without a terminal (setsid(2)).
+///
+/// # Errors
+/// `EPERM` where it leads its process group.
+pub fn leave_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// Replaces standard output and standard error by /dev/null: whoever reads them sees their end.
+///
+/// # Errors
+/// Those of opening /dev/null.
+pub fn silence_outputs() -> io::Result<()> {
+    let null = std::fs::File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}
+
 /// Makes this process, and the programs that it starts later, ignore a signal (signal(2)). With `SIGCHLD`, children that end
 /// leave no zombies.
 pub fn ignore(signal: Ignored) {

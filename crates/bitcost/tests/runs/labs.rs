@@ -15,7 +15,7 @@ use crate::bench::{Bench, Done, PATIENCE, Running};
 
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
-    Host: lab_is_built_entered_listed_and_removed, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
+    Host: lab_is_built_entered_listed_and_removed, detached_lab_outlives_its_command, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
 }
 
 const NOBODY: u32 = 65534;
@@ -119,6 +119,36 @@ fn ordinary() -> Yard {
 
 fn lab_is_built_entered_listed_and_removed() {
     visit(&skip_without_namespaces(Yard::new(Bench::new())));
+}
+
+/// A lab in the background, which no process of the test holds: it goes down also where the test
+/// fails.
+struct Detached<'a>(&'a Yard, &'a str);
+
+impl Drop for Detached<'_> {
+    fn drop(&mut self) {
+        self.0.done(&["lab", "down", self.1]);
+    }
+}
+
+/// `lab up -d` returns with the lab running, although its outputs are pipes; `lab down` ends it.
+fn detached_lab_outlives_its_command() {
+    let yard = skip_without_namespaces(Yard::new(Bench::new()));
+    let name = format!("test-{}-detached", std::process::id());
+    let words = ["lab", "up", "pair", "--name", &name, "-d"];
+    let started = yard.done(&words);
+    let lab = Detached(&yard, &name);
+    started.assert_code(0);
+    let is_told = started.stdout.starts_with(&format!("lab {name}\n"));
+    assert!(is_told && !started.stdout.contains("Ctrl-C"), "{started:?}");
+    assert!(yard.listed(&name));
+    let inside = yard.exec(&name, "h1", &["cat", "/proc/sys/kernel/hostname"]);
+    assert_eq!(inside.stdout, "h1\n", "{inside:?}");
+    let again = yard.done(&words);
+    again.assert_code(3);
+    assert!(again.stderr.contains("already running"), "{again:?}");
+    drop(lab);
+    assert!(!yard.listed(&name));
 }
 
 fn ordinary_user_enters_a_lab() {

@@ -1,5 +1,6 @@
 //! `bitcost lab`: emulated networks for other programs.
 
+mod detached;
 mod down;
 mod exec;
 mod hints;
@@ -16,7 +17,8 @@ use crate::failure::Failure;
 /// What to do.
 #[derive(clap::Subcommand)]
 pub enum Action {
-    /// Start a lab and keep it running until Ctrl-C or `bitcost lab down`
+    /// Start a lab and keep it running until Ctrl-C or `bitcost lab down`; `--detach` returns when it
+    /// is ready
     Up(up::Arguments),
     /// Run a program or a shell in a node of a running lab
     Exec(exec::Arguments),

@@ -1,7 +1,7 @@
 //! `bitcost lab up`: builds a lab, draws it, and keeps it running.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bitcost_execute::labs::{self, NamedLab};
@@ -11,7 +11,7 @@ use bitcost_lab::{Lab, NapiState, Topology};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::Shaping;
 
-use super::hints;
+use super::{detached, hints};
 use crate::failure::Failure;
 use crate::options::lab::{Backend, Change};
 use crate::output;
@@ -39,6 +39,12 @@ pub struct Arguments {
     /// delays]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     emulate: Vec<String>,
+    /// Return when the lab is ready, and keep it running in the background until `bitcost lab down`
+    #[arg(short, long)]
+    detach: bool,
+    /// This process keeps a lab that was started with --detach
+    #[arg(long = detached::BACKGROUND, hide = true)]
+    is_background: bool,
     /// Print hints about its queues, buffers and CPUs
     #[arg(long)]
     hints: bool,
@@ -69,6 +75,12 @@ fn is_name(text: &str) -> bool {
 
 /// Builds the lab and keeps it until a signal, `bitcost lab down`, or its end.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.detach && !arguments.is_background {
+        return detached::start();
+    }
+    if arguments.is_background {
+        detached::leave()?;
+    }
     let stop = stop_on_signals()?;
     let NamedLab {
         name,
@@ -97,11 +109,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     hints::say(&topology, arguments.hints);
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
-    let mut lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology, &emulate)?;
+    let lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology, &emulate)?;
     let entry = lab
         .entry()
         .ok_or_else(|| Failure::Environment("the lab has no way in".to_owned()))?;
-    let mut description = Description {
+    let description = Description {
         name: claim.name.clone(),
         origin: arguments.lab.clone(),
         since: bitcost_controller::now(),
@@ -111,7 +123,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         changes: Vec::new(),
     };
     say_notes(&lab);
-    output::print(&text(&description))?;
+    output::print(&text(&description, arguments.is_background))?;
+    if arguments.is_background {
+        detached::let_go()?;
+    }
+    hold(lab, claim, description, &stop)
+}
+
+/// Keeps the lab until it is to end, and does what other commands ask meanwhile.
+fn hold(
+    mut lab: Lab,
+    claim: Claim,
+    mut description: Description,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
     while !stop.load(Ordering::Relaxed) {
         if !lab.is_running() {
             return Err(Failure::Environment(
@@ -191,7 +216,7 @@ fn say_notes(lab: &Lab) {
     }
 }
 
-fn text(description: &Description) -> String {
+fn text(description: &Description, is_detached: bool) -> String {
     let Description { name, topology, .. } = description;
     let host = topology
         .hosts()
@@ -203,7 +228,8 @@ fn text(description: &Description) -> String {
         format!(" --lab {name}")
     };
     format!(
-        "lab {name}\n\n{}\nin it: bitcost lab exec{lab} {host} -- COMMAND\ndown: bitcost lab down {name}, or Ctrl-C\n",
-        bitcost_lab::draw(topology)
+        "lab {name}\n\n{}\nin it: bitcost lab exec{lab} {host} -- COMMAND\ndown: bitcost lab down {name}{}\n",
+        bitcost_lab::draw(topology),
+        if is_detached { "" } else { ", or Ctrl-C" }
     )
 }

@@ -1,0 +1,56 @@
+//! `bitcost lab up --detach`: the lab is kept by a process in a separate session.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use bitcost_sys::process::{leave_session, silence_outputs};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// The option by which the process that keeps the lab knows that it is that process.
+pub const BACKGROUND: &str = "in-background";
+
+/// Starts the same command as a process that keeps the lab, and returns when the lab is ready: what
+/// that process prints until then is printed.
+///
+/// # Errors
+/// Those of the lab, which that process has reported; environment, where it cannot be started.
+pub fn start() -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::Environment(format!(
+            "cannot start the process that keeps the lab: {error}"
+        ))
+    };
+    let mut background = Command::new("/proc/self/exe")
+        .args(std::env::args_os().skip(1))
+        .arg(format!("--{BACKGROUND}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(cannot)?;
+    let mut text = String::new();
+    if let Some(mut printed) = background.stdout.take() {
+        printed.read_to_string(&mut text).map_err(cannot)?;
+    }
+    // It prints nothing before the lab is ready, and then only this.
+    if text.is_empty() {
+        let code = background.wait().map_err(cannot)?.code();
+        let code = code.and_then(|code| u8::try_from(code).ok());
+        return Err(Failure::Program(code.unwrap_or(3)));
+    }
+    output::print(&text)
+}
+
+/// Leaves the session of the terminal, so that neither Ctrl-C nor its end reaches the lab.
+pub fn leave() -> Result<(), Failure> {
+    leave_session().map_err(|error| {
+        Failure::Environment(format!("cannot leave the terminal's session: {error}"))
+    })
+}
+
+/// Lets go of both outputs, whose readers would otherwise wait for the end of the lab.
+pub fn let_go() -> Result<(), Failure> {
+    silence_outputs()
+        .map_err(|error| Failure::Environment(format!("cannot open /dev/null: {error}")))
+}
