@@ -24,9 +24,9 @@ const COLUMNS: u16 = 80;
 /// What is compared, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders of two executions; or one folder and two of its cells, each as factor=level:
-    /// `FOLDER offloads=on offloads=off`
-    #[arg(required = true, num_args = 2..=3, value_names = ["OLD", "NEW"])]
+    /// Folders of executions, of which each is compared with the first; or one folder and two of its
+    /// cells, each as factor=level: `FOLDER offloads=on offloads=off`
+    #[arg(required = true, num_args = 2.., value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
     #[command(flatten)]
     judging: Judging,
@@ -40,32 +40,66 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Prints the comparison; with `--fail-on worse` a worse or lost metric is a failure.
+/// Prints the comparison, or that of each further execution with the first; with `--fail-on worse` a
+/// worse or lost metric is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let comparison = match &arguments.sides[..] {
-        [folder, old, new] => cells(arguments, folder, [old, new])?,
-        [old, new] => executions(arguments, [old, new])?,
-        _ => {
-            return Err(Failure::Usage(
-                "two folders are compared, or two cells of one folder".into(),
-            ));
+    match &arguments.sides[..] {
+        [folder, old, new] if !is_execution(old) && !is_execution(new) => {
+            print(arguments, &cells(arguments, folder, [old, new])?)
         }
-    };
+        [old, new] => print(arguments, &executions(arguments, [old, new])?),
+        [old, others @ ..] => each(arguments, old, others),
+        [] => Err(Failure::Usage("two folders are compared".into())),
+    }
+}
+
+/// Whether a side is something on disk, and not a cell.
+fn is_execution(side: &str) -> bool {
+    Path::new(side).exists()
+}
+
+/// Compares each of several executions with the first. The exit code is that of the first comparison
+/// that fails its check; all are printed before.
+fn each(arguments: &Arguments, old: &str, others: &[String]) -> Result<(), Failure> {
+    if arguments.format == "json" {
+        return Err(Failure::Usage(format!(
+            "--format json is one document about two executions, and {} were named; compare them in pairs",
+            1 + others.len()
+        )));
+    }
+    let mut failed = Vec::new();
+    for (place, new) in others.iter().enumerate() {
+        if place > 0 {
+            output::print("\n")?;
+        }
+        match print(arguments, &executions(arguments, [old, new])?) {
+            Err(Failure::Check(why)) => failed.push(format!("{new}: {why}")),
+            other => other?,
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Check(failed.join("\nbitcost: "))),
+    }
+}
+
+/// Prints a comparison, and judges it.
+fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
     if arguments.format == "text" && comparison.cells.is_empty() {
-        return Err(nothing_in_common(&comparison));
+        return Err(nothing_in_common(comparison));
     }
     output::print(&match arguments.format.as_str() {
         "json" => format!(
             "{:#}\n",
-            bitcost_render::comparison::comparison_json(&comparison)
+            bitcost_render::comparison::comparison_json(comparison)
         ),
-        "md" => bitcost_render::comparison::comparison_markdown(&comparison),
+        "md" => bitcost_render::comparison::comparison_markdown(comparison),
         _ => bitcost_render::comparison_text::comparison_text(
-            &comparison,
+            comparison,
             Some(columns().unwrap_or(COLUMNS)),
         ),
     })?;
-    check(arguments, &comparison)
+    check(arguments, comparison)
 }
 
 /// Two sets of cells of one execution.

@@ -135,12 +135,28 @@ fn an_execution_without_results_fails_where_worse_does() {
         stdout.contains("\nmissing  ") && stdout.contains("not made"),
         "{stdout}"
     );
+    let code = |words: &[&str]| bitcost(place.path(), words).0;
+    let worse = ["--fail-on", "worse"];
     assert_eq!(
-        bitcost(
-            place.path(),
-            &["compare", "new", "old", "--fail-on", "worse"]
-        )
-        .0,
+        code(&[&["compare", "new", "old"], &worse[..]].concat()),
         Some(0)
+    );
+    // Each execution is compared with the first, and any of them may fail.
+    let many = copies(&["a", "b", "c"], |_| true);
+    let empty = place.path().join("new").display().to_string();
+    let all = ["compare", "a", "b", &empty, "c"];
+    let (code, stdout, stderr) = bitcost(many.path(), &[&all[..], &worse[..]].concat());
+    assert_eq!(code, Some(1), "{stdout}\n{stderr}");
+    assert!(stderr.contains(&format!("{empty}: ")), "{stderr}");
+    for new in ["b", "new", "c"] {
+        let heads = stdout.lines();
+        let of_new = heads.filter(|line| *line == format!("a → {new}"));
+        assert_eq!(of_new.count(), 1, "{stdout}");
+    }
+    assert_eq!(bitcost(many.path(), &all[..3]).0, Some(0));
+    refused(
+        many.path(),
+        &["a", "b", "c", "--format", "json"],
+        &["--format json is one document about two executions"],
     );
 }
