@@ -1,4 +1,4 @@
-//! The example of a systemd unit: systemd reads it without a complaint, alone and with the lines for
+//! The example of a systemd unit: systemd reads it without a warning of it, alone and with the lines for
 //! keys that may change settings, and rates both as it did.
 
 // The test harness shows what a test prints.
@@ -42,19 +42,45 @@ fn unit(with_knobs: bool) -> (tempfile::TempDir, PathBuf) {
     (folder, unit)
 }
 
-fn analyze(words: &[&str], unit: &Path) {
+/// A unit of another package that systemd warns of, and that our unit's targets want.
+const CARELESS: &str = "[Unit]
+Documentation=nonsense
+
+[Service]
+ExecStart=/bin/true
+Frobnicate=yes
+";
+
+/// A folder of units in which another package's is careless.
+fn careless() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("careless.service"), CARELESS).unwrap();
+    let wants = folder.path().join("basic.target.wants");
+    fs::create_dir(&wants).unwrap();
+    std::os::unix::fs::symlink("../careless.service", wants.join("careless.service")).unwrap();
+    folder
+}
+
+/// What `systemd-analyze` says on standard error with these units in front of the machine's; all of
+/// it, and what of it is about our unit.
+fn analyze(words: &[&str], unit: &Path, others: &Path) -> (String, Vec<String>) {
     let output = Command::new("systemd-analyze")
         .args(words)
         .arg(unit)
+        // The colon at the end stands for the machine's own folders (systemd.unit(5)).
+        .env("SYSTEMD_UNIT_PATH", format!("{}:", others.display()))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        output.status.success() && said.trim().is_empty(),
+        output.status.success(),
         "systemd-analyze {words:?}: {}: {said}{}",
         output.status,
         String::from_utf8_lossy(&output.stdout)
     );
+    let is_ours = |line: &&str| line.contains("bitcost.service");
+    let ours = said.lines().filter(is_ours).map(str::to_owned).collect();
+    (said, ours)
 }
 
 #[test]
@@ -68,11 +94,35 @@ fn systemd_takes_the_unit() {
         return;
     }
     for (with_knobs, exposure) in [false, true].into_iter().zip(EXPOSURE) {
-        let (_folder, unit) = unit(with_knobs);
-        analyze(&["verify", "--man=no"], &unit);
+        let ((_folder, unit), others) = (unit(with_knobs), careless());
+        let (said, ours) = analyze(&["verify", "--man=no"], &unit, others.path());
+        assert!(
+            said.contains("Frobnicate"),
+            "the careless unit is read: {said}"
+        );
+        assert_eq!(ours, [""; 0], "{said}");
         let threshold = format!("--threshold={exposure}");
-        analyze(&["security", "--offline=true", &threshold], &unit);
+        let words = ["security", "--offline=true", &threshold];
+        let (said, ours) = analyze(&words, &unit, others.path());
+        assert_eq!(ours, [""; 0], "{said}");
     }
+}
+
+#[test]
+fn a_mistake_in_the_unit_is_not_overlooked() {
+    if Command::new("systemd-analyze")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: systemd-analyze is not installed");
+        return;
+    }
+    let ((_folder, unit), others) = (unit(false), careless());
+    let text = fs::read_to_string(&unit).unwrap();
+    fs::write(&unit, text + "Frobnicate=yes\n").unwrap();
+    let (said, ours) = analyze(&["verify", "--man=no"], &unit, others.path());
+    assert_eq!(ours.len(), 1, "{said}");
 }
 
 #[test]
