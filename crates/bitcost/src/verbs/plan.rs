@@ -18,6 +18,9 @@ use crate::options::slow::refuse_slow;
 use crate::output;
 use crate::studies::find;
 
+/// Indent of further lines, where the terminal is narrow.
+const HANGING: usize = 4;
+
 /// Which study and how long.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -56,7 +59,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if programs.others().next().is_some() {
         unchecked += ", and whether the programs that are named are a bitcost";
     }
-    output::print(&text(&study, &plan, place, &unchecked, calibration))
+    output::folded(
+        &text(&study, &plan, place, &unchecked, calibration),
+        HANGING,
+    )
 }
 
 fn text(
@@ -68,26 +74,7 @@ fn text(
 ) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
     text.extend(place.map(|place| format!("{place}\n")));
-    let before = if calibration.is_zero() {
-        String::new()
-    } else {
-        format!(" after about {} of calibration", show_duration(calibration))
-    };
-    let (most, least) = match study.is_auto() {
-        true => ("at most ", format!("{} to ", study.blocks)),
-        false => ("", String::new()),
-    };
-    text += &format!(
-        "{most}{}: {} in {least}{}; {most}about {}{before}; order by seed {} (--seed {} gives it again)\n",
-        counted(plan.runs.len(), "run"),
-        counted(plan.cells.len(), "cell"),
-        counted(plan.blocks as usize, "block"),
-        show_duration(plan.total_time()),
-        plan.seed,
-        plan.seed
-    );
-    text += &format!("checked as for a run; only a run finds out {unchecked}\n\n");
-    text += "  run  block  measured  cell\n";
+    text += "\n  run  block  measured  cell\n";
     for run in &plan.runs {
         let cell = &plan.cells[run.cell];
         let seconds = f64::from(cell.conditions.duration_ms) / 1000.0;
@@ -98,5 +85,27 @@ fn text(
             cell.name()
         );
     }
-    text
+    text + "\n" + &whole(study, plan, unchecked, calibration)
+}
+
+/// What comes to what: the runs, the time that they take, and what is not checked yet.
+fn whole(study: &Study, plan: &Plan, unchecked: &str, calibration: Duration) -> String {
+    let before = if calibration.is_zero() {
+        String::new()
+    } else {
+        format!(" after about {} of calibration", show_duration(calibration))
+    };
+    let (most, least) = match study.is_auto() {
+        true => ("at most ", format!("{} to ", study.blocks)),
+        false => ("", String::new()),
+    };
+    format!(
+        "{most}{}: {} in {least}{}; {most}about {}{before}; order by seed {} (--seed {} gives it again)\nchecked as for a run; only a run finds out {unchecked}\n",
+        counted(plan.runs.len(), "run"),
+        counted(plan.cells.len(), "cell"),
+        counted(plan.blocks as usize, "block"),
+        show_duration(plan.total_time()),
+        plan.seed,
+        plan.seed
+    )
 }

@@ -1,8 +1,14 @@
 //! `bitcost studies`: the embedded studies, listed or printed.
 
+use bitcost_render::layout::folded_text;
+
 use crate::failure::Failure;
 use crate::output;
 use crate::studies::{EMBEDDED, find};
+use crate::terminal::columns;
+
+/// Columns of text where standard output is not a terminal.
+const COLUMNS: u16 = 80;
 
 /// What to print.
 #[derive(clap::Args)]
@@ -18,10 +24,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     for (name, _) in EMBEDDED {
         let study = find(name)?;
-        output::line(&format!(
-            "{name}\n    {}\n    {}",
-            study.title, study.question
-        ))?;
+        let text = format!("{name}\n    {}\n    {}\n", study.title, study.question);
+        output::print(&folded_text(&text, columns().unwrap_or(COLUMNS), 4))?;
     }
     Ok(())
 }

@@ -4,7 +4,15 @@
 use bitcost_analysis::theory::{Framing, Goodput, OnWire, Point, Transport};
 use serde_json::{Value, json};
 
+use crate::layout::paragraph;
+
 use super::quantity::{named_values, rate, short_rate, table};
+
+/// Columns of a terminal that nobody has widened.
+const WIDTH: usize = 80;
+
+/// Why measured goodput is not simply one of the two columns.
+const BETWEEN: &str = "The kernel coalesces small writes into full segments while data waits to be sent, so measured goodput may lie anywhere between the two columns. Compare segments on the wire, not messages.";
 
 /// The answer for people.
 pub fn goodput_text(goodput: &Goodput) -> String {
@@ -105,19 +113,16 @@ fn curve_text(goodput: &Goodput) -> String {
         row
     };
     let rows: Vec<Vec<String>> = goodput.curve().iter().map(row).collect();
-    let mut headings = vec![
-        "message, B",
-        "packets",
-        "goodput, each separately",
-        "packets/s",
-    ];
+    let mut headings = vec!["message, B", "packets", "goodput, separately", "packets/s"];
     if goodput.framing.transport == Transport::Udp {
         return table(&headings, &rows);
     }
-    headings.push("coalesced into full segments");
-    table(&headings, &rows)
-        + "\nThe kernel coalesces small writes while data waits to be sent, so measured goodput may lie anywhere\n\
-           between the two columns. Compare segments on the wire, not messages.\n"
+    headings.push("goodput, coalesced");
+    format!(
+        "{}\n{}",
+        table(&headings, &rows),
+        paragraph("", BETWEEN, WIDTH)
+    )
 }
 
 /// The answer for programs.
