@@ -38,6 +38,32 @@ pub fn interval(interval: &Interval) -> String {
     interval.with_places(decimals(of, DIGITS))
 }
 
+/// The decimals that an interval allows: the last digit is that of the first digit of the distance to
+/// the farther bound, but at least two significant digits are shown, and at most three.
+fn known_decimals(interval: &Interval) -> usize {
+    let Interval { value, low, high } = *interval;
+    let most = decimals(value, DIGITS);
+    let distances = [low, high].map(|bound| Some((bound? - value).abs()));
+    match distances.into_iter().flatten().reduce(f64::max) {
+        Some(distance) => decimals(distance, 1).clamp(decimals(value, DIGITS - 1), most),
+        None => most,
+    }
+}
+
+/// `5.3` of 5.29 [5.1, 5.5]: a value with as many digits as its interval allows.
+pub fn known(interval: &Interval) -> String {
+    format!("{:.*}", known_decimals(interval), interval.value)
+}
+
+/// `[5.1, 5.5]`: the bounds with the digits of [`known()`]; empty where there are none.
+pub fn known_bounds(interval: &Interval) -> String {
+    let places = known_decimals(interval);
+    let Some((low, high)) = interval.low.zip(interval.high) else {
+        return String::new();
+    };
+    format!("[{low:.places$}, {high:.places$}]")
+}
+
 /// How much better a metric became: `×1.69 [1.50, 1.80]`; if it was or became 0 there is no ratio,
 /// and a sentence says so.
 pub fn improvement(metric: &str, ratio: &Interval) -> String {
@@ -102,6 +128,32 @@ mod tests {
             high: Some(72_138_327.4),
         };
         assert_eq!(signed(&interval, "%", 1), "+18.9 % [-100.0, >+9999]");
+    }
+
+    #[test]
+    fn digits_are_those_that_the_interval_allows() {
+        let shown = |value, low, high| {
+            let interval = Interval {
+                value,
+                low: Some(low),
+                high: Some(high),
+            };
+            [known(&interval), known_bounds(&interval)].join(" ")
+        };
+        assert_eq!(shown(5.29, 5.1, 5.5), "5.3 [5.1, 5.5]");
+        assert_eq!(shown(0.367, 0.257, 0.477), "0.37 [0.26, 0.48]");
+        assert_eq!(shown(11.84, 11.82, 11.86), "11.8 [11.8, 11.9]");
+        assert_eq!(shown(11.84, 8.3, 15.4), "12 [8, 15]");
+        assert_eq!(shown(0.0, 0.0, 0.0), "0.0 [0.0, 0.0]");
+        let alone = Interval {
+            value: 5.29,
+            low: None,
+            high: None,
+        };
+        assert_eq!(
+            (known(&alone), known_bounds(&alone)),
+            ("5.29".into(), String::new())
+        );
     }
 
     #[test]

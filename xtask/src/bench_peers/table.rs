@@ -2,6 +2,7 @@
 //! in Markdown.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use bitcost_stats::median;
 
@@ -156,6 +157,16 @@ pub fn disturbances(disturbed: &[Disturbed], runs: u32) -> Vec<String> {
     lines
 }
 
+/// A word of the command; of an absolute path, which says something of one machine alone, its last
+/// part.
+fn without_folders(word: String) -> String {
+    let path = Path::new(&word);
+    match path.file_name().filter(|_| path.is_absolute()) {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => word,
+    }
+}
+
 /// Everything as Markdown, with the date and the command.
 pub fn markdown(
     head: &[String],
@@ -163,7 +174,7 @@ pub fn markdown(
     findings: &[Finding],
     disturbances: &[String],
 ) -> String {
-    let command: Vec<String> = std::env::args().skip(1).collect();
+    let command: Vec<String> = std::env::args().skip(1).map(without_folders).collect();
     let mut text = format!(
         "# bitcost and its peers\n\nWritten by `cargo xtask {}` on {}.\n\n",
         command.join(" "),

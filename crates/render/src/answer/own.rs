@@ -103,26 +103,41 @@ fn text(sentence: &Sentence, figures: Answered) -> String {
         Word::Text(text) => text.clone(),
         Word::Figure(Place::Of) => plain(Some(figures.of)),
         Word::Figure(Place::To) => plain(figures.to),
-        Word::Figure(Place::Ratio) => ratio(figures.ratio, figures.runs),
+        Word::Figure(Place::Ratio) => times(figures.ratio),
     };
-    sentence.words.iter().map(word).collect()
+    let words: String = sentence.words.iter().map(word).collect();
+    let has_ratio = sentence.words.contains(&Word::Figure(Place::Ratio));
+    if !has_ratio {
+        return words;
+    }
+    let bounds = bounds(figures.ratio, figures.runs);
+    match words.strip_suffix('.') {
+        Some(words) => format!("{words} {bounds}."),
+        None => format!("{words} {bounds}"),
+    }
 }
 
-/// `×4.4 (4.1 to 4.7)`.
-fn ratio(found: Option<Interval>, runs: usize) -> String {
-    let Some(Interval { value, low, high }) = found else {
+/// `4.4 times`.
+fn times(found: Option<Interval>) -> String {
+    match found {
+        Some(ratio) => format!("{} times", number::known(&ratio)).replace(' ', "\u{a0}"),
+        None => "an unknown number of times".to_owned(),
+    }
+}
+
+/// `[4.1, 4.7]` at the end of the sentence, or why there is none.
+fn bounds(found: Option<Interval>, runs: usize) -> String {
+    let Some(ratio) = found else {
         return "(no ratio: the other figure is 0)".to_owned();
     };
-    let value = number::plain(value);
-    let Some((low, high)) = low.zip(high) else {
-        return format!("×{value} (one run each: no interval)");
+    let Some((low, high)) = ratio.low.zip(ratio.high) else {
+        return "(one run each: no interval)".to_owned();
     };
-    let bounds = format!("{} to {}", number::plain(low), number::plain(high));
     let remark = match low <= 1.0 && high >= 1.0 {
         true if runs < COVERED_FROM => format!(" in {runs} runs: too few to tell"),
         true => ": no measurable difference".to_owned(),
         false if runs < COVERED_FROM => format!(" in {runs} runs"),
         false => String::new(),
     };
-    format!("×{value} ({}{remark})", bounds.replace(' ', "\u{a0}"))
+    format!("{}{remark}", number::known_bounds(&ratio)).replace(", ", ",\u{a0}")
 }

@@ -201,8 +201,11 @@ fn the_study_s_own_sentence_is_the_first() {
         "\"throughput_mbps\"",
         "Off carries {of}, {ratio}.",
     );
-    assert!(found.starts_with("Off carries 486, ×0.50"), "{found}");
-    assert!(found.contains("\u{a0}to\u{a0}"), "{found}");
+    assert!(
+        found.starts_with("Off carries 486, 0.50\u{a0}times ["),
+        "{found}"
+    );
+    assert!(found.contains(",\u{a0}0.5"), "{found}");
     // Of two metrics the sum is meant.
     let both = "[\"throughput_mbps\", \"send_throughput_mbps\"]";
     let found = with_own(events(), both, "Both are {of}.");
@@ -216,7 +219,7 @@ fn the_study_s_own_sentence_is_the_first() {
         "\"throughput_mbps\"",
         "Off carries {of}, {ratio}.",
     );
-    assert!(found.contains(": no measurable difference)"), "{found}");
+    assert!(found.contains("]: no measurable difference."), "{found}");
     let found = with_own(same, "\"retransmits\"", "Off has {of}, {ratio}.");
     assert!(
         found.contains("(no ratio: the other figure is 0)"),
@@ -225,8 +228,8 @@ fn the_study_s_own_sentence_is_the_first() {
     let single = log(&[("on", [940.0, 1.0, 0.5]), ("off", [470.0, 2.0, 1.0])], 1);
     let found = with_own(single, "\"throughput_mbps\"", "Off carries {of}, {ratio}.");
     assert!(
-        found.starts_with("Off carries 470, ×0.5")
-            && found.contains(" (one run each: no interval). "),
+        found.starts_with("Off carries 470, 0.5")
+            && found.contains("\u{a0}times (one run each: no interval). "),
         "{found}"
     );
     // A metric that was not measured: the sentence says why it has no figure.

@@ -333,7 +333,7 @@ pub(crate) const ANSWER: Table = Table {
         required(
             "words",
             Form::Text,
-            "The sentence, with one or two places for figures: `{of}` and `{to}` are the medians of the cells, `{ratio}` is the first ÷ the second with its 95 % interval, as in `×4.4 (4.1 to 4.7)`. An absolute figure comes first.",
+            "The sentence, with one or two places for figures: `{of}` and `{to}` are the medians of the cells, `{ratio}` is the first ÷ the second, as in `4.4 times`, whose 95 % interval ends the sentence. An absolute figure comes first.",
         ),
     ],
 };

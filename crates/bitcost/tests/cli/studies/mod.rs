@@ -26,7 +26,7 @@ const PLANTED: [[&str; 2]; 14] = [
     ["\nat_least = 1.5", "\nat_least = \"much\""],
     ["workload = \"udp_stream\"", "workload = \"udp_streams\""],
     ["receive_buffer_bytes = 4194304", "receive_buffer_bytes = 0"],
-    ["words = \"In", "wrods = \"In"],
+    ["words = \"A KiB", "wrods = \"A KiB"],
 ];
 
 fn bitcost(folder: &Path, words: &[&str]) -> Output {
