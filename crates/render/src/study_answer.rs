@@ -369,12 +369,19 @@ fn cut(name: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// `receiver's CPU in 4 cells, unknown in 2 cells`, the most frequent first.
+/// `receiver's CPU in 4 cells, unknown in 2 cells`, the most frequent first. Where cells differ, which
+/// limiters are mixed in one is left to `explain`.
 fn bottlenecks(explanation: &Explanation) -> String {
     let mut found: Vec<(String, usize)> = Vec::new();
     let verdicts = || explanation.cells.iter().filter_map(|cell| cell.verdict());
     let words = explanation.cells.iter();
-    for limiter in words.filter_map(ExplainedCell::limiter_words) {
+    let words: Vec<String> = words.filter_map(ExplainedCell::limiter_words).collect();
+    let are_alike = words.windows(2).all(|both| both[0] == both[1]);
+    for limiter in words {
+        let limiter = match limiter.starts_with("mixed: ") && !are_alike {
+            true => "mixed".to_owned(),
+            false => limiter,
+        };
         match found.iter_mut().find(|(known, _)| *known == limiter) {
             Some((_, count)) => *count += 1,
             None => found.push((limiter, 1)),

@@ -2,6 +2,7 @@
 
 mod cells;
 mod cost;
+mod in_all;
 mod json;
 mod modes;
 mod names;

@@ -8,6 +8,7 @@ use bitcost_analysis::explain::{
 
 use super::cells::{group_line, group_text};
 use super::cost::cost_text;
+use super::in_all::in_all;
 use super::names::names_in_line;
 use crate::layout::folded_text;
 
@@ -28,7 +29,8 @@ pub fn explanation_folded(text: &str, width: u16) -> String {
     folded_text(text, width, HANGING)
 }
 
-/// The explanation for people; with `each_run`, it has a line for every run.
+/// The explanation for people, which ends on a line that sums it up; with `each_run`, it has a line
+/// for every run.
 pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     let mut text = format!("{}\n", explanation.title);
     for group in alike(&explanation.cells) {
@@ -56,6 +58,9 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
         .collect();
     if !rest.is_empty() {
         let _ = write!(text, "\n{rest}");
+    }
+    if let Some(line) = in_all(explanation) {
+        let _ = write!(text, "\n{line}");
     }
     text
 }

@@ -118,7 +118,7 @@ pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 3]> {
             AtLeast(CONTENDED),
         ),
         share(
-            "blocked in its calls, of both ends the one that is less",
+            "time blocked in calls of the endpoint that is blocked less:",
             sender.blocked.min(receiver.blocked),
             AtMost(HALF),
         ),
