@@ -27,6 +27,7 @@ mod setup;
 mod softirqs;
 mod speed;
 mod threads;
+mod whole;
 mod worker;
 
 use std::io::{Read, Write};

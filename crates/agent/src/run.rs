@@ -34,6 +34,7 @@ use crate::setup::{self, Flows};
 use crate::softirqs;
 use crate::speed::SpeedMeter;
 use crate::threads::{Threads, Watched};
+use crate::whole::Whole;
 
 /// The time that an endpoint waits for the controller's next command; the controller's own
 /// deadlines are shorter.
@@ -196,13 +197,17 @@ impl Endpoint {
             false => None,
         };
         let before = measures_cost.then(Census::take).flatten();
+        let whole = Whole::start(
+            &self.prepare.device,
+            self.sockets(&flows),
+            &self.place.between,
+        );
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start(COMMAND_TIMEOUT)?;
         if first.conditions.is_bounded() {
             threads.enter(Phase::Measured);
         }
-        let parts = self.prepare.parts.iter().zip(&flows);
-        let sockets = parts.map(|(part, flows)| sockets(part, flows)).collect();
+        let sockets = self.sockets(&flows);
         threads.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
         let sampler = Sampler::open(
             &first.conditions,
@@ -219,12 +224,14 @@ impl Endpoint {
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let core_to_core = distance.and_then(|meter| meter.finish().ok());
         let foreign = self.foreign_since(before, peer_origin);
+        let record = self.finish(threads, watched, in_effect, settings)?;
         Ok(EndpointRecord {
             self_cost,
             foreign,
             speed,
             core_to_core,
-            ..self.finish(threads, watched, in_effect, settings)?
+            whole: Some(whole.finish()),
+            ..record
         })
     }
 
@@ -252,6 +259,12 @@ impl Endpoint {
         let asked = &first.conditions.places.end(first.role).cpus;
         let own = asked.first().or(self.prepare.cpus.first())?;
         CoreToCoreMeter::start([*own, self.prepare.peer_cpu?], EVERY).ok()
+    }
+
+    /// Second handles of the sockets of each part.
+    fn sockets(&self, flows: &[Flows]) -> Vec<Vec<Socket>> {
+        let parts = self.prepare.parts.iter().zip(flows);
+        parts.map(|(part, flows)| sockets(part, flows)).collect()
     }
 
     /// Handles of the sockets of the parts for which this is true.
@@ -355,6 +368,7 @@ impl Endpoint {
             foreign: None,
             speed: Vec::new(),
             core_to_core: None,
+            whole: None,
             iperf3: None,
         })
     }

@@ -7,7 +7,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::probes::Probes;
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
 use bitcost_probe::softirq_timer::SoftirqTimer;
-use bitcost_probe::{Between, Detail, Every, PROBES, Socket, Source, Target, Thread};
+use bitcost_probe::{Between, Detail, Every, PROBES, Probe, Socket, Source, Target, Thread};
 use bitcost_sys::clock::monotonic_ns;
 
 /// Number of flows above which context switches and sockets are read only at the edges of the
@@ -53,22 +53,24 @@ impl Sampler {
         });
         let flows: usize = sockets.iter().map(Vec::len).sum();
         let target = Target {
-            device: device.to_owned(),
             threads: own.chain(napi).collect(),
-            sockets: Rc::from(sockets),
-            tcp_info: |socket: &OwnedFd| bitcost_traffic::tcp_info(socket),
-            between: between.clone(),
             softirqs: softirqs.map(Rc::new),
+            ..target(device, sockets, between)
         };
-        let open = |probe: &bitcost_probe::Probe| Some((probe.every, (probe.open)(&target)?));
-        let read = PROBES
-            .iter()
-            .filter(|probe| !(probe.is_cost && conditions.no_cost));
-        let sources = read.filter_map(open).collect();
         Sampler {
             probes: conditions.probes,
-            sources,
+            sources: sources(&target, |probe| !(probe.is_cost && conditions.no_cost)),
             is_many: traffic.len().max(flows) >= MANY,
+        }
+    }
+
+    /// Opens only the counters of what became of packets, without those of threads and CPUs.
+    pub fn of_packets(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Sampler {
+        let target = target(device, sockets, between);
+        Sampler {
+            probes: Probes::Edges,
+            sources: sources(&target, |probe| probe.is_of_packets),
+            is_many: false,
         }
     }
 
@@ -100,6 +102,25 @@ impl Sampler {
         often.for_each(|(_, source)| source.read(&mut sample, detail));
         Some(sample)
     }
+}
+
+/// A target without threads.
+fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target {
+    Target {
+        device: device.to_owned(),
+        threads: Vec::new(),
+        sockets: Rc::from(sockets),
+        tcp_info: |socket: &OwnedFd| bitcost_traffic::tcp_info(socket),
+        between: between.clone(),
+        softirqs: None,
+    }
+}
+
+/// Opens the probes that are meant.
+fn sources(target: &Target, is_meant: impl Fn(&Probe) -> bool) -> Vec<(Every, Box<dyn Source>)> {
+    let open = |probe: &Probe| Some((probe.every, (probe.open)(target)?));
+    let meant = PROBES.iter().filter(|probe| is_meant(probe));
+    meant.filter_map(open).collect()
 }
 
 /// A sample with the counts of the traffic's loops only.

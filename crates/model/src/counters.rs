@@ -146,6 +146,19 @@ pub struct LinkEmulator {
     pub late: Vec<(u64, u64)>,
 }
 
+impl LinkEmulator {
+    /// The segments that arrived, or were made as copies, and have neither left nor been dropped.
+    pub fn waiting_segments(&self) -> u64 {
+        let gone = [self.departed, self.lost, self.overflowed, self.refused];
+        let come = self
+            .arrived
+            .segments
+            .saturating_add(self.duplicated.segments);
+        gone.iter()
+            .fold(come, |left, gone| left.saturating_sub(gone.segments))
+    }
+}
+
 /// Throttling by the CPU quotas of the endpoint's control groups (`cpu.stat`; kernel doc:
 /// admin-guide/cgroup-v2, scheduler/sched-bwc): the sum over its own group and all groups above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

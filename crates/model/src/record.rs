@@ -9,6 +9,7 @@ mod plausible;
 mod role;
 mod sample;
 mod times;
+mod whole;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub use self::plausible::{LATE_PCT, implausible};
 pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
+pub use self::whole::WholeRun;
 use crate::counters::{CoreToCore, CpuSpeed, ForeignLoad};
 pub use crate::tcp_info::TcpInfo;
 
@@ -117,6 +119,10 @@ pub struct EndpointRecord {
     /// `probes = "edges"`, and in logs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core: Option<CoreToCore>,
+    /// Counters around the whole traffic; absent in logs of older versions, and where another program
+    /// played the endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Box<WholeRun>>,
     /// What an iperf3 server said of itself, where it played the endpoint. Everything else of its
     /// host is absent, and [`EndpointRecord::samples`] is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -40,6 +40,9 @@ pub struct Probe {
     pub every: Every,
     /// Whether it reads CPU time, which a run without cost leaves out.
     pub is_cost: bool,
+    /// Whether it counts what became of packets, which is also read before and after the whole
+    /// traffic.
+    pub is_of_packets: bool,
     /// Opens it; absent if the host has no such counters.
     pub open: fn(&Target) -> Option<Box<dyn Source>>,
 }
@@ -51,6 +54,7 @@ pub const PROBES: &[Probe] = &[
         reads: "/proc/stat",
         every: Every::Reading,
         is_cost: true,
+        is_of_packets: false,
         open: cpu::open,
     },
     Probe {
@@ -58,6 +62,7 @@ pub const PROBES: &[Probe] = &[
         reads: "/proc/PID/task/TID/schedstat and status, CPU clocks",
         every: Every::Reading,
         is_cost: true,
+        is_of_packets: false,
         open: threads::open,
     },
     Probe {
@@ -65,6 +70,7 @@ pub const PROBES: &[Probe] = &[
         reads: "TCP_INFO, SO_MEMINFO",
         every: Every::Reading,
         is_cost: false,
+        is_of_packets: true,
         open: sockets::open,
     },
     Probe {
@@ -72,6 +78,7 @@ pub const PROBES: &[Probe] = &[
         reads: "RTM_GETQDISC",
         every: Every::Reading,
         is_cost: false,
+        is_of_packets: true,
         open: queues::open,
     },
     Probe {
@@ -79,6 +86,7 @@ pub const PROBES: &[Probe] = &[
         reads: "the lab's file with the counters of its link emulators",
         every: Every::Reading,
         is_cost: false,
+        is_of_packets: true,
         open: emulators::open,
     },
     Probe {
@@ -86,6 +94,7 @@ pub const PROBES: &[Probe] = &[
         reads: "/proc/net/dev",
         every: Every::Reading,
         is_cost: false,
+        is_of_packets: true,
         open: interfaces::open,
     },
     Probe {
@@ -93,6 +102,7 @@ pub const PROBES: &[Probe] = &[
         reads: "/proc/net/softnet_stat",
         every: Every::Reading,
         is_cost: false,
+        is_of_packets: true,
         open: softnet::open,
     },
     Probe {
@@ -100,6 +110,7 @@ pub const PROBES: &[Probe] = &[
         reads: "cpu.stat of the control groups",
         every: Every::Reading,
         is_cost: false,
+        is_of_packets: false,
         open: throttling::open,
     },
     Probe {
@@ -107,6 +118,7 @@ pub const PROBES: &[Probe] = &[
         reads: "/proc/net/snmp, netstat, snmp6",
         every: Every::Edge,
         is_cost: false,
+        is_of_packets: true,
         open: protocols::open,
     },
     Probe {
@@ -114,6 +126,7 @@ pub const PROBES: &[Probe] = &[
         reads: "softirq_entry and softirq_exit, /proc/softirqs",
         every: Every::Edge,
         is_cost: true,
+        is_of_packets: false,
         open: softirqs::open,
     },
     Probe {
@@ -121,6 +134,7 @@ pub const PROBES: &[Probe] = &[
         reads: "/proc/interrupts, /proc/softirqs",
         every: Every::Edge,
         is_cost: false,
+        is_of_packets: false,
         open: interrupts::open,
     },
     Probe {
@@ -128,6 +142,7 @@ pub const PROBES: &[Probe] = &[
         reads: "ETHTOOL_GSTATS",
         every: Every::Edge,
         is_cost: false,
+        is_of_packets: true,
         open: driver::open,
     },
     Probe {
@@ -135,6 +150,7 @@ pub const PROBES: &[Probe] = &[
         reads: "cpufreq/scaling_cur_freq",
         every: Every::Edge,
         is_cost: false,
+        is_of_packets: false,
         open: frequency::open,
     },
 ];

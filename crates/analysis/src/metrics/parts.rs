@@ -108,6 +108,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         foreign: None,
         speed: Vec::new(),
         core_to_core: None,
+        whole: None,
         iperf3: end.iperf3.clone(),
     })
 }
