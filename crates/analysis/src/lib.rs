@@ -8,6 +8,7 @@ pub mod evenly;
 pub mod execution;
 pub mod explain;
 pub mod frame;
+pub mod ledger;
 pub mod log;
 pub mod metrics;
 pub mod summary;

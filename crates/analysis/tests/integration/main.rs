@@ -4,6 +4,7 @@ mod answers;
 mod documented;
 mod executions;
 mod figures;
+mod ledger;
 mod parts;
 mod quality;
 mod rivals;

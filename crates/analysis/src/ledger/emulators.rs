@@ -1,0 +1,79 @@
+//! What link emulators dropped, in segments.
+
+use bitcost_model::counters::{Amount, LinkEmulator};
+
+use super::drops::{Drops, row};
+use super::path::ports;
+use super::readings::{Both, sum};
+
+/// The emulators in the direction of the data, before and after.
+fn of_data<'a>(both: &Both<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
+    let ports = ports(both);
+    let carries = |emulator: &LinkEmulator| {
+        let mut ports = ports.iter();
+        let port = ports.find(|port| port.device == emulator.device);
+        port.is_none_or(|port| port.ways[1])
+    };
+    let told = both
+        .ends()
+        .into_iter()
+        .map(|(_, whole)| whole)
+        .find(|whole| !whole.after.emulators.is_empty());
+    let Some(whole) = told else {
+        return Vec::new();
+    };
+    let pair = |after: &'a LinkEmulator| {
+        let mut before = whole.before.emulators.iter();
+        Some((before.find(|before| before.device == after.device)?, after))
+    };
+    let meant = whole.after.emulators.iter().filter(|after| carries(after));
+    meant.filter_map(pair).collect()
+}
+
+/// Copies that emulators made of what was sent.
+pub(super) fn copies(both: &Both) -> u64 {
+    let made = |(before, after): (&LinkEmulator, &LinkEmulator)| {
+        let made = after.duplicated.segments;
+        made.saturating_sub(before.duplicated.segments)
+    };
+    sum(of_data(both).into_iter().map(made))
+}
+
+/// A counter of an emulator: its name, what is said of it, and where it is.
+type Counter = (&'static str, &'static str, fn(&LinkEmulator) -> Amount);
+
+const COUNTERS: [Counter; 3] = [
+    ("lost", "(loss, as requested)", |found| found.lost),
+    ("overflowed", "(its queue was full)", |found| {
+        found.overflowed
+    }),
+    ("refused", "(refused by the kernel)", |found| found.refused),
+];
+
+/// The rows of every emulator.
+pub(super) fn drops(both: &Both, share: f64) -> Vec<Drops> {
+    let mut rows = Vec::new();
+    for (before, after) in of_data(both) {
+        let place = format!("the link emulator at {}", after.device);
+        for (counter, words, of) in COUNTERS {
+            let (before, after) = (of(before), of(after));
+            let segments = after.segments.saturating_sub(before.segments);
+            let row = row(&format!("{place} {words}"), counter, segments, 1.0, share);
+            rows.extend(row.map(|row| Drops {
+                packets: after.packets.saturating_sub(before.packets),
+                ..row
+            }));
+        }
+        let missed = after.missed_packets.saturating_sub(before.missed_packets);
+        let arrived =
+            |of: fn(&Amount) -> u64| of(&after.arrived).saturating_sub(of(&before.arrived));
+        let each = arrived(|amount| amount.segments) as f64
+            / arrived(|amount| amount.packets).max(1) as f64;
+        let by = format!("{place} (its ring was full)");
+        rows.extend(row(&by, "missed", missed, each, share));
+        let waiting = after.waiting_segments();
+        let by = format!("{place} (they still wait there)");
+        rows.extend(row(&by, "waiting", waiting, 1.0, share));
+    }
+    rows
+}

@@ -1,0 +1,158 @@
+//! What interfaces and queueing disciplines on the way dropped.
+
+use bitcost_model::counters::{Interface, Queue};
+use bitcost_model::record::{Role, Sample, WholeRun};
+
+use super::drops::{Drops, row};
+use super::readings::{Both, grown, sum};
+
+/// Kind of the entry of a link emulator among the queues.
+const EMULATOR: &str = "link_emulator";
+
+/// Kinds of the qdiscs whose drops are those of filters and policers.
+const FILTERS: [&str; 2] = ["ingress", "clsact"];
+
+/// An interface on the way, and how much its counters grew.
+pub(super) struct Port {
+    /// The node of the lab; absent at the endpoints.
+    node: Option<String>,
+    /// Its device.
+    pub device: String,
+    /// `sender's h1-eth0`, or the device of the lab.
+    name: String,
+    rx_packets: u64,
+    rx_bad: [u64; 2],
+    tx_packets: u64,
+    tx_bad: [u64; 2],
+    /// Whether data arrives here, and whether it leaves here.
+    pub ways: [bool; 2],
+}
+
+/// The interfaces of both endpoints and of the nodes between them, in the order of the readings.
+pub(super) fn ports(both: &Both) -> Vec<Port> {
+    let mut ports = Vec::new();
+    for (role, whole) in both.ends() {
+        for before in &whole.before.interfaces {
+            let same =
+                |after: &&Interface| (&after.node, &after.device) == (&before.node, &before.device);
+            let after = whole.after.interfaces.iter().find(same);
+            ports.extend(after.map(|after| port(role, before, after, both.goes_both_ways)));
+        }
+    }
+    let is_end = |port: &Port| port.node.is_none() && port.ways[0] && !port.ways[1];
+    ports.sort_by_key(is_end);
+    ports
+}
+
+fn port(role: Role, before: &Interface, after: &Interface, goes_both_ways: bool) -> Port {
+    let grown = |count: fn(&Interface) -> u64| count(after).saturating_sub(count(before));
+    let leaves = grown(|port| port.tx_bytes) >= grown(|port| port.rx_bytes);
+    let ways = match (&before.node, role) {
+        _ if goes_both_ways => [true, true],
+        (None, Role::Sender) => [false, true],
+        (None, Role::Receiver) => [true, false],
+        (Some(_), _) => [!leaves, leaves],
+    };
+    Port {
+        node: before.node.clone(),
+        device: before.device.clone(),
+        name: match &before.node {
+            None => format!("the {}'s {}", role.name(), before.device),
+            Some(_) => before.device.clone(),
+        },
+        rx_packets: grown(|port| port.rx_packets),
+        rx_bad: [grown(|port| port.rx_dropped), grown(|port| port.rx_errors)],
+        tx_packets: grown(|port| port.tx_packets),
+        tx_bad: [grown(|port| port.tx_dropped), grown(|port| port.tx_errors)],
+        ways,
+    }
+}
+
+/// The drops of interfaces and queueing disciplines in the direction of the data.
+pub(super) fn drops(both: &Both, sent: u64, share: f64) -> Vec<Drops> {
+    let ports = ports(both);
+    let mut rows = Vec::new();
+    for port in &ports {
+        if port.ways[0] {
+            let each = sent as f64 / (port.rx_packets.max(1) as f64);
+            let each = if both.goes_both_ways { 1.0 } else { each };
+            let by = format!("{} on arrival", port.name);
+            rows.extend(row(&by, "rx_dropped", port.rx_bad[0], each, share));
+            rows.extend(row(&by, "rx_errors", port.rx_bad[1], each, share));
+        }
+        rows.extend(queues(both, port, &ports, sent, share));
+        if port.ways[1] {
+            let each = sent as f64 / (port.tx_packets.max(1) as f64);
+            let each = if both.goes_both_ways { 1.0 } else { each };
+            let by = format!("{} on departure", port.name);
+            rows.extend(row(&by, "tx_dropped", port.tx_bad[0], each, share));
+            rows.extend(row(&by, "tx_errors", port.tx_bad[1], each, share));
+        }
+    }
+    rows
+}
+
+/// The drops of the root qdisc of a port that data leaves by, and of filters.
+fn queues(both: &Both, port: &Port, ports: &[Port], sent: u64, share: f64) -> Vec<Drops> {
+    let mut rows = Vec::new();
+    for (role, whole) in both.ends() {
+        let is_own = |queue: &Queue| {
+            let is_end = port.node.is_some() || port.name.contains(role.name());
+            is_end && queue.node == port.node && queue.device == port.device
+        };
+        for after in whole.after.queues.iter().filter(|queue| is_own(queue)) {
+            let is_filter = FILTERS.contains(&after.kind.as_str());
+            let is_root = after.parent.is_none() && port.ways[1];
+            if after.kind == EMULATOR || !(is_filter || is_root) {
+                continue;
+            }
+            let by = match is_filter {
+                true => format!("a filter or policer of {}", port.name),
+                false => format!("the queue ({}) of {}", after.kind, port.name),
+            };
+            let each = packaging(port, ports, whole, sent, both.goes_both_ways);
+            let packets = drops_since(&whole.before, after);
+            rows.extend(row(&by, "qdisc drops", packets, each, share));
+        }
+    }
+    rows
+}
+
+/// Drops of a qdisc since a reading; one that was not there then began at 0.
+fn drops_since(before: &Sample, after: &Queue) -> u64 {
+    let same = |queue: &&Queue| {
+        (&queue.node, &queue.device, &queue.handle, &queue.kind)
+            == (&after.node, &after.device, &after.handle, &after.kind)
+    };
+    let before = before.queues.iter().find(same);
+    after
+        .drops
+        .wrapping_sub(before.map_or(0, |queue| queue.drops))
+        .into()
+}
+
+/// The mean number of segments of the packets that a port's queue is given: as IP of the sender made
+/// them, or as they arrived at the port's node.
+fn packaging(
+    port: &Port,
+    ports: &[Port],
+    whole: &WholeRun,
+    sent: u64,
+    goes_both_ways: bool,
+) -> f64 {
+    if goes_both_ways {
+        return 1.0;
+    }
+    let given = match &port.node {
+        None => {
+            let names = ["Ip.OutRequests", "Ip6.OutRequests"];
+            sum(names.iter().filter_map(|name| grown(whole, name)))
+        }
+        Some(_) => {
+            let others = ports.iter().filter(|other| other.node == port.node);
+            let arrive = others.filter(|other| other.ways[0]);
+            arrive.map(|other| other.rx_packets).max().unwrap_or(0)
+        }
+    };
+    sent as f64 / given.max(1) as f64
+}

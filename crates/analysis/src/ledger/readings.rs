@@ -1,0 +1,64 @@
+//! The readings around the whole traffic of a run, of both endpoints.
+
+use bitcost_model::conditions::{Conditions, Direction};
+use bitcost_model::record::{Role, Sample, WholeRun};
+
+use crate::metrics::RunView;
+
+/// The readings of both endpoints.
+pub(super) struct Both<'a> {
+    sender: &'a WholeRun,
+    receiver: &'a WholeRun,
+    /// Whether both send data.
+    pub goes_both_ways: bool,
+}
+
+impl<'a> Both<'a> {
+    /// Those of a run; absent where a record has none.
+    pub fn of(run: &RunView<'a>) -> Option<Both<'a>> {
+        Some(Both {
+            sender: run.sender.whole.as_ref()?,
+            receiver: run.receiver.whole.as_ref()?,
+            goes_both_ways: goes_both_ways(run.conditions),
+        })
+    }
+
+    /// The readings of each endpoint, with its role.
+    pub fn ends(&self) -> [(Role, &'a WholeRun); 2] {
+        [(Role::Sender, self.sender), (Role::Receiver, self.receiver)]
+    }
+
+    /// The readings of the endpoints that send data.
+    pub fn sending(&self) -> impl Iterator<Item = &'a WholeRun> {
+        let receiver = self.goes_both_ways.then_some(self.receiver);
+        std::iter::once(self.sender).chain(receiver)
+    }
+
+    /// The readings of the endpoints that receive data.
+    pub fn receiving(&self) -> impl Iterator<Item = &'a WholeRun> {
+        let sender = self.goes_both_ways.then_some(self.sender);
+        std::iter::once(self.receiver).chain(sender)
+    }
+}
+
+/// How much a counter of the protocols grew; absent where the kernel does not have it.
+pub(super) fn grown(whole: &WholeRun, name: &str) -> Option<u64> {
+    let at = |sample: &Sample| sample.protocols.get(name).copied();
+    u64::try_from(at(&whole.after)?.checked_sub(at(&whole.before)?)?).ok()
+}
+
+/// A sum that a log with absurd numbers does not exceed.
+pub(super) fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// True where both hosts send data.
+fn goes_both_ways(conditions: &Conditions) -> bool {
+    let both =
+        |part: &Conditions| part.workload.is_transactional() || part.direction == Direction::Both;
+    let parts = conditions.parts();
+    let first = parts.first().map(|part| part.direction);
+    parts
+        .iter()
+        .any(|part| both(part) || Some(part.direction) != first)
+}

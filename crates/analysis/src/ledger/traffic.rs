@@ -1,0 +1,294 @@
+//! What the sockets of a run sent, received and retransmitted.
+
+use bitcost_model::counters::SocketMemory;
+use bitcost_model::record::{EndpointRecord, Sample, TcpInfo, WholeRun};
+
+use super::drops::{Drops, row};
+use super::readings::{Both, grown, sum};
+use super::sums::{LossLedger, Spurious};
+use crate::metrics::{PartRun, RunView, parts};
+
+/// Counters of packets that TCP had counted as received and then dropped (`LINUX_MIB_…`,
+/// linux/snmp.h).
+const TCP_DROPS: [&str; 5] = [
+    "TcpExt.TCPBacklogDrop",
+    "TcpExt.TCPRcvQDrop",
+    "TcpExt.TCPZeroWindowDrop",
+    "TcpExt.TCPOFODrop",
+    "TcpExt.OfoPruned",
+];
+
+/// Counters of how a sender recovered, and of what it undid because nothing had been lost.
+const RECOVERY: [&str; 12] = [
+    "TcpExt.TCPSackRecovery",
+    "TcpExt.TCPFastRetrans",
+    "TcpExt.TCPLossProbes",
+    "TcpExt.TCPTimeouts",
+    "TcpExt.TCPSynRetrans",
+    "TcpExt.TCPRetransFail",
+    "TcpExt.TCPFullUndo",
+    "TcpExt.TCPPartialUndo",
+    "TcpExt.TCPDSACKUndo",
+    "TcpExt.TCPLossUndo",
+    "TcpExt.TCPSpuriousRTOs",
+    "TcpExt.TCPDSACKRecvSegs",
+];
+
+/// The sums over the sockets of all parts of a run.
+#[derive(Default)]
+pub(super) struct Totals {
+    /// Segments with data, and datagrams.
+    pub sent: u64,
+    /// The share of the segments that carried data, where acknowledgements take the same way.
+    pub share: f64,
+    /// Copies that link emulators made.
+    copies: u64,
+    /// Segments sent less those that the other socket received, which may be copies.
+    missing_segments: i64,
+    /// Datagrams of which no copy came, less the copies of others that came.
+    missing_datagrams: i64,
+    lost_datagrams: u64,
+    retransmitted: Option<u64>,
+    reported: Option<u64>,
+    lost_segments: u64,
+    /// Whether a sender saw that segments had arrived in another order.
+    is_reordered: bool,
+    why: Option<&'static str>,
+    recovery: Vec<(&'static str, u64)>,
+    /// What the sockets dropped.
+    pub at_sockets: Vec<Drops>,
+}
+
+/// Adds up the parts of a run.
+///
+/// # Errors
+/// Why what was sent and received cannot be compared.
+pub(super) fn totals(run: &RunView, both: &Both, copies: u64) -> Result<Totals, &'static str> {
+    let mut totals = Totals {
+        share: 1.0,
+        copies,
+        ..Totals::default()
+    };
+    let mut segments = Some(0);
+    for (index, part) in parts(run).iter().enumerate() {
+        match part.conditions.workload.is_datagram() {
+            true => totals.add_datagrams(part, index, both)?,
+            false => {
+                let both_ways = totals.add_segments(part, index, both)?;
+                segments = segments.zip(both_ways).map(|(sum, more)| sum + more);
+            }
+        }
+    }
+    let is_tcp = totals.retransmitted.is_some();
+    totals.lose(is_tcp);
+    if both.goes_both_ways {
+        let all = segments.filter(|all| *all >= totals.sent);
+        totals.share = all.map_or(1.0, |all| totals.sent as f64 / all.max(1) as f64);
+    }
+    if is_tcp {
+        totals.drop_at_tcp(both);
+        totals.explain(both);
+    }
+    Ok(totals)
+}
+
+impl Totals {
+    /// Adds the connections of a part; returns all segments that they sent, with acknowledgements.
+    fn add_segments(
+        &mut self,
+        part: &PartRun,
+        index: usize,
+        both: &Both,
+    ) -> Result<Option<u64>, &'static str> {
+        if !part.conditions.workload.keeps_connection() {
+            return Err("each transaction has a connection, whose counters end with it");
+        }
+        let [Some(a), Some(b)] = both.ends().map(|(_, whole)| of_part(&whole.after, index).0)
+        else {
+            return Err("the counters of the connections are not known");
+        };
+        let unknown = "this kernel does not count the segments of a connection";
+        let sum = |of: fn(&TcpInfo) -> Option<u32>| Some(u64::from(of(a)?) + u64::from(of(b)?));
+        let sent = sum(|info| info.data_segs_out).ok_or(unknown)?;
+        let arrived = sum(|info| info.data_segs_in).ok_or(unknown)?;
+        let retransmitted = sum(|info| info.total_retrans).ok_or(unknown)?;
+        let reported = sum(|info| info.dsack_dups);
+        self.reported = match self.retransmitted {
+            None => reported,
+            Some(_) => self.reported.zip(reported).map(|(all, more)| all + more),
+        };
+        self.retransmitted = Some(self.retransmitted.unwrap_or(0) + retransmitted);
+        self.is_reordered |= sum(|info| info.reord_seen) > Some(0);
+        self.add_sent(sent);
+        self.missing_segments += signed(sent) - signed(arrived);
+        Ok(sum(|info| info.segs_out))
+    }
+
+    fn add_sent(&mut self, count: u64) {
+        self.sent = self.sent.saturating_add(count);
+    }
+
+    /// Adds the datagrams of a part.
+    fn add_datagrams(
+        &mut self,
+        part: &PartRun,
+        index: usize,
+        both: &Both,
+    ) -> Result<(), &'static str> {
+        let fragments = ["Ip.ReasmReqds", "Ip6.ReasmReqds"];
+        let mut readings = both.receiving();
+        if readings.any(|end| fragments.iter().any(|name| grown(end, name) > Some(0))) {
+            return Err("datagrams were sent in fragments, any of which may be the lost one");
+        }
+        let messages = |end: &EndpointRecord| end.counts.total().messages;
+        let lost = if part.conditions.workload.is_transactional() {
+            let asked = part.sender.counts.total();
+            let requests = asked.messages.saturating_add(asked.unanswered);
+            self.add_sent(requests);
+            self.add_sent(messages(&part.receiver));
+            signed(asked.unanswered)
+        } else {
+            let sequence = part.receiver.sequence.as_ref();
+            let sequence = sequence.ok_or("datagrams have no sequence numbers")?;
+            self.add_sent(messages(&part.sender));
+            self.at_sockets.extend(row(
+                "the receiver's count, because they arrived too late to be told from copies",
+                "late datagrams",
+                sequence.late,
+                1.0,
+                1.0,
+            ));
+            signed(sequence.total_lost) - signed(sequence.duplicated)
+        };
+        self.missing_datagrams = self.missing_datagrams.saturating_add(lost);
+        for (role, whole) in both.ends() {
+            let drops = socket_drops(whole, index);
+            let by = format!("the {}'s socket buffer", role.name());
+            self.at_sockets
+                .extend(row(&by, "sk_drops (SO_MEMINFO)", drops, 1.0, 1.0));
+        }
+        Ok(())
+    }
+
+    /// Counts what is missing as lost. A copy that did not come was lost as well; where a run has both,
+    /// copies are taken for those of segments.
+    fn lose(&mut self, is_tcp: bool) {
+        let copies = signed(self.copies);
+        let (segments, datagrams) = if is_tcp { (copies, 0) } else { (0, copies) };
+        self.lost_segments = positive(self.missing_segments.saturating_add(segments));
+        self.lost_datagrams = positive(self.missing_datagrams.saturating_add(datagrams));
+    }
+
+    /// Adds what TCP dropped after it had counted it. The counters have packets, of which each may
+    /// hold several segments: those that were retransmitted, did arrive, and were not reported as
+    /// duplicates.
+    fn drop_at_tcp(&mut self, both: &Both) {
+        let of = |name: &&'static str| {
+            let packets = sum(both.receiving().filter_map(|end| grown(end, name)));
+            (packets > 0).then_some((*name, packets))
+        };
+        let found: Vec<(&str, u64)> = TCP_DROPS.iter().filter_map(of).collect();
+        if found.is_empty() {
+            return;
+        }
+        let packets = sum(found.iter().map(|(_, packets)| *packets));
+        let arrived_twice = self
+            .retransmitted
+            .unwrap_or(0)
+            .saturating_sub(self.lost_segments);
+        let unreported = arrived_twice.saturating_sub(self.reported.unwrap_or(0));
+        let segments = unreported.max(packets).min(arrived_twice);
+        let mut left = segments;
+        for (place, (name, count)) in found.iter().enumerate() {
+            let share = match place + 1 == found.len() {
+                true => left,
+                false => (segments as f64 * *count as f64 / packets as f64) as u64,
+            };
+            let share = share.min(left);
+            left -= share;
+            self.at_sockets.push(Drops {
+                by: "TCP at the receiving socket".to_owned(),
+                counter: name.trim_start_matches("TcpExt."),
+                packets: *count,
+                segments: share,
+                each: (share > *count).then_some(share as f64 / *count as f64),
+            });
+        }
+        self.lost_segments = self.lost_segments.saturating_add(segments);
+    }
+
+    /// Says how the senders recovered, and why they retransmitted what had arrived.
+    fn explain(&mut self, both: &Both) {
+        let of = |name: &&'static str| {
+            let count = sum(both.sending().filter_map(|end| grown(end, name)));
+            (count > 0).then_some((name.trim_start_matches("TcpExt."), count))
+        };
+        self.recovery = RECOVERY.iter().filter_map(of).collect();
+        let has = |name: &str| self.recovery.iter().any(|(found, _)| *found == name);
+        let reasons = [
+            (self.is_reordered, "segments arrived in another order"),
+            (
+                has("TCPTimeouts") || has("TCPSpuriousRTOs"),
+                "acknowledgements came after the retransmission timer had expired",
+            ),
+            (
+                has("TCPLossProbes"),
+                "acknowledgements came after the timer of the tail loss probe had expired",
+            ),
+        ];
+        self.why = reasons
+            .iter()
+            .find(|(holds, _)| *holds)
+            .map(|(_, why)| *why);
+    }
+
+    /// The ledger, without what is dropped on the way.
+    pub fn ledger(&mut self) -> LossLedger {
+        let lost = self.lost_segments;
+        let spurious = |all: u64| Spurious {
+            segments: all.saturating_sub(lost),
+            reported: self.reported,
+            why: self.why.filter(|_| all > lost),
+        };
+        LossLedger {
+            sent: self.sent,
+            copies: self.copies,
+            delivered: (self.sent.saturating_add(self.copies))
+                .saturating_sub(self.lost_segments.saturating_add(self.lost_datagrams)),
+            lost_segments: self.lost_segments,
+            lost_datagrams: self.lost_datagrams,
+            retransmitted: self.retransmitted,
+            spurious: self.retransmitted.map(spurious),
+            drops: Vec::new(),
+            recovery: std::mem::take(&mut self.recovery),
+        }
+    }
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn positive(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or_default()
+}
+
+/// What a reading has of the sockets of a part.
+fn of_part(sample: &Sample, part: usize) -> (Option<&TcpInfo>, &[SocketMemory]) {
+    match part
+        .checked_sub(1)
+        .map(|later| sample.background.get(later))
+    {
+        None => (sample.tcp_info.as_ref(), &sample.sockets),
+        Some(Some(part)) => (part.tcp_info.as_ref(), &part.sockets),
+        Some(None) => (None, &[]),
+    }
+}
+
+/// Datagrams that the sockets of a part dropped.
+fn socket_drops(whole: &WholeRun, part: usize) -> u64 {
+    let (_, before) = of_part(&whole.before, part);
+    let (_, after) = of_part(&whole.after, part);
+    let pairs = before.iter().zip(after);
+    sum(pairs.map(|(before, after)| u64::from(after.drops.wrapping_sub(before.drops))))
+}
