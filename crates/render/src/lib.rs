@@ -26,6 +26,7 @@ pub mod layout;
 mod levels;
 pub mod limits;
 mod lines;
+mod losses;
 pub mod markdown;
 pub mod markdown_table;
 pub mod mode_search;

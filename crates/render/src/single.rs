@@ -7,6 +7,7 @@ use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::modes;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 
+use crate::losses;
 use crate::notes::softirqs_words;
 use crate::number;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
@@ -50,6 +51,7 @@ pub fn single_text(run: &RunView) -> String {
         let _ = writeln!(text, "all flows");
         figures(&mut text, run, shown_in(run, Shown::Totals));
     }
+    text.push_str(&losses::text(run));
     match attribute(run) {
         Ok(attribution) => {
             let softirqs = attribution.softirqs.map(softirqs_words).unwrap_or_default();

@@ -12,6 +12,7 @@ use bitcost_model::record::{Role, Sample};
 use bitcost_model::units::counted;
 
 use crate::layout::paragraph;
+use crate::losses::sentence;
 use crate::number;
 use crate::progress::show_rate;
 
@@ -36,9 +37,11 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     let mut lines = vec![headline(run, place)];
     if run.is_alone() {
         lines.extend(figures(run));
+        lines.extend(losses(run));
         lines.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
     } else {
         lines.extend(parts(run).iter().map(part));
+        lines.extend(losses(run));
         lines.push(labelled("cost", TOGETHER));
         lines.extend(total_cost(run));
     }
@@ -167,6 +170,11 @@ pub(crate) fn retransmitted(run: &RunView) -> Option<String> {
         Some(window) => format!("{} ({whole} with warm-up and cooldown)", said(window)),
         None => format!("{} (with warm-up and cooldown)", said(whole)),
     })
+}
+
+/// What became of lost and retransmitted packets.
+fn losses(run: &RunView) -> Option<String> {
+    Some(labelled("losses", &sentence(run)?))
 }
 
 fn share(run: &RunView, name: &str, words: &str) -> Option<String> {

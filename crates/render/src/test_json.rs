@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::explained::{modes_json, verdict_json};
 use crate::json::{FORMAT, excluded, medians};
+use crate::losses;
 use crate::repetitions::add_repetitions;
 use crate::single::shown;
 use crate::stop_rule::stop_rule_json;
@@ -50,7 +51,7 @@ impl TestRuns {
     /// intervals alone, `bottleneck`,
     /// `caveats`, `excluded`, `until_interval`, `interval_s` and `repetitions` where there are any, and of the first run
     /// `conditions`, `congestion_control`, `in_effect`, `not_in_effect`, `seconds`, `bytes`,
-    /// `attribution`, `weak` and, where several workloads ran at once, `parts`. `records` has the
+    /// `attribution`, `losses`, `weak` and, where several workloads ran at once, `parts`. `records` has the
     /// raw records with all samples, where they were requested. Absent values have no key.
     pub fn document(&self, execution: &Execution, limiter: Option<&ExplainedCell>) -> Value {
         let summary = &execution.summary;
@@ -155,6 +156,7 @@ fn first(run: &RunView) -> Map<String, Value> {
             "softirqs".to_owned(),
             json!(softirqs.map(SoftirqMeans::name)),
         ),
+        ("losses".to_owned(), losses::json(run)),
         ("weak".to_owned(), marks(run).iter().map(mark).collect()),
     ]);
     if let Some(control) = in_effect(run.sender).get("congestion_control") {

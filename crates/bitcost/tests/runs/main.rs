@@ -25,6 +25,7 @@ mod iperf3;
 mod iperf3_client;
 mod knobs;
 mod labs;
+mod ledger;
 mod left_changed;
 mod limiters;
 mod many;
@@ -81,6 +82,7 @@ fn main() {
         watchdog::TRIALS,
         knobs::TRIALS,
         labs::TRIALS,
+        ledger::TRIALS,
         left_changed::TRIALS,
         limiters::TRIALS,
         many::TRIALS,

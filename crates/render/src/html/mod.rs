@@ -6,6 +6,7 @@ mod contents;
 mod explained;
 mod fold;
 mod hosts;
+mod losses;
 mod opening;
 mod pictures;
 mod runs;
@@ -170,6 +171,7 @@ fn chapter(
     }
     section::pictures(page, &others);
     time_series::seconds(page, summary);
+    losses::section(page, execution);
     section::remarks(page, execution);
     hosts::section(page, execution);
     runs::section(page, execution);

@@ -1,0 +1,84 @@
+//! The loss ledger of real runs: what counters say was dropped is what did not arrive.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+bitcost_testkit::trials! {
+    Host: random_loss_of_a_link_is_in_the_ledger, datagrams_over_a_small_receive_buffer_are_in_the_ledger, ledger_of_a_plain_lab_closes;
+}
+
+const LOSSY: &str = r#"hosts = ["h1", "h2"]
+[[link]]
+ends = ["h1", "h2"]
+delay = "5ms"
+loss = "1%"
+"#;
+
+/// The ledger of a short run.
+fn losses(bench: &Bench, words: &[&str]) -> Value {
+    let done =
+        bench.bitcost(&[&["test"], words, &["-t", "500ms", "-O", "50ms", "--json"]].concat());
+    if done.code != Some(0) && done.stderr.contains("this kernel has no") {
+        bitcost_testkit::ignore(&done.stderr);
+    }
+    done.assert_code(0);
+    let losses = done.json()["losses"].clone();
+    assert!(losses["absent"].is_null(), "{losses:#}");
+    assert_eq!(losses["closes"], true, "{losses:#}");
+    losses
+}
+
+/// What was dropped by places whose name has these words.
+fn dropped(losses: &Value, words: &str) -> u64 {
+    let rows = losses["dropped"].as_array().unwrap().iter();
+    let named = rows.filter(|row| row["by"].as_str().unwrap().contains(words));
+    named.map(|row| row["segments"].as_u64().unwrap()).sum()
+}
+
+/// A link that loses datagrams at random loses all that are missing.
+fn random_loss_of_a_link_is_in_the_ledger() {
+    let bench = Bench::new();
+    bench.write("lossy.toml", LOSSY);
+    let lab = ["--topology", "lossy.toml", "--delay-backend", "builtin"];
+    let slow = ["udp", "-l", "1000", "--rate", "8M", "-w", "1M"];
+    let losses = losses(&bench, &[&slow[..], &lab[..]].concat());
+    let lost = losses["lost_datagrams"].as_u64().unwrap();
+    assert_eq!(
+        dropped(&losses, "link emulator at h1-eth0"),
+        lost,
+        "{losses:#}"
+    );
+    let tcp = self::losses(&bench, &[&["tcp"], &lab[..]].concat());
+    assert!(dropped(&tcp, "link emulator at h1-eth0") > 0, "{tcp:#}");
+    bench.assert_nothing_left();
+}
+
+/// A receiver that takes few datagrams, with room for a few, drops the others at its socket.
+fn datagrams_over_a_small_receive_buffer_are_in_the_ledger() {
+    let bench = Bench::new();
+    let small = ["udp", "-l", "1000", "--receive-buffer", "4096"];
+    let losses = losses(&bench, &[&small[..], &["--receive-work", "100us"]].concat());
+    let lost = losses["lost_datagrams"].as_u64().unwrap();
+    assert!(lost > 0, "{losses:#}");
+    assert!(
+        dropped(&losses, "the receiver's socket buffer") > lost / 2,
+        "{losses:#}"
+    );
+    let sentence = losses["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with(&format!("{lost} datagrams were lost: ")),
+        "{sentence}"
+    );
+    bench.assert_nothing_left();
+}
+
+/// Nothing is lost unseen in the default lab.
+fn ledger_of_a_plain_lab_closes() {
+    let bench = Bench::new();
+    for workload in ["tcp", "rr"] {
+        let losses = losses(&bench, &[workload]);
+        assert!(losses["sent"].as_u64() > Some(0), "{losses:#}");
+    }
+    bench.assert_nothing_left();
+}
