@@ -1,12 +1,12 @@
 //! Logs: a log with any content is read or refused, and a log that was read becomes tables or a
 //! message that says why it does not.
 
+use std::rc::Rc;
 use std::sync::LazyLock;
 
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{intervals_table, runs_table};
 use bitcost_analysis::log::Reader;
-use bitcost_analysis::summary::Summary;
 use bitcost_execute::store::{Damaged, LogFile};
 use bitcost_model::event::Events;
 use bitcost_render::csv::csv;
@@ -17,7 +17,6 @@ use bitcost_render::markdown_table::markdown_table;
 use bitcost_render::netperf::{netperf_keyval, netperf_table};
 use bitcost_render::plots::Plots;
 use bitcost_render::provenance::{Maker, Source};
-use bitcost_render::test_json::TestRuns;
 use tempfile::TempDir;
 
 /// The folder is in memory if `/dev/shm` exists.
@@ -39,13 +38,9 @@ pub fn log(bytes: &[u8]) {
         end.incomplete.is_some(),
         !bytes.is_empty() && !bytes.ends_with(b"\n")
     );
-    let Ok(summary) = Summary::from_reader(reader) else {
+    let events = Events::Stored(Rc::new(log));
+    let Ok(execution) = Findings::of("fuzz".to_owned(), events, reader) else {
         return;
-    };
-    let execution = Execution {
-        name: "fuzz".to_owned(),
-        events: Events::Stored(&log),
-        summary,
     };
     render(&execution);
     // A page decompresses the script that draws its pictures, which takes longer than everything
@@ -56,14 +51,14 @@ pub fn log(bytes: &[u8]) {
 }
 
 /// Every form of output: all rows have every column, and documents can be parsed.
-fn render(execution: &Execution) {
+fn render(execution: &Findings) {
     let summary = &execution.summary;
     for colour in [false, true] {
         let options = TextOptions { colour, width: 80 };
         let _ = bitcost_render::text::text(summary, options);
         let _ = bitcost_render::plots::plots(summary, Plots::All, options);
     }
-    let _ = bitcost_render::json::json_text(summary);
+    let _ = bitcost_render::json::json_text(execution);
     let _ = bitcost_render::markdown::markdown_summary(summary);
     let executions = std::slice::from_ref(execution);
     for table in [runs_table(executions), intervals_table(executions)] {
@@ -77,19 +72,16 @@ fn render(execution: &Execution) {
         );
         let _ = (csv(&table), markdown_table(&table), table_json(&table));
     }
-    let mut runs = TestRuns::default();
-    execution.each_run(|_| true, &mut |row, cell, view| {
+    execution.each_run(|_| true, &mut |_, cell, view| {
         let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
         let _ = bitcost_render::single::single_text(view);
-        runs.add(row.run, view, true);
         let rows = netperf_table([(cell, *view)]);
         let _ = (csv(&rows), netperf_keyval(&rows));
     });
-    let _ = runs.document(execution, None);
 }
 
 /// The page, in which every script element is closed.
-fn render_page(execution: &Execution) {
+fn render_page(execution: &Findings) {
     let source = Source {
         path: "fuzz".to_owned(),
         bytes: 0,
@@ -100,11 +92,8 @@ fn render_page(execution: &Execution) {
         command_line: Vec::new(),
         at: String::new(),
     };
-    let chapters = [
-        (execution.clone(), source.clone()),
-        (execution.clone(), source),
-    ];
-    let page = bitcost_render::html::page(&chapters, 3.0, &maker);
+    let chapters = [execution.clone(), execution.clone()];
+    let page = bitcost_render::html::page(&chapters, &[source.clone(), source], &[], &maker);
     assert_eq!(
         page.matches("<script").count(),
         page.matches("</script>").count()

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::io::IsTerminal;
 
-use bitcost_analysis::execution::Execution;
-use bitcost_render::export::{ExportError, Exported, Form, Input, RowSupport};
+use bitcost_analysis::compare::{THRESHOLD_PCT, with_first};
+use bitcost_analysis::findings::{Findings, LogPlace};
+use bitcost_execute::store::LogFile;
+use bitcost_model::conditions::Conditions;
+use bitcost_render::export::{ExportError, Form, Input, RowSupport};
 use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::plots::Plots;
@@ -12,7 +15,7 @@ use bitcost_render::provenance::{Maker, Source};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
-use crate::opened::{self, Opened};
+use crate::opened;
 use crate::options::whole::whole;
 use crate::output;
 use crate::terminal::columns;
@@ -78,13 +81,15 @@ pub enum Plot {
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Look {
-    /// Print one JSON document: --format json
-    #[arg(long, conflicts_with = "format")]
+    /// Print one JSON document; same as --format json. Throughput is
+    /// `.cells[0].throughput_mbps.median`, what limited it `.bottleneck`
+    #[arg(short = 'J', long, conflicts_with = "format")]
     json: bool,
-    /// Output format
+    /// Output format; in each but `text` the lines that report progress go to standard error
+    /// [default: text]
     #[arg(long, value_name = "FORM", value_parser = format_parser())]
     format: Option<Format>,
-    /// Print one row per run, or per interval of 100 ms, instead of the tables per cell
+    /// Print one row per run, or per interval of 100 ms, instead of the figures
     #[arg(long, value_name = "WHAT", value_enum)]
     rows: Option<Rows>,
     /// Plots after the tables of --format text [default: short in a terminal, else none]
@@ -93,26 +98,22 @@ pub struct Look {
     /// Run that --format iperf3 prints, counted from 1 [default: the only run]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
     run: Option<u32>,
+    /// Print with --json also the raw records of every run, with all samples: some 100 KB a second
+    #[arg(long)]
+    samples: bool,
+    /// Of a test, print all figures of the run, its settings, and the evidence for the bottleneck,
+    /// before the answer
+    #[arg(short, visible_short_alias = 'V', long)]
+    pub verbose: bool,
 }
 
 impl Look {
-    /// The look of this form, with rows of this kind if a kind is chosen.
-    pub fn of(format: Format, rows: Option<Rows>) -> Look {
-        Look {
-            json: false,
-            format: Some(format),
-            rows,
-            plot: Some(Plot::None),
-            run: None,
-        }
-    }
-
     fn form(&self) -> &'static Form {
         let usual = if self.json { "json" } else { "text" };
         self.format.unwrap_or_else(|| Format::named(usual)).0
     }
 
-    /// Whether the tables are text for people, all of them.
+    /// Whether standard output is text for people.
     pub fn is_for_people(&self) -> bool {
         self.form().name == "text" && self.rows.is_none()
     }
@@ -132,54 +133,67 @@ impl Look {
             )));
         }
         let has_plots = self.plot.is_some_and(|plot| plot != Plot::None);
-        if has_plots && (form.name != "text" || self.rows.is_some()) {
-            return Err(Failure::Usage(
-                "--plot needs --format text, without --rows".into(),
-            ));
-        }
-        if self.run.is_some() && form.name != "iperf3" {
-            return Err(Failure::Usage("--run needs --format iperf3".into()));
-        }
-        match (form.refusal)(std::io::stdout().is_terminal()) {
-            Some(why) => Err(Failure::Usage(why)),
-            None => Ok(()),
-        }
+        let why = match form.name {
+            _ if has_plots && !self.is_for_people() => "--plot needs --format text, without --rows",
+            other if self.run.is_some() && other != "iperf3" => "--run needs --format iperf3",
+            other if self.samples && (other != "json" || self.rows.is_some()) => {
+                "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows"
+            }
+            _ => {
+                let refusal = (form.refusal)(std::io::stdout().is_terminal());
+                return refusal.map_or(Ok(()), |why| Err(Failure::Usage(why)));
+            }
+        };
+        Err(Failure::Usage(why.to_owned()))
     }
 
-    /// Renders the logs in the requested form. A comparison that the study makes is judged by the
-    /// threshold, in per cent.
+    /// Checks the form of a test before it begins.
     ///
     /// # Errors
-    /// Usage, when the form and the executions do not fit.
-    pub fn render(&self, logs: &[Opened], threshold: f64) -> Result<Vec<u8>, Failure> {
-        Ok(self
-            .render_read(logs, &opened::executions(logs)?, threshold)?
-            .bytes)
-    }
-
-    /// As [`Look::render`], for executions that were already read from these logs.
-    ///
-    /// # Errors
-    /// As [`Look::render`].
-    pub fn render_read(
+    /// As [`Look::check`], and when the form does not fit the test.
+    pub fn check_test(
         &self,
-        logs: &[Opened],
-        executions: &[Execution],
-        threshold_pct: f64,
-    ) -> Result<Exported, Failure> {
+        is_repeated: bool,
+        is_log_missing: bool,
+        conditions: &Conditions,
+    ) -> Result<(), Failure> {
+        let why = match self.form().name {
+            "html" if is_log_missing => "--format html is made from the log; leave out --no-log",
+            "iperf3" if conditions.workload.is_transactional() => {
+                "--format iperf3 is for streams: iperf3 has no transactions; use --format netperf or json"
+            }
+            "iperf3" if is_repeated => {
+                "--format iperf3 is for a single run; leave out --until-interval and --repeat"
+            }
+            _ => return self.check(),
+        };
+        Err(Failure::Usage(why.to_owned()))
+    }
+
+    /// Prints executions in the requested form.
+    ///
+    /// # Errors
+    /// Usage, when the form and the executions do not fit; else as [`output::form`].
+    pub fn print(&self, executions: &[Findings]) -> Result<(), Failure> {
         self.check()?;
         let form = self.form();
         if self.rows.is_some() || !form.holds_caveats {
             opened::say_caveats(executions);
         }
         let sources = match form.names_sources {
-            true => logs.iter().map(source).collect::<Result<_, _>>()?,
+            true => executions.iter().map(source).collect::<Result<_, _>>()?,
+            false => Vec::new(),
+        };
+        let between = match form.names_sources {
+            true => with_first(executions, THRESHOLD_PCT),
             false => Vec::new(),
         };
         let exported = (form.export)(&Input {
             executions,
             rows: self.rows.map(Rows::into),
-            threshold_pct,
+            between: &between,
+            samples: self.samples,
+            verbose: self.verbose,
             run: self.run,
             text: look(TEXT),
             plots: self.plots().map(|which| (which, look(PLOT))),
@@ -191,7 +205,7 @@ impl Look {
             .remarks
             .iter()
             .for_each(|remark| output::say(remark));
-        Ok(exported)
+        output::form(&exported.bytes)
     }
 
     /// The plots that follow the tables.
@@ -233,11 +247,13 @@ impl From<ExportError> for Failure {
 /// The log's file, its length and its checksum.
 ///
 /// # Errors
-/// Usage, when the log is no file or cannot be read.
-pub fn source(opened: &Opened) -> Result<Source, Failure> {
-    let log = opened.file()?;
-    let (bytes, sha256) = log.fingerprint()?;
-    let path = log.path().display().to_string();
+/// Usage, when the log is in memory or cannot be read.
+pub fn source(findings: &Findings) -> Result<Source, Failure> {
+    let LogPlace { path, bytes } = findings.log.clone().ok_or_else(|| {
+        Failure::Usage("the runs of `bitcost test --no-log` have no log".to_owned())
+    })?;
+    let (bytes, sha256) = LogFile::written(opened::folder(findings), bytes).fingerprint()?;
+    let path = path.display().to_string();
     Ok(Source {
         path,
         bytes,

@@ -6,6 +6,7 @@ mod format;
 mod mistakes;
 mod opened;
 mod options;
+mod outcome;
 mod output;
 mod own_json;
 mod progress;

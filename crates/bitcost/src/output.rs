@@ -6,7 +6,7 @@ use std::path::Path;
 use bitcost_model::{harmless_coloured, harmless_page};
 
 use bitcost_render::layout::folded_text;
-pub use bitcost_render::progress::say;
+pub use bitcost_render::progress::{say, say_whole};
 
 use crate::failure::Failure;
 use crate::terminal::columns;

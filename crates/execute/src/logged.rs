@@ -29,6 +29,8 @@ pub struct Logged {
     pub done: BTreeSet<u32>,
     /// How the log ends.
     pub end: End,
+    /// What has taken all of its events.
+    pub reader: Reader,
 }
 
 /// The facts that are collected while the log is read.
@@ -98,7 +100,8 @@ impl Logged {
                 "the log in {shown} ends before its plan: nothing was run; start a new execution"
             )));
         };
-        reader.finish().map_err(|error| usage(error.to_string()))?;
+        let checked = reader.clone().finish();
+        checked.map_err(|error| usage(error.to_string()))?;
         let study = Study::parse_with(&format!("{name}.toml"), &text, lab_text.as_deref())
             .map_err(|error| ExecuteError::Usage(error.to_string()))?;
         if let Some(what) = study.plan_difference(&plan) {
@@ -121,6 +124,7 @@ impl Logged {
             is_calibrated,
             done,
             end,
+            reader,
         })
     }
 }

@@ -2,35 +2,30 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
-use bitcost_analysis::summary::{Precision, Summary, summarized_cells};
+use bitcost_analysis::summary::{Precision, summarized_cells};
 use bitcost_controller::{Ending, Session};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
+use crate::findings::of_log;
 use crate::progress::Progress;
-use crate::store::{Growing, StoreError, Writer};
+use crate::store::{StoreError, Writer};
 use crate::window::Window;
-
-/// The log of an execution that has ended.
-#[derive(Debug)]
-pub enum Log {
-    /// The log in this folder.
-    Folder(PathBuf),
-    /// The events, kept in memory alone.
-    Memory(Vec<Event>),
-}
 
 /// An execution whose log has its first lines.
 #[derive(Debug)]
 pub struct Executed {
-    /// The log of what was measured.
-    pub log: Log,
+    /// The execution's folder; absent where the log was kept in memory alone.
+    pub folder: Option<PathBuf>,
+    /// What was measured.
+    pub findings: Result<Findings, ExecuteError>,
     /// How it ended, or why it stopped early.
     pub ending: Result<Ending, ExecuteError>,
 }
@@ -44,56 +39,48 @@ pub enum Target {
 }
 
 impl Target {
-    fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+    /// Appends an event; returns its place in the log.
+    fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
         match self {
-            Target::Disk(writer) => writer.append(event)?,
-            Target::Memory(_) if matches!(event, Event::Progress { .. }) => {}
-            Target::Memory(events) => events.push(event.clone()),
-        }
-        Ok(())
-    }
-
-    fn log(self) -> Log {
-        match self {
-            Target::Disk(writer) => Log::Folder(writer.folder().to_owned()),
-            Target::Memory(events) => Log::Memory(events),
-        }
-    }
-}
-
-/// The log as the stop rule reads it: what was appended since it was last asked.
-#[derive(Default)]
-struct SoFar {
-    reader: Reader,
-    /// The file; absent for events in memory, and before the first reading.
-    file: Option<Growing>,
-    /// Number of events that were read from memory.
-    taken: usize,
-}
-
-impl SoFar {
-    fn read_on(&mut self, target: &Target) -> Result<&Reader, StoreError> {
-        let reader = &mut self.reader;
-        match target {
-            Target::Disk(writer) => self
-                .file
-                .get_or_insert_with(|| Growing::new(writer.folder()))
-                .read_on(&mut |place, event| reader.take(place, &event))?,
+            Target::Disk(writer) => writer.append(event),
             Target::Memory(events) => {
-                for (place, event) in events.iter().enumerate().skip(self.taken) {
-                    reader.take(place, event);
+                if !matches!(event, Event::Progress { .. }) {
+                    events.push(event.clone());
                 }
-                self.taken = events.len();
+                Ok(events.len().saturating_sub(1))
             }
         }
-        Ok(reader)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Target::Disk(writer) => Some(writer.folder()),
+            Target::Memory(_) => None,
+        }
+    }
+
+    /// What a reader took of all the events. Those in memory are taken away.
+    fn findings(&mut self, reader: Reader, caveats: Vec<String>) -> Result<Findings, ExecuteError> {
+        match self {
+            Target::Disk(writer) => of_log(writer.log()?, caveats, reader),
+            Target::Memory(events) => {
+                let events = std::mem::take(events);
+                let found = Findings::of("test".to_owned(), events.into(), reader);
+                found.map_err(|error| ExecuteError::Usage(error.to_string()))
+            }
+        }
     }
 }
 
 /// Writes the log of an execution, and reports to a watcher.
 pub struct Recorder<'a> {
     target: Target,
-    so_far: SoFar,
+    /// Takes each event once, when it is written.
+    reader: Reader,
+    /// Caveats of the log that this execution continues.
+    caveats: Vec<String>,
+    /// What the runs show, once they are over.
+    findings: Option<Findings>,
     window: Window,
     progress: &'a mut dyn Progress,
     /// When this part of the execution began.
@@ -109,13 +96,22 @@ impl<'a> Recorder<'a> {
     pub fn new(target: Target, progress: &'a mut dyn Progress) -> Recorder<'a> {
         Recorder {
             target,
-            so_far: SoFar::default(),
+            reader: Reader::default(),
+            caveats: Vec::new(),
+            findings: None,
             window: Window::default(),
             progress,
             began: Instant::now(),
             runs_began: Instant::now(),
             spent_before: Duration::ZERO,
         }
+    }
+
+    /// The recorder of an execution whose earlier events this reader took, and whose log has these
+    /// caveats.
+    pub fn after(mut self, reader: Reader, caveats: Vec<String>) -> Recorder<'a> {
+        (self.reader, self.caveats) = (reader, caveats);
+        self
     }
 
     /// The watcher.
@@ -130,7 +126,8 @@ impl<'a> Recorder<'a> {
     pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         let stopped = self.window.take(event);
         let event = stopped.as_ref().unwrap_or(event);
-        self.target.append(event)?;
+        let place = self.target.append(event)?;
+        self.reader.take(place, event);
         self.progress.event(event);
         Ok(())
     }
@@ -147,10 +144,8 @@ impl<'a> Recorder<'a> {
         if blocks < study.blocks {
             return Ok(is_spent);
         }
-        let reader = self.so_far.read_on(&self.target);
-        let reader = reader.map_err(|error| error.to_string())?.clone();
-        let precision =
-            Precision::from_reader(blocks, reader).map_err(|error| error.to_string())?;
+        let precision = Precision::from_reader(blocks, self.reader.clone());
+        let precision = precision.map_err(|error| error.to_string())?;
         let Some(precision) = precision else {
             return Ok(false);
         };
@@ -158,21 +153,29 @@ impl<'a> Recorder<'a> {
         Ok(is_spent || precision.is_enough())
     }
 
-    /// Writes the figures of all runs into a log on disk. Nothing is written where no run has
-    /// figures.
-    fn summarize(&mut self) -> Result<(), String> {
-        if matches!(self.target, Target::Memory(_)) {
+    /// Takes the last event, finds what the runs show, and writes their figures into a log on disk
+    /// before it. Nothing is written where no run has figures.
+    fn summarize(&mut self, last: &Event) -> Result<(), ExecuteError> {
+        if self.target.folder().is_none() {
             return Ok(());
         }
-        let reader = self.so_far.read_on(&self.target);
-        let reader = reader.map_err(|error| error.to_string())?.clone();
-        let summary = Summary::from_reader(reader).map_err(|error| error.to_string())?;
-        let cells = summarized_cells(&summary);
-        if cells.iter().all(|cell| cell.figures.is_empty()) {
-            return Ok(());
+        self.reader.take(0, last);
+        let findings = self.find()?;
+        let cells = summarized_cells(&findings.summary);
+        self.findings = Some(findings);
+        if cells.iter().any(|cell| !cell.figures.is_empty()) {
+            self.record(&Event::Summarized { cells })?;
         }
-        let recorded = self.record(&Event::Summarized { cells });
-        recorded.map_err(|error| error.to_string())
+        Ok(())
+    }
+
+    /// What the events show that were taken.
+    fn find(&mut self) -> Result<Findings, ExecuteError> {
+        let (reader, caveats) = (
+            std::mem::take(&mut self.reader),
+            std::mem::take(&mut self.caveats),
+        );
+        self.target.findings(reader, caveats)
     }
 
     /// Executes the runs that are not in `done`, until the study's stop rule is satisfied.
@@ -189,19 +192,23 @@ impl<'a> Recorder<'a> {
         let mut sink = |event| {
             let mut recorder = recorder.borrow_mut();
             if matches!(event, Event::ExecutionEnded { .. }) {
-                recorder.summarize()?;
+                let summarized = recorder.summarize(&event);
+                summarized.map_err(|error| error.to_string())?;
             }
             let recorded = recorder.record(&event);
             recorded.map_err(|error| error.to_string())
         };
         let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
         let ending = session.execute_until(plan, done, &mut sink, &mut enough);
-        let Recorder {
-            target, progress, ..
-        } = recorder.into_inner();
-        progress.end();
+        let mut recorder = recorder.into_inner();
+        recorder.progress.end();
+        let findings = match recorder.findings.take() {
+            Some(found) => Ok(found),
+            None => recorder.find(),
+        };
         Executed {
-            log: target.log(),
+            folder: recorder.target.folder().map(Path::to_owned),
+            findings,
             ending: ending.map_err(ExecuteError::from),
         }
     }

@@ -100,7 +100,8 @@ impl Resume {
         destination.report_notes(&prepared.notes, progress);
         progress.event(&Event::Planned { plan: plan.clone() });
         progress.completed(done);
-        let mut recorder = Recorder::new(Target::Disk(writer), progress);
+        let mut recorder = Recorder::new(Target::Disk(writer), progress)
+            .after(logged.reader.clone(), logged.end.caveats());
         recorder.record(&Event::Resumed {
             at: bitcost_controller::now(),
             command_line,

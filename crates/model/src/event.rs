@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,15 +28,15 @@ pub trait Stored {
 }
 
 /// The events of an execution, in order. They can be read any number of times.
-#[derive(Clone, Copy)]
-pub enum Events<'a> {
+#[derive(Clone)]
+pub enum Events {
     /// All of them are in memory.
-    InMemory(&'a [Event]),
+    InMemory(Rc<[Event]>),
     /// One event is in memory at a time.
-    Stored(&'a dyn Stored),
+    Stored(Rc<dyn Stored>),
 }
 
-impl Events<'_> {
+impl Events {
     /// Calls `take` for each event with its place. Places rise and are the same each time. Events
     /// with a run's result or figures are passed only for wanted runs.
     pub fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
@@ -54,7 +55,7 @@ impl Events<'_> {
     }
 }
 
-impl std::fmt::Debug for Events<'_> {
+impl std::fmt::Debug for Events {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Events::InMemory(events) => write!(f, "{} events", events.len()),
@@ -63,15 +64,9 @@ impl std::fmt::Debug for Events<'_> {
     }
 }
 
-impl<'a> From<&'a [Event]> for Events<'a> {
-    fn from(events: &'a [Event]) -> Events<'a> {
-        Events::InMemory(events)
-    }
-}
-
-impl<'a> From<&'a Vec<Event>> for Events<'a> {
-    fn from(events: &'a Vec<Event>) -> Events<'a> {
-        Events::InMemory(events)
+impl From<Vec<Event>> for Events {
+    fn from(events: Vec<Event>) -> Events {
+        Events::InMemory(events.into())
     }
 }
 

@@ -169,6 +169,24 @@ pub fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Significant digits that are shown.
+pub const DIGITS: usize = 3;
+
+/// The number of decimals that show this many significant digits of a number after rounding.
+pub fn decimals(value: f64, digits: usize) -> usize {
+    let scientific = format!("{value:.*e}", digits - 1);
+    let exponent = scientific
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or(2);
+    (digits as i32 - 1 - exponent).clamp(0, 6) as usize
+}
+
+/// `10638`, `1.69`, `0.0123`: at least three significant digits, whole numbers in full.
+pub fn plain(value: f64) -> String {
+    format!("{value:.*}", decimals(value, DIGITS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

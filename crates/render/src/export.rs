@@ -1,8 +1,8 @@
 //! The interface of every form of output: its name, what it can hold, and how executions are
 //! written in it.
 
-use bitcost_analysis::compare::{Comparison, of_study};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::compare::Comparison;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, intervals_table, runs_table};
 
 use crate::layout::TextOptions;
@@ -68,7 +68,7 @@ pub enum Rows {
 
 impl Rows {
     /// The table of these rows.
-    pub fn table(self, executions: &[Execution]) -> Table {
+    pub fn table(self, executions: &[Findings]) -> Table {
         match self {
             Rows::Runs => runs_table(executions),
             Rows::Intervals => intervals_table(executions),
@@ -79,11 +79,15 @@ impl Rows {
 /// The data that is written, and how it is written.
 pub struct Input<'a> {
     /// The executions, in order.
-    pub executions: &'a [Execution<'a>],
+    pub executions: &'a [Findings],
     /// The rows of the table that is written instead of summaries.
     pub rows: Option<Rows>,
-    /// The change in per cent from which a metric is better or worse, where a study compares.
-    pub threshold_pct: f64,
+    /// The first execution compared with each other one, for pages.
+    pub between: &'a [Comparison],
+    /// Whether the raw records of every run are written, too.
+    pub samples: bool,
+    /// Whether all figures of a single run and the evidence for its bottleneck are written.
+    pub verbose: bool,
     /// The number of the run, from 1, for forms that hold a single run.
     pub run: Option<u32>,
     /// How text for people looks.
@@ -98,14 +102,6 @@ pub struct Input<'a> {
     pub maker: &'a Maker,
 }
 
-impl Input<'_> {
-    /// The comparison that each execution's study asks for.
-    pub(crate) fn compared(&self) -> Vec<Option<Comparison>> {
-        let of = |execution| of_study(execution, self.threshold_pct);
-        self.executions.iter().map(of).collect()
-    }
-}
-
 /// What was written.
 #[derive(Clone, Debug, Default)]
 pub struct Exported {
@@ -113,8 +109,6 @@ pub struct Exported {
     pub bytes: Vec<u8>,
     /// Remarks that have no place in the form, for standard error.
     pub remarks: Vec<String>,
-    /// The comparison of each execution's study that was written; empty where the form has none.
-    pub compared: Vec<Option<Comparison>>,
 }
 
 impl From<String> for Exported {
@@ -140,25 +134,14 @@ pub enum ExportError {
     Environment(String),
 }
 
-/// The text of each execution with its study's comparison, under its name where there are several.
-pub(crate) fn each(
-    input: &Input,
-    show: impl Fn(&Execution, Option<&Comparison>) -> String,
-) -> Exported {
-    let compared = input.compared();
-    let pairs = input.executions.iter().zip(&compared);
-    let texts = pairs.map(|(execution, comparison)| {
-        let head = if compared.len() > 1 {
-            format!("{}\n\n", execution.name)
-        } else {
-            String::new()
+/// The text of each execution, under its name where there are several.
+pub(crate) fn each(input: &Input, show: impl Fn(&Findings) -> String) -> Exported {
+    let texts = input.executions.iter().map(|execution| {
+        let head = match input.executions {
+            [_] => String::new(),
+            _ => format!("{}\n\n", execution.name),
         };
-        head + &show(execution, comparison.as_ref())
+        head + &show(execution)
     });
-    let bytes = texts.collect::<Vec<_>>().join("\n").into_bytes();
-    Exported {
-        bytes,
-        compared,
-        ..Exported::default()
-    }
+    texts.collect::<Vec<_>>().join("\n").into()
 }

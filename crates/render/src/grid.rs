@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use bitcost_analysis::metrics::{Better, metric};
+use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
-use bitcost_stats::Interval;
 use bitcost_study::Factor;
 
 use crate::figure::figure;

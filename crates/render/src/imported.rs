@@ -4,9 +4,8 @@ use bitcost_model::event::{Event, Events};
 use serde_json::{Value, json};
 
 /// An entry per imported run: `run`, `tool`, `tool_version`, `file`, `place`, `began_at`, all its
-/// `levels`, its `facts` by the names that its file uses, and `notes`. Absent if no run is
-/// imported.
-pub fn imported_json(events: Events) -> Option<Value> {
+/// `levels`, its `facts` by the names that its file uses, and `notes`.
+pub(crate) fn imported_json(events: &Events) -> Value {
     let mut entries = Vec::new();
     events.each(&|_| true, &mut |_, event| {
         let Event::RunImported { run, imported } = event else {
@@ -22,5 +21,5 @@ pub fn imported_json(events: Events) -> Option<Value> {
         fields.insert("run".to_owned(), json!(run));
         entries.push(entry);
     });
-    (!entries.is_empty()).then_some(Value::Array(entries))
+    Value::Array(entries)
 }

@@ -3,13 +3,13 @@
 use crate::comparison::comparison_markdown;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::{escape, markdown_table};
-use bitcost_analysis::compare::Comparison;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use std::fmt::Write;
 
 use crate::lines::Lines;
 use crate::notes::{notes, statements};
 use crate::repetitions::repetitions_table;
+use crate::several::{evidence, figures_table};
 use crate::tables::{COLUMNS, MetricTables, tables};
 use crate::text::head;
 
@@ -26,9 +26,19 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     if let Some(rows) = input.rows {
         return Ok(markdown_table(&rows.table(input.executions)).into());
     }
-    let whole = |execution: &Execution, comparison: Option<&Comparison>| {
+    let whole = |execution: &Findings| {
+        if let Some(single) = execution.single() {
+            let mut text = markdown_table(&figures_table(execution, &single));
+            let evidence = evidence(&single);
+            let caveats = execution.summary.caveats.iter();
+            let caveats = caveats.map(|words| format!("caveat: {words}"));
+            for line in evidence.lines().map(str::to_owned).chain(caveats) {
+                let _ = write!(text, "\n{}\n", escape(line.trim()));
+            }
+            return text;
+        }
         let mut all = markdown_summary(&execution.summary);
-        if let Some(comparison) = comparison {
+        if let Some(comparison) = &execution.comparison {
             all += &format!("\n{}", comparison_markdown(comparison));
         }
         all

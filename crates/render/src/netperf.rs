@@ -7,7 +7,7 @@ use bitcost_model::study::Cell;
 use bitcost_model::units::counted;
 
 use bitcost_analysis::cells::{RunRow, Status};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 
 use crate::csv::csv;
@@ -32,7 +32,7 @@ const NUMBERED: usize = 20;
 
 /// Every used run, and a sentence per execution on the runs that are left out.
 fn used_runs(
-    executions: &[Execution],
+    executions: &[Findings],
     form: &str,
     write: fn(&Table) -> String,
 ) -> Result<Exported, ExportError> {
@@ -55,7 +55,7 @@ fn used_runs(
     })
 }
 
-fn left_out_words(execution: &Execution, left_out: &[&RunRow]) -> String {
+fn left_out_words(execution: &Findings, left_out: &[&RunRow]) -> String {
     let numbers: Vec<String> = left_out
         .iter()
         .take(NUMBERED)

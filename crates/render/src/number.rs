@@ -1,28 +1,12 @@
 //! Numbers in a format for people: at least three significant digits, whole numbers in full.
 
 use bitcost_analysis::metrics::Better;
-use bitcost_stats::Interval;
-
-/// Significant digits that are shown.
-const DIGITS: usize = 3;
+use bitcost_analysis::statistics::Interval;
+pub use bitcost_model::units::plain;
+use bitcost_model::units::{DIGITS, decimals};
 
 /// Significant digits of figures that are compared with other programs' figures.
 const FINE_DIGITS: usize = 6;
-
-/// The number of decimals that show this many significant digits of a number after rounding.
-fn decimals(value: f64, digits: usize) -> usize {
-    let scientific = format!("{value:.*e}", digits - 1);
-    let exponent = scientific
-        .split_once('e')
-        .and_then(|(_, exponent)| exponent.parse().ok())
-        .unwrap_or(2);
-    (digits as i32 - 1 - exponent).clamp(0, 6) as usize
-}
-
-/// `10638`, `1.69`, `0.0123`.
-pub fn plain(value: f64) -> String {
-    format!("{value:.*}", decimals(value, DIGITS))
-}
 
 /// `10638.4`, `1.69000`: six significant digits.
 pub fn fine(value: f64) -> String {

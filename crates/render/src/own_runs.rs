@@ -1,7 +1,7 @@
 //! The runs with a result that the formats of other programs can show: those that bitcost made.
 
 use bitcost_analysis::cells::{RunRow, Status};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 
 use crate::export::ExportError;
 
@@ -10,7 +10,7 @@ use crate::export::ExportError;
 /// # Errors
 /// Usage, if another program made the runs.
 pub(crate) fn with_result<'a>(
-    execution: &'a Execution,
+    execution: &'a Findings,
     form: &str,
 ) -> Result<Vec<&'a RunRow>, ExportError> {
     let name = &execution.name;

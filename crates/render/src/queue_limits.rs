@@ -4,10 +4,10 @@
 use bitcost_analysis::explain::{
     DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop,
 };
+use bitcost_analysis::statistics::Interval;
 use bitcost_model::shaping::QueueLimit;
 use bitcost_model::shaping::show_limit;
 use bitcost_model::study::phrase;
-use bitcost_stats::Interval;
 use serde_json::{Value, json};
 
 use crate::levels::levels_json;

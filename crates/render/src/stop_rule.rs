@@ -1,8 +1,8 @@
 //! The result of a stop rule, as a sentence and as JSON.
 
+use bitcost_analysis::statistics::Outlook;
 use bitcost_analysis::summary::{Goal, Missing, Precision};
 use bitcost_model::units::{counted, show_duration};
-use bitcost_stats::Outlook;
 use serde_json::{Value, json};
 
 use crate::number;

@@ -2,16 +2,14 @@
 //! bottlenecks, caveats, and the commands for more.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::{ExplainedCell, Explanation};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, measured};
 use bitcost_model::harmless;
 use bitcost_model::units::counted;
 use bitcost_study::check::Levels;
 
-use crate::answer::{opening, stacked};
-use crate::decisive::decisive;
+use crate::answer::{Answer, stacked};
 use crate::distance::distances_caveat;
 use crate::figure::{figure, figure_alone, figure_marked};
 use crate::layout::paragraph;
@@ -67,14 +65,14 @@ impl Giving {
 }
 
 /// The answer in at most as many lines as a terminal has; `folder` is where the log is.
-pub fn study_answer(execution: &Execution, explanation: &Explanation, folder: &str) -> String {
+pub fn study_answer(execution: &Findings, folder: &str) -> String {
     let summary = &execution.summary;
-    let said = opening(summary).0;
+    let answer = Answer::of(execution);
     let around = Around {
         question: &summary.study.question,
-        bottlenecks: bottlenecks(explanation),
-        caveats: caveats(summary, explanation, &said),
-        said,
+        caveats: caveats(summary, &answer),
+        bottlenecks: answer.bottleneck,
+        said: answer.sentence,
         folder,
     };
     // A run that is missing is a line of the error after it.
@@ -369,48 +367,9 @@ fn cut(name: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// `receiver's CPU in 4 cells, unknown in 2 cells`, the most frequent first. Where cells differ, which
-/// limiters are mixed in one is left to `explain`.
-fn bottlenecks(explanation: &Explanation) -> String {
-    let mut found: Vec<(String, usize)> = Vec::new();
-    let verdicts = || explanation.cells.iter().filter_map(|cell| cell.verdict());
-    let words = explanation.cells.iter();
-    let words: Vec<String> = words.filter_map(ExplainedCell::limiter_words).collect();
-    let are_alike = words.windows(2).all(|both| both[0] == both[1]);
-    for limiter in words {
-        let limiter = match limiter.starts_with("mixed: ") && !are_alike {
-            true => "mixed".to_owned(),
-            false => limiter,
-        };
-        match found.iter_mut().find(|(known, _)| *known == limiter) {
-            Some((_, count)) => *count += 1,
-            None => found.push((limiter, 1)),
-        }
-    }
-    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let parts: Vec<String> = match &found[..] {
-        [] => vec!["no run that can be explained".to_owned()],
-        // What one cell lacks is what all lack: a window that is too short, probes that are off.
-        [(limiter, _)] if verdicts().all(|verdict| verdict.limiter().is_unknown()) => {
-            let why = verdicts().map(|verdict| verdict.chosen.detail);
-            let why = why
-                .filter(|why| !why.is_empty())
-                .map(|why| format!(": {why}"));
-            vec![format!("{limiter}{}", why.take(1).collect::<String>())]
-        }
-        [(limiter, _)] => vec![limiter.clone()],
-        _ => found
-            .iter()
-            .map(|(limiter, count)| format!("{limiter} in {}", counted(*count, "cell")))
-            .collect(),
-    };
-    let has_comma = found.iter().any(|(limiter, _)| limiter.contains(", "));
-    parts.join(if has_comma { "; " } else { ", " })
-}
-
 /// What changes the answer: runs that are not in it, noise, costs that are not known, warnings, and
 /// how many other warnings there are.
-fn caveats(summary: &Summary, explanation: &Explanation, said: &str) -> Vec<String> {
+fn caveats(summary: &Summary, answer: &Answer) -> Vec<String> {
     let mut found = Vec::new();
     let planned = summary.blocks as usize * summary.cells.len();
     if !summary.excluded.is_empty() {
@@ -428,16 +387,15 @@ fn caveats(summary: &Summary, explanation: &Explanation, said: &str) -> Vec<Stri
     found.extend(summary.distances.as_ref().map(distances_caveat));
     let noise = summary.noise.as_ref();
     found.extend(noise.and_then(|noise| noise.detectable.as_ref().map(undetected_text)));
-    let decisive = decisive(summary, explanation, said);
-    let more = match decisive.lines.is_empty() {
+    let more = match answer.caveats.is_empty() {
         true => "warning",
         false => "more warning",
     };
-    found.extend(decisive.lines);
-    if decisive.others > 0 {
+    found.extend(answer.caveats.iter().cloned());
+    if answer.other_warnings > 0 {
         found.push(format!(
             "{}; see `bitcost explain`",
-            counted(decisive.others, more)
+            counted(answer.other_warnings, more)
         ));
     }
     found

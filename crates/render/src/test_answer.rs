@@ -2,15 +2,14 @@
 //! bottleneck, and caveats.
 
 use bitcost_analysis::explain::ExplainedCell;
-use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
-use bitcost_analysis::metrics::{
-    PartRun, RunView, attribute, disturbance, emulator_trouble, marks, metric, parts,
-};
+use bitcost_analysis::log::caveats_of;
+use bitcost_analysis::metrics::{PartRun, RunView, attribute, metric, parts};
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::harmless;
 use bitcost_model::record::{Role, Sample};
 use bitcost_model::units::counted;
 
+use crate::answer::bottleneck::of_cell;
 use crate::layout::paragraph;
 use crate::losses::sentence;
 use crate::number;
@@ -45,7 +44,7 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
         lines.push(labelled("cost", TOGETHER));
         lines.extend(total_cost(run));
     }
-    lines.push(labelled("bottleneck", &bottleneck(limiter)));
+    lines.push(labelled("bottleneck", &of_cell(limiter)));
     let (remedy, caveats) = (limiter.and_then(remedy), caveats(run));
     let used = lines.concat().lines().count() + caveats.concat().lines().count();
     lines.extend(remedy.filter(|_| used < LINES));
@@ -267,80 +266,9 @@ fn part(part: &PartRun) -> String {
     lines.collect()
 }
 
-/// `receiver's CPU (medium confidence): in the kernel, where its interface receives`.
-fn bottleneck(limiter: Option<&ExplainedCell>) -> String {
-    let Some((cell, verdict)) = limiter.and_then(|cell| Some((cell, cell.verdict()?))) else {
-        return "unknown: no run can be explained".to_owned();
-    };
-    let shares = cell.shares();
-    if shares.len() > 1 {
-        let said = shares
-            .iter()
-            .map(|(limiter, share)| format!("{limiter} {:.0} %", 100.0 * share));
-        return said.collect::<Vec<_>>().join(", ");
-    }
-    let mut words = verdict.limiter().to_string();
-    if !verdict.limiter().is_unknown() {
-        words += &format!(" ({} confidence)", verdict.confidence.name());
-    }
-    if !verdict.chosen.detail.is_empty() {
-        words += &format!(": {}", verdict.chosen.detail);
-    }
-    words
-}
-
-/// What may change how the figures of a run are read, a sentence each.
-pub(crate) fn all_caveats(run: &RunView) -> Vec<String> {
-    let mut found: Vec<String> = of_iperf3(run).into_iter().collect();
-    let settings = not_in_effect(run)
-        .into_iter()
-        .map(|setting| format!("not in effect: {setting}"));
-    found.extend(settings);
-    found.extend(disturbance(run).map(|disturbance| disturbance.to_string()));
-    found.extend(emulator_trouble(run).map(|trouble| trouble.to_string()));
-    let weak = marks(run);
-    let weak = weak.iter().filter(|mark| mark.attributed);
-    found.extend(
-        weak.filter_map(|mark| Some(format!("{}: {}", mark.end?.name(), mark.weak.reason()))),
-    );
-    found.extend(
-        cached_metrics(run)
-            .into_iter()
-            .chain(foreign_datagrams(run)),
-    );
-    found
-}
-
-/// What is known of the end that an iperf3 server played.
-fn of_iperf3(run: &RunView) -> Option<String> {
-    let (role, server) = [Role::Sender, Role::Receiver]
-        .into_iter()
-        .find_map(|role| Some((role, run.end(role).iperf3.as_ref()?)))?;
-    let mut words = format!(
-        "the {} is an iperf3 server: it reports only its totals",
-        role.name()
-    );
-    if let Some([all, _, _]) = server.process_cpu_pct {
-        words += &format!(
-            ", and {} % of a CPU for its process, without the kernel's work for it elsewhere",
-            number::plain(all)
-        );
-    }
-    if let Some(jitter) = server.jitter_s {
-        words += &format!("; jitter there {} µs", number::plain(jitter * 1e6));
-    }
-    if let Some(count) = server.retransmitted {
-        words += &format!(
-            "; {} retransmitted there",
-            counted(count as usize, "segment")
-        );
-    }
-    Some(words)
-}
-
 /// The first caveats, one line each, and the number of the others.
 fn caveats(run: &RunView) -> Vec<String> {
-    let found = all_caveats(run);
+    let found = caveats_of(run);
     let more = found.len().saturating_sub(CAVEATS);
     let mut lines: Vec<String> = found
         .iter()

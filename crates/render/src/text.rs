@@ -5,18 +5,18 @@ use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::markdown_table;
 use crate::plots::plots;
-use bitcost_analysis::compare::Comparison;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::queue_limits;
+use bitcost_analysis::findings::Findings;
 use bitcost_model::harmless_page;
 use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 
-use crate::layout::{TextOptions, heading, paragraph};
+use crate::layout::{TextOptions, folded_text, heading, paragraph};
 use crate::lines::Lines;
 use crate::notes::notes;
 use crate::queue_limits::queue_limits_text;
 use crate::repetitions::repetitions_table;
+use crate::several::one_cell;
 use crate::statements::statement_lines;
 use crate::tables::{MetricTables, tables};
 use crate::time_series::time_series_text;
@@ -24,6 +24,10 @@ use bitcost_analysis::summary::Summary;
 
 /// The least width of a column of figures, in characters.
 const COLUMN: u16 = 9;
+
+/// Indent of further lines of the answer of one cell, where the terminal is narrow: that of its
+/// labels.
+const HANGING: usize = 13;
 
 /// `--format text`.
 pub(crate) const FORM: Form = Form {
@@ -36,15 +40,21 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     if let Some(rows) = input.rows {
         return Ok(markdown_table(&rows.table(input.executions)).into());
     }
-    Ok(each(input, |execution, comparison| {
-        whole(execution, comparison, input)
-    }))
+    Ok(each(input, |execution| whole(execution, input)))
 }
 
-/// Tables, the study's comparison, and plots.
-fn whole(execution: &Execution, comparison: Option<&Comparison>, input: &Input) -> String {
+/// The answer of one cell; of several, tables and the study's comparison. Plots follow where they
+/// are requested.
+fn whole(execution: &Findings, input: &Input) -> String {
+    if let Some(single) = execution.single() {
+        let text = one_cell(execution, &single, input.verbose);
+        return match input.columns {
+            Some(width) => folded_text(&text, width, HANGING),
+            None => text,
+        };
+    }
     let mut all = text(&execution.summary, input.text);
-    if let Some(comparison) = comparison {
+    if let Some(comparison) = &execution.comparison {
         all += &format!("\n{}", comparison_text(comparison, input.columns));
     }
     if let Some((which, options)) = input.plots {

@@ -1,5 +1,8 @@
 //! Each planned run: what became of it, and its figures.
 
+use std::rc::Rc;
+
+use crate::explain::Kept;
 use crate::metrics::{Method, Metric};
 
 /// What became of a planned run.
@@ -58,6 +61,12 @@ pub struct RunRow {
     pub figures: Vec<(&'static Metric, f64)>,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
+    /// Requested settings that are not in effect, a sentence each.
+    pub not_in_effect: Vec<String>,
+    /// What may change how its figures are read, a sentence each.
+    pub caveats: Vec<String>,
+    /// What explains it, unless there are very many runs.
+    pub(crate) kept: Option<Rc<Kept>>,
 }
 
 impl RunRow {

@@ -165,19 +165,21 @@ impl Runs {
             block,
             cell,
         } = *planned;
-        let (reason, began_at, method, figures, event) = (None, None, None, Vec::new(), None);
         self.rows.push(RunRow {
             run,
             block,
             cell,
             status,
-            reason,
+            reason: None,
             host_lacks: false,
-            began_at,
-            method,
+            began_at: None,
+            method: None,
             is_disturbed: false,
-            figures,
-            event,
+            figures: Vec::new(),
+            event: None,
+            not_in_effect: Vec::new(),
+            caveats: Vec::new(),
+            kept: None,
         });
         let last = self.rows.len() - 1;
         &mut self.rows[last]
@@ -223,7 +225,8 @@ impl Runs {
         let row = self.row(planned, status);
         let method = run.method.as_ref().ok().copied();
         (row.figures, row.method, row.reason) = (run.figures, method, reason);
-        row.is_disturbed = run.is_disturbed;
+        (row.is_disturbed, row.kept) = (run.is_disturbed, run.kept);
+        (row.not_in_effect, row.caveats) = (run.not_in_effect.clone(), run.caveats);
         if let Some(reason) = run.left_out {
             return self.exclude(planned, cell, reason);
         }
@@ -241,9 +244,8 @@ impl Runs {
         );
         runs.disturbed += run.disturbances;
         runs.emulator_troubled += usize::from(run.emulator_trouble.is_some());
-        run.notes
-            .into_iter()
-            .for_each(|note| self.notes.add((None, note)));
+        let notes = run.not_in_effect.into_iter().chain(run.notes);
+        notes.for_each(|note| self.notes.add((None, note)));
         for note in run.emulator_trouble.into_iter().chain(run.cell_notes) {
             self.notes.add((Some(cell.name()), note));
         }

@@ -5,14 +5,14 @@ use bitcost_model::constants::{
 };
 use bitcost_model::record::Role;
 
-use crate::execution::Execution;
+use crate::findings::Findings;
 
 /// The least ratio of two medians that is a difference. Batches of one operation on one machine
 /// spread by less than its speed varies from one minute to the next, which is a few per cent.
 const RATIO_LEAST: f64 = 1.1;
 
 /// The constants that differ, endpoint by endpoint, a sentence each.
-pub(super) fn constant_differences(old: &Execution, new: &Execution) -> Vec<String> {
+pub(super) fn constant_differences(old: &Findings, new: &Findings) -> Vec<String> {
     let names = [old.name.as_str(), new.name.as_str()];
     let (old, new) = (&old.summary.constants, &new.summary.constants);
     let differ = |role| of_role(old, role).zip(of_role(new, role));

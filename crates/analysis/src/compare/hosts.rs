@@ -4,13 +4,13 @@ use bitcost_model::event::EndpointDescription;
 use serde_json::json;
 
 use super::differences::differences;
-use crate::execution::Execution;
+use crate::findings::Findings;
 
 /// The most differences of the lab, and of each endpoint, that are listed.
 const TOLD: usize = 12;
 
 /// What differs: the labs first, then endpoint by endpoint.
-pub(super) fn host_differences(old: &Execution, new: &Execution) -> Vec<String> {
+pub(super) fn host_differences(old: &Findings, new: &Findings) -> Vec<String> {
     let mut found = first(
         differences("lab", &json!(old.summary.lab), &json!(new.summary.lab)),
         "in the lab",

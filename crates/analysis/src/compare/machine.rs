@@ -7,7 +7,7 @@ use bitcost_stats::{Scale, change, median, two_modes};
 use super::change::pct;
 use super::found::THRESHOLD_PCT;
 use crate::cells::{ONE_DISTANCE, RunRow};
-use crate::execution::Execution;
+use crate::findings::Findings;
 use crate::metrics::{CORE_TO_CORE, SPEED, metric};
 
 /// The ratio of the loop's times from which another program or processor may be the cause: a debug
@@ -24,7 +24,7 @@ type Sides = [Vec<f64>; 2];
 pub(super) type Runs<'a> = [&'a [&'a RunRow]; 2];
 
 /// What differs, a sentence each, by the runs of the cells that both executions have.
-pub(super) fn machine_differences(old: &Execution, new: &Execution, cells: &[Runs]) -> Vec<String> {
+pub(super) fn machine_differences(old: &Findings, new: &Findings, cells: &[Runs]) -> Vec<String> {
     let names = [old, new].map(|side| side.name.as_str());
     let machine = if has_two_machines(old) || has_two_machines(new) {
         "the machines were"
@@ -36,7 +36,7 @@ pub(super) fn machine_differences(old: &Execution, new: &Execution, cells: &[Run
     speed.into_iter().chain(distance).collect()
 }
 
-fn has_two_machines(execution: &Execution) -> bool {
+fn has_two_machines(execution: &Findings) -> bool {
     let ends = &execution.summary.ends;
     matches!(&ends[..], [first, second] if first.host.is_apart_from(&second.host))
 }

@@ -8,7 +8,7 @@ use bitcost_model::event::Event;
 use bitcost_model::imported::NOT_SAID;
 
 use super::found::Unmatched;
-use crate::execution::Execution;
+use crate::findings::Findings;
 use crate::summary::Summary;
 
 /// The most cells that are named where a cell could match several.
@@ -32,7 +32,7 @@ pub(super) struct Matched {
 }
 
 /// Matches all cells.
-pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
+pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
     let with_settings = old.summary.is_imported || new.summary.is_imported;
     let (olds, news) = (known(old, with_settings), known(new, with_settings));
     let (of_old, of_new) = (agreeing(&olds, &news), agreeing(&news, &olds));
@@ -81,9 +81,9 @@ pub(super) fn matched(old: &Execution, new: &Execution) -> Matched {
 
 /// Why a cell has no partner: the cells that it could be, or what differs from the nearest one.
 fn alone(
-    (execution, cell): (&Execution, usize),
+    (execution, cell): (&Findings, usize),
     is_old: bool,
-    other: &Execution,
+    other: &Findings,
     candidates: &[usize],
     (known, others): (&Known, &[Known]),
 ) -> Unmatched {
@@ -207,7 +207,7 @@ fn known_alone(name: &str, here: &[Known], there: &[Known]) -> Option<String> {
 
 /// The known levels of each cell; for a comparison with files of other programs also the settings
 /// that such files report as levels.
-fn known(execution: &Execution, with_settings: bool) -> Vec<Known> {
+fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
     let mut found: Vec<Known> = execution
         .summary
         .cells

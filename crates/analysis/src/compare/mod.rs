@@ -18,5 +18,5 @@ mod verdict;
 pub use change::{Change, Pairing, SHARE_POINTS, Shift, pct};
 pub use found::{ComparedCell, Comparison, THRESHOLD_PCT, Unmatched};
 pub use pairs::{Side, across, within};
-pub use study::{compared_metrics, of_study};
+pub use study::{compared_metrics, of_study, with_first};
 pub use verdict::Verdict;

@@ -14,7 +14,7 @@ use super::runs::runs_in_words;
 use super::settings::setting_differences;
 use super::softirqs::softirq_differences;
 use crate::cells::{CellSummary, RunRow};
-use crate::execution::Execution;
+use crate::findings::Findings;
 use crate::metrics::Metric;
 
 /// One side of a comparison within an execution: the levels that its cells have.
@@ -51,8 +51,8 @@ impl Side {
 
 /// Compares two executions, cell by cell. Cells correspond where no level known to both differs.
 pub fn across(
-    old: &Execution,
-    new: &Execution,
+    old: &Findings,
+    new: &Findings,
     metrics: &[&'static Metric],
     threshold_pct: f64,
 ) -> Comparison {
@@ -111,7 +111,7 @@ pub fn across(
 /// that neither side names. A level that only one side names applies to the other side too. The
 /// runs are in the same blocks, unless they are of other programs.
 pub fn within(
-    execution: &Execution,
+    execution: &Findings,
     old: &Side,
     new: &Side,
     metrics: &[&'static Metric],
@@ -185,7 +185,7 @@ fn alone(cell: &CellSummary, is_old: bool) -> Unmatched {
     }
 }
 
-fn remark(name: &str, execution: &Execution) -> Option<String> {
+fn remark(name: &str, execution: &Findings) -> Option<String> {
     Some(format!("{name}: {}", runs_in_words(execution)?))
 }
 
@@ -212,7 +212,7 @@ fn empty(
 }
 
 /// The runs of each cell.
-fn rows_by_cell<'a>(execution: &'a Execution) -> Vec<Vec<&'a RunRow>> {
+fn rows_by_cell<'a>(execution: &'a Findings) -> Vec<Vec<&'a RunRow>> {
     let mut rows = vec![Vec::new(); execution.summary.cells.len()];
     execution
         .summary

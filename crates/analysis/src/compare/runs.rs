@@ -3,11 +3,11 @@
 use bitcost_model::units::counted;
 
 use crate::cells::Status;
-use crate::execution::Execution;
+use crate::findings::Findings;
 
 /// `3 failed, 1 left out, 2 disturbed; unfinished`; absent where every run was made, used and
 /// undisturbed.
-pub(super) fn runs_in_words(execution: &Execution) -> Option<String> {
+pub(super) fn runs_in_words(execution: &Findings) -> Option<String> {
     let rows = &execution.summary.runs;
     let count = |status: &[Status]| {
         rows.iter()

@@ -4,7 +4,7 @@ use bitcost_model::conditions::Conditions;
 use serde_json::json;
 
 use super::differences::differences;
-use crate::execution::Execution;
+use crate::findings::Findings;
 use crate::summary::Summary;
 
 /// The most cells that are named for a difference that not all cells have.
@@ -14,8 +14,8 @@ const NAMED: usize = 4;
 /// without cells' names where all pairs have the difference. Of files of other programs, only the
 /// levels are known, and no settings.
 pub(super) fn setting_differences(
-    old: &Execution,
-    new: &Execution,
+    old: &Findings,
+    new: &Findings,
     pairs: &[(usize, usize)],
 ) -> Vec<String> {
     let (Some(was), Some(is)) = (conditions(old), conditions(new)) else {
@@ -67,7 +67,7 @@ fn sentence(words: &str, cells: &[String], all: usize) -> String {
 }
 
 /// The conditions of each cell's runs; absent where another program made them.
-fn conditions<'a>(execution: &'a Execution) -> Option<Vec<&'a Conditions>> {
+fn conditions<'a>(execution: &'a Findings) -> Option<Vec<&'a Conditions>> {
     let Summary {
         is_imported,
         planned,

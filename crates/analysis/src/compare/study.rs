@@ -3,8 +3,8 @@
 use bitcost_model::study::Label;
 
 use super::found::Comparison;
-use super::pairs::{Side, within};
-use crate::execution::Execution;
+use super::pairs::{Side, across, within};
+use crate::findings::Findings;
 use crate::metrics::Metric;
 use crate::summary::{Summary, shown_metrics};
 
@@ -26,7 +26,7 @@ pub fn compared_metrics(summaries: &[&Summary]) -> Vec<&'static Metric> {
 
 /// The comparison that a study asks for ([`bitcost_study::Compared`]); absent where it asks for
 /// none.
-pub fn of_study(execution: &Execution, threshold_pct: f64) -> Option<Comparison> {
+pub fn of_study(execution: &Findings, threshold_pct: f64) -> Option<Comparison> {
     let compared = execution.summary.study.compare.as_ref()?;
     let side = |label: &Label| Side(vec![(compared.factor.clone(), label.clone())]);
     let metrics = compared_metrics(&[&execution.summary]);
@@ -42,4 +42,18 @@ pub fn of_study(execution: &Execution, threshold_pct: f64) -> Option<Comparison>
         run_remarks: Vec::new(),
         ..found
     })
+}
+
+/// The first execution compared with each other one; those without a cell in common are left out.
+pub fn with_first(executions: &[Findings], threshold_pct: f64) -> Vec<Comparison> {
+    let Some((old, others)) = executions.split_first() else {
+        return Vec::new();
+    };
+    let metrics = |new: &Findings| compared_metrics(&[&old.summary, &new.summary]);
+    let compared = others
+        .iter()
+        .map(|new| across(old, new, &metrics(new), threshold_pct));
+    compared
+        .filter(|comparison| !comparison.cells.is_empty())
+        .collect()
 }

@@ -56,16 +56,25 @@ impl ExplainedCell {
         }
     }
 
-    /// Each limiter with its share of the cell's time, the greatest first.
-    pub fn shares(&self) -> Vec<(Limiter, f64)> {
+    /// Each limiter with its share of the time of these cells' runs, the greatest first; every cell
+    /// with a run counts alike.
+    pub fn shares_of(cells: &[ExplainedCell]) -> Vec<(Limiter, f64)> {
+        let used = || cells.iter().filter(|cell| !cell.runs.is_empty());
         let mut shares: BTreeMap<Limiter, f64> = BTreeMap::new();
-        for verdict in self.runs.iter().flat_map(|run| &run.verdicts) {
-            *shares.entry(verdict.limiter().clone()).or_default() +=
-                verdict.share / self.runs.len() as f64;
+        for cell in used() {
+            for verdict in cell.runs.iter().flat_map(|run| &run.verdicts) {
+                *shares.entry(verdict.limiter().clone()).or_default() +=
+                    verdict.share / (cell.runs.len() * used().count()) as f64;
+            }
         }
         let mut shares: Vec<(Limiter, f64)> = shares.into_iter().collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         shares
+    }
+
+    /// Each limiter with its share of the cell's time, the greatest first.
+    pub fn shares(&self) -> Vec<(Limiter, f64)> {
+        ExplainedCell::shares_of(std::slice::from_ref(self))
     }
 
     /// The limiters with the greatest share, those that are named first; several where it is a tie.

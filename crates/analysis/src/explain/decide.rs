@@ -177,11 +177,8 @@ fn is_by_constants(signals: &Signals, verdict: &Verdict) -> bool {
 /// True where a queue that the verdict does not name holds packets back to a rate: it may be what
 /// an endpoint waits for while its thread spins or polls.
 fn holds_back(signals: &Signals, limiter: &Limiter) -> bool {
-    let named = limiter.to_string();
-    signals
-        .hops
-        .iter()
-        .any(|hop| hop.is_shaping() && !named.ends_with(&hop.name))
+    let mut hops = signals.hops.iter();
+    hops.any(|hop| hop.is_shaping() && !limiter.is_hop(&hop.name))
 }
 
 /// The candidate of another limiter than the chosen one with the best evidence.

@@ -1,6 +1,8 @@
 //! An execution explained run by run: verdicts, cost models, modes, warnings. Only numbers are kept
 //! of each run.
 
+use std::rc::Rc;
+
 use crate::metrics::RunView;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::constants::{HostConstants, MachineConstants};
@@ -15,6 +17,9 @@ use crate::explain::explanation::Explanation;
 use crate::explain::figures::RunFigures;
 use crate::explain::warnings::{self, RunFacts, Study};
 
+/// Executions with more runs than this are explained by figures alone.
+pub(crate) const MANY: usize = 3000;
+
 /// Takes the runs of an execution one after the other, and explains them together.
 pub struct Explainer<'a> {
     title: String,
@@ -24,11 +29,12 @@ pub struct Explainer<'a> {
     constants: Option<&'a HostConstants>,
     seed: u64,
     /// The runs of each cell.
-    runs: Vec<Vec<Kept>>,
+    runs: Vec<Vec<Rc<Kept>>>,
 }
 
-/// What is kept of a run.
-struct Kept {
+/// What is kept of a run: numbers only, no samples.
+#[derive(Debug)]
+pub(crate) struct Kept {
     figures: RunFigures,
     facts: RunFacts,
     signals: RunSignals,
@@ -58,15 +64,15 @@ impl<'a> Explainer<'a> {
     /// Takes a run of the cell with this index; `number` is the run's number in the order of
     /// execution, from 1. A run of an unknown cell is ignored.
     pub fn add(&mut self, cell: usize, number: u64, view: &RunView) {
-        let Some(runs) = self.runs.get_mut(cell) else {
-            return;
-        };
-        let (figures, facts) = (RunFigures::of(number, view), RunFacts::of(number, view));
-        runs.push(Kept {
-            figures,
-            facts,
-            signals: RunSignals::of(view),
-        });
+        let figures = RunFigures::of(number, view);
+        self.push(cell, Rc::new(Kept::of(number, view, figures)));
+    }
+
+    /// Takes what was kept of a run of the cell with this index.
+    pub(super) fn push(&mut self, cell: usize, kept: Rc<Kept>) {
+        if let Some(runs) = self.runs.get_mut(cell) {
+            runs.push(kept);
+        }
     }
 
     /// Explains all runs that were taken.
@@ -96,10 +102,7 @@ impl<'a> Explainer<'a> {
         for (index, (cell, runs)) in cells.iter().zip(runs).enumerate() {
             let own = costs.iter().find(|(group, _)| group.cells.contains(&index));
             let own = own.map_or(&[][..], |(_, models)| models);
-            let (of_cell, runs) = runs
-                .into_iter()
-                .map(|run| run.explained(own, constants))
-                .unzip();
+            let (of_cell, runs) = runs.iter().map(|run| run.explained(own, constants)).unzip();
             facts.push(of_cell);
             explained.push(ExplainedCell::new(cell_name(cell), runs, seed));
         }
@@ -131,20 +134,24 @@ impl<'a> Explainer<'a> {
 }
 
 impl Kept {
+    /// What is kept of a run with these figures; `number` is as in [`Explainer::add`].
+    pub fn of(number: u64, view: &RunView, figures: RunFigures) -> Kept {
+        Kept {
+            figures,
+            facts: RunFacts::of(number, view),
+            signals: RunSignals::of(view),
+        }
+    }
+
     fn explained(
-        self,
+        &self,
         models: &[CostModel],
         host: Option<&HostConstants>,
     ) -> (RunFacts, ExplainedRun) {
         let cost = packet_cost(models, &self.figures);
-        let verdicts = self.signals.verdicts(cost, host);
-        (
-            self.facts,
-            ExplainedRun {
-                verdicts,
-                figures: self.figures,
-            },
-        )
+        let verdicts = self.signals.clone().verdicts(cost, host);
+        let figures = self.figures.clone();
+        (self.facts.clone(), ExplainedRun { verdicts, figures })
     }
 }
 

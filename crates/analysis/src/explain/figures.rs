@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::metrics::{METRICS, RunView};
+use crate::metrics::{METRICS, Metric, OF_CAPACITY, RunView};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::units::KIB;
 
 /// The figures of one run.
@@ -27,8 +28,19 @@ pub struct RunFigures {
 impl RunFigures {
     /// The figures of a run of ours; `run` is its number from 1.
     pub fn of(run: u64, view: &RunView) -> RunFigures {
-        let conditions = view.conditions;
-        let figure = |metric: &crate::metrics::Metric| Some((metric.name, (metric.compute)(view)?));
+        let figure = |metric: &'static Metric| Some((metric, (metric.compute)(view)?));
+        let figures: Vec<_> = METRICS.iter().filter_map(figure).collect();
+        RunFigures::with(run, view.conditions, &figures)
+    }
+
+    /// The figures of a run of ours which has these metrics. Figures relative to what
+    /// calibration found are left out: they are throughput once more.
+    pub fn with(
+        run: u64,
+        conditions: &Conditions,
+        figures: &[(&'static Metric, f64)],
+    ) -> RunFigures {
+        let figures = figures.iter().filter(|(of, _)| of.name != OF_CAPACITY);
         RunFigures {
             run,
             message_size_bytes: (!conditions.workload.is_transactional())
@@ -36,7 +48,7 @@ impl RunFigures {
             segment_size_bytes: None,
             is_datagram: conditions.workload.is_datagram(),
             is_paced: conditions.is_paced(),
-            figures: METRICS.iter().filter_map(figure).collect(),
+            figures: figures.map(|(of, value)| (of.name, *value)).collect(),
         }
     }
 

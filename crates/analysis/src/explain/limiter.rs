@@ -94,6 +94,8 @@ impl Step {
 pub struct Limiter {
     row: &'static LimiterRow,
     place: String,
+    /// The queue that it is at, by its name; absent for a limiter that is not a queue.
+    hop: Option<String>,
 }
 
 impl LimiterRow {
@@ -107,6 +109,15 @@ impl LimiterRow {
         Limiter {
             row: self,
             place: place.into(),
+            hop: None,
+        }
+    }
+
+    /// The limiter at the queue of this name.
+    pub fn at_hop(&'static self, name: &str) -> Limiter {
+        Limiter {
+            hop: Some(name.to_owned()),
+            ..self.placed(format!("at {name}"))
         }
     }
 }
@@ -120,6 +131,11 @@ impl Limiter {
     /// True where the evidence names no limiter.
     pub fn is_unknown(&self) -> bool {
         self.row.questions.is_empty()
+    }
+
+    /// True where it is the queue of this name.
+    pub fn is_hop(&self, name: &str) -> bool {
+        self.hop.as_deref() == Some(name)
     }
 
     fn key(&self) -> (&'static str, &str) {

@@ -32,6 +32,7 @@ pub use cells::{ExplainedCell, ExplainedRun};
 pub use cost::{CostModel, PacketCost, Spent, Unit, cost_models, no_cost_model, packet_cost};
 pub use decide::{decide, explain_run};
 pub use execution::Explainer;
+pub(crate) use execution::{Kept, MANY};
 pub use explanation::Explanation;
 pub use figures::RunFigures;
 pub use hops::Hop;

@@ -1,17 +1,16 @@
 //! How an execution is explained: by its records, or by the figures of its runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::cells::{ExplainedCell, ExplainedRun};
 use super::cost::{cost_models, no_cost_model};
-use super::execution::Explainer;
+use super::execution::{Explainer, MANY};
 use super::explanation::Explanation;
 use super::figures::RunFigures;
 use super::sparse::explain_figures;
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::evenly::evenly;
-use crate::execution::Execution;
-use crate::metrics::RunView;
+use crate::summary::Summary;
 
 /// The most runs of a cell that are explained.
 const RUNS: usize = 200;
@@ -22,16 +21,11 @@ const FITTED: usize = 4000;
 /// The factor whose numbers are bytes per message.
 const SIZE: &str = "message_size_bytes";
 
-/// Executions with more runs than this are explained by figures alone, with at most [`RUNS`] runs
-/// per cell.
-const MANY: usize = 3000;
-
 /// The explanation of an execution: by its records, or by the figures of its used runs if they are
 /// another program's, or very many.
-pub fn explanation(execution: &Execution) -> Explanation {
-    let summary = &execution.summary;
+pub fn explanation(name: &str, summary: &Summary) -> Explanation {
     if summary.is_imported || summary.runs.len() > MANY {
-        return by_figures(execution);
+        return by_figures(name, summary);
     }
     let title = format!("{}, {}", summary.study.name, summary.began_at);
     let mut explainer = Explainer::new(
@@ -41,16 +35,11 @@ pub fn explanation(execution: &Execution) -> Explanation {
         &summary.constants,
         summary.seed,
     );
-    execution.each_run(used, &mut |row, _, view| {
-        explainer.add(
-            row.cell,
-            u64::from(row.run) + 1,
-            &RunView {
-                capacity_mbps: None,
-                ..*view
-            },
-        );
-    });
+    for row in summary.runs.iter().filter(|row| used(row)) {
+        if let Some(kept) = &row.kept {
+            explainer.push(row.cell, kept.clone());
+        }
+    }
     explainer.explain()
 }
 
@@ -58,29 +47,11 @@ fn used(run: &RunRow) -> bool {
     run.status == Status::Used
 }
 
-/// The figures of the wanted runs, which are our own.
-fn own_figures(execution: &Execution, wanted: &BTreeSet<u32>) -> BTreeMap<u32, RunFigures> {
-    let mut own = BTreeMap::new();
-    execution.each_run(|row| wanted.contains(&row.run), &mut |row, _, view| {
-        own.insert(row.run, RunFigures::of(u64::from(row.run) + 1, view));
-    });
-    own
-}
-
-fn by_figures(execution: &Execution) -> Explanation {
-    let summary = &execution.summary;
+fn by_figures(name: &str, summary: &Summary) -> Explanation {
     let mut by_cell: Vec<Vec<&RunRow>> = vec![Vec::new(); summary.cells.len()];
     for run in summary.runs.iter().filter(|run| used(run)) {
         by_cell[run.cell].push(run);
     }
-    let chosen = by_cell
-        .iter()
-        .flat_map(|runs| evenly(runs.len(), RUNS).map(|place| runs[place].run));
-    let own = if summary.is_imported {
-        BTreeMap::new()
-    } else {
-        own_figures(execution, &chosen.collect())
-    };
     // At least two runs of a cell are used, so that their spread is known.
     let fitted = (FITTED / summary.cells.len().max(1)).max(2);
     let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());
@@ -90,10 +61,12 @@ fn by_figures(execution: &Execution) -> Explanation {
         .zip(&by_cell)
         .filter(|(_, runs)| !runs.is_empty())
     {
-        let figures = |place: usize| {
-            own.get(&runs[place].run)
-                .cloned()
-                .unwrap_or_else(|| foreign(cell, runs[place]))
+        let figures = |place: usize| match summary.planned.get(runs[place].cell) {
+            Some(planned) if !summary.is_imported => {
+                let run = runs[place];
+                RunFigures::with(u64::from(run.run) + 1, &planned.conditions, &run.figures)
+            }
+            _ => foreign(cell, runs[place]),
         };
         let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
         let few = evenly(figures.len(), fitted).map(|place| figures[place].clone());
@@ -115,7 +88,7 @@ fn by_figures(execution: &Execution) -> Explanation {
         .into_iter()
         .collect();
     Explanation {
-        title: execution.name.clone(),
+        title: name.to_owned(),
         cells,
         costs,
         warnings: Vec::new(),

@@ -7,7 +7,7 @@ use bitcost_model::imported::ImportedInterval;
 use bitcost_model::record::{CpuTicks, EndpointRecord, Role, Sample, TcpInfo, ThreadKind};
 
 use super::table::{Table, Value, factors, levels};
-use crate::execution::Execution;
+use crate::findings::Findings;
 use crate::summary::Summary;
 
 /// The time between two samples of an endpoint.
@@ -164,7 +164,7 @@ fn of_import(interval: &ImportedInterval) -> Stretch {
 
 /// The stretches of each run that has a result, by run; if a run was tried more than once, those of
 /// its last try. `wanted` chooses runs.
-pub fn stretches(events: Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, Vec<Stretch>> {
+pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, Vec<Stretch>> {
     let mut found = BTreeMap::new();
     events.each(&wanted, &mut |_, event| match event {
         Event::RunEnded {
@@ -191,13 +191,13 @@ const PLACE: [&str; 4] = ["status", "end", "begin_s", "end_s"];
 
 /// Every stretch of every run that has a result: its run, its levels, its time, and its figures;
 /// last the busy time of each CPU as `cpuN_busy_pct`.
-pub fn intervals_table(executions: &[Execution]) -> Table {
+pub fn intervals_table(executions: &[Findings]) -> Table {
     let known =
         |name: &str| HEAD.iter().chain(&PLACE).any(|known| *known == name) || is_figure(name);
     let factors = factors(executions, &known);
     let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions
         .iter()
-        .map(|e| stretches(e.events, |_| true))
+        .map(|e| stretches(&e.events, |_| true))
         .collect();
     let (figures, cpus) = present(all.iter().flat_map(BTreeMap::values).flatten());
     let names = HEAD
@@ -241,7 +241,7 @@ fn is_figure(name: &str) -> bool {
 }
 
 /// The columns that identify a run, its levels, and what became of it.
-fn head(execution: &Execution, run: u32, factors: &[(String, String)]) -> Vec<Value> {
+fn head(execution: &Findings, run: u32, factors: &[(String, String)]) -> Vec<Value> {
     let Summary { study, runs, .. } = &execution.summary;
     // Runs are in order.
     let row = runs

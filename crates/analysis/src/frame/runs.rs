@@ -6,7 +6,7 @@ use crate::metrics::{METRICS, Metric};
 
 use super::table::{Table, Value, factors, levels};
 use crate::cells::RunRow;
-use crate::execution::Execution;
+use crate::findings::Findings;
 
 /// The columns before those of factors; [`STATE`] has the columns between factors and metrics.
 const HEAD: [&str; 5] = ["execution", "study", "run", "block", "cell"];
@@ -15,7 +15,7 @@ const STATE: [&str; 4] = ["status", "reason", "began_at", "attribution"];
 /// Every planned run of the executions, in order: the columns that identify it, its levels, what
 /// became of it, and every metric that one of the runs has, under the metric's name. Runs, blocks
 /// and cells are numbered from 1, as for people.
-pub fn runs_table(executions: &[Execution]) -> Table {
+pub fn runs_table(executions: &[Findings]) -> Table {
     let rows = RunRows::new(executions);
     Table {
         rows: rows.iter().collect(),
@@ -24,17 +24,17 @@ pub fn runs_table(executions: &[Execution]) -> Table {
 }
 
 /// The rows of [`runs_table`], made one at a time.
-pub struct RunRows<'e, 'a> {
+pub struct RunRows<'e> {
     /// The columns' names.
     pub columns: Vec<String>,
-    executions: &'e [Execution<'a>],
+    executions: &'e [Findings],
     factors: Vec<(String, String)>,
     metrics: Vec<&'static Metric>,
 }
 
-impl<'e, 'a> RunRows<'e, 'a> {
+impl<'e> RunRows<'e> {
     /// The rows of these executions.
-    pub fn new(executions: &'e [Execution<'a>]) -> RunRows<'e, 'a> {
+    pub fn new(executions: &'e [Findings]) -> RunRows<'e> {
         let taken = |name: &str| {
             HEAD.iter().chain(&STATE).any(|known| *known == name)
                 || crate::metrics::metric(name).is_some()
@@ -59,7 +59,7 @@ impl<'e, 'a> RunRows<'e, 'a> {
 
     /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Vec<Value>> {
-        let of = move |execution: &'e Execution<'a>| {
+        let of = move |execution: &'e Findings| {
             execution
                 .summary
                 .runs
@@ -69,7 +69,7 @@ impl<'e, 'a> RunRows<'e, 'a> {
         self.executions.iter().flat_map(of)
     }
 
-    fn row(&self, execution: &Execution, run: &RunRow) -> Vec<Value> {
+    fn row(&self, execution: &Findings, run: &RunRow) -> Vec<Value> {
         let mut row = vec![
             Value::from(execution.name.as_str()),
             Value::from(execution.summary.study.name.as_str()),
@@ -95,7 +95,7 @@ impl<'e, 'a> RunRows<'e, 'a> {
 }
 
 /// The metrics that at least one run has.
-fn present(executions: &[Execution]) -> Vec<&'static Metric> {
+fn present(executions: &[Findings]) -> Vec<&'static Metric> {
     let figures = executions
         .iter()
         .flat_map(|execution| &execution.summary.runs)

@@ -3,7 +3,7 @@
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::Label;
 
-use crate::execution::Execution;
+use crate::findings::Findings;
 use crate::summary::Summary;
 
 /// One entry of a table.
@@ -76,7 +76,7 @@ impl Table {
 /// The factors of all executions, in the order of their first appearance, each with the name of its
 /// column: the factor's name, or that name with `factor_` in front if another column has it.
 pub(super) fn factors(
-    executions: &[Execution],
+    executions: &[Findings],
     taken: &dyn Fn(&str) -> bool,
 ) -> Vec<(String, String)> {
     let mut names: Vec<String> = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn factors(
 /// The levels of a cell in the order of the factors; a level that another program's file does not
 /// give is absent.
 pub(super) fn levels(
-    execution: &Execution,
+    execution: &Findings,
     cell: usize,
     factors: &[(String, String)],
 ) -> Vec<Value> {

@@ -1,9 +1,11 @@
 //! The reader of the log: takes its events in order, and keeps the data of each run that tables
 //! need.
 
+mod caveats;
 mod contradiction;
 mod error;
 mod exclude;
+mod first_run;
 mod in_effect;
 mod place;
 mod reader;
@@ -11,8 +13,10 @@ mod reduced;
 mod stopped;
 mod time_series;
 
+pub use caveats::caveats_of;
 pub use error::LogError;
 pub use exclude::nothing_measured;
+pub use first_run::FirstRun;
 pub use in_effect::{cached_metrics, foreign_datagrams, not_in_effect, settings_not_in_effect};
 pub use place::PlaceFacts;
 pub use reader::{Log, Reader};

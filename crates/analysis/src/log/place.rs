@@ -7,7 +7,7 @@ use bitcost_model::record::{EndpointRecord, Role};
 use crate::metrics::RunView;
 
 /// Facts about the place of a run that the formulas need.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PlaceFacts {
     shared_cpus: bool,
     napi_threaded: bool,

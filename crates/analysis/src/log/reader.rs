@@ -2,6 +2,7 @@
 //! and drops its records.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
@@ -13,9 +14,12 @@ use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
 
 use super::error::LogError;
+use super::first_run::FirstRun;
 use super::place::PlaceFacts;
 use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
+use crate::explain::MANY;
+use crate::metrics::RunView;
 
 /// How a run ended.
 #[derive(Clone)]
@@ -87,6 +91,8 @@ pub struct Log {
     pub(crate) began: BTreeMap<u32, String>,
     /// Blocks after which the stop rule was met.
     pub(crate) enough_blocks: Option<u32>,
+    /// The first run of the only cell.
+    pub(crate) first_run: Option<Rc<FirstRun>>,
 }
 
 /// Takes the events of an execution one after the other, and then gives the result.
@@ -159,6 +165,7 @@ impl Log {
             outcomes: BTreeMap::new(),
             began: BTreeMap::new(),
             enough_blocks: None,
+            first_run: None,
         })
     }
 
@@ -213,6 +220,7 @@ impl Log {
             }
             Event::RunBegan { run, at } => {
                 self.outcomes.remove(run);
+                self.first_run.take_if(|first| first.run == *run);
                 self.began.insert(*run, at.clone());
             }
             Event::ExecutionEnded { enough_blocks, .. } => {
@@ -273,7 +281,28 @@ impl Log {
             .view(ends, &cell.conditions, capacity);
         let each_second = self.study.table.each_second;
         self.is_placed &= place.is_some();
-        Ok(Reduced::of(run, &cell.levels, &view, each_second))
+        let is_kept = self.outcomes.len() < MANY;
+        let reduced = Reduced::of(run, &cell.levels, &view, (each_second, is_kept));
+        if plan.cells.len() == 1 {
+            self.keep_first(run, &reduced, &view, place.unwrap_or_default());
+        }
+        Ok(reduced)
+    }
+
+    /// Keeps the records of the first run that is used, or of the first one where none is.
+    fn keep_first(&mut self, run: u32, reduced: &Reduced, view: &RunView, place: PlaceFacts) {
+        let is_left_out = reduced.left_out.is_some();
+        let is_better = |known: &Rc<FirstRun>| known.is_left_out && !is_left_out;
+        if self.first_run.as_ref().is_none_or(is_better) {
+            self.first_run = Some(Rc::new(FirstRun {
+                run,
+                is_left_out,
+                place,
+                conditions: view.conditions.clone(),
+                ends: [view.sender.clone(), view.receiver.clone()],
+                capacity_mbps: view.capacity_mbps,
+            }));
+        }
     }
 
     fn end(&mut self, run: u32, place: usize, outcome: Outcome) -> Result<(), LogError> {

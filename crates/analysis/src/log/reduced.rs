@@ -1,7 +1,9 @@
 //! The data that is kept of a run once its records have been read.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
+use crate::explain::{Kept, RunFigures};
 use crate::metrics::{
     METRICS, Method, Metric, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed,
     wire_load,
@@ -9,6 +11,7 @@ use crate::metrics::{
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
+use super::caveats::caveats_of;
 use super::exclude;
 use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect, unread_segments};
 use super::time_series::TimeSeries;
@@ -32,14 +35,26 @@ pub(crate) struct Reduced {
     pub emulator_trouble: Option<String>,
     /// Notes on this run and its cell.
     pub cell_notes: Vec<String>,
-    /// Notes on this run that are independent of its cell.
+    /// Requested settings that are not in effect, a sentence each.
+    pub not_in_effect: Vec<String>,
+    /// Other notes on this run that are independent of its cell.
     pub notes: Vec<String>,
+    /// What may change how its figures are read, a sentence each.
+    pub caveats: Vec<String>,
     /// Its seconds, if the study's table asks for them.
     pub time_series: Option<Box<TimeSeries>>,
+    /// What explains it.
+    pub kept: Option<Rc<Kept>>,
 }
 
 impl Reduced {
-    pub fn of(run: u32, levels: &[(String, Label)], view: &RunView, each_second: bool) -> Reduced {
+    /// Reads the records of a run; with `is_kept`, what explains it is kept.
+    pub fn of(
+        run: u32,
+        levels: &[(String, Label)],
+        view: &RunView,
+        (each_second, is_kept): (bool, bool),
+    ) -> Reduced {
         let marks = crate::metrics::marks(view);
         let marks = marks.iter().filter(|mark| mark.attributed);
         let disturbances = marks
@@ -63,8 +78,15 @@ impl Reduced {
         let by_ticks = why_untimed(view)
             .filter(|_| softirqs == Some(SoftirqMeans::Ticks))
             .map(|reason| format!("the time of soft interrupts is by {reason}"));
+        let figures = figures(view);
+        let kept = || {
+            let number = u64::from(run) + 1;
+            let figures = RunFigures::with(number, view.conditions, &figures);
+            Rc::new(Kept::of(number, view, figures))
+        };
         Reduced {
-            figures: figures(view),
+            kept: is_kept.then(kept),
+            figures,
             left_out: exclude::reason(view),
             method: attribution
                 .map(|found| found.method)
@@ -74,8 +96,9 @@ impl Reduced {
             disturbances,
             emulator_trouble: crate::metrics::emulator_trouble(view).map(|trouble| trouble.kind()),
             cell_notes: marks.map(cell_note).chain(by_wire).collect(),
+            not_in_effect: not_in_effect(view),
+            caveats: caveats_of(view),
             notes: [
-                not_in_effect(view),
                 unread_segments(view),
                 foreign_datagrams(view),
                 cached_metrics(view),

@@ -28,5 +28,6 @@ pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};
 pub use seconds::{Second, seconds};
 pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
+pub(crate) use table::OF_CAPACITY;
 pub use table::{Better, CORE_TO_CORE, METRICS, Metric, SPEED, Shown, metric};
 pub use view::RunView;

@@ -85,6 +85,9 @@ pub const SPEED: &str = "speed_loop_us";
 /// The name of the metric of the distance between the endpoints' CPUs.
 pub const CORE_TO_CORE: &str = "core_to_core_round_trip_ns";
 
+/// The name of the metric that is relative to what calibration found.
+pub(crate) const OF_CAPACITY: &str = "throughput_of_capacity_pct";
+
 /// The metric of this name, which may be an earlier one.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     let name = current_name(name);
@@ -134,7 +137,7 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams]),
     row(
-        "throughput_of_capacity_pct",
+        OF_CAPACITY,
         "Throughput relative to path capacity",
         "%",
         Better::Neither,

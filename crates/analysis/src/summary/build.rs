@@ -117,18 +117,10 @@ impl Summary {
             .into_iter()
             .enumerate()
             .for_each(|(place, event)| reader.take(place, event));
-        Summary::from_reader(reader)
-    }
-
-    /// The summary of the events that a reader took.
-    ///
-    /// # Errors
-    /// As [`Reader::finish`].
-    pub fn from_reader(reader: Reader) -> Result<Summary, LogError> {
         reader.finish().map(|(log, plan)| Summary::of(log, plan))
     }
 
-    fn of(mut log: Log, plan: Plan) -> Summary {
+    pub(crate) fn of(mut log: Log, plan: Plan) -> Summary {
         let planned = match plan.is_open_ended() {
             true => begun_blocks(&plan, &log),
             false => plan.blocks,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bitcost_analysis::compare;
 use bitcost_analysis::compare::{Comparison, Side};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
@@ -12,7 +12,7 @@ use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 
 use crate::failure::Failure;
-use crate::opened::{self, Opened, Reading};
+use crate::opened::{self, Reading};
 use crate::options::judging::Judging;
 use crate::options::repeats::metric_option;
 use crate::output;
@@ -104,8 +104,7 @@ fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
 
 /// Two sets of cells of one execution.
 fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Comparison, Failure> {
-    let opened = Opened::open_as(Path::new(folder), arguments.reading)?;
-    let execution = opened.execution()?;
+    let execution = opened::open(Path::new(folder), arguments.reading)?;
     opened::say_caveats(std::slice::from_ref(&execution));
     let [old, new] = words.map(|words| side(&execution, words));
     let (old, new) = (old?, new?);
@@ -127,21 +126,19 @@ fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Compar
 
 /// Two executions.
 fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, Failure> {
-    let open = |folder: &str| Opened::open_as(Path::new(folder), arguments.reading);
+    let open = |folder: &str| opened::open(Path::new(folder), arguments.reading);
     let old = open(folders[0])?;
     let new = open(folders[1]).map_err(|failure| one_side(&old, folders).unwrap_or(failure))?;
     let mut both = [old, new];
     opened::name_apart(&mut both);
+    opened::say_caveats(&both);
     let [old, new] = both;
-    if old.whole_path() == new.whole_path() {
+    if opened::whole_path(&old) == opened::whole_path(&new) {
         return Err(Failure::Usage(format!(
             "{} is both sides; name two executions, or cells of one: bitcost compare FOLDER factor=level factor=level",
             old.name
         )));
     }
-    let both = [old.execution()?, new.execution()?];
-    opened::say_caveats(&both);
-    let [old, new] = both;
     let metrics = metrics(arguments, &[&old.summary, &new.summary])?;
     Ok(compare::across(
         &old,
@@ -152,20 +149,19 @@ fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, F
 }
 
 /// The error for a second argument that is a cell of the first folder and not a folder.
-fn one_side(opened: &Opened, [folder, words]: [&str; 2]) -> Option<Failure> {
-    let execution = opened
-        .execution()
-        .ok()
-        .filter(|_| !Path::new(words).exists())?;
-    side(&execution, words).ok()?;
+fn one_side(execution: &Findings, [folder, words]: [&str; 2]) -> Option<Failure> {
+    if Path::new(words).exists() {
+        return None;
+    }
+    side(execution, words).ok()?;
     Some(Failure::Usage(format!(
         "`{words}` is a cell of {folder}, and cells are compared in pairs: bitcost compare {folder} {words} OTHER; levels: {}",
-        levels(&execution).join(", ")
+        levels(execution).join(", ")
     )))
 }
 
 /// Every level as `factor=level`.
-fn levels(execution: &Execution) -> Vec<String> {
+fn levels(execution: &Findings) -> Vec<String> {
     let factors = execution.summary.study.factors.iter();
     factors
         .flat_map(|factor| {
@@ -226,7 +222,7 @@ fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static
 
 /// The parts of a side, which commas separate. A level may have commas too: the longest level that
 /// a part begins with is meant.
-fn parts(execution: &Execution, text: &str) -> Vec<String> {
+fn parts(execution: &Findings, text: &str) -> Vec<String> {
     let names = levels(execution);
     let is_level = |part: &String| {
         names.iter().any(|name| {
@@ -256,7 +252,7 @@ fn parts(execution: &Execution, text: &str) -> Vec<String> {
 }
 
 /// Reads `factor=level,factor=level`, or a level alone if only one factor has it.
-fn side(execution: &Execution, text: &str) -> Result<Side, Failure> {
+fn side(execution: &Findings, text: &str) -> Result<Side, Failure> {
     let factors = &execution.summary.study.factors;
     let one = |word: &str| -> Result<(String, Label), Failure> {
         let (wanted, level) = word

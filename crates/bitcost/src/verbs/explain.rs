@@ -2,16 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::{Explanation, RunFigures, explain_table, explanation};
+use bitcost_analysis::explain::{Explanation, RunFigures, explain_table};
 use bitcost_import::ForeignRun;
 use bitcost_model::units::counted;
-use bitcost_render::explained::{
-    explanation_folded, explanation_json, explanation_lines, explanation_text,
-};
+use bitcost_render::explained::{explanation_folded, explanation_json, explanation_text};
 
 use crate::failure::Failure;
-use crate::opened::{self, Opened, Reading};
+use crate::opened::{self, Reading};
 use crate::terminal::columns;
 use crate::{output, own_json};
 
@@ -29,15 +26,6 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     reading: Reading,
-}
-
-/// Explains an execution, and prints the limiter of each cell on standard error.
-pub fn say(execution: &Execution) -> Explanation {
-    let explanation = explanation(execution);
-    explanation_lines(&explanation)
-        .iter()
-        .for_each(|line| output::say(&format!("limiter: {line}")));
-    explanation
 }
 
 /// Explains and prints.
@@ -66,10 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn of_execution(folder: &Path, reading: Reading) -> Result<Explanation, Failure> {
-    let opened = Opened::open_as(folder, reading)?;
-    let execution = opened.execution()?;
-    opened::say_caveats(std::slice::from_ref(&execution));
-    Ok(explanation(&execution))
+    let found = opened::open(folder, reading)?;
+    opened::say_caveats(std::slice::from_ref(&found));
+    Ok(found.explanation)
 }
 
 fn of_table(path: &Path) -> Result<Explanation, Failure> {

@@ -56,7 +56,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let events = bitcost_import::execution(found, head);
     let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let mut writer = Writer::create(&arguments.out, &format!("{stamp}-{}", file_name(&name)), 0)?;
-    events.iter().try_for_each(|event| writer.append(event))?;
+    for event in &events {
+        writer.append(event)?;
+    }
     let failures = if failed > 0 {
         format!(", {failed} of them without a result")
     } else {

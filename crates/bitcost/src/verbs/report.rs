@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use bitcost_analysis::compare::THRESHOLD_PCT;
+use bitcost_analysis::compare::{THRESHOLD_PCT, of_study, with_first};
+use bitcost_analysis::findings::Findings;
 use bitcost_render::html::page;
 
 use crate::failure::Failure;
 use crate::format::{maker, source};
-use crate::opened::{self, Opened, Reading};
+use crate::opened::{self, Reading};
 use crate::options::judging::threshold;
 use crate::options::slow;
 use crate::{files, output};
@@ -46,9 +47,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "--open opens a file, and --out - writes none; leave out one of them".to_owned(),
         ));
     }
-    let logs = opened::open_all(&arguments.folders, arguments.reading)?;
-    let html = render(&logs, arguments.link_rate, arguments.threshold)?;
-    let default = || logs[0].folder().join(usual_name(&logs[1..]));
+    let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
+    for one in &mut found {
+        one.summary.link_rate_bps = arguments.link_rate.or(one.summary.link_rate_bps);
+        one.comparison = of_study(one, arguments.threshold);
+    }
+    let sources = found.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+    let between = with_first(&found, arguments.threshold);
+    let html = page(&found, &sources, &between, &maker());
+    let default = || opened::folder(&found[0]).join(usual_name(&found[1..]));
     let path = arguments.out.clone().unwrap_or_else(default);
     if is_standard_output(Some(&path)) {
         return output::print(&html);
@@ -63,12 +70,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The name of the file about a log and these others, so that no comparison replaces the report of
 /// its first execution.
-fn usual_name(others: &[Opened]) -> String {
+fn usual_name(others: &[Findings]) -> String {
     if others.is_empty() {
         return "report.html".to_owned();
     }
-    let names = others.iter().map(|opened| {
-        let whole = opened.whole_path();
+    let names = others.iter().map(|one| {
+        let whole = opened::whole_path(one);
         let name = whole.file_name().unwrap_or(whole.as_os_str());
         name.to_string_lossy().into_owned()
     });
@@ -108,24 +115,4 @@ fn open(path: &Path) -> Result<(), Failure> {
         }
         Err(error) => Err(failed(format!("{OPENER}: {error}"))),
     }
-}
-
-/// The page of these logs. `link_rate_bps` is the rate of the link, if the user gave it. A metric
-/// is better or worse from a change of `threshold_pct` per cent on.
-///
-/// # Errors
-/// Usage, when one holds no study or no plan.
-fn render(
-    logs: &[Opened],
-    link_rate_bps: Option<u64>,
-    threshold_pct: f64,
-) -> Result<String, Failure> {
-    let mut chapters = Vec::new();
-    for opened in logs {
-        let source = source(opened)?;
-        let mut execution = opened.execution()?;
-        execution.summary.link_rate_bps = link_rate_bps.or(execution.summary.link_rate_bps);
-        chapters.push((execution, source));
-    }
-    Ok(page(&chapters, threshold_pct, &maker()))
 }

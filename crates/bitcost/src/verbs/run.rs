@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use bitcost_analysis::compare::of_study;
-use bitcost_analysis::summary::Summary;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
 use bitcost_execute::{Destination, Executed, Extent, Resume, Start};
-use bitcost_render::study_answer::study_answer;
 use bitcost_study::Study;
 
-use super::explain;
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened::{Opened, report_cut, say_log, say_place};
+use crate::opened::report_cut;
 use crate::options::against;
 use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
@@ -22,6 +19,7 @@ use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
+use crate::outcome::{check, say_answer};
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
 use crate::{output, studies};
@@ -74,51 +72,29 @@ impl Arguments {
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     arguments.look.check()?;
     let stop = stop_on_signals()?;
-    let Executed { log, ending } = match &arguments.resume {
+    let executed = match &arguments.resume {
         Some(folder) => resume(folder, &arguments, &stop)?,
         None => start(&arguments, &stop)?,
     };
-    let opened = Opened::of(log)?;
-    let folder = opened.folder();
-    let ending = ending.inspect_err(|_| say_how_to_resume(folder))?;
-    let execution = opened.execution()?;
-    let threshold = arguments.judging.threshold;
-    let exported = arguments.look.render_read(
-        std::slice::from_ref(&opened),
-        std::slice::from_ref(&execution),
-        threshold,
-    )?;
-    let printed = output::form(&exported.bytes);
-    let explanation = explain::say(&execution);
-    if arguments.look.is_for_people() {
-        say_place(&opened);
-        let answer = study_answer(&execution, &explanation, &output::shell_word(folder));
-        output::say(&format!("\n{}", answer.trim_end()));
-    } else {
-        output::say(&format!(
-            "why: bitcost explain {}",
-            output::shell_word(folder)
-        ));
-        say_log(&opened);
-    }
+    let folder = executed.folder.unwrap_or_default();
+    let ending = executed
+        .ending
+        .inspect_err(|_| say_how_to_resume(&folder))?;
+    let mut findings = executed.findings?;
+    findings.comparison = of_study(&findings, arguments.judging.threshold);
+    let printed = arguments.look.print(std::slice::from_ref(&findings));
+    say_answer(&findings, &arguments.look);
     if ending == Ending::Interrupted {
-        say_how_to_resume(folder);
+        say_how_to_resume(&folder);
     }
     // If standard output cannot be written, the lines above still name the log, which is complete.
     printed?;
-    match ending {
-        Ending::Interrupted => Err(Failure::Interrupted),
-        Ending::Complete => {
-            check(&execution.summary)?;
-            if arguments.judging.fail_on.is_none() {
-                return Ok(());
-            }
-            // Forms of rows have no comparison.
-            let written = exported.compared.into_iter().next();
-            let compared = written.unwrap_or_else(|| of_study(&execution, threshold));
-            compared.map_or(Ok(()), |comparison| arguments.judging.check(&comparison))
-        }
+    if ending == Ending::Interrupted {
+        return Err(Failure::Interrupted);
     }
+    check(&findings)?;
+    let comparison = findings.comparison.as_ref();
+    comparison.map_or(Ok(()), |comparison| arguments.judging.check(comparison))
 }
 
 /// Refuses --fail-on for a study that compares nothing.
@@ -133,24 +109,10 @@ fn check_compares(study: &Study, judging: &Judging) -> Result<(), Failure> {
 }
 
 fn say_how_to_resume(folder: &Path) {
-    output::say(&format!(
+    output::say_whole(&format!(
         "resume: bitcost run --resume {}",
         output::shell_word(folder)
     ));
-}
-
-/// Fails if runs were left out.
-fn check(summary: &Summary) -> Result<(), Failure> {
-    let message = match summary.excluded.len() {
-        0 => return Ok(()),
-        1 => "1 run was left out; the reason is printed above".to_owned(),
-        left_out => format!("{left_out} runs were left out; the reasons are printed above"),
-    };
-    let lacking = summary.runs.iter().filter(|row| row.host_lacks).count();
-    Err(match lacking == summary.excluded.len() {
-        true => Failure::Environment(message),
-        false => Failure::Check(message),
-    })
 }
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {

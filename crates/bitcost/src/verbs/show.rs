@@ -1,13 +1,13 @@
-//! `bitcost show`: the table of an execution again, from its log alone.
+//! `bitcost show`: the result of an execution again, from its log alone.
 
 use std::path::PathBuf;
 
-use bitcost_analysis::compare::THRESHOLD_PCT;
+use bitcost_analysis::compare::{THRESHOLD_PCT, of_study};
 
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{self, Reading};
-use crate::output;
+use crate::outcome::say_answer;
 
 /// Which executions, and how.
 #[derive(clap::Args)]
@@ -22,8 +22,19 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Prints them.
+/// Prints them; a study ends with its answer, as when it was executed.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let logs = opened::open_all(&arguments.folders, arguments.reading)?;
-    output::form(&arguments.look.render(&logs, THRESHOLD_PCT)?)
+    arguments.look.check()?;
+    let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
+    for one in &mut found {
+        one.comparison = of_study(one, THRESHOLD_PCT);
+    }
+    arguments.look.print(&found)?;
+    if let [one] = &found[..]
+        && one.single().is_none()
+        && arguments.look.is_for_people()
+    {
+        say_answer(one, &arguments.look);
+    }
+    Ok(())
 }

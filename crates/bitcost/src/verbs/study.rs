@@ -74,7 +74,7 @@ impl New {
         }
         create(&self.file, &text)?;
         output::line(&self.file.display().to_string())?;
-        output::say(&format!("next: bitcost plan {shown}"));
+        output::say_whole(&format!("next: bitcost plan {shown}"));
         Ok(())
     }
 }

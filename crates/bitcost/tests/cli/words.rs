@@ -841,8 +841,10 @@ fn a_mistake_on_the_command_line_is_named() {
 #[test]
 fn an_older_log_opens() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
-    let text = printed(&["show", folder]);
+    let (code, text, answer) = bitcost(Path::new("/"), &["show", folder]);
+    assert_eq!(code, Some(0), "{answer}");
     assert!(text.contains("| 1024               |"), "{text}");
+    assert!(answer.contains("bottleneck   unknown: "), "{answer}");
     assert!(
         !text.contains("left out") && !text.contains("no value"),
         "{text}"

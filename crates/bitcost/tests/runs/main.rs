@@ -17,6 +17,7 @@ mod cut;
 mod data_sockets;
 mod delay;
 mod disturbed;
+mod findings;
 mod forms;
 mod frames;
 mod host;
@@ -73,6 +74,7 @@ fn main() {
         data_sockets::TRIALS,
         delay::TRIALS,
         disturbed::TRIALS,
+        findings::TRIALS,
         forms::TRIALS,
         frames::TRIALS,
         host::TRIALS,

@@ -74,7 +74,7 @@ impl Traps {
         let mut writer = Writer::create(self.bench.path(), name, 0).unwrap();
         events
             .iter()
-            .for_each(|event| writer.append(event).unwrap());
+            .for_each(|event| _ = writer.append(event).unwrap());
         writer.folder().to_owned()
     }
 

@@ -3,11 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use bitcost_analysis::findings::LogPlace;
 use bitcost_model::event::{Event, FORMAT, FORMAT_WITH_CHECKSUMS, Stored};
 use bitcost_model::record::EndpointRecord;
+use bitcost_model::units::counted;
 use sha2::{Digest, Sha256};
 
 use crate::store::chain::{Chain, split};
@@ -44,6 +46,9 @@ pub struct LogFile {
     left_out: BTreeSet<usize>,
 }
 
+/// Maximum number of line numbers that one sentence lists.
+const NUMBERED: usize = 10;
+
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 18;
 
@@ -68,6 +73,31 @@ impl End {
     /// Whether the lines have checksums.
     pub fn has_checksums(&self) -> bool {
         self.chain.is_some()
+    }
+
+    /// Caveats of the log itself, one sentence each.
+    pub fn caveats(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if !self.damaged.is_empty() {
+            let numbers = self.damaged.iter().take(NUMBERED);
+            let numbers: Vec<String> = numbers.map(usize::to_string).collect();
+            let more = if self.damaged.len() > NUMBERED {
+                ", …"
+            } else {
+                ""
+            };
+            let lines = counted(self.damaged.len(), "line");
+            found.push(format!(
+                "the log is damaged: {lines} could not be verified and are left out ({}{more}); their contents are missing",
+                numbers.join(", ")
+            ));
+        }
+        if let Some(format) = self.format.filter(|_| !self.has_checksums()) {
+            found.push(format!(
+                "the log is of format {format}, whose lines have no checksums: a change of its figures would not be noticed"
+            ));
+        }
+        found
     }
 }
 
@@ -134,6 +164,16 @@ impl LogFile {
         })
     }
 
+    /// The log of `length` bytes in `folder`, which was just written.
+    pub fn written(folder: &Path, length: u64) -> LogFile {
+        LogFile {
+            folder: folder.to_owned(),
+            length,
+            damaged: Damaged::Refuse,
+            left_out: BTreeSet::new(),
+        }
+    }
+
     /// The execution's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -144,14 +184,10 @@ impl LogFile {
         self.folder.join(LOG_NAME)
     }
 
-    /// The bytes after the first `place` ones.
-    fn after(&self, place: u64) -> Result<std::io::Take<File>, StoreError> {
-        let open = || {
-            let mut file = open_regular(&self.path())?;
-            file.seek(SeekFrom::Start(place))?;
-            Ok(file.take(self.length.saturating_sub(place)))
-        };
-        open().map_err(|error| self.cannot_read(error))
+    /// The bytes that the file had when it was opened.
+    fn whole(&self) -> Result<std::io::Take<File>, StoreError> {
+        let file = open_regular(&self.path()).map_err(|error| self.cannot_read(error))?;
+        Ok(file.take(self.length))
     }
 
     fn cannot_read(&self, error: std::io::Error) -> StoreError {
@@ -170,19 +206,8 @@ impl LogFile {
     /// result, or that is no event.
     pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
         let mut lines = Lines::of(self.path());
-        self.read_on(&mut lines, take)?;
-        self.left_out = lines.end.damaged.iter().copied().collect();
-        Ok(lines.end)
-    }
-
-    /// Reads the lines that follow those that were read.
-    fn read_on(
-        &self,
-        lines: &mut Lines,
-        take: &mut dyn FnMut(usize, Event),
-    ) -> Result<(), StoreError> {
-        let rest = self.after(lines.end.whole_bytes)?;
-        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, rest), Vec::new());
+        let file = self.whole()?;
+        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
         loop {
             text.clear();
             let bytes = file
@@ -193,7 +218,8 @@ impl LogFile {
                     line: lines.end.lines + 1,
                     bytes,
                 });
-                return Ok(());
+                self.left_out = lines.end.damaged.iter().copied().collect();
+                return Ok(lines.end);
             }
             match lines.event(&text) {
                 Ok(event) => take(lines.end.lines, event),
@@ -204,12 +230,20 @@ impl LogFile {
         }
     }
 
+    /// Where it is, and its length.
+    pub fn place(&self) -> LogPlace {
+        LogPlace {
+            path: self.path(),
+            bytes: self.length,
+        }
+    }
+
     /// Length of the log in bytes and its SHA-256 in hexadecimal.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
-        let (mut file, mut hash, mut part) = (self.after(0)?, Sha256::new(), vec![0; 1 << 20]);
+        let (mut file, mut hash, mut part) = (self.whole()?, Sha256::new(), vec![0; 1 << 20]);
         let mut bytes = 0;
         loop {
             match file
@@ -237,7 +271,7 @@ impl LogFile {
 /// again. If the log changed since then, lines that are no longer events are left out.
 impl Stored for LogFile {
     fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
-        let Ok(file) = self.after(0) else { return };
+        let Ok(file) = self.whole() else { return };
         let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
         for line in 1.. {
             text.clear();
@@ -252,32 +286,6 @@ impl Stored for LogFile {
                 take(line, &event);
             }
         }
-    }
-}
-
-/// A log that is still written: each reading goes on where the last one ended.
-#[derive(Debug)]
-pub struct Growing {
-    folder: PathBuf,
-    lines: Lines,
-}
-
-impl Growing {
-    /// A log of which nothing was read.
-    pub fn new(folder: &Path) -> Growing {
-        Growing {
-            folder: folder.to_owned(),
-            lines: Lines::of(folder.join(LOG_NAME)),
-        }
-    }
-
-    /// Verifies each complete line that was appended since the last reading, and passes on its
-    /// event with the line's number from 1.
-    ///
-    /// # Errors
-    /// As [`LogFile::open`] and [`LogFile::read`], which refuses damaged lines.
-    pub fn read_on(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<(), StoreError> {
-        LogFile::open(&self.folder, Damaged::Refuse)?.read_on(&mut self.lines, take)
     }
 }
 

@@ -8,7 +8,7 @@ use bitcost_model::event::Event;
 
 use crate::store::chain::Chain;
 use crate::store::error::{LOG_NAME, StoreError};
-use crate::store::read::End;
+use crate::store::read::{End, LogFile};
 
 /// Bytes that one run may add to a log: two endpoints, twenty samples, a few CPUs.
 const BYTES_PER_RUN: u64 = 256 << 10;
@@ -18,6 +18,8 @@ const BYTES_PER_RUN: u64 = 256 << 10;
 pub struct Writer {
     folder: PathBuf,
     file: File,
+    /// Number of the complete lines.
+    lines: usize,
     /// Length of the complete lines, if an incomplete one follows them.
     whole_bytes: Option<u64>,
     /// The last line's checksum; absent in a log of an earlier format, which continues without
@@ -47,6 +49,7 @@ impl Writer {
         let writer = Writer {
             folder,
             file,
+            lines: 0,
             whole_bytes: None,
             chain: Some(Chain::default()),
         };
@@ -77,6 +80,7 @@ impl Writer {
         let writer = Writer {
             folder: folder.to_owned(),
             file,
+            lines: end.lines,
             whole_bytes,
             chain,
         };
@@ -101,20 +105,35 @@ impl Writer {
         &self.folder
     }
 
+    /// The log as it is now.
+    ///
+    /// # Errors
+    /// When its length cannot be read.
+    pub fn log(&self) -> Result<LogFile, StoreError> {
+        let path = self.folder.join(LOG_NAME);
+        let facts = self.file.metadata();
+        let facts = facts.map_err(|error| StoreError::CannotRead { path, error })?;
+        Ok(LogFile::written(&self.folder, facts.len()))
+    }
+
     /// Appends an event as one line. An event that ends a run is on the disk before this returns.
-    /// Intermediate readings are not appended, because the run's record has them.
+    /// Intermediate readings are not appended, because the run's record has them. Returns the
+    /// number of the log's lines, which is that of the event's line.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+    pub fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
         if matches!(event, Event::Progress { .. } | Event::Reconnecting { .. }) {
-            return Ok(());
+            return Ok(self.lines);
         }
-        self.write_line(event)
+        self.lines += 1;
+        let written = self
+            .write_line(event)
             .map_err(|error| StoreError::CannotWrite {
                 path: self.folder.join(LOG_NAME),
                 error,
-            })
+            });
+        written.map(|()| self.lines)
     }
 
     fn write_line(&mut self, event: &Event) -> io::Result<()> {

@@ -2,9 +2,9 @@
 
 use crate::number;
 use bitcost_analysis::metrics::{Better, Metric};
+use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{ImprovementSummary, Summary};
 use bitcost_model::study::Label;
-use bitcost_stats::Interval;
 
 use super::words::{is_plural, lowered, named_levels, varied};
 

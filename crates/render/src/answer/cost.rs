@@ -2,8 +2,8 @@
 
 use bitcost_analysis::cells::{CellSummary, RECEIVE_DEMAND};
 use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Summary, measured};
-use bitcost_stats::Interval;
 
 use crate::number;
 

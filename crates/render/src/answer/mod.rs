@@ -1,12 +1,15 @@
-//! The answer in three sentences, computed from the figures.
+//! The answer of an execution in words: for its first screen and the top of its page.
 
+pub(crate) mod bottleneck;
 mod change;
 mod cost;
+mod decisive;
 mod own;
 mod words;
 
 use crate::number;
 use bitcost_analysis::cells::{COVERED_FROM, CellSummary};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
 
@@ -14,16 +17,43 @@ pub(crate) use cost::{ranked, stacked, total};
 pub(crate) use words::lowered;
 use words::{is_plural, named_levels, varied};
 
-/// What a reader sees first: the study's own sentences, or one that is made of the figures; and
-/// those of the other sentences that say something else.
-pub(crate) fn opening(summary: &Summary) -> (String, Vec<String>) {
-    let mut sentences = answer(summary);
-    let said = own::own(summary).or_else(|| cost::costs(summary));
-    if let Some(words) = said {
-        // Only the last one, how certain it is, has other figures.
-        return (words, sentences.split_off(sentences.len() - 1));
+/// What a reader sees first of an execution.
+pub(crate) struct Answer {
+    /// The study's own sentences, or one that is made of the figures.
+    pub sentence: String,
+    /// The other sentences that say something else.
+    pub rest: Vec<String>,
+    /// What limited its cells.
+    pub bottleneck: String,
+    /// What changes the answer, the worst first.
+    pub caveats: Vec<String>,
+    /// Warnings of which no caveat says anything.
+    pub other_warnings: usize,
+}
+
+impl Answer {
+    pub fn of(findings: &Findings) -> Answer {
+        let summary = &findings.summary;
+        let mut rest = answer(summary);
+        let own = own::own(summary);
+        let said = own.or_else(|| Some((cost::costs(summary)?, Vec::new())));
+        let (sentence, reasons) = match said {
+            Some(said) => {
+                // Only the last one, how certain it is, has other figures.
+                rest.drain(..rest.len() - 1);
+                said
+            }
+            None => (rest.remove(0), Vec::new()),
+        };
+        let (caveats, other_warnings) = decisive::decisive(findings, &reasons);
+        Answer {
+            sentence,
+            rest,
+            bottleneck: bottleneck::of_cells(&findings.explanation),
+            caveats,
+            other_warnings,
+        }
     }
-    (sentences.remove(0), sentences)
 }
 
 /// Three sentences: the result for the first metric of the question, the results for the others,

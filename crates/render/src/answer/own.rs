@@ -2,8 +2,8 @@
 
 use bitcost_analysis::cells::{COVERED_FROM, has};
 use bitcost_analysis::metrics::metric;
+use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Answered, Summary};
-use bitcost_stats::Interval;
 use bitcost_study::check::Levels;
 use bitcost_study::{Place, Sentence, Word};
 
@@ -12,9 +12,10 @@ use crate::notes::why_missing;
 use crate::number;
 
 /// The study's sentences: with their figures, or with the reason why these are not known; absent
-/// where the study has none, and where no run can be used.
-pub(super) fn own(summary: &Summary) -> Option<String> {
+/// where the study has none, and where no run can be used. Returns also these reasons.
+pub(super) fn own(summary: &Summary) -> Option<(String, Vec<String>)> {
     let mut last: Option<Why> = None;
+    let mut reasons = Vec::new();
     let sentences = summary.study.sentences.iter().zip(&summary.answers);
     let found: Vec<String> = sentences
         .map(|(sentence, figures)| match figures {
@@ -25,13 +26,14 @@ pub(super) fn own(summary: &Summary) -> Option<String> {
                     return format!("{subject}: not known either.");
                 }
                 let words = format!("{subject}: not known, because {}.", why.words);
+                reasons.push(why.words.clone());
                 last = Some(why);
                 words
             }
         })
         .collect();
     let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
-    (is_used && !found.is_empty()).then(|| found.join(" "))
+    (is_used && !found.is_empty()).then(|| (found.join(" "), reasons))
 }
 
 /// The words before the first figure; where there are none, the metric and its cell.

@@ -2,9 +2,9 @@
 
 use bitcost_analysis::explain::{
     Bound, Candidate, CostModel, Covariate, Evidence, ExplainedCell, ExplainedRun, Explanation,
-    Modality, Verdict, Warning,
+    Limiter, Modality, Verdict, Warning,
 };
-use bitcost_stats::{Interval, SeparatedRanges};
+use bitcost_analysis::statistics::{Interval, SeparatedRanges};
 use serde_json::{Value, json};
 
 use super::cost::formula;
@@ -30,22 +30,46 @@ fn all<T>(items: &[T], json: impl Fn(&T) -> Value) -> Value {
     items.iter().map(json).collect()
 }
 
+/// What limited a cell, as in the document of an execution: its verdict, and where there are several
+/// limiters or two modes, these.
+pub(crate) fn bottleneck(cell: &ExplainedCell) -> Value {
+    let Some(verdict) = cell.verdict() else {
+        return Value::Null;
+    };
+    let mut document = verdict_json(&verdict);
+    let shares = cell.shares();
+    if shares.len() > 1 {
+        document["shares"] = shares_json(&shares);
+    }
+    if let Some(modality) = &cell.modality {
+        document["modes"] = modes_json(modality);
+    }
+    document
+}
+
+/// Limiters with their shares.
+pub(crate) fn shares_json(shares: &[(Limiter, f64)]) -> Value {
+    all(
+        shares,
+        |(limiter, share)| json!({ "limiter": limiter.name(), "words": limiter.to_string(), "share": share }),
+    )
+}
+
 /// A cell with the verdicts of its runs.
 fn cell_json(cell: &ExplainedCell) -> Value {
     let run = |run: &ExplainedRun| json!({ "run": run.figures.run, "verdicts": all(&run.verdicts, verdict_json) });
-    let shares = cell.shares().into_iter();
     json!({
         "cell": cell.name,
         "limiters": cell.leading().iter().map(|(limiter, _)| limiter.name()).collect::<Vec<_>>(),
         "verdict": cell.verdict().as_ref().map(verdict_json),
-        "shares": shares.map(|(limiter, share)| json!({ "limiter": limiter.name(), "words": limiter.to_string(), "share": share })).collect::<Vec<_>>(),
+        "shares": shares_json(&cell.shares()),
         "modes": cell.modality.as_ref().map(modes_json),
         "runs": all(&cell.runs, run),
     })
 }
 
 /// A verdict with its evidence.
-pub(crate) fn verdict_json(verdict: &Verdict) -> Value {
+fn verdict_json(verdict: &Verdict) -> Value {
     json!({
         "limiter": verdict.limiter().name(),
         "words": verdict.limiter().to_string(),
@@ -77,7 +101,7 @@ fn evidence_json(evidence: &Evidence) -> Value {
 }
 
 /// Two modes of a cell.
-pub(crate) fn modes_json(modality: &Modality) -> Value {
+fn modes_json(modality: &Modality) -> Value {
     let covariate = |covariate: &Covariate| {
         let SeparatedRanges { low, high } = covariate.apart;
         json!({

@@ -15,5 +15,5 @@ pub use text::{explanation_folded, explanation_lines, explanation_text};
 pub use verdict::verdict_text;
 
 pub(crate) use cost::{cost_text, formula};
-pub(crate) use json::{modes_json, verdict_json};
+pub(crate) use json::{bottleneck, shares_json};
 pub(crate) use text::warning_line;

@@ -1,7 +1,7 @@
 //! Runs of one cell in two modes.
 
 use bitcost_analysis::explain::{Covariate, Modality};
-use bitcost_stats::{SeparatedRanges, TwoModes};
+use bitcost_analysis::statistics::{SeparatedRanges, TwoModes};
 
 /// The modes, several lines.
 pub(super) fn modes_text(modality: &Modality) -> String {

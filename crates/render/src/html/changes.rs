@@ -5,8 +5,7 @@ use crate::comparison::{
 };
 use crate::comparison_headline::comparison_headline;
 use crate::lines::Lines;
-use bitcost_analysis::compare::{Comparison, across, compared_metrics};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::compare::Comparison;
 use bitcost_model::units::counted;
 
 use crate::html::contents;
@@ -16,20 +15,6 @@ use crate::html::pictures::Picture;
 use crate::html::section;
 use crate::html::table::table;
 use crate::html::writer::Html;
-
-/// The first execution compared with each other one; those without a cell in common are left out.
-pub(crate) fn between(executions: &[&Execution], threshold_pct: f64) -> Vec<Comparison> {
-    let Some((old, others)) = executions.split_first() else {
-        return Vec::new();
-    };
-    let metrics = |new: &Execution| compared_metrics(&[&old.summary, &new.summary]);
-    let compared = others
-        .iter()
-        .map(|new| across(old, new, &metrics(new), threshold_pct));
-    compared
-        .filter(|comparison| !comparison.cells.is_empty())
-        .collect()
-}
 
 /// The chapter before those of the executions; `executions` is their number.
 pub(crate) fn chapter(

@@ -2,7 +2,7 @@
 
 use crate::constants::constant_words;
 use crate::lines::Lines;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_model::constants::CONSTANTS;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::harmless;
@@ -12,7 +12,7 @@ use crate::html::fold;
 use crate::html::table::table;
 use crate::html::writer::Html;
 
-pub(crate) fn section(page: &mut Html, execution: &Execution) {
+pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let ends = &execution.summary.ends;
     if ends.is_empty() {
         return;
@@ -45,7 +45,7 @@ pub(crate) fn section(page: &mut Html, execution: &Execution) {
 }
 
 /// Each constant that a host measured, with the 5th and 95th percentile of its samples.
-fn constants(execution: &Execution) -> impl Iterator<Item = (bool, Vec<String>)> {
+fn constants(execution: &Findings) -> impl Iterator<Item = (bool, Vec<String>)> {
     let summary = &execution.summary;
     CONSTANTS.iter().filter_map(|row| {
         let of =

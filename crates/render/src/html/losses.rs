@@ -1,7 +1,7 @@
 //! What became of lost and retransmitted packets, for the runs that had some.
 
 use bitcost_analysis::cells::{RunRow, Status};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::ledger::{LossLedger, loss_ledger};
 use bitcost_analysis::metrics::metric;
 use bitcost_model::units::counted;
@@ -17,7 +17,7 @@ const TABLES: usize = 10;
 /// Metrics that are above 0 where a run lost or retransmitted something.
 const SIGNS: [&str; 3] = ["retransmits", "loss_pct", "requests_lost_pct"];
 
-pub(crate) fn section(page: &mut Html, execution: &Execution) {
+pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let is_marked = |row: &RunRow| {
         let signs = SIGNS.iter().filter_map(|name| row.value(metric(name)?));
         row.status == Status::Used && signs.fold(0.0, f64::max) > 0.0

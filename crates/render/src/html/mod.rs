@@ -19,15 +19,13 @@ mod table;
 mod time_series;
 mod writer;
 
-use std::borrow::Borrow;
-
-use bitcost_analysis::compare::{Comparison, of_study};
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::explanation;
+use bitcost_analysis::compare::Comparison;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
 
 use crate::export::{ExportError, Exported, Form, Input};
+use crate::json::json;
 use crate::provenance::{Maker, Source};
 use pictures::Picture;
 use writer::Html;
@@ -44,14 +42,7 @@ pub(crate) const FORM: Form = Form {
 };
 
 fn export(input: &Input) -> Result<Exported, ExportError> {
-    let sources = input.sources.iter().cloned();
-    let chapters: Vec<_> = input.executions.iter().zip(sources).collect();
-    let compared = input.compared();
-    let text = with_compared(&chapters, &compared, input.threshold_pct, input.maker);
-    Ok(Exported {
-        compared,
-        ..text.into()
-    })
+    Ok(page(input.executions, input.sources, input.between, input.maker).into())
 }
 
 /// The style sheet of the page.
@@ -62,52 +53,24 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// The page. Every execution has its own chapter, which says where its log came from; if there are
-/// several, the first is compared with each other one before. From `threshold_pct` per cent, a
-/// change is better or worse.
-pub fn page<'a, E: Borrow<Execution<'a>>>(
-    executions: &[(E, Source)],
-    threshold_pct: f64,
-    maker: &Maker,
-) -> String {
-    let of = |(execution, _): &(E, Source)| of_study(execution.borrow(), threshold_pct);
-    let compared: Vec<_> = executions.iter().map(of).collect();
-    with_compared(executions, &compared, threshold_pct, maker)
-}
-
-/// The page, with the comparison that each execution's study asks for.
-fn with_compared<'a, E: Borrow<Execution<'a>>>(
-    executions: &[(E, Source)],
-    compared: &[Option<Comparison>],
-    threshold_pct: f64,
+/// several, `between` has the first compared with each other one, before them.
+pub fn page(
+    executions: &[Findings],
+    sources: &[Source],
+    between: &[Comparison],
     maker: &Maker,
 ) -> String {
     let mut page = Html::default();
     let title = match executions {
-        [(one, _)] => one.borrow().summary.study.title.clone(),
+        [one] => one.summary.study.title.clone(),
         several => format!("{} executions", several.len()),
     };
     head(&mut page, &title);
     let mut drawn = 0;
-    let all: Vec<&Execution> = executions
-        .iter()
-        .map(|(execution, _)| execution.borrow())
-        .collect();
-    changes::chapter(
-        &mut page,
-        &changes::between(&all, threshold_pct),
-        executions.len(),
-        &mut drawn,
-    );
-    let pairs = executions.iter().zip(compared);
-    for (number, ((execution, source), comparison)) in pairs.enumerate() {
-        let (mut body, execution) = (Html::default(), execution.borrow());
-        chapter(
-            &mut body,
-            execution,
-            source,
-            comparison.as_ref(),
-            &mut drawn,
-        );
+    changes::chapter(&mut page, between, executions.len(), &mut drawn);
+    for (number, (execution, source)) in executions.iter().zip(sources).enumerate() {
+        let mut body = Html::default();
+        chapter(&mut body, execution, source, &mut drawn);
         let name = (executions.len() > 1).then_some(execution.name.as_str());
         contents::chapter(&mut page, body, number, name);
     }
@@ -135,18 +98,11 @@ fn head(page: &mut Html, title: &str) {
 }
 
 /// The chapter of an execution; `drawn` counts the pictures of the page.
-fn chapter(
-    page: &mut Html,
-    execution: &Execution,
-    source: &Source,
-    comparison: Option<&Comparison>,
-    drawn: &mut usize,
-) {
-    let summary = &execution.summary;
+fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut usize) {
+    let (summary, explanation) = (&execution.summary, &execution.explanation);
     header(page, summary);
-    let explanation = explanation(execution);
-    let hero = pictures::hero(execution, &explanation, *drawn);
-    let rest = opening::opening(page, execution, &explanation, hero.as_ref());
+    let hero = pictures::hero(execution, explanation, *drawn);
+    let rest = opening::opening(page, execution, hero.as_ref());
     time_series::why(page, summary);
     let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
     if is_used {
@@ -154,10 +110,10 @@ fn chapter(
     } else {
         page.element("p", "rest", &rest.join(" "));
     }
-    if let Some(comparison) = comparison {
+    if let Some(comparison) = &execution.comparison {
         changes::folded(page, comparison, drawn);
     }
-    let mut pictures = pictures::all(execution, &explanation, *drawn);
+    let mut pictures = pictures::all(execution, explanation, *drawn);
     *drawn += pictures.len();
     if let Some(hero) = &hero {
         pictures.retain(|picture| picture.file != hero.file);
@@ -167,7 +123,7 @@ fn chapter(
     statements::section(page, execution);
     statements::figures(page, summary, &of_document);
     if is_used {
-        explained::section(page, &explanation);
+        explained::section(page, explanation);
     }
     section::pictures(page, &others);
     time_series::seconds(page, summary);
@@ -176,7 +132,16 @@ fn chapter(
     hosts::section(page, execution);
     runs::section(page, execution);
     section::source(page, execution, source);
+    document(page, execution);
     page.raw("</article>\n");
+}
+
+/// The document of `show --json`, for programs that read the page. No `<` in it can end its element.
+fn document(page: &mut Html, execution: &Findings) {
+    let document = json(execution).to_string().replace('<', "\\u003c");
+    page.raw("<script type=\"application/json\" class=\"result\">")
+        .raw(&document)
+        .raw("</script>\n");
 }
 
 /// What was measured, where and when, and the question.

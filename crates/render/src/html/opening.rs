@@ -1,14 +1,12 @@
 //! What a chapter opens with: one sentence, three figures and one picture.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, Metric, metric};
+use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::measured;
-use bitcost_stats::Interval;
 
-use crate::answer::{self, lowered, ranked, stacked};
-use crate::decisive::decisive;
+use crate::answer::{Answer, lowered, ranked, stacked};
 use crate::html::pictures::Picture;
 use crate::html::section::figure;
 use crate::html::writer::Html;
@@ -21,18 +19,17 @@ const SHORT: usize = 180;
 /// of the tables.
 pub(crate) fn opening(
     page: &mut Html,
-    execution: &Execution,
-    explanation: &Explanation,
+    execution: &Findings,
     hero: Option<&Picture>,
 ) -> Vec<String> {
-    let (sentence, rest) = answer::opening(&execution.summary);
-    let class = if sentence.len() > SHORT {
+    let answer = Answer::of(execution);
+    let class = if answer.sentence.len() > SHORT {
         "answer long"
     } else {
         "answer"
     };
-    page.element("p", class, &sentence);
-    for line in decisive(&execution.summary, explanation, &sentence).lines {
+    page.element("p", class, &answer.sentence);
+    for line in &answer.caveats {
         page.element("p", "caveat", &format!("Caveat: {line}."));
     }
     let figures = figures(execution);
@@ -50,11 +47,11 @@ pub(crate) fn opening(
     if let Some(hero) = hero {
         figure(page, hero);
     }
-    rest
+    answer.rest
 }
 
 /// Three figures, each with what it is.
-fn figures(execution: &Execution) -> Vec<(String, String)> {
+fn figures(execution: &Findings) -> Vec<(String, String)> {
     let summary = &execution.summary;
     let bars = stacked(summary);
     let of = |metric: &Metric, value: f64| {

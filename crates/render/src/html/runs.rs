@@ -3,7 +3,7 @@
 use crate::lines::Lines;
 use crate::number;
 use bitcost_analysis::cells::RunRow;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::shown_metrics;
 use bitcost_model::units::counted;
 
@@ -16,7 +16,7 @@ use bitcost_analysis::evenly::evenly;
 /// The most runs that are listed.
 const LISTED: usize = 500;
 
-pub(crate) fn section(page: &mut Html, execution: &Execution) {
+pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let summary = &execution.summary;
     let all = summary.runs.len();
     fold::open(page, "Runs in their order", &counted(all, "run"));

@@ -1,7 +1,7 @@
 //! Limits the number of rows in a report's tables; the rows are chosen evenly.
 
 use bitcost_analysis::evenly::evenly;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{RunRows, Table};
 
 use crate::csv::csv_of;
@@ -27,7 +27,7 @@ pub(super) fn sampled(mut table: Table) -> (Table, Option<usize>) {
 }
 
 /// The rows of an execution's runs as a file; if some were left out, also the number of all rows.
-pub(super) fn runs_csv(execution: &Execution) -> (String, Option<usize>) {
+pub(super) fn runs_csv(execution: &Findings) -> (String, Option<usize>) {
     let rows = RunRows::new(std::slice::from_ref(execution));
     let all = execution.summary.runs.len();
     let mut chosen = evenly(all, ROWS).peekable();

@@ -3,7 +3,7 @@
 use crate::notes::notes;
 use crate::tables::{COLUMNS, tables as all_tables};
 use crate::text::head;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::shown_metrics;
 use bitcost_model::units::counted;
 
@@ -18,7 +18,7 @@ use crate::provenance::Source;
 const UNFOLDED: usize = 60;
 
 /// The tables, after what the opening leaves of the answer.
-pub(crate) fn tables(page: &mut Html, execution: &Execution, rest: &[String]) {
+pub(crate) fn tables(page: &mut Html, execution: &Findings, rest: &[String]) {
     let shown = shown_metrics(&execution.summary).len();
     let words = format!(
         "{} of {}",
@@ -83,7 +83,7 @@ pub(crate) fn figure(page: &mut Html, picture: &Picture) {
     page.raw("</figure>\n");
 }
 
-pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
+pub(crate) fn remarks(page: &mut Html, execution: &Findings) {
     let notes = notes(&execution.summary);
     let count = match notes.len() {
         0 => String::new(),
@@ -115,7 +115,7 @@ pub(crate) fn remarks(page: &mut Html, execution: &Execution) {
     fold::close(page);
 }
 
-pub(crate) fn source(page: &mut Html, execution: &Execution, source: &Source) {
+pub(crate) fn source(page: &mut Html, execution: &Findings, source: &Source) {
     let summary = &execution.summary;
     fold::open(page, "Provenance", "study, seed, command, version, log");
     page.raw("<dl>\n");

@@ -6,7 +6,7 @@ use crate::statements::claim_sentence;
 use crate::titles::title;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::checks::{CheckSummary, Verdict};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{METRICS, Metric};
 use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
@@ -18,7 +18,7 @@ use crate::html::table::table;
 use crate::html::writer::Html;
 
 /// Each statement with its verdict and figures; nothing if the study has none.
-pub(crate) fn section(page: &mut Html, execution: &Execution) {
+pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let checks = &execution.summary.checks;
     if checks.is_empty() {
         return;

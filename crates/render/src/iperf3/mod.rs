@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::export::{ExportError, Exported, Form, Input};
 use crate::own_runs::with_result;
 use bitcost_analysis::cells::{RunRow, Status};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways};
 
 /// `--format iperf3`.
@@ -52,7 +52,7 @@ fn usage<T>(what: String) -> Result<T, ExportError> {
 }
 
 /// The run with this number, from 1; without a number, the only run.
-fn chosen<'a>(execution: &'a Execution, wanted: Option<u32>) -> Result<&'a RunRow, ExportError> {
+fn chosen<'a>(execution: &'a Findings, wanted: Option<u32>) -> Result<&'a RunRow, ExportError> {
     let name = &execution.name;
     let all = with_result(execution, "iperf3")?;
     let row: &RunRow = match (wanted, &all[..]) {
@@ -80,7 +80,7 @@ fn chosen<'a>(execution: &'a Execution, wanted: Option<u32>) -> Result<&'a RunRo
 }
 
 /// Why there is no run with this number.
-fn no_result(execution: &Execution, wanted: u32) -> String {
+fn no_result(execution: &Findings, wanted: u32) -> String {
     let (name, runs) = (&execution.name, &execution.summary.runs);
     match runs.iter().find(|row| row.run + 1 == wanted) {
         Some(row) => {

@@ -81,7 +81,7 @@ fn longest(words: &[String]) -> usize {
 }
 
 fn at(sorted: &[f64], fraction: f64) -> f64 {
-    bitcost_stats::quantile_of_sorted(sorted, fraction).unwrap_or(f64::NAN)
+    bitcost_analysis::statistics::quantile_of_sorted(sorted, fraction).unwrap_or(f64::NAN)
 }
 
 /// The index of each cell that has the metric, with the values of its used runs in ascending order.

@@ -17,7 +17,7 @@ use bitcost_model::units::{counted, show_duration};
 use bitcost_model::{harmless, harmless_page};
 use indicatif::{ProgressBar, ProgressStyle};
 
-pub use say::say;
+pub use say::{say, say_whole};
 pub use seconds::Seconds;
 
 /// The view of one execution.

@@ -7,20 +7,27 @@ use console::Term;
 
 use crate::layout::folded_line;
 
-/// Marks of lines with a path or a command, which are copied whole and are not folded.
-const WHOLE: [&str; 5] = ["log: ", "again: ", "resume: ", "next: ", "why: "];
-
 /// Writes a line to standard error. On a terminal, nothing in it can control the terminal, and
 /// sentences are folded at the terminal's width.
 ///
 /// A line that cannot be written (a closed pipe, a full disk under a log) is lost: the execution
 /// matters more than the messages about it.
 pub fn say(line: &str) {
+    let columns = Term::stderr().size_checked().map(|(_, columns)| columns);
+    write(line, columns);
+}
+
+/// Writes a line with a path or a command, which is copied whole: it is not folded.
+pub fn say_whole(line: &str) {
+    write(line, None);
+}
+
+fn write(line: &str, columns: Option<u16>) {
     let mut errors = std::io::stderr().lock();
-    let text = match (errors.is_terminal(), Term::stderr().size_checked()) {
+    let text = match (errors.is_terminal(), columns) {
         (false, _) => line.to_owned(),
         (true, None) => harmless_page(line),
-        (true, Some((_, columns))) => folded(&harmless_page(line), columns.into()),
+        (true, Some(columns)) => folded(&harmless_page(line), columns.into()),
     };
     let _ = errors.write_all(format!("{text}\n").as_bytes());
 }
@@ -28,15 +35,8 @@ pub fn say(line: &str) {
 /// The text with its long lines broken between words. Further lines are indented to the words after
 /// a mark such as `note: `.
 fn folded(text: &str, columns: usize) -> String {
-    let lines = text.lines().map(|line| fold_line(line, columns));
+    let lines = text.lines().map(|line| folded_line(line, columns, 0));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-fn fold_line(line: &str, columns: usize) -> String {
-    match WHOLE.iter().any(|mark| line.starts_with(mark)) {
-        true => line.to_owned(),
-        false => folded_line(line, columns, 0),
-    }
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_are_folded_to_their_mark_and_commands_stay_whole() {
+    fn sentences_are_folded_to_their_mark() {
         assert_eq!(
             folded("note: one two three four", 16),
             "note: one two\n      three four"
@@ -57,8 +57,6 @@ mod tests {
             folded("One sentence: with a colon", 16),
             "One sentence:\nwith a colon"
         );
-        let command = "again: bitcost show bitcost-runs/2026-11-21T10-00-00-mine";
-        assert_eq!(folded(command, 40), command);
         assert_eq!(folded("\nshort", 40), "\nshort");
     }
 }

@@ -4,9 +4,9 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use crate::common::{Did, Made, STUDY, ended, is, log, plain, summary};
+use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain};
 use bitcost_analysis::compare::{Shift, Side, Verdict, across, within};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::counters::CpuSpeed;
 use bitcost_model::event::{Event, FailureKind};
@@ -164,11 +164,10 @@ fn verdicts_over_recorded_noise_are_seldom_wrong() {
     );
 }
 
-fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
-    Execution {
+fn execution(name: &str, events: &[Event]) -> Findings {
+    Findings {
         name: name.into(),
-        events: events.into(),
-        summary: summary(events),
+        ..findings(events)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Made, STUDY, ended, is, log, plain, summary, text};
+use crate::common::{Made, STUDY, ended, findings, is, log, plain, text};
 use bitcost_analysis::compare::{Pairing, Side, across, within};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_model::counters::SoftirqTime;
 use bitcost_model::event::Event;
@@ -14,11 +14,10 @@ use bitcost_model::record::{CpuTicks, InEffect, RECEIVE_CPUS, SOFTIRQ_TIME, SOFT
 use bitcost_model::study::{Cell, Label};
 use bitcost_render::comparison_text::comparison_text;
 
-fn execution<'a>(name: &str, events: &'a [Event]) -> Execution<'a> {
-    Execution {
+fn execution(name: &str, events: &[Event]) -> Findings {
+    Findings {
         name: name.into(),
-        events: events.into(),
-        summary: summary(events),
+        ..findings(events)
     }
 }
 

@@ -1,8 +1,7 @@
 //! What a first screen says of figures that are missing, weak or left out, and that these lines
 //! leave every cell its row.
 
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::{Explanation, Warning, explanation};
+use bitcost_analysis::explain::Warning;
 use bitcost_analysis::metrics::{RunView, attribute};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
@@ -13,7 +12,7 @@ use bitcost_model::study::Cell;
 use bitcost_render::study_answer::study_answer;
 use bitcost_render::test_answer::test_answer;
 
-use crate::common::{Made, STUDY, ended, log, plain, summary, text};
+use crate::common::{Made, STUDY, ended, findings, log, plain, text};
 
 /// The embedded studies of which a terminal has room for all cells.
 const STUDIES: [&str; 4] = [
@@ -28,19 +27,8 @@ const FOLDER: &str = "bitcost-runs/2026-07-27T10-00-00-lab15";
 /// The lines that a terminal of 24 has for an answer, with the prompt below it.
 const LINES: usize = 23;
 
-fn execution(events: &[Event]) -> (Execution<'_>, Explanation) {
-    let execution = Execution {
-        name: "known".into(),
-        events: events.into(),
-        summary: summary(events),
-    };
-    let explanation = explanation(&execution);
-    (execution, explanation)
-}
-
 fn answer(events: &[Event]) -> String {
-    let (execution, explanation) = execution(events);
-    study_answer(&execution, &explanation, FOLDER)
+    study_answer(&findings(events), FOLDER)
 }
 
 /// The lines with this label, each with its further lines, as one text.
@@ -92,10 +80,10 @@ fn partly(cell: &Cell, run: &PlannedRun, last: u32) -> Made {
 fn long_caveats_leave_every_cell_of_an_embedded_study_its_row() {
     for study in STUDIES {
         let events = log(study, 2, without_threads);
-        let (execution, mut explanation) = execution(&events);
+        let mut execution = findings(&events);
         for name in ["emulator_trouble", "foreign_load", "wire_limits"] {
             let long = format!("{name}: {}", "a long caveat about the figures ".repeat(8));
-            explanation.warnings.push(Warning {
+            execution.explanation.warnings.push(Warning {
                 name,
                 cells: Vec::new(),
                 found: long.clone(),
@@ -103,7 +91,7 @@ fn long_caveats_leave_every_cell_of_an_embedded_study_its_row() {
                 headline: Some(long),
             });
         }
-        let answer = study_answer(&execution, &explanation, FOLDER);
+        let answer = study_answer(&execution, FOLDER);
         assert!(answer.lines().count() <= LINES, "{answer}");
         assert!(
             answer.lines().all(|line| line.chars().count() <= 80),

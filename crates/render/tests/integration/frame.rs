@@ -1,17 +1,16 @@
 //! The frame of runs and of stretches: columns, values, and what words of a study can do to a file.
 
-use crate::common::{Made, STUDY, ended, log, plain, summary};
-use bitcost_analysis::execution::Execution;
+use crate::common::{Made, STUDY, ended, findings, log, plain, summary};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Value, intervals_table, runs_table};
 use bitcost_model::event::FailureKind;
 use bitcost_render::csv::csv;
 use bitcost_render::markdown_table::markdown_table;
 
-fn execution(events: &[bitcost_model::event::Event]) -> Execution<'_> {
-    Execution {
+fn execution(events: &[bitcost_model::event::Event]) -> Findings {
+    Findings {
         name: "folder".into(),
-        events: events.into(),
-        summary: summary(events),
+        ..findings(events)
     }
 }
 

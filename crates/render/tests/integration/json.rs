@@ -1,10 +1,8 @@
 //! The document that programs read, and which runs are in its cells.
 
-use crate::common::{Made, STUDY, ended, is, json, log, plain, summary};
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::explanation;
+use crate::common::{Made, STUDY, ended, findings, is, json, log, plain, summary};
 use bitcost_analysis::log::LogError;
-use bitcost_model::event::{Event, Events, FailureKind};
+use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Sequence};
 use serde_json::json;
 
@@ -42,7 +40,7 @@ fn cells_hold_levels_runs_and_figures() {
     assert_eq!(document["seed"], 7);
     assert_eq!(document["blocks"], 3);
     assert_eq!(document["study"], "test");
-    assert_eq!(document["endpoints"][1]["place"], "netns:h2");
+    assert_eq!(document["hosts"]["receiver"]["place"], "netns:h2");
     assert_eq!(document["excluded"], json!([]));
     assert_eq!(document["incomplete_runs"], json!([]));
 }
@@ -167,12 +165,8 @@ fn runs_whose_conditions_were_not_in_effect_are_left_out_of_tables_and_verdicts(
     assert_eq!(runs, [Some(3), Some(1), Some(2), Some(3)]);
     assert_eq!(document["incomplete_runs"], json!([]));
     // A verdict counts the same runs as the table.
-    let explanation = explanation(&Execution {
-        name: "run".into(),
-        events: Events::InMemory(&events),
-        summary: summary(&events),
-    });
-    let explained: Vec<_> = explanation
+    let explained: Vec<_> = findings(&events)
+        .explanation
         .cells
         .iter()
         .map(|cell| Some(cell.runs.len() as u64))
@@ -463,4 +457,34 @@ fn events_that_do_not_belong_together_are_refused() {
         (plan.runs[0].cell, plan.runs[1].cell) = (plan.runs[1].cell, plan.runs[0].cell);
     };
     assert!(said(&swapped).contains("run 1 is `"), "{}", said(&swapped));
+}
+
+/// The page has the document too, with what limited every cell of each embedded study.
+#[test]
+fn a_page_has_the_same_bottlenecks_as_the_document() {
+    for study in [
+        include_str!("../../../../studies/constant-rate.toml"),
+        include_str!("../../../../studies/lab15.toml"),
+        include_str!("../../../../studies/not-all-mbits.toml"),
+        include_str!("../../../../studies/offload-lab-counted.toml"),
+        include_str!("../../../../studies/offload-lab.toml"),
+        include_str!("../../../../studies/packets-per-second.toml"),
+    ] {
+        let events = log(study, 2, |cell, run| ended(cell, &plain(cell, run)));
+        let document = json(&events);
+        let page = crate::common::html(&events, summary(&events));
+        let begin = "<script type=\"application/json\" class=\"result\">";
+        let (_, rest) = page.split_once(begin).expect("the document");
+        let embedded: serde_json::Value =
+            serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON");
+        assert_eq!(embedded["bottleneck"], document["bottleneck"]);
+        assert!(document["bottleneck"]["words"].is_string());
+        assert_eq!(embedded["cells"], document["cells"]);
+        let cells = document["cells"].as_array().expect("cells");
+        assert!(
+            cells
+                .iter()
+                .all(|cell| cell["bottleneck"]["remedy"].is_string())
+        );
+    }
 }

@@ -1,7 +1,8 @@
 //! The content of a page, and what it must never do: load something, or take words for markup.
 
 use bitcost_analysis::checks::{CheckSummary, ClaimSummary, Verdict};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::compare::{of_study, with_first};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_import::{Found, Head};
 use bitcost_model::event::{EndpointDescription, Event};
@@ -71,17 +72,19 @@ fn render(events: &[Event]) -> String {
 
 /// The page of a log whose summary was changed before.
 fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
-    let mut summary = Summary::from_events(events).expect("a whole log");
-    change(&mut summary);
-    of(vec![Execution {
-        name: HOSTILE.into(),
-        events: events.into(),
-        summary,
-    }])
+    let mut found = named(HOSTILE, events);
+    change(&mut found.summary);
+    of(vec![found])
+}
+
+fn named(name: &str, events: &[Event]) -> Findings {
+    let mut found = Findings::of_events(name.into(), events.to_vec()).expect("a whole log");
+    found.comparison = of_study(&found, 3.0);
+    found
 }
 
 /// The page of these executions.
-fn of(executions: Vec<Execution>) -> String {
+fn of(executions: Vec<Findings>) -> String {
     let source = Source {
         path: HOSTILE.into(),
         bytes: 7,
@@ -92,11 +95,8 @@ fn of(executions: Vec<Execution>) -> String {
         command_line: vec![HOSTILE.into()],
         at: "now".into(),
     };
-    let chapters: Vec<_> = executions
-        .into_iter()
-        .map(|execution| (execution, source.clone()))
-        .collect();
-    page(&chapters, 3.0, &maker)
+    let sources = vec![source; executions.len()];
+    page(&executions, &sources, &with_first(&executions, 3.0), &maker)
 }
 
 #[test]
@@ -306,12 +306,8 @@ fn a_link_saves_the_runs_of_its_chapter() {
         log(vec![failed], "worse"),
     ];
     let executions = logs.iter().map(|events| {
-        let summary = Summary::from_events(events).expect("a whole log");
-        Execution {
-            name: summary.study.name.clone(),
-            events: events.into(),
-            summary,
-        }
+        let name = named("", events).summary.study.name;
+        named(&name, events)
     });
     let html = of(executions.collect());
     let of_runs = files(&html).into_iter().filter(|file| file.0 == "runs.csv");
@@ -536,14 +532,10 @@ fn sizes(factor: f64) -> Vec<Event> {
 #[test]
 fn of_two_executions_the_changes_stand_first() {
     let logs = [sizes(1.0), sizes(1.5)];
-    let executions = logs.iter().zip(["before", HOSTILE]).map(|(events, name)| {
-        let summary = Summary::from_events(events).expect("a whole log");
-        Execution {
-            name: name.into(),
-            events: events.into(),
-            summary,
-        }
-    });
+    let executions = logs
+        .iter()
+        .zip(["before", HOSTILE])
+        .map(|(events, name)| named(name, events));
     let html = of(executions.collect());
     assert!(!html.contains("<img"), "words became markup");
     let changes = html.find("What changed").expect("a chapter");
@@ -583,14 +575,7 @@ fn of_two_executions_the_changes_stand_first() {
 #[test]
 fn executions_without_a_common_cell_are_chapters_alone() {
     let logs = [sizes(1.0), brands()];
-    let executions = logs.iter().map(|events| {
-        let summary = Summary::from_events(events).expect("a whole log");
-        Execution {
-            name: "one".into(),
-            events: events.into(),
-            summary,
-        }
-    });
+    let executions = logs.iter().map(|events| named("one", events));
     assert!(!of(executions.collect()).contains("What changed"));
 }
 
@@ -615,14 +600,10 @@ fn what_has_no_ratio_is_drawn_in_its_unit_and_what_is_missing_is_a_row() {
         log(runs.collect(), "sizes")
     };
     let logs = [with(0.0, true), with(1.0, false)];
-    let executions = logs.iter().zip(["before", "after"]).map(|(events, name)| {
-        let summary = Summary::from_events(events).expect("a whole log");
-        Execution {
-            name: name.into(),
-            events: events.into(),
-            summary,
-        }
-    });
+    let executions = logs
+        .iter()
+        .zip(["before", "after"])
+        .map(|(events, name)| named(name, events));
     let html = of(executions.collect());
     assert!(
         html.contains("<td>-</td><td>missing</td>"),
@@ -748,14 +729,7 @@ fn statements_have_their_verdict_interval_and_bounds() {
 #[test]
 fn every_chapter_has_links_to_its_sections_and_no_two_regions_one_name() {
     let logs = [sizes(1.0), sizes(1.5)];
-    let executions = logs.iter().map(|events| {
-        let summary = Summary::from_events(events).expect("a whole log");
-        Execution {
-            name: "same".into(),
-            events: events.into(),
-            summary,
-        }
-    });
+    let executions = logs.iter().map(|events| named("same", events));
     let html = of(executions.collect());
     assert_eq!(
         html.matches("<nav class=\"contents\"").count(),
@@ -802,14 +776,10 @@ fn of_files_of_other_programs_no_settings_are_claimed() {
 #[test]
 fn where_nothing_changed_the_headline_says_so() {
     let logs = [sizes(1.0), sizes(1.0)];
-    let executions = logs.iter().zip(["before", "after"]).map(|(events, name)| {
-        let summary = Summary::from_events(events).expect("a whole log");
-        Execution {
-            name: name.into(),
-            events: events.into(),
-            summary,
-        }
-    });
+    let executions = logs
+        .iter()
+        .zip(["before", "after"])
+        .map(|(events, name)| named(name, events));
     let html = of(executions.collect());
     assert!(
         html.contains(

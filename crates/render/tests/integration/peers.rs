@@ -1,9 +1,8 @@
 //! Results in the formats of netperf and iperf3, compared with the output of these programs:
 //! headings, selectors, units, paths of JSON.
 
-use crate::common::{Did, Made, STUDY, ended, log, plain, summary};
+use crate::common::{Did, Made, STUDY, ended, findings, log, plain};
 use bitcost_analysis::cells::RunRow;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Direction, Workload};
@@ -48,12 +47,7 @@ fn events(study: &str) -> Vec<Event> {
 
 /// Hands over each run with a result.
 fn each_run(events: &[Event], take: &mut dyn FnMut(&RunRow, &Cell, &RunView)) {
-    let execution = Execution {
-        name: "x".into(),
-        events: events.into(),
-        summary: summary(events),
-    };
-    execution.each_run(|_| true, take);
+    findings(events).each_run(|_| true, take);
 }
 
 fn table(events: &[Event]) -> Table {

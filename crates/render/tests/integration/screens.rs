@@ -3,13 +3,11 @@
 //! `INSTA_UPDATE=always cargo test -p bitcost-render --test integration screens` writes the new
 //! text; read its diff.
 
-use bitcost_analysis::execution::Execution;
-use bitcost_analysis::explain::explanation;
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::event::Event;
 use insta::assert_snapshot;
 
-use crate::common::{STUDY, ended, log, plain, summary, text};
+use crate::common::{STUDY, ended, findings, log, plain, summary, text};
 
 fn events() -> Vec<Event> {
     log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)))
@@ -74,14 +72,8 @@ fn figures_and_answer_of_a_test() {
 #[test]
 fn answer_of_a_study() {
     let answer = |events: &[Event]| {
-        let execution = Execution {
-            name: "known".into(),
-            events: events.into(),
-            summary: summary(events),
-        };
-        let explanation = explanation(&execution);
         let folder = "bitcost-runs/2026-07-27T10-00-00-known";
-        bitcost_render::study_answer::study_answer(&execution, &explanation, folder)
+        bitcost_render::study_answer::study_answer(&findings(events), folder)
     };
     let many = STUDY.replace(
         "[1024, 8192]",

@@ -1,6 +1,6 @@
 //! The text that people read, line by line, for made-up executions.
 
-use crate::common::{Did, Made, STUDY, ended, is, log, plain, summary, text};
+use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain, summary, text};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
 
@@ -199,7 +199,8 @@ fn what_was_requested_but_not_in_effect_is_a_note() {
 
 #[test]
 fn what_is_true_of_many_cells_is_said_once() {
-    let mut of_all = summary(&log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run))));
+    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
+    let mut of_all = summary(&events);
     let note =
         |cell: &bitcost_analysis::cells::CellSummary, text: &str| bitcost_analysis::summary::Note {
             cell: Some(cell.name()),
@@ -232,7 +233,10 @@ fn what_is_true_of_many_cells_is_said_once() {
         of_some.contains(&"4 of 5 cells: disturbed (8 runs)".to_owned()),
         "{of_some:?}"
     );
-    let json = bitcost_render::json::json(&of_all);
+    let json = bitcost_render::json::json(&bitcost_analysis::findings::Findings {
+        summary: of_all,
+        ..findings(&events)
+    });
     assert_eq!(
         json["notes"].as_array().map(Vec::len),
         Some(6),

@@ -34,13 +34,9 @@ fn named(
     evidence: fn(&Signals, &str, f64) -> Option<Vec<Evidence>>,
 ) -> Vec<Candidate> {
     let candidate = |hop: &Hop| {
-        let place = format!("at {}", hop.name);
-        let evidence = evidence(
-            signals,
-            &format!("the link emulator's ring {place}"),
-            hop.missed,
-        )?;
-        Some(candidate(ROW.placed(place), "", evidence))
+        let ring = format!("the link emulator's ring at {}", hop.name);
+        let evidence = evidence(signals, &ring, hop.missed)?;
+        Some(candidate(ROW.at_hop(&hop.name), "", evidence))
     };
     let missing = signals.hops.iter().filter(|hop| hop.missed > 0.0);
     missing.filter_map(candidate).collect()

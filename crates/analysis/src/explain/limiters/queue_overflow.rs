@@ -48,7 +48,7 @@ fn of_datagrams(signals: &Signals) -> Vec<Candidate> {
             lost(&loss),
             explained(&loss, format!("drops of {kind} at {name}"), drops),
         ];
-        candidate(ROW.placed(format!("at {name}")), "", evidence)
+        candidate(ROW.at_hop(&name), "", evidence)
     };
     dropping.into_iter().map(overflow).collect()
 }
@@ -64,11 +64,7 @@ fn of_streams(signals: &Signals) -> Vec<Candidate> {
             &format!("{} at {}", hop.kind, hop.name),
             hop.drops * each,
         )?;
-        Some(candidate(
-            ROW.placed(format!("at {}", hop.name)),
-            "",
-            evidence,
-        ))
+        Some(candidate(ROW.at_hop(&hop.name), "", evidence))
     };
     let dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
     dropping.filter_map(named).collect()

@@ -65,7 +65,7 @@ fn filled(signals: &Signals) -> Vec<Candidate> {
 }
 
 fn at(hop: &Hop) -> Limiter {
-    ROW.placed(format!("at {}", hop.name))
+    ROW.at_hop(&hop.name)
 }
 
 fn held_back(hop: &Hop) -> Evidence {

@@ -8,8 +8,8 @@ use bitcost_model::units::parse_duration;
 use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::form::Form;
 use crate::failure::Failure;
+use crate::format::Look;
 use crate::options::hosts::HostOptions;
 use crate::options::lab::Backend;
 use crate::options::repeats::Repeats;
@@ -112,7 +112,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "out")]
     pub no_log: bool,
     #[command(flatten)]
-    pub form: Form,
+    pub look: Look,
 }
 
 impl Arguments {

@@ -4,27 +4,26 @@
 mod arguments;
 mod conditions;
 mod described;
-mod form;
 mod modes;
 mod progress;
 mod repetition;
-mod result;
 
 use std::io::IsTerminal;
 
 use bitcost_analysis::cells::Status;
+use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_controller::Ending;
-use bitcost_execute::Executed;
 
 use crate::failure::Failure;
-use crate::opened::{Opened, say_log};
+use crate::format::Look;
+use crate::opened::{self, say_log};
 use crate::options::lab::say_warnings;
+use crate::outcome::check;
 use crate::output;
 use crate::signals::stop_on_signals;
 use described::Test;
 use progress::Lines;
 use repetition::Repetition;
-use result::Outcome;
 
 pub use arguments::Arguments;
 
@@ -33,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     let mut test = Test::new(arguments)?;
     let is_repeated = arguments.repeats.repeat.is_some();
-    arguments.form.check(
+    arguments.look.check_test(
         test.until.is_some() || is_repeated,
         arguments.no_log,
         &test.typed.conditions,
@@ -50,30 +49,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let plan = study.plan(0, test.lengths(None));
         say_warnings(&test.destination.warnings(&study, &plan));
     }
-    let mut lines = Lines::new(
-        arguments.form.is_text(),
-        arguments.form.verbose,
-        stop.clone(),
-    );
+    let look = &arguments.look;
+    let mut lines = Lines::new(look.is_for_people(), look.verbose, stop.clone());
     lines.repeated = is_repeated.then(Repetition::default);
-    let Executed { log, ending } = test.execute(&study, None, &stop, &mut lines)?;
-    let opened = Opened::of(log)?;
-    let ending = ending.inspect_err(|_| say_log(&opened))?;
-    let outcome = Outcome {
-        opened: &opened,
-        until: test.until.as_ref(),
-        search: search.as_ref(),
-        lab: test.lab.as_ref().map(|lab| lab.topology.as_str()),
-    };
+    let executed = test.execute(&study, None, &stop, &mut lines)?;
+    let folder = executed.folder;
+    let ending = executed
+        .ending
+        .inspect_err(|_| say_log(folder.as_deref()))?;
+    let mut findings = executed.findings?;
+    findings.mode_search = search;
     if ending == Ending::Interrupted && !lines.has_run && lines.printed.is_ok() {
-        return Err(stopped(&opened, lines.so_far()));
+        return Err(stopped(&findings, lines.so_far()));
     }
     let is_unprinted = lines.printed.is_err();
-    let printed = lines.printed.and_then(|()| outcome.print(arguments.form));
+    let printed = lines.printed.and_then(|()| print(&findings, look));
     // A series keeps the reasons why all of its runs failed.
-    match is_repeated || has_measured(&opened)? {
-        true => say_log(&opened),
-        false => opened.remove(),
+    match is_repeated || has_measured(&findings) {
+        true => say_log(folder.as_deref()),
+        false => opened::remove(&findings),
     }
     match ending {
         // A test whose lines cannot be printed stops itself.
@@ -87,10 +81,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Prints the result, if any run has one, and checks it.
+fn print(findings: &Findings, look: &Look) -> Result<(), Failure> {
+    if findings.first_run.is_some() {
+        look.print(std::slice::from_ref(findings))?;
+    }
+    check(findings)
+}
+
 /// Says what a run had carried when it was stopped, in rates, and where that is kept.
-fn stopped(opened: &Opened, so_far: Option<String>) -> Failure {
+fn stopped(findings: &Findings, so_far: Option<String>) -> Failure {
     let Some(rates) = so_far else {
-        opened.remove();
+        opened::remove(findings);
         output::say("the run was stopped before anything was measured");
         return Failure::InterruptedUnlogged;
     };
@@ -101,21 +103,21 @@ fn stopped(opened: &Opened, so_far: Option<String>) -> Failure {
     output::say(&format!(
         "the run was stopped before its end; until then {rates}; its CPU cost is not known"
     ));
-    say_log(opened);
-    match opened.file() {
-        Ok(_) => Failure::Interrupted,
-        Err(_) => Failure::InterruptedUnlogged,
+    let log = findings.log.as_ref();
+    say_log(log.map(LogPlace::folder));
+    match log {
+        Some(_) => Failure::Interrupted,
+        None => Failure::InterruptedUnlogged,
     }
 }
 
 /// Whether a run has a result, or was stopped.
-fn has_measured(opened: &Opened) -> Result<bool, Failure> {
-    let execution = opened.execution()?;
-    let mut runs = execution.summary.runs.iter();
-    Ok(runs.any(|row| {
+fn has_measured(findings: &Findings) -> bool {
+    let mut runs = findings.summary.runs.iter();
+    runs.any(|row| {
         matches!(
             row.status,
             Status::Used | Status::LeftOut | Status::Interrupted
         )
-    }))
+    })
 }

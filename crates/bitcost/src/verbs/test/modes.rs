@@ -6,17 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_analysis::cells::{RunRow, Status};
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::metric;
 use bitcost_controller::Ending;
-use bitcost_execute::Executed;
 use bitcost_model::modes::Mode;
 use bitcost_study::mode_search::{ModeSearch, Named, Try};
 
 use super::described::Test;
 use super::progress::Lines;
 use crate::failure::Failure;
-use crate::opened::{Opened, say_log};
+use crate::opened::say_log;
 use crate::output;
 
 impl Test<'_> {
@@ -69,14 +68,13 @@ impl Test<'_> {
             "trying {} pairs of modes",
             search.candidates.len()
         ));
-        let mut lines = Lines::new(false, self.arguments.form.verbose, stop.clone());
-        let Executed { log, ending } = self.execute(&study, Some(&search), stop, &mut lines)?;
-        let opened = Opened::of(log)?;
-        say_log(&opened);
-        if ending? == Ending::Interrupted {
+        let mut lines = Lines::new(false, self.arguments.look.verbose, stop.clone());
+        let executed = self.execute(&study, Some(&search), stop, &mut lines)?;
+        say_log(executed.folder.as_deref());
+        if executed.ending? == Ending::Interrupted {
             return Err(Failure::Interrupted);
         }
-        take_tries(&mut search, &opened.execution()?);
+        take_tries(&mut search, &executed.findings?);
         let Some(chosen) = search.chosen() else {
             return Err(Failure::Check(format!(
                 "--mode auto found no pair of modes that works here: {}",
@@ -87,7 +85,7 @@ impl Test<'_> {
         self.typed.set("send_mode", send_mode.name());
         self.typed.set("receive_mode", receive_mode.name());
         let found = bitcost_render::mode_search::mode_search_text(&search);
-        if self.arguments.form.is_text() {
+        if self.arguments.look.is_for_people() {
             output::print(&found)?;
         } else {
             output::say(found.trim_end());
@@ -97,7 +95,7 @@ impl Test<'_> {
 }
 
 /// Takes the runs of each pair from its study.
-fn take_tries(search: &mut ModeSearch, execution: &Execution) {
+fn take_tries(search: &mut ModeSearch, execution: &Findings) {
     let summary = &execution.summary;
     for row in &summary.runs {
         let Some(cell) = summary.planned.get(row.cell) else {

@@ -1,7 +1,7 @@
 //! A box per cell with every run as a dot.
 
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 
@@ -17,7 +17,7 @@ use bitcost_study::Picture as Wanted;
 /// The fewest dots that a box keeps of its runs, however many boxes there are.
 const DOTS: usize = 5;
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let metrics = measured(execution).into_iter();
     metrics
         .filter(|metric| is_spread(&by_cell(execution, metric)))
@@ -25,7 +25,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
         .collect()
 }
 
-fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
+fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
     let mut numbers = Table::new(["cell", "run", metric.name]);
     let (mut drawn, mut all, mut values_of_all) = (0, 0, Vec::new());
     let cells = by_cell(execution, metric);
@@ -87,8 +87,9 @@ fn halves(name: &str, centre: f64, marks: Marks) -> Trace {
 /// The box of all values.
 fn of_cell(name: &str, y: f64, mut values: Vec<f64>, metric: &Metric) -> Quartiles {
     values.sort_by(f64::total_cmp);
-    let at =
-        |fraction: f64| bitcost_stats::quantile_of_sorted(&values, fraction).unwrap_or(f64::NAN);
+    let at = |fraction: f64| {
+        bitcost_analysis::statistics::quantile_of_sorted(&values, fraction).unwrap_or(f64::NAN)
+    };
     let [low, middle, high] = [0.25, 0.5, 0.75].map(at);
     // Whiskers reach to the last values within one and a half box heights (Tukey).
     let reach = 1.5 * (high - low);

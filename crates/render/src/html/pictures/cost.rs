@@ -1,8 +1,8 @@
 //! CPU time per message against message size, and the line through it: the cost of a message, and
 //! the cost of a byte.
 
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::{CostModel, Explanation, Spent, Unit};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 
 use super::curve::sizes;
@@ -15,7 +15,7 @@ use bitcost_study::Picture as Wanted;
 const ENDS: [(&str, Spent); 2] = [("send", Spent::SendCpu), ("receive", Spent::ReceiveCpu)];
 
 /// A picture per endpoint and unit: a message and the segments that carry it are different units.
-pub(crate) fn draw(_: &Execution, _: &Wanted, explanation: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(_: &Findings, _: &Wanted, explanation: &Explanation) -> Vec<Drawn> {
     let pairs = Unit::ALL
         .into_iter()
         .flat_map(|unit| ENDS.map(|(end, spent)| (end, spent, unit)));

@@ -1,8 +1,8 @@
 //! How busy each CPU was over time, in one run of each cell.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
 use bitcost_model::record::Role;
 
@@ -11,9 +11,9 @@ use crate::html::svg::{Chart, Legend, Marks, Tile, Trace};
 use crate::number;
 use bitcost_study::{Picture as Wanted, Scale};
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
-    let found = stretches(execution.events, |run| {
+    let found = stretches(&execution.events, |run| {
         runs.iter().any(|(_, wanted)| *wanted == run)
     });
     let shared = execution.summary.shared_cpus;
@@ -94,7 +94,7 @@ fn differs(bands: &[Band]) -> bool {
         .filter(|busy| busy.is_finite())
         .collect();
     busy.sort_by(f64::total_cmp);
-    let at = |fraction| bitcost_stats::quantile_of_sorted(&busy, fraction);
+    let at = |fraction| bitcost_analysis::statistics::quantile_of_sorted(&busy, fraction);
     let times = bands.iter().flat_map(|band| &band.times);
     let longest = times.map(|(begin, end)| end - begin).fold(0.0, f64::max);
     let tick_pct = 100.0 * TICK_S / longest;

@@ -2,8 +2,8 @@
 //! levels.
 
 use bitcost_analysis::cells::{ALONE, CellSummary};
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
@@ -15,7 +15,7 @@ use super::{document, limits};
 use crate::html::svg::{Axis, Mark, Marks, Trace};
 use bitcost_study::Picture as Wanted;
 
-pub(crate) fn draw(execution: &Execution, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let Some(factor) = numeric_factor(&execution.summary) else {
         return Vec::new();
     };
@@ -33,7 +33,7 @@ const LINES: usize = 8;
 
 /// A metric against the numeric factor in the place of a bar for each of many cells; absent where
 /// bars are clearer.
-pub(super) fn of_many(execution: &Execution, metric: &Metric) -> Option<Drawn> {
+pub(super) fn of_many(execution: &Findings, metric: &Metric) -> Option<Drawn> {
     let summary = &execution.summary;
     let factor = numeric_factor(summary).filter(|_| summary.cells.len() > MANY)?;
     let lines = lines_along(summary, &factor).len();
@@ -57,7 +57,7 @@ pub(super) fn sizes(scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
     named
 }
 
-fn of_metric(execution: &Execution, wanted: &Wanted, factor: &str, metric: &Metric) -> Drawn {
+fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metric) -> Drawn {
     let mut numbers = Table::new([
         "line", factor, "median", "low", "high", "runs", "least", "largest", "document", "limit",
     ]);

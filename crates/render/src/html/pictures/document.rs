@@ -1,6 +1,6 @@
 //! The figures of the document on a curve: open signs in the colour of their line.
 
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 
 use super::drawing::{bare, words};
@@ -29,7 +29,7 @@ pub(crate) fn trace(line: &str, metric: &Metric, points: &[Point], series: usize
 }
 
 /// A sentence for the caption, if the document has figures of this metric.
-pub(crate) fn caption(execution: &Execution, metric: &Metric) -> &'static str {
+pub(crate) fn caption(execution: &Findings, metric: &Metric) -> &'static str {
     let has = execution
         .summary
         .cells

@@ -5,11 +5,11 @@ use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace, WIDTH};
 use crate::number;
 use crate::plots::LOGARITHMIC;
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
-use bitcost_stats::Interval;
 use bitcost_study::Scale as Wanted;
 
 /// The output of one kind of picture: everything but its name in the page.
@@ -145,14 +145,14 @@ pub(super) fn named(metric: &Metric) -> String {
 }
 
 /// The shown metrics that a used run has.
-pub(super) fn measured(execution: &Execution) -> Vec<&'static Metric> {
+pub(super) fn measured(execution: &Findings) -> Vec<&'static Metric> {
     bitcost_analysis::summary::measured(&execution.summary)
 }
 
 /// Each cell with the metric in used runs: the numbers of these runs, from 1, and their values, in
 /// the order of runs.
 pub(super) fn by_cell<'a>(
-    execution: &'a Execution,
+    execution: &'a Findings,
     metric: &Metric,
 ) -> Vec<(&'a CellSummary, Vec<(u32, f64)>)> {
     let summary = &execution.summary;
@@ -174,7 +174,7 @@ pub(super) fn by_cell<'a>(
 
 /// The sort key of a cell: the first factor varies slowest, numbers are in ascending order, words
 /// in the order of the study.
-pub(super) fn by_levels(execution: &Execution, cell: &CellSummary) -> Vec<(i64, usize)> {
+pub(super) fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, usize)> {
     let place = |(name, label): &(String, Label)| {
         let levels = execution
             .summary
@@ -230,7 +230,7 @@ pub(super) const CELLS: usize = 12;
 /// The used run of each cell whose first shown metric is closest to the median, and a note if there
 /// are more cells than that.
 pub(super) fn typical<'a>(
-    execution: &'a Execution,
+    execution: &'a Findings,
 ) -> (Vec<(&'a CellSummary, u32)>, Option<String>) {
     let Some(metric) = measured(execution).into_iter().next() else {
         return (Vec::new(), None);

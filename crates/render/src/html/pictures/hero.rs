@@ -2,8 +2,8 @@
 //! its throughput and its bottleneck.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::{ExplainedCell, Explanation};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 
 use super::drawing::{Drawn, bars_caption, by_levels, from_zero, named, note_rows, rows, words};
@@ -19,7 +19,7 @@ const BOTTLENECK: (f64, f64) = (120.0, 250.0);
 const THROUGHPUT: &str = "throughput_mbps";
 
 /// The picture; none if no run has a result.
-pub(crate) fn draw(execution: &Execution, explanation: &Explanation) -> Option<Drawn> {
+pub(crate) fn draw(execution: &Findings, explanation: &Explanation) -> Option<Drawn> {
     let metrics = stacked(&execution.summary);
     let first = *metrics.first()?;
     if let (Some(curve), 1) = (curve::of_many(execution, first), metrics.len()) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Value;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::LineOfCells;
@@ -64,7 +64,7 @@ impl Limit {
 
 /// The limits of the lines of a curve; none if the link's rate is not known, and for other curves.
 pub(crate) fn of(
-    execution: &Execution,
+    execution: &Findings,
     factor: &str,
     metric: &Metric,
     lines: &[LineOfCells],
@@ -129,7 +129,7 @@ pub(crate) fn caption(limits: &[Limit]) -> String {
 
 /// The planned cells by their names; none if another program made the runs, because their packets
 /// are not known.
-fn planned<'a>(execution: &'a Execution) -> BTreeMap<String, &'a Cell> {
+fn planned<'a>(execution: &'a Findings) -> BTreeMap<String, &'a Cell> {
     let own = execution
         .summary
         .planned
@@ -139,7 +139,7 @@ fn planned<'a>(execution: &'a Execution) -> BTreeMap<String, &'a Cell> {
 }
 
 /// The packets of a cell's flow.
-fn framing(execution: &Execution, conditions: &Conditions) -> Framing {
+fn framing(execution: &Findings, conditions: &Conditions) -> Framing {
     let summary = &execution.summary;
     let timestamps = summary.ends.iter().all(|end| {
         end.host

@@ -1,8 +1,8 @@
 //! Medians next to the document's figures, for the cells and metrics that have such figures.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 
@@ -12,7 +12,7 @@ use super::drawing::{
 use crate::html::svg::{Legend, Mark, Marks, Sign, Slot, Trace};
 use bitcost_study::Picture as Wanted;
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let cells: Vec<&CellSummary> = execution
         .summary
         .cells

@@ -18,8 +18,8 @@ mod series;
 
 use crate::csv::csv;
 use bitcost_analysis::compare::Comparison;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
 use crate::html::svg::Chart;
@@ -48,7 +48,7 @@ pub(crate) struct Picture {
 type Row = (
     Kind,
     &'static str,
-    fn(&Execution, &Wanted, &Explanation) -> Vec<Drawn>,
+    fn(&Findings, &Wanted, &Explanation) -> Vec<Drawn>,
 );
 
 /// The heading of the pictures and tables with the document's figures.
@@ -67,7 +67,7 @@ const KINDS: [Row; 8] = [
 
 /// The pictures that the study wants; if it names none, every kind that has something to show.
 /// Their numbers start at `first`.
-pub(crate) fn all(execution: &Execution, explanation: &Explanation, first: usize) -> Vec<Picture> {
+pub(crate) fn all(execution: &Findings, explanation: &Explanation, first: usize) -> Vec<Picture> {
     let wanted = execution
         .summary
         .study
@@ -98,7 +98,7 @@ pub(crate) fn all(execution: &Execution, explanation: &Explanation, first: usize
 
 /// The picture that a chapter opens with; `number` is that of its next picture.
 pub(crate) fn hero(
-    execution: &Execution,
+    execution: &Findings,
     explanation: &Explanation,
     number: usize,
 ) -> Option<Picture> {

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_study::Picture;
 
 /// The execution with only the cells and metrics of the picture.
-pub(crate) fn narrowed<'a, 'b>(
-    execution: &'b Execution<'a>,
-    picture: &Picture,
-) -> Cow<'b, Execution<'a>> {
+pub(crate) fn narrowed<'a, 'b>(execution: &'b Findings, picture: &Picture) -> Cow<'b, Findings> {
     if picture.of.is_empty() && picture.metrics.is_empty() {
         return Cow::Borrowed(execution);
     }

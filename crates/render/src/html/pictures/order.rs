@@ -1,8 +1,8 @@
 //! Every run in the order in which they were made, which shows a drift.
 
 use bitcost_analysis::cells::Status;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 
@@ -11,7 +11,7 @@ use crate::html::svg::{Mark, Marks, Sign, Trace};
 use bitcost_analysis::evenly::evenly;
 use bitcost_study::{Picture as Wanted, Scale};
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     measured(execution)
         .into_iter()
         .map(|metric| of_metric(execution, metric))
@@ -21,7 +21,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
 /// The fewest dots of each cell, however many cells there are.
 const DOTS: usize = 5;
 
-fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
+fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
     let mut traces: Vec<Trace> = Vec::new();
     let mut numbers = Table::new(["cell", "run", "status", metric.name]);
     let (mut drawn, mut all, mut values_of_all) = (0, 0, Vec::new());

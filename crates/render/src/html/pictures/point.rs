@@ -2,10 +2,10 @@
 //! figure.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Value;
 use bitcost_analysis::metrics::Metric;
-use bitcost_stats::Interval;
+use bitcost_analysis::statistics::Interval;
 use bitcost_study::Bars;
 
 use super::drawing::by_cell;
@@ -75,7 +75,7 @@ impl<'a> Point<'a> {
 pub(crate) type Ranges<'a> = Vec<(&'a CellSummary, (f64, f64))>;
 
 /// The least and the largest run of each cell.
-pub(crate) fn ranges<'a>(execution: &'a Execution, metric: &Metric) -> Ranges<'a> {
+pub(crate) fn ranges<'a>(execution: &'a Findings, metric: &Metric) -> Ranges<'a> {
     let range = |values: Vec<(u32, f64)>| {
         let wider = |(low, high): (f64, f64), (_, value)| (low.min(value), high.max(value));
         values

@@ -1,7 +1,7 @@
 //! A metric at every percentile of the runs, a line per cell.
 
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 
@@ -17,7 +17,7 @@ const RUNS: usize = 20;
 /// with very many lines.
 const STEPS: (usize, usize) = (200, 11);
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let metrics = measured(execution).into_iter();
     metrics
         .filter(|metric| {
@@ -28,7 +28,7 @@ pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Dr
         .collect()
 }
 
-fn of_metric(execution: &Execution, metric: &Metric) -> Drawn {
+fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
     let mut traces: Vec<Trace> = Vec::new();
     let mut numbers = Table::new(["cell", "percentile", metric.name]);
     let (mut all, mut values_of_all) = (0, Vec::new());
@@ -89,7 +89,7 @@ fn line(sorted: &[f64], steps: usize) -> Vec<(f64, f64)> {
         .filter_map(|fraction| {
             Some((
                 100.0 * fraction,
-                bitcost_stats::quantile_of_sorted(sorted, fraction)?,
+                bitcost_analysis::statistics::quantile_of_sorted(sorted, fraction)?,
             ))
         })
         .collect()

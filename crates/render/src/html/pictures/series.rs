@@ -2,8 +2,8 @@
 //! round-trip time.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::execution::Execution;
 use bitcost_analysis::explain::Explanation;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
 use bitcost_model::record::Role;
 
@@ -59,9 +59,9 @@ const MOST: usize = 5;
 /// Height of one panel.
 const PANEL: f64 = 110.0;
 
-pub(crate) fn draw(execution: &Execution, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
+pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
     let (runs, note) = typical(execution);
-    let found = stretches(execution.events, |run| {
+    let found = stretches(&execution.events, |run| {
         runs.iter().any(|(_, wanted)| *wanted == run)
     });
     let mut drawn: Vec<Drawn> = runs

@@ -3,7 +3,8 @@
 
 pub mod chart;
 
-use bitcost_analysis::execution::Execution;
+use bitcost_analysis::compare::of_study;
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_import::{Found, Head};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
@@ -260,7 +261,14 @@ pub fn imported(found: Vec<Found>, name: &str) -> Vec<Event> {
     bitcost_import::execution(found, head)
 }
 
-/// The page of an execution named `x`.
+/// What is found in an execution named `known`.
+pub fn findings(events: &[Event]) -> Findings {
+    let mut found = Findings::of_events("known".into(), events.to_vec()).expect("a whole log");
+    found.comparison = of_study(&found, 3.0);
+    found
+}
+
+/// The page of an execution with this summary.
 pub fn html(events: &[Event], summary: Summary) -> String {
     let source = Source {
         path: "x".into(),
@@ -272,12 +280,11 @@ pub fn html(events: &[Event], summary: Summary) -> String {
         command_line: Vec::new(),
         at: "now".into(),
     };
-    let execution = Execution {
-        name: "x".into(),
-        events: events.into(),
+    let execution = Findings {
         summary,
+        ..findings(events)
     };
-    page(&[(execution, source)], 3.0, &maker)
+    page(&[execution], &[source], &[], &maker)
 }
 
 pub fn text(events: &[Event]) -> String {
@@ -288,5 +295,5 @@ pub fn text(events: &[Event]) -> String {
 }
 
 pub fn json(events: &[Event]) -> serde_json::Value {
-    serde_json::from_str(&bitcost_render::json::json_text(&summary(events))).expect("JSON")
+    serde_json::from_str(&bitcost_render::json::json_text(&findings(events))).expect("JSON")
 }

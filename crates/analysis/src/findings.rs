@@ -1,0 +1,211 @@
+//! All that is known of an execution, found once, when its log is read. Every form of output, exit
+//! code, event and page takes nothing else.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use bitcost_model::event::{Event, Events};
+use bitcost_model::study::Cell;
+use bitcost_stats::Interval;
+use bitcost_study::mode_search::ModeSearch;
+
+use crate::cells::{CellSummary, RunRow, Status};
+use crate::compare::Comparison;
+use crate::explain::{ExplainedCell, Explanation, explanation};
+use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
+use crate::metrics::{Metric, RunView};
+use crate::summary::Summary;
+
+/// All that is known of an execution.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The name: that of its folder.
+    pub name: String,
+    /// The file of its log; absent where it was kept in memory alone.
+    pub log: Option<LogPlace>,
+    /// Its log.
+    pub events: Events,
+    /// The figures.
+    pub summary: Summary,
+    /// What limited each cell.
+    pub explanation: Explanation,
+    /// The comparison that its study asks for, once it was made ([`crate::compare::of_study`]).
+    pub comparison: Option<Comparison>,
+    /// The first run of the only cell.
+    pub first_run: Option<Rc<FirstRun>>,
+    /// The search for the fastest modes that was made before it.
+    pub mode_search: Option<ModeSearch>,
+}
+
+/// The file of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    /// Its path.
+    pub path: PathBuf,
+    /// The bytes of it that were read.
+    pub bytes: u64,
+}
+
+/// The factor of a test, which has one level.
+const TEST: &str = "test";
+
+/// An execution of a single cell, such as a test.
+#[derive(Clone, Copy, Debug)]
+pub struct Single<'a> {
+    /// Its first run.
+    pub first: RunView<'a>,
+    /// The medians of its runs.
+    pub cell: &'a CellSummary,
+    /// What limited it; absent where no run can be explained.
+    pub limiter: Option<&'a ExplainedCell>,
+}
+
+impl LogPlace {
+    /// The execution's folder.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+}
+
+impl Single<'_> {
+    /// The median of a metric with its interval; of a run that is left out, its value.
+    pub fn figure(&self, metric: &Metric) -> Option<Interval> {
+        if self.cell.runs > 0 {
+            return self.cell.figure(metric.name).copied();
+        }
+        Some(Interval {
+            value: (metric.compute)(&self.first)?,
+            low: None,
+            high: None,
+        })
+    }
+}
+
+impl Findings {
+    /// What the events that a reader took say, which can be read again from `events`.
+    ///
+    /// # Errors
+    /// As [`Reader::finish`].
+    pub fn of(name: String, events: Events, reader: Reader) -> Result<Findings, LogError> {
+        let (mut log, plan) = reader.finish()?;
+        let first_run = log.first_run.take();
+        let summary = Summary::of(log, plan);
+        Ok(Findings {
+            explanation: explanation(&name, &summary),
+            name,
+            log: None,
+            events,
+            summary,
+            comparison: None,
+            first_run,
+            mode_search: None,
+        })
+    }
+
+    /// What these events say.
+    ///
+    /// # Errors
+    /// As [`Findings::of`].
+    pub fn of_events(name: String, events: Vec<Event>) -> Result<Findings, LogError> {
+        let mut reader = Reader::default();
+        for (place, event) in events.iter().enumerate() {
+            reader.take(place, event);
+        }
+        Findings::of(name, events.into(), reader)
+    }
+
+    /// The execution as one of a single cell that no factor distinguishes, such as a test; absent for
+    /// any other, and where no run has a result.
+    pub fn single(&self) -> Option<Single<'_>> {
+        let [cell] = &self.summary.cells[..] else {
+            return None;
+        };
+        if cell.levels.iter().any(|(factor, _)| factor != TEST) {
+            return None;
+        }
+        Some(Single {
+            first: self.first_run.as_deref()?.view(),
+            cell,
+            limiter: self.explanation.cells.first(),
+        })
+    }
+
+    /// The runs that a text of a single cell is about: those that are used, or those left out where
+    /// none is.
+    pub fn shown_runs(&self) -> impl Iterator<Item = &RunRow> {
+        let is_used = |row: &RunRow| row.status == Status::Used;
+        let status = match self.summary.runs.iter().any(is_used) {
+            true => Status::Used,
+            false => Status::LeftOut,
+        };
+        let runs = self.summary.runs.iter();
+        runs.filter(move |row| row.status == status)
+    }
+
+    /// Sentences about the shown runs, each once.
+    pub fn of_runs<'a>(&'a self, said: fn(&'a RunRow) -> &'a [String]) -> Vec<&'a str> {
+        let mut found: Vec<&str> = Vec::new();
+        for sentence in self.shown_runs().flat_map(said) {
+            if !found.contains(&sentence.as_str()) {
+                found.push(sentence);
+            }
+        }
+        found
+    }
+
+    /// What limited the cell with this index; absent where no run of it can be explained.
+    pub fn limiter_of(&self, cell: usize) -> Option<&ExplainedCell> {
+        let (cells, explained) = (&self.summary.cells, &self.explanation.cells);
+        if cells.len() == explained.len() {
+            return explained.get(cell);
+        }
+        // Figures alone explain only cells with runs.
+        let before = cells[..cell].iter().filter(|cell| cell.runs > 0).count();
+        explained.get(before).filter(|_| cells[cell].runs > 0)
+    }
+
+    /// Passes on the wanted runs that have a result of our own, one at a time, each with its row
+    /// and its cell. If a run was tried more than once, the last try is used.
+    pub fn each_run(
+        &self,
+        wanted: impl Fn(&RunRow) -> bool,
+        take: &mut dyn FnMut(&RunRow, &Cell, &RunView),
+    ) {
+        let summary = &self.summary;
+        let row = |run: u32| {
+            summary
+                .runs
+                .binary_search_by_key(&run, |row| row.run)
+                .ok()
+                .map(|at| &summary.runs[at])
+        };
+        let place = PlaceFacts::new(summary.shared_cpus, &summary.ends);
+        self.events
+            .each(&|run| row(run).is_some_and(&wanted), &mut |at, event| {
+                let Event::RunEnded {
+                    run,
+                    sender,
+                    receiver,
+                    ..
+                } = event
+                else {
+                    return;
+                };
+                let Some(row) = row(*run).filter(|row| row.event == Some(at)) else {
+                    return;
+                };
+                let Some(cell) = summary.planned.get(row.cell) else {
+                    return;
+                };
+                let capacity = summary
+                    .calibration
+                    .as_ref()
+                    .and_then(|found| found.of_cell(row.cell)?.mbps());
+                take(
+                    row,
+                    cell,
+                    &place.view([sender, receiver], &cell.conditions, capacity),
+                );
+            });
+    }
+}

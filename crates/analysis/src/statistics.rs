@@ -1,0 +1,3 @@
+//! The types of which figures and findings consist, and the quantiles that pictures draw.
+
+pub use bitcost_stats::{Interval, Outlook, SeparatedRanges, Spread, TwoModes, quantile_of_sorted};

@@ -1,0 +1,46 @@
+//! What a log on the disk says, read once.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::log::Reader;
+use bitcost_model::event::Events;
+
+use crate::error::ExecuteError;
+use crate::store::{Damaged, End, LogFile};
+
+/// Reads the log in a folder once. Returns also how it ends.
+///
+/// # Errors
+/// Usage, when there is no log, or it cannot be read or verified; within, when it holds no study or
+/// no plan, or its events contradict each other.
+pub fn read(
+    folder: &Path,
+    damaged: Damaged,
+) -> Result<(Result<Findings, ExecuteError>, End), ExecuteError> {
+    let mut log = LogFile::open(folder, damaged)?;
+    let mut reader = Reader::default();
+    let end = log.read(&mut |place, event| reader.take(place, &event))?;
+    Ok((of_log(log, end.caveats(), reader), end))
+}
+
+/// What a reader took of a log with these caveats.
+pub(crate) fn of_log(
+    log: LogFile,
+    mut caveats: Vec<String>,
+    reader: Reader,
+) -> Result<Findings, ExecuteError> {
+    let folder = log.folder().to_owned();
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+    let name = whole.file_name().unwrap_or(whole.as_os_str());
+    let name = name.to_string_lossy().into_owned();
+    let place = log.place();
+    let found = Findings::of(name, Events::Stored(Rc::new(log)), reader);
+    let mut found =
+        found.map_err(|error| ExecuteError::Usage(format!("{}: {error}", folder.display())))?;
+    caveats.append(&mut found.summary.caveats);
+    found.summary.caveats = caveats;
+    found.log = Some(place);
+    Ok(found)
+}
