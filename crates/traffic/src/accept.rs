@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use crate::handshake::{TOKEN_BYTES, Token, is_timeout, time_left};
+use crate::handshake::{TOKEN_BYTES, Token, is_allowed, is_timeout, time_left};
 
 /// The listen backlog: large enough that foreign connections do not keep out the sender's.
 pub const BACKLOG: i32 = 128;
@@ -76,7 +76,8 @@ impl Unverified {
     }
 }
 
-/// Accepts the first connection that sends the token; others are closed. Nothing is sent back: data
+/// Accepts the first connection that sends the token; others are closed, and those of other
+/// addresses than `only`, where there is one, at once. Nothing is sent back: data
 /// from the receiver would make its kernel take the connection for an interactive one and delay
 /// acknowledgements (`inet_csk_in_pingpong_mode`).
 ///
@@ -85,6 +86,7 @@ impl Unverified {
 pub fn accept_with_token(
     listener: &TcpListener,
     token: &Token,
+    only: Option<IpAddr>,
     patience: Duration,
 ) -> io::Result<TcpStream> {
     let deadline = Instant::now() + patience;
@@ -96,7 +98,7 @@ pub fn accept_with_token(
             .chain(unverified.iter().map(|one| one.stream.as_fd()))
             .collect();
         bitcost_sys::process::wait_any(&files, Some(time_left(deadline)?))?;
-        accept_some(listener, &mut unverified)?;
+        accept_some(listener, only, &mut unverified)?;
         if let Some(stream) = read_all(&mut unverified, token) {
             listener.set_nonblocking(false)?;
             return Ok(stream);
@@ -122,9 +124,14 @@ fn read_all(unverified: &mut VecDeque<Unverified>, token: &Token) -> Option<TcpS
 }
 
 /// Accepts queued connections. Where no descriptor is free, the oldest connection is closed.
-fn accept_some(listener: &TcpListener, unverified: &mut VecDeque<Unverified>) -> io::Result<()> {
+fn accept_some(
+    listener: &TcpListener,
+    only: Option<IpAddr>,
+    unverified: &mut VecDeque<Unverified>,
+) -> io::Result<()> {
     for _ in 0..ACCEPTED_AT_ONCE {
         match listener.accept() {
+            Ok((_, from)) if !is_allowed(from.ip(), only) => {}
             Ok((stream, _)) => unverified.push_back(Unverified::new(stream)),
             Err(error) if is_timeout(&error) => return Ok(()),
             Err(error) => match Errno::from_io_error(&error) {

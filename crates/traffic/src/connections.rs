@@ -212,7 +212,8 @@ impl Acceptor {
         let peer = first
             .peer_addr()
             .map_err(TrafficError::system("the sender's address"))?
-            .ip();
+            .ip()
+            .to_canonical();
         let spins = conditions.waiting == Waiting::Spin;
         listener
             .set_nonblocking(spins)
@@ -242,7 +243,7 @@ impl Acceptor {
             match acceptfrom_with(&self.listener, SocketFlags::CLOEXEC) {
                 Ok((socket, from)) => {
                     let from = from.and_then(|from| SocketAddr::try_from(from).ok());
-                    if from.is_some_and(|from| from.ip() == self.peer) {
+                    if from.is_some_and(|from| from.ip().to_canonical() == self.peer) {
                         options::set_accepted(&socket, self.priority)?;
                         return Ok(Some(socket));
                     }

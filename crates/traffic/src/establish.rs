@@ -22,6 +22,7 @@ pub struct Pending {
     address: SocketAddr,
     conditions: Conditions,
     token: Token,
+    only: Option<IpAddr>,
 }
 
 enum Listening {
@@ -52,7 +53,15 @@ impl Pending {
             address,
             conditions: conditions.clone(),
             token,
+            only: None,
         })
+    }
+
+    /// The same receiver, which takes its sender from this address alone, where there is one: a
+    /// connection of another is closed, a datagram of another not answered.
+    #[must_use]
+    pub fn only_from(self, only: Option<IpAddr>) -> Pending {
+        Pending { only, ..self }
     }
 
     /// The address on which it waits.
@@ -70,6 +79,7 @@ impl Pending {
             address,
             conditions,
             token,
+            only,
         } = self;
         let run = Run {
             conditions: &conditions,
@@ -78,11 +88,12 @@ impl Pending {
         };
         let ready = match listening {
             Listening::Tcp(listener, server) => {
-                let stream = tcp::accept_sender(&conditions, &listener, address, &token, patience)?;
+                let stream =
+                    tcp::accept_sender(&conditions, &listener, address, &token, only, patience)?;
                 server(&run, stream, listener)?
             }
             Listening::Udp(socket, server) => {
-                udp::await_sender(&socket, address, &token, patience)?;
+                udp::await_sender(&socket, address, &token, only, patience)?;
                 server(&run, socket)?
             }
         };

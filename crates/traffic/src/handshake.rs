@@ -1,7 +1,14 @@
-//! The token by which the two endpoints of a run authenticate each other.
+//! The token by which the two endpoints of a run authenticate each other, and over UDP the proof
+//! that each can be reached at its address.
+//!
+//! Anybody can write another host's address into a datagram, and the client of a service chooses the
+//! token itself. So a receiver answers the token with one datagram of the same length, which carries
+//! a cookie for the address that it came from. Only an address that returns its cookie is connected
+//! to, gets several answers, and any traffic (RFC 9000, section 8, has the same for QUIC).
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -16,52 +23,92 @@ pub type Token = [u8; TOKEN_BYTES];
 /// The token of a loop without another endpoint.
 pub const NO_TOKEN: Token = [0; TOKEN_BYTES];
 
-/// Length of the datagram that carries a token: a header and the token.
-const HELLO_BYTES: usize = 8 + TOKEN_BYTES;
+/// Length of a datagram of the handshake: a header, and the token or the cookie.
+const GREETING_BYTES: usize = 8 + TOKEN_BYTES;
 
-/// First byte of a header that carries a token instead of a message.
+/// First byte of a header of the handshake instead of a message.
 pub const HELLO_MARK: u8 = 0xBF;
 
-/// Datagrams with which a receiver answers a token, because some may be lost. Of a path that loses
+/// The second byte of a datagram that carries the token, and of one that carries a cookie.
+const TOKEN: u8 = 0;
+const COOKIE: u8 = 1;
+
+/// Datagrams with which a receiver answers a cookie, because some may be lost. Of a path that loses
 /// 30 % of them, all are lost in one of 1400 handshakes.
 const ANSWERS: usize = 6;
 
 /// The time in which the copies of an answer come after the first one.
 const COPIES: Duration = Duration::from_millis(2);
 
-/// True for a datagram that carries a token.
+/// The time after which a sender repeats what was not answered.
+const REPEAT: Duration = Duration::from_millis(100);
+
+/// A datagram of the handshake.
+type Greeting = [u8; GREETING_BYTES];
+
+/// True for a datagram of the handshake.
 pub fn is_greeting(datagram: &[u8]) -> bool {
-    datagram.starts_with(&hello(&Token::default())[..HELLO_BYTES - TOKEN_BYTES])
+    matches!(datagram, [HELLO_MARK, TOKEN | COOKIE, rest @ ..] if rest.starts_with(&[0; 6]))
 }
 
-fn hello(token: &Token) -> [u8; HELLO_BYTES] {
-    let mut datagram = [0; HELLO_BYTES];
-    datagram[0] = HELLO_MARK;
-    datagram[8..].copy_from_slice(token);
+fn greeting(kind: u8, secret: &Token) -> Greeting {
+    let mut datagram = [0; GREETING_BYTES];
+    (datagram[0], datagram[1]) = (HELLO_MARK, kind);
+    datagram[8..].copy_from_slice(secret);
     datagram
 }
 
-/// Waits for the sender's token, connects the socket to its address, discards the datagrams that
-/// were received until then, and answers with the token, several times. The sender sends nothing but its token
-/// before that answer.
-pub fn answer_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<SocketAddr> {
+/// Makes the cookies of one receiver, which nobody can tell without a secret of this process.
+struct Cookies(RandomState);
+
+impl Cookies {
+    fn of(&self, address: SocketAddr) -> Greeting {
+        let half = |half: u8| self.0.hash_one((half, address)).to_be_bytes();
+        let mut cookie = Token::default();
+        cookie[..8].copy_from_slice(&half(0));
+        cookie[8..].copy_from_slice(&half(1));
+        greeting(COOKIE, &cookie)
+    }
+}
+
+/// True where data may go to and come from this address.
+pub fn is_allowed(address: IpAddr, only: Option<IpAddr>) -> bool {
+    only.is_none_or(|only| only.to_canonical() == address.to_canonical())
+}
+
+/// Waits for the sender's token and then for the cookie that its address was sent, connects the
+/// socket to it, discards the datagrams that were received until then, and answers with the token,
+/// several times. Where `only` names an address, what comes from others is not answered. The sender
+/// sends nothing else before that answer.
+pub fn answer_udp(
+    socket: &UdpSocket,
+    token: &Token,
+    only: Option<IpAddr>,
+    patience: Duration,
+) -> io::Result<SocketAddr> {
     let deadline = Instant::now() + patience;
-    let wanted = hello(token);
-    let mut datagram = [0; HELLO_BYTES + 1];
+    let (wanted, cookies) = (greeting(TOKEN, token), Cookies(RandomState::new()));
+    let mut datagram = [0; GREETING_BYTES + 1];
     loop {
         socket.set_read_timeout(Some(time_left(deadline)?))?;
-        match socket.recv_from(&mut datagram) {
-            Ok((length, peer)) if datagram[..length] == wanted => {
-                socket.connect(peer)?;
-                drop_queued(socket, deadline)?;
-                for _ in 0..ANSWERS {
-                    socket.send(&wanted)?;
-                }
-                return Ok(peer);
+        let (length, peer) = match socket.recv_from(&mut datagram) {
+            Err(error) if is_timeout(&error) => continue,
+            received => received?,
+        };
+        if !is_allowed(peer.ip(), only) {
+            continue;
+        }
+        let cookie = cookies.of(peer);
+        if datagram[..length] == wanted {
+            // A lost or refused one is asked for again.
+            let _ = socket.send_to(&cookie, peer);
+        } else if datagram[..length] == cookie {
+            socket.connect(peer)?;
+            drop_queued(socket, deadline)?;
+            for _ in 0..ANSWERS {
+                socket.send(&wanted)?;
             }
-            Ok(_) => {}
-            Err(error) if is_timeout(&error) => {}
-            Err(error) => return Err(error),
+            return Ok(peer);
         }
     }
 }
@@ -79,21 +126,26 @@ fn drop_queued(socket: &UdpSocket, deadline: Instant) -> io::Result<()> {
     }
 }
 
-/// Sends the token every 100 ms until the receiver has answered with it.
+/// Sends the token, and then the cookie with which the receiver answers, until the receiver has
+/// answered with the token.
 pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::Result<()> {
     let deadline = Instant::now() + patience;
-    let greeting = hello(token);
-    let mut datagram = [0; HELLO_BYTES + 1];
+    let wanted = greeting(TOKEN, token);
+    let mut said = wanted;
+    let mut datagram = [0; GREETING_BYTES + 1];
     loop {
         let left = time_left(deadline)?;
         // A refused datagram means that the receiver is not listening yet.
-        let _ = socket.send(&greeting);
-        socket.set_read_timeout(Some(left.min(Duration::from_millis(100))))?;
+        let _ = socket.send(&said);
+        socket.set_read_timeout(Some(left.min(REPEAT)))?;
         match socket.recv(&mut datagram) {
-            Ok(length) if datagram[..length] == greeting => {
+            Ok(length) if datagram[..length] == wanted => {
                 // The other answers, which would otherwise be the first datagrams of the traffic.
                 std::thread::sleep(COPIES);
                 return drop_queued(socket, deadline);
+            }
+            Ok(GREETING_BYTES) if datagram[..2] == [HELLO_MARK, COOKIE] => {
+                said.copy_from_slice(&datagram[..GREETING_BYTES]);
             }
             Ok(_) => {}
             Err(error)

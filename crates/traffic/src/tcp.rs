@@ -158,20 +158,35 @@ pub fn in_effect(stream: &TcpStream, conditions: &Conditions, sender: bool) -> V
     settings
 }
 
-/// Accepts the first connection that sends the run's token, and sets the options that it does not
+/// The error of a receiver to which no sender has shown the run's token.
+pub fn no_sender(
+    address: SocketAddr,
+    only: Option<IpAddr>,
+    patience: Duration,
+    error: &io::Error,
+) -> TrafficError {
+    let missing = "no sender showed the run's token";
+    TrafficError::Peer(match only {
+        None => format!("{missing} at {address} within {patience:?}: {error}"),
+        Some(only) => format!(
+            "data are taken only from the address at which the client proved its key, {only}: {missing} from there at {address} within {patience:?}: {error}"
+        ),
+    })
+}
+
+/// Accepts the first connection that sends the run's token, from the address `only` where there is
+/// one, and sets the options that it does not
 /// inherit.
 pub fn accept_sender(
     conditions: &Conditions,
     listener: &TcpListener,
     address: SocketAddr,
     token: &Token,
+    only: Option<IpAddr>,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    let stream = accept_with_token(listener, token, patience).map_err(|error| {
-        TrafficError::Peer(format!(
-            "no sender showed the run's token at {address} within {patience:?}: {error}"
-        ))
-    })?;
+    let stream = accept_with_token(listener, token, only, patience)
+        .map_err(|error| no_sender(address, only, patience, &error))?;
     options::set_accepted(&stream, conditions.priority)?;
     Ok(stream)
 }

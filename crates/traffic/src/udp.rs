@@ -12,6 +12,7 @@ use crate::binding;
 use crate::datagrams::QUIET;
 use crate::flow::TrafficError;
 use crate::handshake::{Token, answer_udp, greet_udp};
+use crate::tcp::no_sender;
 use crate::{iperf3, options};
 
 /// A receiver's socket with the run's options, and its address.
@@ -82,19 +83,18 @@ pub fn join_iperf3(
     Ok(socket)
 }
 
-/// Connects the socket to the first endpoint that sends the run's token; receive calls time out
+/// Connects the socket to the first endpoint that sends the run's token and can be reached, at the
+/// address `only` where there is one; receive calls time out
 /// after [`QUIET`].
 pub fn await_sender(
     socket: &UdpSocket,
     address: SocketAddr,
     token: &Token,
+    only: Option<IpAddr>,
     patience: Duration,
 ) -> Result<(), TrafficError> {
-    answer_udp(socket, token, patience).map_err(|error| {
-        TrafficError::Peer(format!(
-            "no sender showed the run's token at {address} within {patience:?}: {error}"
-        ))
-    })?;
+    answer_udp(socket, token, only, patience)
+        .map_err(|error| no_sender(address, only, patience, &error))?;
     socket
         .set_read_timeout(Some(QUIET))
         .map_err(TrafficError::system("SO_RCVTIMEO"))
