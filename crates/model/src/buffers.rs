@@ -23,7 +23,8 @@ pub struct Buffers {
     /// CPU time that the sender works on each message, in nanoseconds.
     #[serde(skip_serializing_if = "is_none")]
     pub send_work_ns: u32,
-    /// CPU time that the receiver works on each message after it has received it, in nanoseconds.
+    /// CPU time that the receiver works on each message or request after it has received it, in
+    /// nanoseconds.
     #[serde(skip_serializing_if = "is_none")]
     pub receive_work_ns: u32,
 }

@@ -67,6 +67,8 @@ pub struct Control {
     phase: CacheAligned<AtomicU8>,
     expected: CacheAligned<AtomicU64>,
     tallies: CacheAligned<[Tally; 2]>,
+    /// Bytes that were received and are no messages of the run.
+    stray_bytes: AtomicU64,
 }
 
 impl Default for Control {
@@ -75,6 +77,7 @@ impl Default for Control {
             phase: CacheAligned(AtomicU8::new(Phase::Warmup as u8)),
             expected: CacheAligned(AtomicU64::new(u64::MAX)),
             tallies: CacheAligned::default(),
+            stray_bytes: AtomicU64::new(0),
         }
     }
 }
@@ -117,6 +120,19 @@ impl Control {
             outside: self.tallies.0[0].read(),
             measured: self.tallies.0[1].read(),
         }
+    }
+
+    /// The bytes that have moved up to now, with those that were received and are no messages of the
+    /// run.
+    pub fn moved_bytes(&self) -> u64 {
+        let bytes = |tally: &Tally| tally.bytes.load(Relaxed);
+        self.tallies.0.iter().map(bytes).sum::<u64>() + self.stray_bytes.load(Relaxed)
+    }
+
+    /// Counts bytes that were received and are no message of the run.
+    #[cold]
+    pub(crate) fn count_stray(&self, bytes: usize) {
+        add(&self.stray_bytes, bytes as u64);
     }
 
     pub(crate) fn count_message(&self, phase: Phase, bytes: usize) {

@@ -58,6 +58,8 @@ impl Datagrams {
     pub fn take(&mut self, control: &Control, datagram: &[u8]) {
         if let Some(phase) = self.note(control, datagram) {
             control.count_message(phase, datagram.len());
+        } else {
+            control.count_stray(datagram.len());
         }
     }
 
@@ -68,6 +70,7 @@ impl Datagrams {
         let mut came = [(0, 0); 2];
         for datagram in datagrams {
             let Some(phase) = self.note(control, datagram) else {
+                control.count_stray(datagram.len());
                 continue;
             };
             first.get_or_insert(phase);

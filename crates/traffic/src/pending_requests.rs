@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
+use crate::control::Control;
 use crate::datagrams::QUIET;
 
 /// Most connections that are kept; for one more, the oldest is closed.
@@ -37,9 +38,11 @@ impl PendingRequests {
     }
 
     /// Keeps a connection until its request is complete.
-    pub fn keep(&mut self, partial: PartialRequest) {
-        if self.kept.len() == KEPT_MAX {
-            self.kept.pop_front();
+    pub fn keep(&mut self, partial: PartialRequest, control: &Control) {
+        if self.kept.len() == KEPT_MAX
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            control.count_stray(oldest.length);
         }
         self.kept.push_back(partial);
     }
@@ -57,7 +60,7 @@ impl PendingRequests {
     }
 
     /// The first connection whose request is complete now. Connections that have ended are closed.
-    pub fn whole(&mut self) -> Option<PartialRequest> {
+    pub fn whole(&mut self, control: &Control) -> Option<PartialRequest> {
         let mut index = 0;
         while let Some(partial) = self.kept.get_mut(index) {
             match recv(
@@ -74,7 +77,10 @@ impl PendingRequests {
                 }
                 Err(Errno::AGAIN) => index += 1,
                 Err(Errno::INTR) => {}
-                Ok(_) | Err(_) => drop(self.kept.remove(index)),
+                Ok(_) | Err(_) => {
+                    control.count_stray(partial.length);
+                    drop(self.kept.remove(index));
+                }
             }
         }
         None

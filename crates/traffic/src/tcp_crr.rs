@@ -8,15 +8,13 @@
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use crate::connections::{Acceptor, client};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
-use crate::loops::receiver_delay;
 use crate::pending_requests::{PartialRequest, PendingRequests};
 use crate::tcp;
-use crate::transactions::{Exchange, Request, phase_of, transaction_bytes};
+use crate::transactions::{Exchange, Handling, Request, phase_of, transaction_bytes};
 use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_crr`. Connections are the kernel's work, so there is nothing to measure without
@@ -36,7 +34,7 @@ fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, 
             exchange: Exchange::of(run.conditions),
             pending: PendingRequests::default(),
             bytes: transaction_bytes(run.conditions),
-            delay: receiver_delay(run.conditions),
+            handling: Handling::of(run.conditions),
         }),
     })
 }
@@ -46,7 +44,7 @@ struct Server {
     exchange: Exchange,
     pending: PendingRequests,
     bytes: u64,
-    delay: Duration,
+    handling: Handling,
 }
 
 impl Server {
@@ -66,20 +64,21 @@ impl Server {
                 );
             }
             Ok(Request::Partial(length, calls)) => {
-                self.pending.keep(PartialRequest {
+                let partial = PartialRequest {
                     socket,
                     request: self.exchange.request().to_vec(),
                     length,
                     calls,
-                });
+                };
+                self.pending.keep(partial, control);
             }
             // The connection ended without a request; the client reports it if it was the client's.
             Ok(Request::End) | Err(_) => control.count_failed(control.phase()),
         }
     }
 
-    fn respond(&self, socket: &OwnedFd, phase: Phase, received: u64, control: &Control) {
-        match self.exchange.respond(socket, self.delay, control) {
+    fn respond(&mut self, socket: &OwnedFd, phase: Phase, received: u64, control: &Control) {
+        match self.exchange.respond(socket, &mut self.handling, control) {
             Ok(Some(sent)) => control.count_transaction(phase, received + sent, self.bytes),
             Ok(None) | Err(_) => control.count_failed(control.phase()),
         }
@@ -93,7 +92,7 @@ impl Flow for Server {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         loop {
-            while let Some(partial) = self.pending.whole() {
+            while let Some(partial) = self.pending.whole(control) {
                 self.respond(
                     &partial.socket,
                     phase_of(partial.request[0]),

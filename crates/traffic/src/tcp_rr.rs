@@ -7,7 +7,6 @@
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
@@ -15,12 +14,11 @@ use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
-use crate::loops::receiver_delay;
 use crate::options::tcp_info;
 use crate::sequence::HEADER_BYTES;
 use crate::syscalls::{NullSocket, Syscalls};
 use crate::tcp;
-use crate::transactions::{Exchange, Requester, transaction_bytes};
+use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
 use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_rr`.
@@ -50,7 +48,7 @@ fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready,
             stream,
             exchange: Exchange::of(run.conditions),
             bytes: transaction_bytes(run.conditions),
-            delay: receiver_delay(run.conditions),
+            handling: Handling::of(run.conditions),
         }),
     })
 }
@@ -97,10 +95,10 @@ fn answer_all(
     calls: &impl Syscalls,
     control: &Control,
     exchange: &mut Exchange,
-    delay: Duration,
+    handling: &mut Handling,
     bytes: u64,
 ) -> Result<(), Errno> {
-    while let Some((phase, made)) = exchange.answer(calls, delay, control)? {
+    while let Some((phase, made)) = exchange.answer(calls, handling, control)? {
         control.count_transaction(phase, made, bytes);
     }
     Ok(())
@@ -110,7 +108,7 @@ struct Server {
     stream: TcpStream,
     exchange: Exchange,
     bytes: u64,
-    delay: Duration,
+    handling: Handling,
 }
 
 impl Flow for Server {
@@ -123,7 +121,7 @@ impl Flow for Server {
             &self.stream,
             control,
             &mut self.exchange,
-            self.delay,
+            &mut self.handling,
             self.bytes,
         )
         .map_err(TrafficError::errno("answer a request"))?;
@@ -158,6 +156,12 @@ fn server_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
         transaction_bytes(conditions),
     );
     Box::new(move |control| {
-        let _ = answer_all(&nothing, control, &mut exchange, Duration::ZERO, bytes);
+        let _ = answer_all(
+            &nothing,
+            control,
+            &mut exchange,
+            &mut Handling::default(),
+            bytes,
+        );
     })
 }

@@ -14,8 +14,10 @@ use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
 use crate::flow::TrafficError;
 use crate::latency::Recorder;
+use crate::loops::receiver_delay;
 use crate::schedule::Schedule;
 use crate::syscalls::Syscalls;
+use crate::work::Work;
 
 /// The outcome of a request.
 pub enum Answer {
@@ -149,7 +151,10 @@ pub fn receive_whole(
     let (mut done, mut made) = (0, 0);
     while done < buffer.len() {
         match calls.receive(&mut buffer[done..], flags) {
-            Ok(0) => return Ok(Received::End),
+            Ok(0) => {
+                control.count_stray(done);
+                return Ok(Received::End);
+            }
             Ok(length) => {
                 done += length;
                 made += 1;
@@ -199,6 +204,41 @@ pub enum Request {
 
 /// A spinning receiver reads the clock once in this number of calls without data.
 const SPINS: u32 = 1024;
+
+/// The time that a server takes for each request before it responds. What takes none has no cost.
+#[derive(Default)]
+pub struct Handling(Option<Task>);
+
+struct Task {
+    /// A sleep.
+    delay: Duration,
+    /// Work on a CPU.
+    work: Option<Work>,
+}
+
+impl Handling {
+    /// The handling that the run requests, calibrated on the CPU that calls this.
+    pub fn of(conditions: &Conditions) -> Handling {
+        let (delay, work) = (
+            receiver_delay(conditions),
+            Work::of(conditions.buffers.receive_work_ns),
+        );
+        let is_some = !delay.is_zero() || work.is_some();
+        Handling(is_some.then_some(Task { delay, work }))
+    }
+
+    /// Handles one request.
+    #[inline]
+    pub fn handle(&mut self, control: &Control) {
+        let Some(task) = &mut self.0 else { return };
+        if !task.delay.is_zero() {
+            control.sleep(task.delay);
+        }
+        if let Some(work) = &mut task.work {
+            work.on_messages(1);
+        }
+    }
+}
 
 /// The buffers of one endpoint of TCP transactions.
 pub struct Exchange {
@@ -262,7 +302,10 @@ impl Exchange {
         let (mut done, mut made, mut empty_calls, mut since) = (0, 0, 0_u32, None);
         while done < self.request.len() {
             match rustix::net::recv(&socket, &mut self.request[done..], flags) {
-                Ok((0, _)) => return Ok(Request::End),
+                Ok((0, _)) => {
+                    control.count_stray(done);
+                    return Ok(Request::End);
+                }
                 Ok((length, _)) => {
                     done += length;
                     made += 1;
@@ -292,19 +335,17 @@ impl Exchange {
         &self.request
     }
 
-    /// Sends the response; returns the number of calls, absent where the run was stopped.
+    /// Handles the request and sends the response; returns the number of calls, absent where the run was stopped.
     ///
     /// # Errors
     /// The error of the call.
     pub fn respond(
         &self,
         calls: &impl Syscalls,
-        delay: Duration,
+        handling: &mut Handling,
         control: &Control,
     ) -> Result<Option<u64>, Errno> {
-        if !delay.is_zero() {
-            control.sleep(delay);
-        }
+        handling.handle(control);
         send_whole(calls, &self.response, control)
     }
 
@@ -313,7 +354,7 @@ impl Exchange {
     pub fn answer(
         &mut self,
         calls: &impl Syscalls,
-        delay: Duration,
+        handling: &mut Handling,
         control: &Control,
     ) -> Result<Option<(Phase, u64)>, Errno> {
         let Received::Whole(received) =
@@ -321,7 +362,7 @@ impl Exchange {
         else {
             return Ok(None);
         };
-        let sent = self.respond(calls, delay, control)?;
+        let sent = self.respond(calls, handling, control)?;
         Ok(sent.map(|sent| (phase_of(self.request[0]), received + sent)))
     }
 }

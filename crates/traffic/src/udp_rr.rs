@@ -20,11 +20,11 @@ use rustix::net::{RecvFlags, SendFlags};
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::handshake::{NO_TOKEN, Token};
-use crate::loops::{receive_flags, receiver_delay};
+use crate::loops::receive_flags;
 use crate::options;
 use crate::sequence::{HEADER_BYTES, Tag};
 use crate::syscalls::{NullSocket, Syscalls};
-use crate::transactions::{Answer, Requester, mark, phase_of, transaction_bytes};
+use crate::transactions::{Answer, Handling, Requester, mark, phase_of, transaction_bytes};
 use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
 
 /// A spinning client reads the clock once in this number of calls without data.
@@ -138,7 +138,7 @@ fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
             numbering: Numbering::of(run.conditions, run.token),
             last: None,
             flags: receive_flags(run.conditions),
-            delay: receiver_delay(run.conditions),
+            handling: Handling::of(run.conditions),
             bytes: transaction_bytes(run.conditions),
         }),
     })
@@ -167,7 +167,7 @@ impl<S: Syscalls> Client<S> {
         loop {
             match self.socket.receive(&mut self.response, self.flags) {
                 Ok(length) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
-                Ok(_) => {}
+                Ok(length) => control.count_stray(length),
                 Err(Errno::AGAIN) if self.flags.is_empty() => return Ok(Answer::Lost),
                 Err(error @ (Errno::AGAIN | Errno::INTR)) => {
                     if error == Errno::AGAIN {
@@ -253,7 +253,7 @@ struct Server<S = UdpSocket> {
     /// The number of the last request.
     last: Option<u64>,
     flags: RecvFlags,
-    delay: Duration,
+    handling: Handling,
     bytes: u64,
 }
 
@@ -261,19 +261,17 @@ impl<S: Syscalls> Server<S> {
     /// Answers a request and counts it; a duplicate is ignored.
     #[inline]
     fn answer(&mut self, length: usize, control: &Control) -> Result<(), Errno> {
-        if length + 1 != self.request.len() {
-            return Ok(());
-        }
-        let Some((phase, number)) = self.numbering.read(&self.request) else {
+        let read = match length + 1 == self.request.len() {
+            true => self.numbering.read(&self.request),
+            false => None,
+        };
+        let is_new = |(_, number): &(Phase, u64)| self.numbering.is_new(*number, self.last);
+        let Some((phase, number)) = read.filter(is_new) else {
+            control.count_stray(length);
             return Ok(());
         };
-        if !self.numbering.is_new(number, self.last) {
-            return Ok(());
-        }
         self.last = Some(number);
-        if !self.delay.is_zero() {
-            control.sleep(self.delay);
-        }
+        self.handling.handle(control);
         let numbered = self.numbering.bytes();
         self.response[..numbered].copy_from_slice(&self.request[..numbered]);
         match self.socket.send(&self.response, SendFlags::empty()) {
@@ -362,7 +360,7 @@ fn without_kernel(conditions: &Conditions, role: Role, messages: u64) -> Batch {
         numbering,
         last: None,
         flags,
-        delay: Duration::ZERO,
+        handling: Handling::default(),
         bytes: transaction_bytes(conditions),
     };
     Box::new(move |control| {

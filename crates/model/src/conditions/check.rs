@@ -187,6 +187,16 @@ impl Conditions {
     /// Refuses settings of transactions for a stream, and settings of streams for transactions.
     fn check_kind_of_settings(&self) -> Result<(), String> {
         let name = self.workload.name();
+        // The work on a message is, for a server, that on a request.
+        let work_ns = self.buffers.receive_work_ns;
+        let of_streams = Buffers {
+            receive_work_ns: if self.workload.has_requests() {
+                0
+            } else {
+                work_ns
+            },
+            ..self.buffers
+        };
         let rows: &[(bool, bool, &str)] = &[
             (true, self.transaction_rate.is_some(), "transaction_rate"),
             (true, self.request_size_bytes != one(), "request_size_bytes"),
@@ -212,7 +222,7 @@ impl Conditions {
             ),
             (
                 false,
-                self.buffers != Buffers::default(),
+                of_streams != Buffers::default(),
                 "a buffer, payload or work setting",
             ),
             (false, self.send_mode != Mode::Plain, "send_mode"),
@@ -345,6 +355,17 @@ mod tests {
             let found = conditions.check(1500).expect_err("not possible");
             assert!(found.contains(wanted), "{found}");
         }
+        let slow = |workload| Conditions {
+            buffers: Buffers {
+                receive_work_ns: 1000,
+                ..Buffers::default()
+            },
+            ..of(workload)
+        };
+        for workload in [Workload::TcpRr, Workload::TcpCrr, Workload::UdpRr] {
+            assert_eq!(slow(workload).check(1500), Ok(()));
+        }
+        assert!(slow(Workload::TcpConnect).check(1500).is_err());
         for conditions in [rr, udp, of(Workload::TcpCrr), of(Workload::TcpConnect)] {
             assert_eq!(
                 Conditions {

@@ -241,7 +241,7 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::RECEIVE_WORK_NS, &[], |c, n| {
             c.buffers.receive_work_ns = small(n);
         }),
-        "CPU time that the receiver works on each message after it has received it, in ns (default: 0)",
+        "CPU time that the receiver works on each message or request after it has received it, in ns (default: 0)",
     ),
     row(
         "receive_size_bytes",

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::record::{Latency, PhaseCounts};
 use bitcost_model::workload::WORKLOADS;
@@ -96,6 +97,26 @@ fn total_messages(control: &Arc<Control>) -> u64 {
 
 fn transactions(counts: &PhaseCounts) -> [u64; 2] {
     [counts.outside.messages, counts.measured.messages]
+}
+
+#[test]
+fn a_server_works_on_each_request_before_it_responds() {
+    for workload in workloads(Workload::has_requests) {
+        let conditions = Conditions {
+            stop_transactions: Some(50),
+            buffers: Buffers {
+                receive_work_ns: 200_000,
+                ..Buffers::default()
+            },
+            ..of(workload)
+        };
+        assert_eq!(conditions.check(65_535), Ok(()));
+        let played = play(meet(&conditions), |control| control.enter(Phase::Measured));
+        let times = played.latency.expect("the times of transactions");
+        assert_eq!(times.count(), 50, "{workload:?}");
+        // Work that was too long is carried over to the next request.
+        assert!(times.sum_ns >= 49 * 200_000, "{workload:?}: {times:?}");
+    }
 }
 
 #[test]
