@@ -64,12 +64,16 @@ fn judged(policy: &Policy, text: &[u8]) {
     let Ok(message) = serde_json::from_slice::<ToAgent>(text) else {
         return;
     };
-    match policy.check(&message, 0) {
+    match policy.judge(message, 0) {
         Err(rule) => assert!(!rule.is_empty()),
-        Ok(()) => {
-            let passed = frame(&message);
+        Ok(judged) => {
+            let passed = frame(&judged);
             let again: ToAgent = serde_json::from_slice(&passed[4..]).expect("the same message");
-            assert_eq!(policy.check(&again, 0), Ok(()));
+            assert_eq!(policy.judge(again.clone(), 0).as_ref(), Ok(&again));
+            if let ToAgent::Prepare(prepare) = &again {
+                let confinement = prepare.confinement.as_ref();
+                assert_eq!(confinement.map(|to| to.peer), Some(policy.peer));
+            }
             if let ToAgent::Meet { addresses, .. } = &again {
                 let is_peer = |ip: IpAddr| ip.to_canonical() == policy.peer;
                 assert!(

@@ -44,6 +44,19 @@ impl Abort {
         Ok(())
     }
 
+    /// The bytes that have moved over all flows.
+    pub fn moved_bytes(&self) -> u64 {
+        let flows = self.controls.iter().flatten();
+        flows.map(|control| control.moved_bytes()).sum()
+    }
+
+    /// Bytes that the kernel has taken and has not sent, or whose receiver has not acknowledged them.
+    pub fn queued_bytes(&self) -> u64 {
+        let sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let queued = |socket: &OwnedFd| bitcost_sys::socket::queued_bytes(socket).unwrap_or(0);
+        sockets.iter().map(|socket| u64::from(queued(socket))).sum()
+    }
+
     /// Aborts every flow and shuts its socket down.
     pub fn stop_traffic(&self) {
         self.controls

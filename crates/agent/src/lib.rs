@@ -27,6 +27,7 @@ mod setup;
 mod softirqs;
 mod speed;
 mod threads;
+mod warden;
 mod whole;
 mod worker;
 

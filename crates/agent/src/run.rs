@@ -34,6 +34,7 @@ use crate::setup::{self, Flows};
 use crate::softirqs;
 use crate::speed::SpeedMeter;
 use crate::threads::{Threads, Watched};
+use crate::warden::Warden;
 use crate::whole::Whole;
 
 /// The time that an endpoint waits for the controller's next command; the controller's own
@@ -158,18 +159,23 @@ impl Endpoint {
     /// As [`Endpoint::traffic`]; when this returns, the traffic has ended.
     fn ended_traffic(&self, settings: &Settings) -> Result<EndpointRecord, Refusal> {
         let mut threads = Threads::new(&self.events, &self.abort.controls);
-        let record = self.traffic(&mut threads, settings);
+        let mut warden = None;
+        let record = self.traffic(&mut threads, settings, &mut warden);
         if record.is_err() {
             self.abort.stop_traffic();
             threads.await_abort();
         }
-        record
+        match warden.and_then(Warden::finish) {
+            Some(rule) => Err(rule.into()),
+            None => record,
+        }
     }
 
     fn traffic(
         &self,
         threads: &mut Threads,
         settings: &Settings,
+        warden: &mut Option<Warden>,
     ) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
         let measures_cost = !first.conditions.no_cost;
@@ -204,6 +210,7 @@ impl Endpoint {
         );
         self.output.send(&FromAgent::Ready);
         let start = threads.await_start(COMMAND_TIMEOUT)?;
+        *warden = Warden::start(&self.prepare, &self.abort, start.begin_ns)?;
         if first.conditions.is_bounded() {
             threads.enter(Phase::Measured);
         }

@@ -32,8 +32,10 @@ impl Listening {
     fn of(prepare: &Prepare, part: &Part) -> Result<Listening, Refusal> {
         let (conditions, pacing) = with_pacing(&prepare.device, part)?;
         let conditions = shares(&conditions);
+        let only = prepare.confinement.as_ref().map(|to| to.peer);
         let listen = |address, (index, share)| {
             bitcost_traffic::listen(share, address, prepare.token)
+                .map(|pending| pending.only_from(only))
                 .map_err(|error| refused(index, conditions.len(), &error))
         };
         let pending = match part.listen_on {
@@ -125,6 +127,15 @@ pub fn establish(
     listening: Vec<Listening>,
     peers: &Addresses,
 ) -> Result<(Vec<Flows>, Vec<Vec<InEffect>>), Refusal> {
+    let only = prepare.confinement.as_ref().map(|to| to.peer);
+    let is_other = |to: &&SocketAddr| only.is_some_and(|only| only != to.ip().to_canonical());
+    if let Some((to, only)) = peers.iter().flatten().find(is_other).zip(only) {
+        return Err(format!(
+            "data go only to the address at which the client proved its key, {only}; asked for {}",
+            to.ip()
+        )
+        .into());
+    }
     let established = listening
         .into_iter()
         .zip(peers)

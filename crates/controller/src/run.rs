@@ -142,6 +142,7 @@ fn prepare(
             parts,
             receiving: endpoint.receiving,
             peer,
+            confinement: None,
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }

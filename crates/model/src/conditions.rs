@@ -492,6 +492,16 @@ impl Conditions {
         self.message_rate.is_some() || self.rate_bps.is_some()
     }
 
+    /// The most user data that all flows send at once before they wait, in bytes: a bound from above.
+    pub fn burst_bytes(&self) -> u64 {
+        let each = if self.workload.is_transactional() {
+            u64::from(self.request_size_bytes) + u64::from(self.response_size_bytes)
+        } else {
+            u64::from(self.message_size_bytes) * u64::from(self.burst_messages.unwrap_or(1))
+        };
+        each.saturating_mul(self.flows.into())
+    }
+
     /// Messages per second that the run asks of each flow; absent where it is not paced. The MTU of
     /// the path matters where the rate counts headers; where it is not known datagrams count as one
     /// packet each.

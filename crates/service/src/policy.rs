@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
+use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::place::EndpointPlace;
-use bitcost_model::protocol::{Part, Prepare, Start, ToAgent};
+use bitcost_model::protocol::{Confinement, Part, Prepare, Start, ToAgent};
 use bitcost_model::sizes::Sizes;
 use bitcost_model::units::counted;
 
@@ -24,6 +25,12 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// Most memory of a run's buffers: what the flows of all parts send from and receive into, in bytes.
 const BUFFERS_BYTES_MAX: u64 = 1 << 30;
+
+/// The time for which a test may send at once what its highest rate gives, also where it is shorter.
+const BURST: Duration = Duration::from_secs(4);
+
+/// The largest MTU of an interface, that of loopback, in bytes.
+const MTU_MAX: u32 = 65_536;
 
 /// Ports below this number are for services of the host (`ip_unprivileged_port_start`, ip(7)).
 const FIRST_PORT: u16 = 1024;
@@ -45,11 +52,24 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Judges one message; `now_ns` is the agent's monotonic clock.
+    /// Judges one message; returns what the agent is told: the same, with what the rules hold a run
+    /// to. `now_ns` is the agent's monotonic clock.
     ///
     /// # Errors
     /// The rule, and the value that it forbids.
-    pub fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), String> {
+    pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, String> {
+        self.check(&message, now_ns)?;
+        if let ToAgent::Prepare(prepare) = &mut message {
+            prepare.confinement = Some(Confinement {
+                peer: self.peer,
+                max_rate_bps: self.rules.max_rate_bps,
+                max_duration_s: self.rules.max_duration_s,
+            });
+        }
+        Ok(message)
+    }
+
+    fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), String> {
         match message {
             ToAgent::Hello { .. }
             | ToAgent::Clock
@@ -129,12 +149,8 @@ impl Policy {
             if self.no_cost && !part.conditions.no_cost {
                 return Err(announced("a run that measures it"));
             }
-            if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
-                return Err(format!(
-                    "data are taken only at the address that the client reached, {}; asked for {address}",
-                    self.local
-                ));
-            }
+            self.subjects(part)?;
+            self.place(part)?;
             self.conditions(&part.conditions)?;
         }
         let flows: u64 = prepare
@@ -184,11 +200,13 @@ impl Policy {
         if !conditions.background.is_empty() || conditions.program.is_some() {
             return Err("the parts of a run are plain; asked for parts inside of a part, or for another program".to_owned());
         }
-        for place in [&conditions.places.sender, &conditions.places.receiver] {
-            self.place(place)?;
-        }
+        // What a study's plan may ask for; the MTU of the path is known to the planner alone.
+        conditions
+            .check_bounds()
+            .and_then(|()| conditions.check(MTU_MAX))
+            .map_err(|reason| format!("a test must be possible: {reason}"))?;
         if conditions.is_bounded() {
-            // The service ends the run when its time is over.
+            // The agent ends the run when its time is over.
             return Ok(());
         }
         let asked = conditions.window_limit() + Duration::from_millis(conditions.warmup_ms.into());
@@ -203,13 +221,43 @@ impl Policy {
         ))
     }
 
-    fn place(&self, place: &EndpointPlace) -> Result<(), String> {
-        match place.ports {
-            Some(ports) if ports.first < FIRST_PORT => Err(format!(
-                "ports are {FIRST_PORT} and above; asked for {}",
-                ports.first
+    /// The interfaces whose settings a part changes at this host.
+    fn subjects(&self, part: &Part) -> Result<(), String> {
+        let host = part.conditions.direction.role_of(part.role);
+        let requests = part.conditions.host_settings.iter();
+        let here = requests.filter(|request| request.is_of(host));
+        here.filter_map(SettingRequest::interface)
+            .try_for_each(|interface| self.interface(interface))
+    }
+
+    /// The addresses, interface and ports of a part at this host.
+    fn place(&self, part: &Part) -> Result<(), String> {
+        let places = &part.conditions.places;
+        let own = places.end(part.role);
+        own.device
+            .as_deref()
+            .map_or(Ok(()), |device| self.interface(device))?;
+        if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
+            return Err(format!(
+                "data are taken only at the address that the client reached, {}; asked for {address}",
+                self.local
+            ));
+        }
+        if let Some(address) = own.address.filter(|own| own.to_canonical() != self.local) {
+            return Err(format!(
+                "data are sent only from the address that the client reached, {}; asked for {address}",
+                self.local
+            ));
+        }
+        let first = |place: &EndpointPlace| place.ports.map(|ports| ports.first);
+        let mut ports = [&places.sender, &places.receiver]
+            .into_iter()
+            .filter_map(first);
+        match ports.find(|port| *port < FIRST_PORT) {
+            Some(port) => Err(format!(
+                "ports are {FIRST_PORT} and above; asked for {port}"
             )),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -223,10 +271,17 @@ impl Policy {
             return Ok(());
         };
         let mut sum = 0.0;
-        for part in &prepare.parts {
-            sum += rate_bps(&part.conditions).ok_or_else(|| {
+        for Part { conditions, .. } in &prepare.parts {
+            sum += rate_bps(conditions).ok_or_else(|| {
                 format!("max-rate is {most} bit/s; asked for a test without a rate (-b)")
             })?;
+            let length = conditions.window_limit().min(self.duration()).max(BURST);
+            let burst_bytes = conditions.burst_bytes();
+            if burst_bytes as f64 * 8.0 > most as f64 * length.as_secs_f64() {
+                return Err(format!(
+                    "max-rate is {most} bit/s; asked for {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
+                ));
+            }
         }
         if sum <= most as f64 {
             return Ok(());
@@ -296,15 +351,18 @@ fn idle(asked: Duration) -> Result<(), String> {
 /// for none.
 fn rate_bps(conditions: &Conditions) -> Option<f64> {
     let flows = f64::from(conditions.flows);
-    if let Some(rate) = conditions.rate_bps {
-        return Some(rate as f64 * flows);
+    if conditions.workload.is_transactional() {
+        let bytes =
+            f64::from(conditions.request_size_bytes) + f64::from(conditions.response_size_bytes);
+        let rate = f64::from(conditions.transaction_rate?);
+        return Some(rate * flows * bytes * 8.0);
     }
-    if let Some(rate) = conditions.message_rate {
-        let largest = f64::from(conditions.message_size_bytes);
-        return Some(rate as f64 * flows * largest * 8.0);
-    }
-    let rate = conditions.transaction_rate?;
-    let bytes =
-        f64::from(conditions.request_size_bytes) + f64::from(conditions.response_size_bytes);
-    Some(f64::from(rate) * flows * bytes * 8.0)
+    let largest = f64::from(conditions.message_size_bytes);
+    let of_messages = |rate: u64| rate as f64 * largest * 8.0;
+    let rates = [
+        conditions.rate_bps.map(|rate| rate as f64),
+        conditions.message_rate.map(of_messages),
+    ];
+    let rate = rates.into_iter().flatten().reduce(f64::max)?;
+    Some(rate * flows)
 }

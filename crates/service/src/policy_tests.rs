@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::place::Ports;
-use bitcost_model::protocol::{Part, Peer, Prepare, Start, ToAgent};
+use bitcost_model::protocol::{Confinement, Part, Peer, Prepare, Start, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::policy::Policy;
@@ -43,11 +43,16 @@ pub fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
         }],
         receiving: None,
         peer: Peer::Bitcost,
+        confinement: None,
     }
 }
 
+fn check(policy: &Policy, message: &ToAgent, now_ns: u64) -> Result<(), String> {
+    policy.judge(message.clone(), now_ns).map(drop)
+}
+
 fn judged(rules: Rules, prepare: Prepare) -> Result<(), String> {
-    policy(rules).check(&ToAgent::Prepare(Box::new(prepare)), 0)
+    check(&policy(rules), &ToAgent::Prepare(Box::new(prepare)), 0)
 }
 
 fn asked(change: impl FnOnce(&mut Conditions)) -> String {
@@ -124,9 +129,12 @@ fn length_flows_and_rate_are_limited() {
     assert!(
         asked(|c| c.duration_ms = 600_000).starts_with("max-duration is 600 s; asked for 600.")
     );
-    assert!(asked(|c| c.buffers.ring = 1 << 20).starts_with("buffers of a run take at most"));
     assert!(
-        asked(|c| c.message_size_bytes = u32::MAX).starts_with("buffers of a run take at most")
+        asked(|c| (c.buffers.ring, c.flows) = (1024, 8))
+            .starts_with("buffers of a run take at most")
+    );
+    assert!(
+        asked(|c| c.message_size_bytes = u32::MAX).contains("message_size_bytes is 4294967295")
     );
     assert!(asked(|c| c.flows = 129).starts_with("max-flows is 128; asked for 129 flows"));
     let rules = Rules {
@@ -146,6 +154,17 @@ fn length_flows_and_rate_are_limited() {
     assert!(
         error.contains("max-rate is 1000000 bit/s") && error.contains("1000002"),
         "{error}"
+    );
+    let burst = rate(&|c| {
+        c.rate_bps = Some(1_000_000);
+        c.burst_messages = Some(100);
+    });
+    assert!(burst.expect_err("too much").contains("bytes at once"));
+    // The rate that counts is that of the workload, and of several the highest.
+    let both = rate(&|c| (c.rate_bps, c.message_rate) = (Some(1), Some(1_000_000)));
+    assert!(
+        both.expect_err("too much")
+            .starts_with("max-rate is 1000000 bit/s")
     );
 }
 
@@ -175,31 +194,112 @@ fn interfaces_addresses_and_ports_are_limited() {
 }
 
 #[test]
+fn a_field_that_the_workload_does_not_use_is_refused() {
+    let error = asked(|c| c.transaction_rate = Some(1));
+    assert!(
+        error.starts_with("a test must be possible: transaction_rate is not for tcp_stream;"),
+        "{error}"
+    );
+    let mut background = prepare(|_| {});
+    let mut conditions = Conditions::of(Workload::TcpRr);
+    conditions.rate_bps = Some(1);
+    background.parts.push(Part {
+        conditions,
+        ..background.parts[0].clone()
+    });
+    let error = judged(Rules::default(), background).expect_err("refused");
+    assert!(error.contains("rate_bps is not for tcp_rr"), "{error}");
+}
+
+#[test]
+fn every_interface_and_address_of_this_host_is_judged() {
+    let rules = Rules {
+        knobs: ["mtu_bytes", "offloads", "sysctl"]
+            .map(str::to_owned)
+            .into(),
+        interfaces: vec!["eth0".to_owned()],
+        ..Rules::default()
+    };
+    let refused = |change: &dyn Fn(&mut Conditions)| {
+        judged(rules.clone(), prepare(change)).expect_err("refused")
+    };
+    for (knob, subject) in [
+        ("mtu_bytes", "eth1"),
+        ("offloads", "eth1"),
+        ("sysctl", "net.ipv4.conf.eth1.rp_filter"),
+    ] {
+        let named = |c: &mut Conditions| {
+            c.host_settings = vec![SettingRequest {
+                subject: Some(subject.to_owned()),
+                ..setting(knob, None)
+            }];
+        };
+        assert_eq!(refused(&named), r#"interfaces: eth0; asked for "eth1""#);
+        // The other host is its client's.
+        let elsewhere = |c: &mut Conditions| {
+            named(c);
+            c.host_settings[0].endpoint = Some(Role::Sender);
+        };
+        assert_eq!(judged(rules.clone(), prepare(elsewhere)), Ok(()));
+    }
+    let bound = |c: &mut Conditions| c.places.receiver.device = Some("eth1".to_owned());
+    assert_eq!(refused(&bound), r#"interfaces: eth0; asked for "eth1""#);
+    let mut sends = prepare(|c| c.places.sender.address = Some([198, 51, 100, 1].into()));
+    (sends.parts[0].role, sends.parts[0].listen_on) = (Role::Sender, None);
+    let error = judged(rules, sends).expect_err("refused");
+    assert!(error.starts_with("data are sent only from"), "{error}");
+}
+
+#[test]
+fn the_agent_is_held_to_the_rules_whatever_the_client_says() {
+    let said = Prepare {
+        confinement: Some(Confinement {
+            peer: [203, 0, 113, 1].into(),
+            max_rate_bps: None,
+            max_duration_s: u32::MAX,
+        }),
+        ..prepare(|c| c.rate_bps = Some(1000))
+    };
+    let rules = Rules {
+        max_rate_bps: Some(1_000_000),
+        ..Rules::default()
+    };
+    let judged = policy(rules).judge(ToAgent::Prepare(Box::new(said)), 0);
+    let Ok(ToAgent::Prepare(prepare)) = judged else {
+        panic!("{judged:?}");
+    };
+    let wanted = Confinement {
+        peer: PEER,
+        max_rate_bps: Some(1_000_000),
+        max_duration_s: 600,
+    };
+    assert_eq!(prepare.confinement, Some(wanted));
+}
+
+#[test]
 fn data_go_to_the_proved_peer_alone() {
     let meet = |address: &str| ToAgent::Meet {
         addresses: vec![vec![address.parse().expect("an address")]],
         origin: None,
     };
     let policy = policy(Rules::default());
-    assert_eq!(policy.check(&meet("192.0.2.1:9"), 0), Ok(()));
-    assert_eq!(policy.check(&meet("[::ffff:192.0.2.1]:9"), 0), Ok(()));
-    let error = policy
-        .check(&meet("192.0.2.3:9"), 0)
-        .expect_err("a third party");
+    assert_eq!(check(&policy, &meet("192.0.2.1:9"), 0), Ok(()));
+    assert_eq!(check(&policy, &meet("[::ffff:192.0.2.1]:9"), 0), Ok(()));
+    let error = check(&policy, &meet("192.0.2.3:9"), 0).expect_err("a third party");
     assert!(
         error.starts_with("data go only to the address at which"),
         "{error}"
     );
-    assert!(policy.check(&ToAgent::Route { to: PEER }, 0).is_ok());
+    assert!(check(&policy, &ToAgent::Route { to: PEER }, 0).is_ok());
     assert!(
-        policy
-            .check(
-                &ToAgent::Route {
-                    to: [8, 8, 8, 8].into()
-                },
-                0
-            )
-            .is_err()
+        check(
+            &policy,
+            &ToAgent::Route {
+                to: [8, 8, 8, 8].into()
+            },
+            0
+        )
+        .is_err()
     );
 }
 
@@ -214,8 +314,8 @@ fn a_run_is_not_prepared_for_later() {
         })
     };
     let policy = policy(Rules::default());
-    assert_eq!(policy.check(&start(1_000_000_000), 0), Ok(()));
-    assert!(policy.check(&start(61_000_000_000), 0).is_err());
+    assert_eq!(check(&policy, &start(1_000_000_000), 0), Ok(()));
+    assert!(check(&policy, &start(61_000_000_000), 0).is_err());
 }
 
 #[test]
@@ -229,7 +329,7 @@ fn a_test_that_was_announced_without_cost_measures_none_and_changes_nothing() {
         ..policy(rules)
     };
     let judged = |change: fn(&mut Conditions)| {
-        announced.check(&ToAgent::Prepare(Box::new(prepare(change))), 0)
+        check(&announced, &ToAgent::Prepare(Box::new(prepare(change))), 0)
     };
     assert_eq!(judged(|c| c.no_cost = true), Ok(()));
     let with_setting = judged(|c| {
@@ -239,8 +339,8 @@ fn a_test_that_was_announced_without_cost_measures_none_and_changes_nothing() {
     for refused in [
         judged(|_| {}),
         with_setting,
-        announced.check(&ToAgent::Idle { length_ms: 1 }, 0),
-        announced.check(&ToAgent::Constants { cpus: Vec::new() }, 0),
+        check(&announced, &ToAgent::Idle { length_ms: 1 }, 0),
+        check(&announced, &ToAgent::Constants { cpus: Vec::new() }, 0),
     ] {
         let why = refused.expect_err("refused");
         assert!(why.contains("announced with --no-cost"), "{why}");

@@ -7,7 +7,7 @@ use bitcost_model::units::{counted, show_duration};
 use serde::{Deserialize, Serialize};
 
 /// The names of what refuses, each with what its sentences begin with.
-const NAMES: [(&str, &str); 19] = [
+const NAMES: [(&str, &str); 20] = [
     ("keys", "keys:"),
     ("knobs", "knobs:"),
     ("interfaces", "interfaces:"),
@@ -24,6 +24,7 @@ const NAMES: [(&str, &str); 19] = [
     ("version", "the client is bitcost "),
     ("message", "the first message "),
     ("message", "a message of "),
+    ("request", "a test must be possible: "),
     ("data", "data "),
     ("routes", "routes "),
     ("ports", "ports "),

@@ -1,14 +1,22 @@
 //! What the runs of a session came to, from the messages that pass between client and agent.
 
 use bitcost_model::conditions::Conditions;
+use bitcost_model::harmless;
 use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
 use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_monitor::counts::Tested;
 
 use crate::frames::Frames;
+use crate::rules::name_of;
 
 /// The start of an agent's message with the record of a run.
 const RECORD: &[u8] = br#"{"from_agent":"done","#;
+
+/// The start of an agent's message about a run that failed.
+const FAILED: &[u8] = br#"{"from_agent":"failed","#;
+
+/// The rules that the agent enforces while a run takes place.
+const ENFORCED: [&str; 3] = ["max-rate", "max-duration", "data"];
 
 /// Follows the runs of one session.
 pub struct Runs {
@@ -16,6 +24,8 @@ pub struct Runs {
     frames: Option<Frames>,
     conditions: Option<Conditions>,
     is_running: bool,
+    /// The rule by which the agent ended the last run, in its sentence.
+    rule: Option<String>,
 }
 
 /// No run yet.
@@ -25,6 +35,7 @@ impl Default for Runs {
             frames: Some(Frames::new(RECORD_BYTES_MAX)),
             conditions: None,
             is_running: false,
+            rule: None,
         }
     }
 }
@@ -55,6 +66,7 @@ impl Runs {
                     over.extend(conditions.and_then(|conditions| figures(conditions, &text)));
                     self.is_running = false;
                 }
+                Ok(Some(text)) if text.starts_with(FAILED) => self.rule = broken_rule(&text),
                 Ok(Some(_)) => {}
                 Ok(None) => return over,
                 Err(_) => {
@@ -63,6 +75,11 @@ impl Runs {
                 }
             }
         }
+    }
+
+    /// Takes the sentence of the rule by which the agent ended a run.
+    pub fn take_rule(&mut self) -> Option<String> {
+        self.rule.take()
     }
 
     /// The run is over, if one takes place: it did not come to its end.
@@ -74,6 +91,21 @@ impl Runs {
             ..Tested::default()
         })
     }
+}
+
+/// The reason of a failure, where it is a rule that the agent enforces. Of several flows the reason
+/// begins with the number of the flow.
+fn broken_rule(text: &[u8]) -> Option<String> {
+    let Ok(FromAgent::Failed { reason, .. }) = serde_json::from_slice(text) else {
+        return None;
+    };
+    let of_flow = reason
+        .strip_prefix("flow ")
+        .and_then(|rest| rest.split_once(": "));
+    let sentence = of_flow.map_or(reason.as_str(), |(_, sentence)| sentence);
+    ENFORCED
+        .contains(&name_of(sentence))
+        .then(|| harmless(sentence))
 }
 
 fn figures(conditions: &Conditions, text: &[u8]) -> Option<Tested> {
@@ -131,6 +163,32 @@ mod tests {
     use super::*;
     use crate::frames::frame;
     use crate::policy_tests::prepare;
+
+    #[test]
+    fn a_rule_by_which_the_agent_ended_a_run_is_known() {
+        let mut runs = Runs::default();
+        let mut said = |reason: &str| {
+            let failed = FromAgent::Failed {
+                reason: reason.to_owned(),
+                host_lacks: false,
+            };
+            runs.agent_says(&frame(&failed));
+            runs.take_rule()
+        };
+        for (reason, rule) in [
+            (
+                "max-rate is 1 bit/s; ended",
+                Some("max-rate is 1 bit/s; ended"),
+            ),
+            (
+                "flow 2 of 3: data are taken only",
+                Some("data are taken only"),
+            ),
+            ("no data was transferred", None),
+        ] {
+            assert_eq!(said(reason).as_deref(), rule);
+        }
+    }
 
     #[test]
     fn a_record_gives_figures_and_a_run_without_one_has_ended() {

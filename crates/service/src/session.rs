@@ -162,25 +162,35 @@ impl<'a> Guard<'a> {
                 return self.finish(shortened(why), queues);
             }
         };
-        if let Err(rule) = self.session.policy.check(&message, monotonic_ns()) {
-            let rule = shortened(rule);
-            self.refused += 1;
-            if self.refused > REFUSED_MAX {
-                let why = format!("more than {REFUSED_MAX} messages were refused");
-                return self.finish(why, queues);
-            }
-            self.session.shared.tell(Event::Refused {
-                peer: self.session.peer,
-                name: Some(self.session.enrolled.name.clone()),
-                rule: rule.clone(),
-            });
-            self.say(&format!("the service refuses it: {rule}"), queues);
-            return Ok(());
-        }
+        let message = match self.session.policy.judge(message, monotonic_ns()) {
+            Ok(message) => message,
+            Err(rule) => return self.refuse(shortened(rule), queues),
+        };
         self.follow(&message);
         // The agent gets what was judged, not what was received.
         queues.inward.extend_from_slice(&frame(&message));
         Ok(())
+    }
+
+    /// Refuses a message by this rule.
+    fn refuse(&mut self, rule: String, queues: &mut Queues) -> Result<(), End> {
+        self.refused += 1;
+        if self.refused > REFUSED_MAX {
+            let why = format!("more than {REFUSED_MAX} messages were refused");
+            return self.finish(why, queues);
+        }
+        self.tell_of(&rule);
+        self.say(&format!("the service refuses it: {rule}"), queues);
+        Ok(())
+    }
+
+    /// Tells of a rule that refused a message or ended a run.
+    fn tell_of(&self, rule: &str) {
+        self.session.shared.tell(Event::Refused {
+            peer: self.session.peer,
+            name: Some(self.session.enrolled.name.clone()),
+            rule: rule.to_owned(),
+        });
     }
 
     /// Tells of runs that are over.
@@ -260,6 +270,9 @@ impl Sides for Guard<'_> {
         self.boundary.pass(bytes);
         let runs = self.figures.agent_says(bytes);
         self.ran(runs);
+        if let Some(rule) = self.figures.take_rule() {
+            self.tell_of(&rule);
+        }
         queues.outward.extend_from_slice(bytes);
         self.say_now(queues);
     }

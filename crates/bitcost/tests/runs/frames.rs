@@ -141,6 +141,7 @@ fn prepare(conditions: Conditions) -> Prepare {
         parts: vec![part],
         receiving: None,
         peer: bitcost_model::protocol::Peer::Bitcost,
+        confinement: None,
     }
 }
 

@@ -12,6 +12,7 @@ mod broken_off;
 mod cached_metrics;
 mod calibration;
 mod chaos;
+mod confined;
 mod counters;
 mod cut;
 mod data_sockets;
@@ -69,6 +70,7 @@ fn main() {
         broken_off::TRIALS,
         cached_metrics::TRIALS,
         calibration::TRIALS,
+        confined::TRIALS,
         counters::TRIALS,
         cut::TRIALS,
         data_sockets::TRIALS,

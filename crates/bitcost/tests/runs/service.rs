@@ -32,7 +32,8 @@ impl Service {
         Service::with(&[])
     }
 
-    fn with(options: &[&str]) -> Service {
+    /// Starts one on the loopback.
+    pub fn with(options: &[&str]) -> Service {
         Service::at(Ipv4Addr::LOCALHOST.into(), options)
     }
 
@@ -78,7 +79,7 @@ impl Service {
     }
 
     /// A link whose key has these rules.
-    fn link_with(&self, rules: &[&str]) -> String {
+    pub fn link_with(&self, rules: &[&str]) -> String {
         let printed = self.keys(&[&["add"], rules].concat());
         format!("bitcost://{}", after(&printed, "bitcost://"))
     }

@@ -9,21 +9,25 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
 use bitcost_sys::packet::{OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, PacketSocket};
 use bitcost_sys::process::wait_readable;
 
+use crate::agent_process::AgentProcess;
+use crate::confined::{listening, receiving, speaking};
 use crate::iperf3::{COOKIE, Listening, asking, connected_from, read};
-use crate::service::{Service, said, test};
+use crate::service::{Service, bitcost, said, test};
 
 bitcost_testkit::trials! {
-    PrivateNetwork: a_service_sends_nothing_to_foreign_hosts, an_iperf3_server_sends_nothing_to_foreign_hosts;
+    PrivateNetwork: a_service_sends_nothing_to_foreign_hosts, a_client_turns_a_service_on_nobody, an_iperf3_server_sends_nothing_to_foreign_hosts;
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);
-const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 1));
-const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 0, 2));
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const FOREIGN: [u8; 4] = [10, 9, 0, 3];
 /// Protocols of IPv4.
 const TCP: u8 = 6;
@@ -52,10 +56,10 @@ impl Hosts {
             mtu_bytes: 1500,
         };
         Rtnl::open().unwrap().create_veth(&wire).unwrap();
-        set_up("s0", &[SERVER]);
+        set_up("s0", &[SERVER.into()]);
         enter(others.as_fd(), Kind::Net).unwrap();
         set_up("lo", &[]);
-        let capture = PacketSocket::open(set_up("c0", &[CLIENT, FOREIGN.into()])).unwrap();
+        let capture = PacketSocket::open(set_up("c0", &[CLIENT.into(), FOREIGN.into()])).unwrap();
         enter(server.as_fd(), Kind::Net).unwrap();
         Hosts {
             server,
@@ -128,7 +132,7 @@ fn disturb(ports: &[u16], texts: &[&[u8]]) {
         .iter()
         .flat_map(|port| texts.iter().map(move |text| (port, text)))
     {
-        let to = SocketAddr::new(SERVER, *port);
+        let to = SocketAddr::new(SERVER.into(), *port);
         let socket = UdpSocket::bind((IpAddr::from(FOREIGN), 0)).unwrap();
         socket.send_to(text, to).unwrap();
         let Ok(mut stream) = connected_from(FOREIGN, to) else {
@@ -204,7 +208,7 @@ fn assert_no_data(sent: &[Sent], texts: &[&[u8]]) {
 
 fn a_service_sends_nothing_to_foreign_hosts() {
     let hosts = Hosts::new();
-    let mut server = Service::at(SERVER, &[]);
+    let mut server = Service::at(SERVER.into(), &[]);
     let client = server.client();
     let link = server.link.clone();
     let first = hosts.at_others(|| test(&client, &format!("tcp {link} -t 200ms")));
@@ -234,9 +238,92 @@ fn a_service_sends_nothing_to_foreign_hosts() {
     server.stop();
 }
 
+/// A client that is enrolled prepares transactions with large responses and sends, in the name of
+/// `victim`, the run's token, a cookie that it guesses and a request, until the service gives up.
+/// Returns the reason, and the bytes of IP to `victim` and from it.
+fn misuse(
+    hosts: &Hosts,
+    client: &mut AgentProcess,
+    response_bytes: u32,
+    victim: Ipv4Addr,
+) -> (String, [usize; 2]) {
+    let conditions = Conditions {
+        response_size_bytes: response_bytes,
+        ..Conditions::of(Workload::UdpRr)
+    };
+    let at = listening(client, receiving(conditions, "s0", SERVER));
+    client.send(&ToAgent::Meet {
+        addresses: vec![Vec::new()],
+        origin: None,
+    });
+    let socket = hosts.at_others(|| UdpSocket::bind((victim, 0)).unwrap());
+    let mut greeting = [0; 24];
+    greeting[0] = 0xBF;
+    greeting[8..].copy_from_slice(b"sixteen letters!");
+    let guess = [0xBF, 1]
+        .iter()
+        .chain(&[0; 22])
+        .copied()
+        .collect::<Vec<u8>>();
+    let (mut bytes, mut frame) = ([0; 2], vec![0; PACKET_MAX_BYTES]);
+    loop {
+        for text in [&greeting[..], &guess, &[1]] {
+            socket.send_to(text, at).unwrap();
+            bytes[1] += 28 + text.len();
+        }
+        client.send(&ToAgent::Renew);
+        thread::sleep(Duration::from_millis(10));
+        while let Some(length) = hosts.capture.receive(&mut frame).unwrap() {
+            bytes[0] += datagram_bytes(&frame[OFFLOAD_HEADER_BYTES..length], victim);
+        }
+        while let Ok(message) = client.output.try_recv() {
+            if let FromAgent::Failed { reason, .. } = message {
+                return (reason, bytes);
+            }
+        }
+    }
+}
+
+/// The bytes of a frame's IP packet, where it is a datagram, or a part of one, to this address.
+fn datagram_bytes(frame: &[u8], to: Ipv4Addr) -> usize {
+    let ip = frame.get(12..).and_then(|rest| rest.strip_prefix(&[8, 0]));
+    match ip {
+        Some(ip) if ip[9] == UDP && ip[16..20] == to.octets() => {
+            usize::from(u16::from_be_bytes([ip[2], ip[3]]))
+        }
+        _ => 0,
+    }
+}
+
+fn a_client_turns_a_service_on_nobody() {
+    let hosts = Hosts::new();
+    let mut server = Service::at(SERVER.into(), &[]);
+    let (client, link, port) = (server.client(), server.link.clone(), server.port);
+    let first = hosts.at_others(|| test(&client, &format!("tcp {link} -t 200ms")));
+    assert!(first.status.success(), "{}", said(&first));
+    let mut speaking = hosts.at_others(|| speaking(&mut bitcost(&client), (SERVER, port).into()));
+    let rule = "data are taken only from the address at which the client proved its key, 10.9.0.2";
+    for (response_bytes, victim) in [
+        (65_507, FOREIGN.into()),
+        (1400, FOREIGN.into()),
+        (65_507, CLIENT),
+    ] {
+        let (reason, [to, from]) = misuse(&hosts, &mut speaking, response_bytes, victim);
+        assert!(reason.starts_with(rule), "{reason}");
+        assert!(to <= 3 * from, "{victim}: {to} bytes for {from}");
+    }
+    drop(speaking.input.take());
+    speaking.child.wait().unwrap();
+    let next = hosts.at_others(|| test(&client, &format!("udp-rr {SERVER}:{port} -t 200ms")));
+    assert!(next.status.success(), "{}", said(&next));
+    let (_, printed) = server.stop();
+    let refused = printed.lines().filter(|line| line.contains(rule)).count();
+    assert_eq!(refused, 3, "{printed}");
+}
+
 fn an_iperf3_server_sends_nothing_to_foreign_hosts() {
     let hosts = Hosts::new();
-    let mut server = Listening::at(SERVER, "");
+    let mut server = Listening::at(SERVER.into(), "");
     let address = server.address;
     // Both have the length of a cookie: one of no test, and that of a test that waits for its streams.
     let foreign = b"cbcdefghijklmnopqrstuvwxyz234567abcd\0";

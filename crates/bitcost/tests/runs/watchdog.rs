@@ -165,6 +165,7 @@ impl Agent {
             parts: vec![part],
             receiving: None,
             peer: bitcost_model::protocol::Peer::Bitcost,
+            confinement: None,
         };
         ToAgent::Prepare(Box::new(prepare))
     }

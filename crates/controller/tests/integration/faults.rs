@@ -28,6 +28,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         parts: Vec::new(),
         receiving: None,
         peer: bitcost_model::protocol::Peer::Bitcost,
+        confinement: None,
     };
     vec![
         (

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::conditions::Conditions;
 use crate::constants::HostConstants;
 use crate::machine::HostDescription;
+use crate::protocol::Confinement;
 use crate::record::{EndpointRecord, IdleBaseline, Role, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +56,9 @@ pub struct Prepare {
     /// What plays the other endpoint.
     #[serde(default, skip_serializing_if = "Peer::is_bitcost")]
     pub peer: Peer,
+    /// What the service that started the agent holds the run to; absent where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
 }
 
 /// How the interface of a host of a lab receives. It is set before each run, and ends with the lab.

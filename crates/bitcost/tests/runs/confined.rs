@@ -1,0 +1,225 @@
+//! Enrolled clients of a service that are not bitcost, and want more than their key may: each is
+//! refused or ended by the name of the rule, and the next test passes.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::protocol::{FromAgent, Part, Peer, Prepare, Start, ToAgent, Token};
+use bitcost_model::record::Role;
+use bitcost_netlink::{Rtnl, VethPair};
+
+use crate::agent_process::AgentProcess;
+use crate::service::{Service, bitcost, said, test};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: unused_fields_are_refused, a_sender_over_its_rate_is_ended, other_interfaces_and_addresses_are_refused;
+}
+
+const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+const TOKEN: Token = *b"sixteen letters!";
+
+/// What an enrolled client says instead of a bitcost.
+pub fn speaking(command: &mut Command, service: SocketAddr) -> AgentProcess {
+    AgentProcess::start(command.args(["agent", "--service", &service.to_string()]))
+}
+
+/// A run of one part that the service receives at this address, over this interface.
+pub fn receiving(conditions: Conditions, device: &str, at: Ipv4Addr) -> Prepare {
+    Prepare {
+        run: 0,
+        device: device.to_owned(),
+        cpus: Vec::new(),
+        peer_cpu: None,
+        softirq_cpus: Vec::new(),
+        token: TOKEN,
+        parts: vec![Part {
+            role: Role::Receiver,
+            conditions,
+            listen_on: Some(at.into()),
+        }],
+        receiving: None,
+        peer: Peer::Bitcost,
+        confinement: None,
+    }
+}
+
+/// Where the service listens for a run that is prepared.
+pub fn listening(client: &mut AgentProcess, prepare: Prepare) -> SocketAddr {
+    client.send(&ToAgent::Prepare(Box::new(prepare)));
+    let is_answer = |message: &FromAgent| {
+        matches!(
+            message,
+            FromAgent::Listening { .. } | FromAgent::Failed { .. }
+        )
+    };
+    match client.until("where it listens", is_answer) {
+        FromAgent::Listening { addresses, .. } => addresses[0][0],
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A service on the loopback, and a client whose key has these rules.
+fn service_for(rules: &[&str]) -> (Service, PathBuf, AgentProcess) {
+    let service = Service::with(&[]);
+    let (client, link) = (service.client(), service.link_with(rules));
+    let first = test(&client, &format!("tcp {link} -t 200ms -b 400k -l 1000"));
+    assert!(first.status.success(), "{}", said(&first));
+    let speaking = speaking(&mut bitcost(&client), (HERE, service.port).into());
+    (service, client, speaking)
+}
+
+/// The hostile client ends, the next test passes, and the service has printed each rule with the
+/// client's address.
+fn assert_goes_on(
+    (mut service, client, speaking): (Service, PathBuf, AgentProcess),
+    rules: &[&str],
+) {
+    let AgentProcess {
+        mut child, input, ..
+    } = speaking;
+    drop(input);
+    child.wait().unwrap();
+    let next = test(&client, "tcp 127.0.0.1 -t 200ms -b 400k -l 1000");
+    assert!(next.status.success(), "{}", said(&next));
+    let (_, printed) = service.stop();
+    for rule in rules {
+        let is_it = |line: &str| line.contains(rule) && line.contains("127.0.0.1");
+        assert!(printed.lines().any(is_it), "{rule}: {printed}");
+    }
+}
+
+fn unused_fields_are_refused() {
+    let mut served = service_for(&["--max-rate", "1M"]);
+    let unused = Conditions {
+        transaction_rate: Some(1),
+        ..Conditions::of(Workload::TcpStream)
+    };
+    let rule = "transaction_rate is not for tcp_stream";
+    let prepare = ToAgent::Prepare(Box::new(receiving(unused, "lo", HERE)));
+    let refusal = served.2.refusal(&prepare);
+    assert!(refusal.contains(rule), "{refusal}");
+    assert_goes_on(served, &[rule]);
+}
+
+/// Starts the run that is prepared and returns how the service ended it, while `send` sends.
+fn ended(client: &mut AgentProcess, mut send: impl FnMut()) -> String {
+    client.send(&ToAgent::Clock);
+    let clock = client.until("its clock", |message| {
+        matches!(message, FromAgent::Clock { .. })
+    });
+    let FromAgent::Clock { now_ns } = clock else {
+        panic!("{clock:?}");
+    };
+    let at = |ms: u64| now_ns + ms * 1_000_000;
+    client.send(&ToAgent::Start(Start {
+        begin_ns: at(50),
+        window_start_ns: at(100),
+        window_end_ns: at(20_000),
+        stop_ns: at(20_100),
+    }));
+    loop {
+        for _ in 0..100 {
+            send();
+        }
+        client.send(&ToAgent::Renew);
+        while let Ok(message) = client.output.try_recv() {
+            if let FromAgent::Failed { reason, .. } = message {
+                return reason;
+            }
+        }
+    }
+}
+
+fn a_sender_over_its_rate_is_ended() {
+    let mut served = service_for(&["--max-rate", "1M"]);
+    let client = &mut served.2;
+    let of = |workload| Conditions {
+        message_size_bytes: 1000,
+        rate_bps: Some(1_000_000),
+        ..Conditions::of(workload)
+    };
+    let is_ready = |message: &FromAgent| matches!(message, FromAgent::Ready);
+    let meet = ToAgent::Meet {
+        addresses: vec![Vec::new()],
+        origin: None,
+    };
+    let rule = "max-rate is 1000000 bit/s over all flows; the run was ended after";
+
+    let at = listening(client, receiving(of(Workload::TcpStream), "lo", HERE));
+    client.send(&meet);
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream
+        .set_write_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
+    stream.write_all(&TOKEN).unwrap();
+    client.until("ready", is_ready);
+    let reason = ended(client, || drop(stream.write(&[0; 1 << 16])));
+    assert!(reason.starts_with(rule), "{reason}");
+
+    // One datagram again and again is no message of the run after the first time.
+    let at = listening(client, receiving(of(Workload::UdpStream), "lo", HERE));
+    client.send(&meet);
+    let socket = UdpSocket::bind((HERE, 0)).unwrap();
+    socket.connect(at).unwrap();
+    let mut greeting = [0; 24];
+    greeting[0] = 0xBF;
+    greeting[8..].copy_from_slice(&TOKEN);
+    socket.send(&greeting).unwrap();
+    let mut cookie = [0; 24];
+    assert_eq!(socket.recv(&mut cookie).unwrap(), 24);
+    socket.send(&cookie).unwrap();
+    client.until("ready", is_ready);
+    let mut message = [0; 1000];
+    message[..3].copy_from_slice(&[0xB1, TOKEN[0], TOKEN[1]]);
+    let reason = ended(client, || drop(socket.send(&message)));
+    assert!(reason.starts_with(rule), "{reason}");
+    assert_goes_on(served, &[rule]);
+}
+
+fn other_interfaces_and_addresses_are_refused() {
+    let pair = VethPair {
+        name: "a0",
+        peer_name: "b0",
+        peer_netns: None,
+        mtu_bytes: 3000,
+    };
+    Rtnl::open().unwrap().create_veth(&pair).unwrap();
+    let rules = ["--knobs", "mtu_bytes,offloads", "--interfaces", "lo"];
+    let mut served = service_for(&rules);
+    let plain = || Conditions::of(Workload::TcpStream);
+    let subject = |setting: &str, name: &str, value: &str| Conditions {
+        host_settings: vec![SettingRequest {
+            endpoint: None,
+            setting: setting.to_owned(),
+            subject: Some("a0".to_owned()),
+            values: [(name.to_owned(), value.to_owned())].into(),
+        }],
+        ..plain()
+    };
+    let mut bound = plain();
+    bound.places.receiver.device = Some("a0".to_owned());
+    let interface = r#"interfaces: lo; asked for "a0""#;
+    for conditions in [
+        subject("mtu_bytes", "value", "1400"),
+        subject("offloads", "set", "off"),
+        bound,
+    ] {
+        let prepare = receiving(conditions, "lo", HERE);
+        let refusal = served.2.refusal(&ToAgent::Prepare(Box::new(prepare)));
+        assert!(refusal.contains(interface), "{refusal}");
+    }
+    let mut sending = receiving(plain(), "lo", HERE);
+    (sending.parts[0].role, sending.parts[0].listen_on) = (Role::Sender, None);
+    sending.parts[0].conditions.places.sender.address = Some([10, 9, 0, 9].into());
+    let refusal = served.2.refusal(&ToAgent::Prepare(Box::new(sending)));
+    let address = "data are sent only from the address that the client reached";
+    assert!(refusal.contains(address), "{refusal}");
+    assert_goes_on(served, &[interface, address]);
+    let link = Rtnl::open().unwrap().link("a0").unwrap();
+    assert_eq!(link.mtu_bytes, 3000);
+}
