@@ -3,7 +3,7 @@
 use bitcost_netlink::{Link, Rtnl};
 
 use crate::HostError;
-use crate::error::near;
+use bitcost_model::near::did_you_mean;
 
 /// The names of all devices; empty if they cannot be listed.
 pub fn devices() -> Vec<String> {
@@ -61,7 +61,7 @@ pub fn check(device: &str) -> Result<(), HostError> {
     match link(device) {
         Err(HostError::Netlink(error)) if error.is_no_device() => {
             let names = devices();
-            let hint = near(device, names.iter().map(String::as_str));
+            let hint = did_you_mean(device, names.iter().map(String::as_str));
             Err(HostError::cannot(
                 format!("use the device {device}"),
                 format!(

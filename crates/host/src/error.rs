@@ -69,18 +69,3 @@ fn listed(mismatches: &[Mismatch]) -> String {
         .collect::<Vec<_>>()
         .join("; ")
 }
-
-/// `; did you mean …?` for the names that are closest to one that is unknown, or nothing.
-pub fn near<'a>(asked: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let mut close: Vec<(usize, &str)> = known
-        .map(|name| (strsim::damerau_levenshtein(asked, name), name))
-        .collect();
-    close.retain(|(distance, name)| *distance <= 1 + name.len() / 4 || name.contains(asked));
-    close.sort_unstable();
-    close.truncate(3);
-    if close.is_empty() {
-        return String::new();
-    }
-    let names: Vec<&str> = close.into_iter().map(|(_, name)| name).collect();
-    format!("; did you mean {}?", names.join(" or "))
-}

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::HostError;
 use crate::device::shown;
-use crate::error::near;
 use crate::knob::{Knob, Scope};
 use crate::values::{VALUE, Values, single};
+use bitcost_model::near::did_you_mean;
 
 /// The knob. Its subjects are CPUs: `cpu0`.
 pub struct Governor {
@@ -96,7 +96,7 @@ impl Knob for Governor {
             let why = format!(
                 "it has: {}{}",
                 known.join(", "),
-                near(asked, known.iter().copied())
+                did_you_mean(asked, known.iter().copied())
             );
             return Err(HostError::cannot(
                 format!("set the governor of {cpu} to {asked}"),

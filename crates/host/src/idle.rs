@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::HostError;
 use crate::device::shown;
-use crate::error::near;
 use crate::knob::{Knob, Scope};
 use crate::values::{VALUE, Values, single};
+use bitcost_model::near::did_you_mean;
 
 /// The only subject: all CPUs of the machine.
 const CPUS: &str = "cpus";
@@ -106,7 +106,7 @@ impl Knob for Idle {
         if asked == POLL {
             return Ok(single(POLL));
         }
-        let why = format!("allowed: {POLL}{}", near(asked, [POLL].into_iter()));
+        let why = format!("allowed: {POLL}{}", did_you_mean(asked, [POLL].into_iter()));
         Err(HostError::cannot(
             format!("set idle to {}", shown(asked)),
             why,

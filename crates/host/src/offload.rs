@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::HostError;
 use crate::device::check_name;
-use crate::error::near;
 use crate::knob::Knob;
 use crate::values::{FIXED, Values};
+use bitcost_model::near::did_you_mean;
 
 /// One feature of a device, as the kernel reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -231,7 +231,7 @@ fn named(now: &Values, name: &str) -> Result<Vec<String>, String> {
     }
     if members.is_empty() {
         let shorts = GROUPS.iter().flat_map(|(short, long, _)| [*short, *long]);
-        let hint = near(name, shorts.chain(now.keys().map(String::as_str)));
+        let hint = did_you_mean(name, shorts.chain(now.keys().map(String::as_str)));
         return Err(format!("this kernel has no such feature{hint}"));
     }
     Ok(members.into_iter().map(|(name, _)| name.clone()).collect())
@@ -325,7 +325,10 @@ mod tests {
     fn unknown_feature_has_suggestions() {
         let found = state(&[("tx-udp-segmentation", "on")]);
         let said = named(&found, "tx-udp-segmentatoin").expect_err("unknown");
-        assert!(said.contains("did you mean tx-udp-segmentation"), "{said}");
+        assert!(
+            said.contains("did you mean `tx-udp-segmentation`"),
+            "{said}"
+        );
         assert!(named(&found, "ts").expect_err("unknown").contains("tso"));
     }
 

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use bitcost_netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
-use crate::error::near;
 use crate::knob::Knob;
 use crate::values::Values;
+use bitcost_model::near::did_you_mean;
 
 /// The knob.
 pub struct RootQdisc;
@@ -72,7 +72,7 @@ impl Knob for RootQdisc {
         }
         let known = discipline(kind).ok_or_else(|| {
             let all: Vec<&str> = Discipline::kinds().chain([DEFAULT]).collect();
-            let hint = near(kind, all.iter().copied());
+            let hint = did_you_mean(kind, all.iter().copied());
             HostError::cannot(
                 asked.clone(),
                 format!("unknown{hint}; allowed: {}", all.join(", ")),
@@ -245,7 +245,7 @@ fn parameters(known: &'static Discipline, values: &Values) -> Result<Parameters,
         .filter(|(name, _)| !["kind", "handle", "options"].contains(&name.as_str()))
     {
         let Some(parameter) = known.parameters.iter().find(|parameter| *parameter == name) else {
-            let hint = near(name, known.parameters.iter().copied());
+            let hint = did_you_mean(name, known.parameters.iter().copied());
             let allowed = known.parameters.join(", ");
             return Err(format!(
                 "{} has no parameter {name}{hint}; allowed: {allowed}",

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use crate::HostError;
 use crate::device::shown;
-use crate::error::near;
 use crate::knob::{Knob, Scope};
 use crate::snapshot;
 use crate::values::{VALUE, Values, single};
+use bitcost_model::near::did_you_mean;
 
 /// The knob.
 pub struct Sysctl;
@@ -165,7 +165,7 @@ fn siblings_like(name: &str) -> String {
     let names: Vec<String> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    near(last, names.iter().map(String::as_str))
+    did_you_mean(last, names.iter().map(String::as_str))
 }
 
 fn refusal(name: &str, error: &io::Error) -> String {

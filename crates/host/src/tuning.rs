@@ -6,10 +6,10 @@ use bitcost_netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
 use crate::device::check_name;
-use crate::error::near;
 use crate::knob::{Knob, devices_with};
 use crate::snapshot;
 use crate::values::Values;
+use bitcost_model::near::did_you_mean;
 
 /// A knob with several numbers that ethtool reads and sets together.
 pub struct Tuning {
@@ -91,7 +91,7 @@ impl Knob for Tuning {
                 let all: Vec<&str> = self.group.names().collect();
                 return refuse(format!(
                     "unknown{}; allowed: {}",
-                    near(name, all.iter().copied()),
+                    did_you_mean(name, all.iter().copied()),
                     all.join(", ")
                 ));
             }

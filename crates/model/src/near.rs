@@ -19,11 +19,16 @@ pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Ve
         .collect()
 }
 
-/// How much a word resembles another one, from 0 to 1. One slip in a word of three letters or more
-/// is much alike, which Jaro-Winkler does not see in short words: `tpc` and `tcp`.
+/// How much a word resembles another one, from 0 to 1. Of words of two letters or more, one slip
+/// is much alike, which Jaro-Winkler does not see in short words (`tpc` and `tcp`), and so is a part
+/// of a name (`scatter` and `tx-scatter-gather`).
 fn likeness(word: &str, candidate: &str) -> f64 {
-    let is_slip = word.chars().count() >= 3 && strsim::osa_distance(word, candidate) == 1;
-    let least = if is_slip { ONE_SLIP } else { 0.0 };
+    let is_alike = || candidate.contains(word) || strsim::osa_distance(word, candidate) == 1;
+    let least = if word.chars().count() >= 2 && is_alike() {
+        ONE_SLIP
+    } else {
+        0.0
+    };
     strsim::jaro_winkler(word, candidate).max(least)
 }
 
@@ -61,6 +66,10 @@ mod tests {
         assert_eq!(did_you_mean("ofloads", words), "; did you mean `offloads`?");
         assert_eq!(did_you_mean("zzz", words), "");
         assert_eq!(near("tpc", ["tcp", "udp", "rr", "crr"]), ["tcp"]);
+        assert_eq!(
+            near("scatter", ["tx-scatter-gather"]),
+            ["tx-scatter-gather"]
+        );
         assert_eq!(near("iperf", ["perl", "iperf3", "ls"])[0], "iperf3");
     }
 }

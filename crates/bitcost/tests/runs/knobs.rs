@@ -136,7 +136,7 @@ fn host_setting_not_in_effect_fails_the_run() {
             1,
             "rx-lro requested on, in effect off [fixed]",
         ),
-        (&["--offloads", "rx-gor on"], 3, "did you mean rx-gro"),
+        (&["--offloads", "rx-gor on"], 3, "did you mean `rx-gro`"),
         (&["--offloads", "onn"], 2, "did you mean `on`"),
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),

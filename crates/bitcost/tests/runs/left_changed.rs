@@ -270,12 +270,12 @@ fn impossible_host_setting_is_refused() {
         (
             ["--sender-device", "a1"],
             3,
-            "there is no such device here; did you mean a0",
+            "there is no such device here; did you mean `a0`",
         ),
         (
             ["--offloads", "sender: rx-gor on"],
             3,
-            "did you mean rx-gro",
+            "did you mean `rx-gro`",
         ),
         (
             ["--offloads", "sender: rx-lro on"],
@@ -290,7 +290,7 @@ fn impossible_host_setting_is_refused() {
         (
             ["--sysctl", "sender: net.ipv4.tcp_sakc=0"],
             3,
-            "did you mean tcp_sack",
+            "did you mean `tcp_sack`",
         ),
         (
             ["--sysctl", "net.ipv4.tcp_sack=0"],

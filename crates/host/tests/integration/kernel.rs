@@ -254,7 +254,7 @@ fn lro_is_not_applied() {
         .set(&Offloads, "a0", &values(&[("rx-gor", "on")]))
         .unwrap_err()
         .to_string();
-    assert!(said.contains("did you mean rx-gro"), "{said}");
+    assert!(said.contains("did you mean `rx-gro`"), "{said}");
 }
 
 fn bits_taken_along_are_restored() {
@@ -300,7 +300,7 @@ fn mtu_refused() {
         .to_string();
     assert!(said.contains("a1"), "{said}");
     let said = bitcost_host::check_device("a1").unwrap_err().to_string();
-    assert!(said.contains("did you mean a0"), "{said}");
+    assert!(said.contains("did you mean `a0`"), "{said}");
 }
 
 /// The knobs of super-packets with what ip-link(8) calls their limit of IPv4, where the kernel has
@@ -614,7 +614,7 @@ fn coalesce() {
         .set(&INTERRUPT_COALESCING, "t0", &values(&[("rx_usec", "10")]))
         .unwrap_err()
         .to_string();
-    assert!(said.contains("did you mean rx_usecs"), "{said}");
+    assert!(said.contains("did you mean `rx_usecs`"), "{said}");
     set_and_restore(&INTERRUPT_COALESCING, "t0", &[("rx_frames", "8")], || {
         assert_printed(&["ethtool", "-c", "t0"], "rx-frames:");
     });
@@ -644,7 +644,7 @@ fn idle() {
         .set(&IDLE, "cpus", &single("pol"))
         .unwrap_err()
         .to_string();
-    assert!(said.contains("did you mean poll"), "{said}");
+    assert!(said.contains("did you mean `poll`"), "{said}");
 }
 
 /// A file in place of the device reports another value than was written.
@@ -704,7 +704,7 @@ fn governor() {
         .set(knob, "cpu1", &single("performanse"))
         .unwrap_err()
         .to_string();
-    assert!(said.contains("did you mean performance"), "{said}");
+    assert!(said.contains("did you mean `performance`"), "{said}");
     let said = held()
         .set(knob, "cpu7", &single("performance"))
         .unwrap_err()
