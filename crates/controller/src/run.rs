@@ -305,11 +305,9 @@ pub fn from_both<T>(
 /// A secret for one run.
 fn token() -> Result<Token, String> {
     let mut token = Token::default();
-    let random = std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut token));
-    random
+    getrandom::fill(&mut token)
         .map(|()| token)
-        .map_err(|error| format!("cannot read /dev/urandom: {error}"))
+        .map_err(|error| format!("the kernel gives no random numbers: {error}"))
 }
 
 /// An agent's monotonic clock in relation to the controller's.

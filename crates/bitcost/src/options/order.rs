@@ -1,6 +1,5 @@
 //! How long a study takes, and the order of its runs.
 
-use std::io::Read;
 use std::time::Duration;
 
 use bitcost_model::plan::Lengths;
@@ -169,11 +168,9 @@ impl Order {
 /// Environment, when the kernel gives no random numbers.
 pub fn new_seed() -> Result<u64, Failure> {
     let mut bytes = [0; 4];
-    let random =
-        std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    random.map_err(|error| {
+    getrandom::fill(&mut bytes).map_err(|error| {
         Failure::Environment(format!(
-            "cannot read /dev/urandom: {error}; choose a seed with --seed"
+            "the kernel gives no random numbers: {error}; choose a seed with --seed"
         ))
     })?;
     Ok(u64::from(u32::from_le_bytes(bytes)))
