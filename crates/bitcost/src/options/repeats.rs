@@ -65,7 +65,7 @@ pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
     metric(name).ok_or_else(|| {
         let hint = did_you_mean(name, METRICS.iter().map(|metric| metric.name));
         Failure::Usage(format!(
-            "--metric: `{name}` is not a metric{hint}; METHOD.md lists them"
+            "--metric: `{name}` is not a metric{hint}; docs/reference/metrics.md lists them"
         ))
     })
 }
