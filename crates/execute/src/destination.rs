@@ -68,7 +68,9 @@ impl Destination {
                     named.prepare(&study.base.places, no_cost(study), programs, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // The limits of the interfaces are known only now.
-                check(study, &|cell| cell.conditions.check(mtu))?;
+                let possible =
+                    |cell: &Cell| cell.conditions.check(mtu).map_err(|why| why.to_string());
+                check(study, &possible)?;
                 if prepared.is_one_host() {
                     check(study, &|cell| {
                         bitcost_model::one_host::check(&cell.conditions)

@@ -2,6 +2,7 @@
 
 pub mod bounds;
 mod check;
+mod impossible;
 mod modes;
 mod threads;
 
@@ -20,6 +21,7 @@ use crate::sizes::Sizes;
 use crate::tcp_buffers::TcpBuffers;
 
 pub use crate::workload::Workload;
+pub use impossible::Impossible;
 
 /// The direction of the messages or requests of a part. The two hosts are called sender and
 /// receiver.

@@ -203,7 +203,7 @@ impl Policy {
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
         conditions
             .check_bounds()
-            .and_then(|()| conditions.check(MTU_MAX))
+            .and_then(|()| conditions.check(MTU_MAX).map_err(|why| why.to_string()))
             .map_err(|reason| format!("a test must be possible: {reason}"))?;
         if conditions.is_bounded() {
             // The agent ends the run when its time is over.

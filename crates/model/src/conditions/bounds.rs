@@ -178,7 +178,7 @@ impl Conditions {
                 ));
             }
         }
-        self.check_threads()?;
+        self.check_threads().map_err(|why| why.to_string())?;
         self.check_sizes()
     }
 

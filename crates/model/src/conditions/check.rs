@@ -1,8 +1,8 @@
 //! Checks of conditions that need no host.
 
 use super::{
-    Conditions, Mss, RateOf, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX, TRANSACTION_RATE_MAX,
-    Workload, one,
+    Conditions, Impossible, Mss, RateOf, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX,
+    TRANSACTION_RATE_MAX, Workload, one,
 };
 use crate::buffers::Buffers;
 use crate::modes::{self, Mode};
@@ -33,8 +33,8 @@ impl Conditions {
     /// Checks everything that needs no host: sizes against the protocol and the link's MTU.
     ///
     /// # Errors
-    /// A sentence that says what was found and what is allowed.
-    pub fn check(&self, mtu_bytes: u32) -> Result<(), String> {
+    /// What was found and what is allowed.
+    pub fn check(&self, mtu_bytes: u32) -> Result<(), Impossible> {
         let mtu_bytes = self.asked_mtu_bytes().unwrap_or(mtu_bytes);
         self.check_part(mtu_bytes)?;
         let own = self.ways().len();
@@ -45,33 +45,33 @@ impl Conditions {
         Ok(())
     }
 
-    fn check_part(&self, mtu_bytes: u32) -> Result<(), String> {
+    fn check_part(&self, mtu_bytes: u32) -> Result<(), Impossible> {
         self.places.check(self.flows, mtu_bytes)?;
         self.check_transactions()?;
         let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
         if self.workload.numbers_datagrams() && self.message_size_bytes > most {
-            return Err(format!(
+            return Err(Impossible::Values(format!(
                 "message size {} bytes is over the UDP limit; allowed: 1 to {most} (IPv{})",
                 self.message_size_bytes,
                 version.name()
-            ));
+            )));
         }
         if self.workload.numbers_datagrams() && self.receive_bytes() < self.message_size_bytes {
-            return Err(format!(
+            return Err(Impossible::Values(format!(
                 "a receive call of {} bytes cuts datagrams of {} bytes; allowed: at least the message size",
                 self.receive_bytes(),
                 self.message_size_bytes
-            ));
+            )));
         }
         if let Some((_, last)) = self.bound()
             && self.workload.numbers_datagrams()
             && self.message_size_bytes >= 8
             && (1..8).contains(&last)
         {
-            return Err(format!(
+            return Err(Impossible::Values(format!(
                 "{last} bytes are left for the last datagram, which has no room for its number; allowed: a count of bytes that leaves none, or 8 and more, after messages of {}",
                 self.message_size_bytes
-            ));
+            )));
         }
         self.check_times()?;
         self.check_threads()?;
@@ -83,14 +83,14 @@ impl Conditions {
         let headers = self.header_bytes();
         let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
         if segment > room {
-            return Err(format!(
+            return Err(Impossible::Values(format!(
                 "an MSS of {segment} bytes does not fit the MTU of {mtu_bytes}; allowed: 88 to {room} (MTU less {headers} bytes of headers and {TCP_TIMESTAMPS} of timestamps)"
-            ));
+            )));
         }
         if segment < 88 {
-            return Err(format!(
+            return Err(Impossible::Values(format!(
                 "an MSS of {segment} bytes is below what Linux takes; allowed: 88 to {room}"
-            ));
+            )));
         }
         Ok(())
     }
@@ -185,8 +185,7 @@ impl Conditions {
     }
 
     /// Refuses settings of transactions for a stream, and settings of streams for transactions.
-    fn check_kind_of_settings(&self) -> Result<(), String> {
-        let name = self.workload.name();
+    fn check_kind_of_settings(&self) -> Result<(), Impossible> {
         // The work on a message is, for a server, that on a request.
         let work_ns = self.buffers.receive_work_ns;
         let of_streams = Buffers {
@@ -230,17 +229,19 @@ impl Conditions {
         ];
         for (of_transactions, is_set, setting) in rows {
             if *is_set && *of_transactions != self.workload.is_transactional() {
-                let allowed = Workload::names(|other| other.is_transactional() == *of_transactions);
-                return Err(format!(
-                    "{setting} is not for {name}; allowed with: {allowed}"
-                ));
+                let is_of_kind = |other: Workload| other.is_transactional() == *of_transactions;
+                return Err(Impossible::NotFor {
+                    setting: (*setting).to_owned(),
+                    what: self.workload.name().to_owned(),
+                    allowed: format!("allowed with: {}", Workload::names(is_of_kind)),
+                });
             }
         }
         Ok(())
     }
 
     /// Checks the settings of requests and responses, and the settings that only streams have.
-    fn check_transactions(&self) -> Result<(), String> {
+    fn check_transactions(&self) -> Result<(), Impossible> {
         self.check_kind_of_settings()?;
         let name = self.workload.name();
         let sizes = [
@@ -254,21 +255,21 @@ impl Conditions {
                 TRANSACTION_MAX
             };
             if !(1..=most).contains(&size) {
-                return Err(format!(
+                return Err(Impossible::Values(format!(
                     "a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"
-                ));
+                )));
             }
             if !self.workload.has_requests() && self.workload.is_transactional() && size != one() {
-                return Err(format!(
+                return Err(Impossible::Values(format!(
                     "{name} carries no {what}; allowed with: {}",
                     Workload::names(Workload::has_requests)
-                ));
+                )));
             }
         }
         if self.transaction_rate == Some(0) {
-            return Err(format!(
+            return Err(Impossible::Values(format!(
                 "a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"
-            ));
+            )));
         }
         Ok(())
     }
@@ -279,6 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn what_requests_and_responses_cannot_be_is_refused_with_what_is_allowed() {
         let of = |workload| Conditions {
             workload,
@@ -352,7 +354,10 @@ mod tests {
                 "carries no request",
             ),
         ] {
-            let found = conditions.check(1500).expect_err("not possible");
+            let found = conditions
+                .check(1500)
+                .expect_err("not possible")
+                .to_string();
             assert!(found.contains(wanted), "{found}");
         }
         let slow = |workload| Conditions {

@@ -1,7 +1,7 @@
 //! Threads that share flows: the runs that can have them, and the settings that need a thread for
 //! each flow.
 
-use super::{Conditions, Pacing, Waiting, Workload};
+use super::{Conditions, Impossible, Pacing, Waiting, Workload};
 use crate::buffers::Buffers;
 use crate::modes::Mode;
 
@@ -19,16 +19,15 @@ impl Conditions {
     /// Checks that the run is possible with its number of threads.
     ///
     /// # Errors
-    /// A sentence that says what was found and what is allowed.
-    pub(super) fn check_threads(&self) -> Result<(), String> {
+    /// What was found and what is allowed.
+    pub(super) fn check_threads(&self) -> Result<(), Impossible> {
         let flows = self.flows;
         if let Some(threads) = self
             .threads
             .filter(|threads| !(1..=flows).contains(threads))
         {
-            return Err(format!(
-                "threads is {threads} with flows {flows}; allowed: 1 to {flows}"
-            ));
+            let found = format!("threads is {threads} with flows {flows}; allowed: 1 to {flows}");
+            return Err(Impossible::Values(found));
         }
         if !self.shares_threads() {
             return Ok(());
@@ -76,12 +75,13 @@ impl Conditions {
     }
 }
 
-fn refusal(conditions: &Conditions, setting: &str, allowed: &str) -> String {
+fn refusal(conditions: &Conditions, setting: &str, allowed: &str) -> Impossible {
     let flows = conditions.flows;
-    format!(
-        "{setting} is not for {flows} flows over {} threads; allowed: {allowed}, or threads = {flows}, one for each flow",
-        conditions.thread_count()
-    )
+    Impossible::NotFor {
+        setting: setting.to_owned(),
+        what: format!("{flows} flows over {} threads", conditions.thread_count()),
+        allowed: format!("allowed: {allowed}, or threads = {flows}, one for each flow"),
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn what_needs_a_thread_for_each_flow_is_refused_with_what_is_allowed() {
         let of = |flows, threads| Conditions {
             flows,
@@ -150,7 +151,10 @@ mod tests {
                 "pacing sender is not for 8 flows over 2 threads; allowed: kernel, or threads = 8",
             ),
         ] {
-            let found = conditions.check(1500).expect_err("not possible");
+            let found = conditions
+                .check(1500)
+                .expect_err("not possible")
+                .to_string();
             assert!(found.contains(wanted), "{found}");
         }
         for conditions in [

@@ -72,7 +72,9 @@ impl Cells<'_> {
 
 /// Whether a cell is possible in the lab: its sizes, and its request for TCP buffers.
 pub fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), String> {
-    size_buffers(&mut cell.clone(), lab).and_then(|()| cell.conditions.check(lab.mtu_bytes))
+    size_buffers(&mut cell.clone(), lab)?;
+    let possible = cell.conditions.check(lab.mtu_bytes);
+    possible.map_err(|why| why.to_string())
 }
 
 /// Where the first of the cell's levels is whose replacement by another makes the cell one

@@ -2,7 +2,7 @@
 //! study.
 
 use bitcost_iperf3::client::request;
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::study::LabSpec;
 use bitcost_study::mode_search::ModeSearch;
 use bitcost_study::settings::{SETTINGS, Setting, set_text};
@@ -53,7 +53,7 @@ impl Typed {
             .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
         conditions
             .check(mtu_bytes)
-            .map_err(|why| Failure::Usage(with_option(&why)))?;
+            .map_err(|why| impossible(&why))?;
         if arguments.is_with_iperf3() {
             request::check(&conditions).map_err(Failure::Usage)?;
         }
@@ -174,16 +174,16 @@ fn option(setting: &Setting) -> String {
     }
 }
 
-/// `rate_bps is not for tcp_rr` with the option's name instead of the setting's.
-fn with_option(sentence: &str) -> String {
-    let Some((name, rest)) = sentence.split_once(" is not for ") else {
-        return sentence.to_owned();
-    };
-    let mut settings = SETTINGS.iter().filter(|setting| setting.flag.is_some());
-    match settings.find(|setting| setting.name == name) {
-        Some(setting) => format!("{} is not for {rest}", option(setting)),
-        None => sentence.to_owned(),
+/// Why conditions are not possible, with the option's name instead of the setting's.
+fn impossible(why: &Impossible) -> Failure {
+    let mut said = why.to_string();
+    if let Impossible::NotFor { setting, .. } = why {
+        let mut settings = SETTINGS.iter().filter(|setting| setting.flag.is_some());
+        if let Some(found) = settings.find(|known| known.name == *setting) {
+            said = said.replacen(setting, &option(found), 1);
+        }
     }
+    Failure::Usage(said)
 }
 
 /// Refuses a message size for requests and responses, which have separate sizes.

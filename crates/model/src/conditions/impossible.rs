@@ -1,0 +1,27 @@
+//! Why conditions are not possible.
+
+use thiserror::Error;
+
+/// Why conditions are not possible, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Impossible {
+    /// A setting does not go with the workload or with the threads.
+    #[error("{setting} is not for {what}; {allowed}")]
+    NotFor {
+        /// The setting, by its name in a study.
+        setting: String,
+        /// What it does not go with.
+        what: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Values that do not go together, in a sentence.
+    #[error("{0}")]
+    Values(String),
+}
+
+impl From<String> for Impossible {
+    fn from(sentence: String) -> Impossible {
+        Impossible::Values(sentence)
+    }
+}
