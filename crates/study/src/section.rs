@@ -156,12 +156,8 @@ impl<'a> Section<'a> {
             .ok_or_else(|| self.error(format!("`{key}` is missing{}", self.place())))
     }
 
-    pub fn whole(&self, key: &str, range: Range<u32>) -> Result<Option<u32>, StudyError> {
-        let allowed = format!("a whole number from {} to {}", range.start, range.end - 1);
-        self.typed(key, &allowed, |value| {
-            let number = u32::try_from(value.as_integer()?).ok()?;
-            range.contains(&number).then_some(number)
-        })
+    pub fn switch(&self, key: &str) -> Result<Option<bool>, StudyError> {
+        self.typed(key, "true or false", Value::as_bool)
     }
 
     pub fn typed<T>(

@@ -4,9 +4,11 @@
 
 mod key;
 mod markdown;
+mod read;
 mod schema;
 mod tables;
 
+pub(crate) use key::Form;
 pub use markdown::markdown;
 pub use schema::{lab_schema, study_schema};
 pub(crate) use tables::{

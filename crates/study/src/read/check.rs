@@ -6,7 +6,7 @@ use super::names::{known_factor, known_level, label};
 use crate::check::{Along, Check, Claim, Figure, Levels};
 use crate::definition::{Factor, LeaveOut, NamedMetric};
 use crate::error::StudyError;
-use crate::keys::{CHECK, CLAIM};
+use crate::keys::{CHECK, CLAIM, Form};
 use crate::section::{Section, shown};
 use bitcost_model::study::Label;
 use bitcost_model::units::parse_rate;
@@ -72,11 +72,11 @@ pub fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError>
 }
 
 fn bounds(section: &Section) -> Result<(Option<f64>, Option<f64>), StudyError> {
-    let bound = |key| section.typed(key, "a number", number);
+    let bound = |key| CLAIM.number(section, key);
     let pair = |value: &Value| match value
         .as_array()?
         .iter()
-        .map(number)
+        .map(|value| Form::Number.number(value))
         .collect::<Option<Vec<f64>>>()?[..]
     {
         [low, high] if low < high => Some((low, high)),
@@ -92,12 +92,6 @@ fn bounds(section: &Section) -> Result<(Option<f64>, Option<f64>), StudyError> {
         (None, Some(_), None) | (None, None, Some(_)) => Ok((at_least, at_most)),
         _ => Err(section.error("a claim has one of `between`, `at_least` and `at_most`")),
     }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    value
-        .as_float()
-        .or_else(|| value.as_integer().map(|number| number as f64))
 }
 
 fn figure(section: &Section, factors: &[Factor]) -> Result<Figure, StudyError> {

@@ -1,6 +1,6 @@
 //! The number and length of a study's runs: the default, those of its document, and the short ones.
 
-use crate::definition::{BLOCKS_MOST, Length};
+use crate::definition::Length;
 use crate::error::StudyError;
 use crate::keys::{LENGTHS, RUN};
 use crate::section::Section;
@@ -34,13 +34,10 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
         });
     };
     section.only(&RUN.names())?;
-    let allowed = "a whole number from 1 to 100000, or \"auto\"";
-    let blocks = section.typed("blocks", allowed, |value| match value.as_str() {
+    let form = RUN.form("blocks");
+    let blocks = section.typed("blocks", &form.allowed(), |value| match value.as_str() {
         Some(text) => (text == "auto").then_some(None),
-        None => {
-            let number = u32::try_from(value.as_integer()?).ok()?;
-            (1..=BLOCKS_MOST).contains(&number).then_some(Some(number))
-        }
+        None => Some(Some(form.number(value)? as u32)),
     })?;
     Ok(Lengths {
         blocks: blocks.flatten().unwrap_or(BLOCKS),
@@ -60,13 +57,13 @@ fn length(section: &Section) -> Result<Length, StudyError> {
     let duration_ms = section.typed("duration_s", &DURATION_S.allowed(), |value| {
         u32::try_from(settings::number(&DURATION_S, value)?).ok()
     })?;
-    let counts_pct = section.whole("counts_pct", 1..10_001)?;
+    let counts_pct = LENGTHS.whole(section, "counts_pct")?;
     if duration_ms.is_none() && counts_pct.is_none() {
         return Err(missing("duration_s"));
     }
     Ok(Length {
-        blocks: section
-            .whole("blocks", 1..BLOCKS_MOST + 1)?
+        blocks: LENGTHS
+            .whole(section, "blocks")?
             .ok_or_else(|| missing("blocks"))?,
         duration_ms,
         counts_pct,

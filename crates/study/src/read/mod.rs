@@ -24,7 +24,7 @@ use crate::definition::{
     Expect, ExpectedCell, Factor, Improvement, Level, NamedMetric, Study, TableSpec,
 };
 use crate::error::StudyError;
-use crate::keys::{EXPECT, FACTOR, IMPROVEMENT, STUDY, TABLE};
+use crate::keys::{EXPECT, FACTOR, Form, IMPROVEMENT, STUDY, TABLE};
 use crate::section::{Section, Source, begin, shown};
 use crate::settings;
 use crate::topology::is_file;
@@ -378,9 +378,7 @@ fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
         .typed("metrics", "a list of metric names", words)?
         .unwrap_or_default();
     let improvement = improvement(&section, factors)?;
-    let each_second = section
-        .typed("each_second", "true or false", Value::as_bool)?
-        .unwrap_or_default();
+    let each_second = section.switch("each_second")?.unwrap_or_default();
     Ok(TableSpec {
         rows,
         columns,
@@ -490,9 +488,7 @@ fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, 
             known_level(section, key, factor, &label)?;
             cell.levels.push((key.to_owned(), label));
         } else {
-            let figure = value
-                .as_float()
-                .or_else(|| value.as_integer().map(|n| n as f64));
+            let figure = Form::Number.number(value);
             let figure =
                 figure.ok_or_else(|| section.error_at(key, format!("`{key}` is not a number")))?;
             cell.figures.push((key.to_owned(), figure));

@@ -8,6 +8,7 @@ use toml_edit::Value;
 use super::lengths::{Lengths, RULE};
 use crate::definition::BLOCKS_MOST;
 use crate::error::StudyError;
+use crate::keys::RUN;
 use crate::section::Section;
 
 /// Default limit of blocks of a study that continues until an interval is narrow enough.
@@ -20,14 +21,14 @@ pub fn until(top: &Section, lengths: &Lengths) -> Result<Option<UntilInterval>, 
     let Some(section) = top.section("run")? else {
         return Ok(None);
     };
-    let percent = |value: &Value| number(value).filter(|number| *number <= 100.0);
-    let width_pct = section.typed("until_interval_pct", "a number over 0, up to 100", percent)?;
+    let width_pct = RUN.number(&section, "until_interval_pct")?;
     check_alone(&section, lengths.is_auto, width_pct.is_some())?;
     if width_pct.is_none() && !lengths.is_auto {
         return Ok(None);
     }
-    let budget = section.typed("budget_s", "a number of seconds over 0", |value| {
-        Duration::try_from_secs_f64(number(value)?).ok()
+    let form = RUN.form("budget_s");
+    let budget = section.typed("budget_s", &form.allowed(), |value| {
+        Duration::try_from_secs_f64(form.number(value)?).ok()
     })?;
     let shown = match top.section("table")?.filter(|_| lengths.is_auto) {
         Some(table) => table.value("metrics")?.and_then(Value::as_array),
@@ -43,8 +44,8 @@ pub fn until(top: &Section, lengths: &Lengths) -> Result<Option<UntilInterval>, 
         MAX_BLOCKS
     };
     let blocks = lengths.blocks;
-    let max_blocks = section
-        .whole("max_blocks", 1..BLOCKS_MOST + 1)?
+    let max_blocks = RUN
+        .whole(&section, "max_blocks")?
         .unwrap_or(default.max(blocks));
     if max_blocks < blocks {
         let least = if lengths.is_auto {
@@ -61,13 +62,6 @@ pub fn until(top: &Section, lengths: &Lengths) -> Result<Option<UntilInterval>, 
         max_blocks,
         budget: budget.or(lengths.is_auto.then_some(Duration::ZERO)),
     }))
-}
-
-fn number(value: &Value) -> Option<f64> {
-    let number = value
-        .as_float()
-        .or_else(|| value.as_integer().map(|number| number as f64))?;
-    (number > 0.0).then_some(number)
 }
 
 /// Refuses keys of a rule that is not there.

@@ -151,7 +151,7 @@ fn from_preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
         );
         return Err(section.error_at("topology", message));
     };
-    let size = section.whole("size", 1..1_000_000)?;
+    let size = LAB_FILE.whole(section, "size")?;
     let text = preset
         .text(size)
         .map_err(|message| section.error_at("size", message))?;
@@ -211,36 +211,28 @@ impl Draft {
     }
 
     fn options(&mut self, section: &Section) -> Result<(), StudyError> {
-        if let Some(mtu) = section.whole("mtu_bytes", 576..65_536)? {
+        if let Some(mtu) = LAB_FILE.whole(section, "mtu_bytes")? {
             self.mtu_bytes = Some(mtu);
         }
-        let napi = |value: &Value| match value.as_str()? {
+        let napi = |name: &str| match name {
             "threaded" => Some(Napi::Threaded),
             "inline" => Some(Napi::Inline),
             _ => None,
         };
-        if let Some(napi) = section.typed("napi", "\"threaded\" or \"inline\"", napi)? {
+        if let Some(napi) = LAB_FILE.word(section, "napi", napi)? {
             self.topology.napi = napi;
         }
-        let backend = |value: &Value| DelayBackend::named(value.as_str()?);
-        if let Some(backend) = section.typed(
-            "delay_backend",
-            "\"auto\", \"netem\" or \"builtin\"",
-            backend,
-        )? {
-            self.topology.delay_backend = backend;
-        }
+        let backend = LAB_FILE.word(section, "delay_backend", DelayBackend::named)?;
+        self.topology.delay_backend = backend.unwrap_or(self.topology.delay_backend);
         if let Some(value) = section.value("moderation")? {
             self.topology.moderation_us = quantity::moderation(value)
                 .map_err(|why| section.error_at("moderation", format!("`moderation` {why}")))?;
         }
-        if let Some(ipv6) = section.typed("ipv6", "true or false", Value::as_bool)? {
+        if let Some(ipv6) = section.switch("ipv6")? {
             self.addressing.ipv6 = ipv6;
         }
         let subnet = |value: &Value| address(value.as_str()?).filter(|subnet| subnet.ip.is_ipv4());
-        if let Some(subnet) =
-            section.typed("subnet", "a network of IPv4 such as \"10.0.0.0/8\"", subnet)?
-        {
+        if let Some(subnet) = section.typed("subnet", &LAB_FILE.form("subnet").allowed(), subnet)? {
             self.addressing.subnet = subnet;
         }
         Ok(())
@@ -264,7 +256,7 @@ impl Draft {
         let mut shaping = Shaping::default();
         shape(section, &mut shaping)?;
         let index = self.topology.links.len();
-        let mtu = section.whole("mtu_bytes", 68..65_536)?;
+        let mtu = LINK.whole(section, "mtu_bytes")?;
         if mtu.is_some() {
             self.sized.insert(index);
         }
