@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::boot;
 use super::initramfs::Archive;
-use super::inside::{self, Wanted};
+use super::inside::{WANTED, Wanted};
 use super::kernel::Kernel;
 use super::modules;
 
@@ -21,28 +21,19 @@ const USERS: &str = "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n
 /// # Errors
 /// When one of them cannot be read.
 pub fn base(kernel: &Kernel, program: &Path, wanted: &Wanted) -> Result<Archive> {
-    let mut archive = Archive::default();
-    ["/proc", "/sys", "/dev", "/tmp", "/root"]
-        .iter()
-        .for_each(|folder| archive.folder(Path::new(folder)));
-    archive.program(Path::new("/init"), &std::env::current_exe()?)?;
-    archive.program(Path::new("/bin/bitcost"), program)?;
-    archive.link(Path::new("/sbin/modprobe"), "/init");
+    let archive = Archive::new()?;
+    for folder in ["/proc", "/sys", "/dev", "/tmp", "/root"] {
+        archive.folder(folder)?;
+    }
+    archive.program("/init", &std::env::current_exe()?)?;
+    archive.program("/bin/bitcost", program)?;
     for name in PROGRAMS {
         if let Some(found) = boot::find(name) {
-            archive.program(&Path::new("/bin").join(name), &found)?;
+            archive.program(&format!("/bin/{name}"), &found)?;
         }
     }
-    archive.file(Path::new("/etc/passwd"), 0o644, USERS.as_bytes());
-    let mut table = modules::Table::new();
-    for (name, module, content) in modules::choose(&kernel.modules)? {
-        let path = Path::new(inside::MODULES).join(format!("{name}.ko"));
-        archive.file(&path, 0o644, &content);
-        table.insert(name, module);
-    }
-    let table = serde_json::to_vec(&table)?;
-    archive.file(Path::new(inside::MODULE_TABLE), 0o644, &table);
-    let wanted = serde_json::to_vec(wanted)?;
-    archive.file(Path::new(inside::WANTED), 0o644, &wanted);
+    modules::add(&archive, kernel)?;
+    archive.file("/etc/passwd", 0o644, USERS.as_bytes())?;
+    archive.file(WANTED, 0o644, &serde_json::to_vec(wanted)?)?;
     Ok(archive)
 }

@@ -1,126 +1,97 @@
-//! The machine's file system: an archive that the kernel unpacks into memory
+//! The machine's file system: a folder, as an archive that the kernel unpacks into memory
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
-use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use tempfile::TempDir;
 
-/// An archive in the form "newc" of cpio.
-#[derive(Default)]
-pub struct Archive {
-    bytes: Vec<u8>,
-    names: BTreeSet<PathBuf>,
-}
+use super::apt::output;
 
-const FOLDER: u32 = 0o040_755;
-const SYMLINK: u32 = 0o120_777;
-const FILE: u32 = 0o100_000;
-/// Name of the last entry.
-const END: &str = "TRAILER!!!";
+/// The files of a machine, below a folder of this one.
+pub struct Archive(TempDir);
 
 impl Archive {
+    /// An archive without a file.
+    ///
+    /// # Errors
+    /// When no folder can be made.
+    pub fn new() -> Result<Archive> {
+        Ok(Archive(tempfile::tempdir()?))
+    }
+
+    /// Where a path of the machine is here; its folder is made.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn place(&self, path: &str) -> Result<PathBuf> {
+        let place = self.0.path().join(path.trim_start_matches('/'));
+        fs::create_dir_all(place.parent().unwrap_or(&place))?;
+        Ok(place)
+    }
+
     /// Adds a folder and those above it, if they do not exist.
-    pub fn folder(&mut self, path: &Path) {
-        if let Some(above) = path.parent().filter(|above| above.parent().is_some()) {
-            self.folder(above);
-        }
-        self.entry(path, FOLDER, &[]);
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn folder(&self, path: &str) -> Result<()> {
+        Ok(fs::create_dir_all(self.place(path)?)?)
     }
 
     /// Adds a file with these permissions.
-    pub fn file(&mut self, path: &Path, permissions: u32, content: &[u8]) {
-        path.parent()
-            .into_iter()
-            .for_each(|folder| self.folder(folder));
-        self.entry(path, FILE | permissions, content);
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn file(&self, path: &str, permissions: u32, content: &[u8]) -> Result<()> {
+        let place = self.place(path)?;
+        fs::write(&place, content)?;
+        Ok(fs::set_permissions(
+            place,
+            PermissionsExt::from_mode(permissions),
+        )?)
     }
 
     /// Adds a symbolic link.
-    pub fn link(&mut self, path: &Path, to: &str) {
-        path.parent()
-            .into_iter()
-            .for_each(|folder| self.folder(folder));
-        self.entry(path, SYMLINK, to.as_bytes());
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn link(&self, path: &str, to: &str) -> Result<()> {
+        Ok(symlink(to, self.place(path)?)?)
     }
 
     /// Adds a program of this machine with the libraries that its loader needs.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn program(&mut self, path: &Path, from: &Path) -> Result<()> {
-        let read = |path: &Path| fs::read(path).with_context(|| path.display().to_string());
-        self.file(path, 0o755, &read(from)?);
-        for library in libraries(from)? {
-            self.file(&library, 0o755, &read(&library)?);
+    pub fn program(&self, path: &str, from: &Path) -> Result<()> {
+        let copy = |path: &str, from: &Path| {
+            fs::copy(from, self.place(path)?).with_context(|| from.display().to_string())
+        };
+        copy(path, from)?;
+        // None if it is linked statically.
+        let libraries = Command::new("ldd").arg(from).output().context("ldd")?;
+        let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
+        for word in libraries
+            .split_ascii_whitespace()
+            .filter(|word| word.starts_with('/'))
+        {
+            copy(word, Path::new(word))?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, path: &Path, mode: u32, content: &[u8]) {
-        // The root always exists.
-        if path.parent().is_none() || !self.names.insert(path.to_owned()) {
-            return;
-        }
-        let name = path.to_string_lossy();
-        self.write(name.trim_start_matches('/'), mode, content);
-    }
-
-    fn write(&mut self, name: &str, mode: u32, content: &[u8]) {
-        let number = self.names.len();
-        let [length, name_length] = [content.len(), name.len() + 1];
-        // Number, mode, user, group, links, time, length, four device numbers, length of the name,
-        // no sum.
-        let head = format!(
-            "070701{number:08x}{mode:08x}{0:08x}{0:08x}{1:08x}{0:08x}{length:08x}{0:08x}{0:08x}{0:08x}{0:08x}{name_length:08x}{0:08x}",
-            0, 1
-        );
-        self.bytes.extend(head.as_bytes());
-        self.bytes.extend(name.as_bytes());
-        self.bytes.push(0);
-        self.pad();
-        self.bytes.extend(content);
-        self.pad();
-    }
-
-    fn pad(&mut self) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    /// The bytes of the whole archive.
-    pub fn finish(mut self) -> Vec<u8> {
-        self.write(END, 0, &[]);
-        self.bytes
-    }
-}
-
-/// The files that the loader maps for this program; none if it is linked statically.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
-    let output = Command::new("ldd").arg(program).output().context("ldd")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let path = |line: &str| {
-        line.split_ascii_whitespace()
-            .find(|word| word.starts_with('/'))
-            .map(PathBuf::from)
-    };
-    Ok(text.lines().filter_map(path).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_archive_has_each_folder_once_and_ends() {
-        let mut archive = Archive::default();
-        archive.file(Path::new("/etc/a/b"), 0o644, b"hello");
-        archive.link(Path::new("/etc/a/c"), "b");
-        let bytes = archive.finish();
-        let text = String::from_utf8_lossy(&bytes);
-        assert_eq!(text.matches("070701").count(), 5, "{text}");
-        assert_eq!(bytes.len() % 4, 0);
-        assert!(text.contains("etc/a/b\0") && text.contains("hello") && text.contains(END));
+    /// Writes the archive: all of it is root's, in the order of the names.
+    ///
+    /// # Errors
+    /// When cpio fails.
+    pub fn write(self, to: &Path) -> Result<()> {
+        let script = "find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 -F \"$0\"";
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", script]).arg(std::path::absolute(to)?);
+        output(shell.current_dir(self.0.path()))?;
+        Ok(())
     }
 }

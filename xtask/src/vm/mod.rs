@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         command: arguments.command.clone(),
         short: false,
     };
-    fs::write(&archive, files::base(&kernel, &program, &wanted)?.finish())?;
+    files::base(&kernel, &program, &wanted)?.write(&archive)?;
     let console = cache.join("console.log");
     let machine = Machine {
         kernel: &kernel.image,

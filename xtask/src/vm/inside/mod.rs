@@ -1,10 +1,9 @@
-//! The part that runs in a machine: its first process, its `modprobe`, and the checks.
+//! The part that runs in a machine: its first process and the checks.
 
 mod checks;
 mod cost;
 mod guest;
 mod init;
-mod modprobe;
 mod pair;
 mod port;
 mod wanted;
@@ -12,7 +11,7 @@ mod wanted;
 use std::process::ExitCode;
 
 use anyhow::Result;
-pub use wanted::{MODULE_TABLE, MODULES, ROLE, Role, WANTED, Wanted};
+pub use wanted::{ROLE, Role, WANTED, Wanted};
 
 /// The function of this process if it runs in a machine; `None` elsewhere.
 pub fn role() -> Option<fn() -> ExitCode> {
@@ -22,7 +21,6 @@ pub fn role() -> Option<fn() -> ExitCode> {
         .to_str()?
         .to_owned();
     match name.as_str() {
-        "modprobe" => Some(modprobe::main),
         wanted::CHECKS => Some(|| worked(checks::work())),
         wanted::PAIR => Some(|| worked(pair::work())),
         wanted::COST => Some(|| worked(cost::work())),

@@ -2,10 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The folder of the kernel's modules.
-pub const MODULES: &str = "/lib/modules";
-/// The table of the modules.
-pub const MODULE_TABLE: &str = "/lib/modules/table";
 /// The file with the [`Wanted`] work, as JSON.
 pub const WANTED: &str = "/etc/wanted";
 

@@ -11,6 +11,7 @@ use super::machines::Image;
 use crate::vm::apt::{Packages, output};
 use crate::vm::boot;
 use crate::vm::files;
+use crate::vm::initramfs::Archive;
 use crate::vm::inside::{Role, Wanted};
 use crate::vm::kernel::Kernel;
 
@@ -86,41 +87,37 @@ pub fn images(
             initramfs: place("initramfs"),
             console: place("console.log"),
         };
-        fs::write(&image.initramfs, archive(kernel, programs, wanted, &key)?)?;
+        archive(kernel, programs, wanted, &key)?.write(&image.initramfs)?;
         Ok(image)
     };
     Ok([image(Role::Near)?, image(Role::Far)?])
 }
 
-fn archive(kernel: &Kernel, programs: &Programs, wanted: &Wanted, key: &Path) -> Result<Vec<u8>> {
-    let mut archive = files::base(kernel, &programs.bitcost, wanted)?;
+fn archive(kernel: &Kernel, programs: &Programs, wanted: &Wanted, key: &Path) -> Result<Archive> {
+    let archive = files::base(kernel, &programs.bitcost, wanted)?;
     for name in NEEDED {
         let found = boot::find(name).with_context(|| format!("{name} is not installed"))?;
-        archive.program(&Path::new("/bin").join(name), &found)?;
+        archive.program(&format!("/bin/{name}"), &found)?;
     }
     for name in USEFUL {
         if let Some(found) = boot::find(name) {
-            archive.program(&Path::new("/bin").join(name), &found)?;
+            archive.program(&format!("/bin/{name}"), &found)?;
         }
     }
     for name in ["netperf", "netserver"] {
         if let Some(folder) = &programs.netperf {
-            archive.program(&Path::new("/bin").join(name), &folder.join(name))?;
+            archive.program(&format!("/bin/{name}"), &folder.join(name))?;
         }
     }
     if let Some(other) = &programs.other {
-        archive.program(Path::new("/bin/bitcost-other"), other)?;
+        archive.program("/bin/bitcost-other", other)?;
     }
-    archive.folder(Path::new("/run/sshd"));
-    archive.folder(Path::new("/var/lib"));
-    let home = Path::new("/root/.ssh");
-    archive.file(&home.join("key"), 0o600, &fs::read(key)?);
-    archive.file(
-        &home.join("key.pub"),
-        0o644,
-        &fs::read(key.with_extension("pub"))?,
-    );
-    archive.file(&home.join("config"), 0o600, SSH.as_bytes());
-    archive.file(Path::new("/etc/ssh/sshd_config"), 0o644, SSHD.as_bytes());
-    Ok(archive.finish())
+    archive.folder("/run/sshd")?;
+    archive.folder("/var/lib")?;
+    let read = |ending| fs::read(key.with_extension(ending));
+    archive.file("/root/.ssh/key", 0o600, &read("")?)?;
+    archive.file("/root/.ssh/key.pub", 0o644, &read("pub")?)?;
+    archive.file("/root/.ssh/config", 0o600, SSH.as_bytes())?;
+    archive.file("/etc/ssh/sshd_config", 0o644, SSHD.as_bytes())?;
+    Ok(archive)
 }

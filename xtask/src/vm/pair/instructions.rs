@@ -77,7 +77,7 @@ fn run(kernel: &Kernel, bitcost: &Path, place: &Path, limit: Duration) -> Result
     };
     let [initramfs, console, sent] =
         ["initramfs", "console.log", "tar.gz"].map(|ending| place.with_extension(ending));
-    fs::write(&initramfs, files::base(kernel, bitcost, &wanted)?.finish())?;
+    files::base(kernel, bitcost, &wanted)?.write(&initramfs)?;
     let mut tally = Tally::default();
     let machine = Machine {
         kernel: &kernel.image,
