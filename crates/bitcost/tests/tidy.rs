@@ -1,13 +1,10 @@
-//! Checks the repository's style: words that are not used, circles of modules, long functions.
+//! Checks the repository's style: words that are not used, circles of modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-
-/// The most lines of a function of the product, in the format of rustfmt.
-const LONGEST: usize = 70;
 
 /// Folders without text of this project: results of builds, and data that other programs or older
 /// versions wrote.
@@ -512,48 +509,6 @@ fn modules_make_no_circle() {
         let modules = Crate::read(&source).circles();
         if !modules.is_empty() {
             found.insert((part(&source), "modules in circles".to_owned()), modules);
-        }
-    }
-    assert_none(&found);
-}
-
-/// The functions below these tokens with their first and last line, without those of tests.
-fn functions(tokens: TokenStream, found: &mut Vec<(String, usize, usize)>) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut at = 0;
-    while at < tokens.len() {
-        if is_test(&tokens, at) {
-            at = after_item(&tokens, at);
-            continue;
-        }
-        if let (Some("fn"), Some(name)) = (word(&tokens, at).as_deref(), word(&tokens, at + 1)) {
-            let end = after_item(&tokens, at);
-            let first = tokens[at].span().start().line;
-            found.push((name, first, tokens[end - 1].span().end().line));
-        }
-        if let TokenTree::Group(group) = &tokens[at] {
-            functions(group.stream(), found);
-        }
-        at += 1;
-    }
-}
-
-#[test]
-fn functions_are_short() {
-    let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for path in sources().iter().flat_map(|source| files(source, &["rs"])) {
-        let mut all = Vec::new();
-        functions(
-            fs::read_to_string(&path).unwrap().parse().unwrap(),
-            &mut all,
-        );
-        for (name, first, last) in all {
-            let lines = last + 1 - first;
-            if lines > LONGEST {
-                let place = format!("{}:{first}: {name} has {lines} lines", path.display());
-                let key = (part(&path), format!("functions over {LONGEST} lines"));
-                found.entry(key).or_default().push(place);
-            }
         }
     }
     assert_none(&found);

@@ -2,6 +2,9 @@
 //!
 //! The test program is also the helper that prepares a process before it becomes bitcost.
 
+// A test may be a long table.
+#![allow(clippy::too_many_lines)]
+
 mod accounting;
 mod against;
 mod agent_process;

@@ -1,5 +1,8 @@
 //! Studies, settings and labs as people write them, and what becomes of them.
 
+// A test may be a long table.
+#![allow(clippy::too_many_lines)]
+
 mod against;
 mod calibration;
 mod checks;
