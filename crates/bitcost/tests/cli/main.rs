@@ -7,12 +7,12 @@ mod damage;
 mod formats;
 mod host_bench;
 mod links;
+mod mistakes;
 mod quotations;
 mod report;
 mod rooms;
 mod screens;
 mod studies;
-
 mod terminal;
 mod unit_file;
 mod untrusted;

@@ -1,5 +1,5 @@
-//! Whole pages of output: the help of `test`, and an execution as a table, in Markdown and
-//! explained. After an intended change `INSTA_UPDATE=always cargo test -p bitcost --test cli
+//! Whole pages of output: the help of `test`, an execution as a table, in Markdown and explained,
+//! tables of another program explained, and limits. After an intended change `INSTA_UPDATE=always cargo test -p bitcost --test cli
 //! screens` writes the new text; read its diff.
 
 use std::path::Path;
@@ -35,4 +35,49 @@ fn execution_as_markdown() {
 #[test]
 fn execution_explained() {
     assert_snapshot!(printed(&["explain", LOG]));
+}
+
+/// The output of each command line.
+fn all_printed(lines: &[&str]) -> String {
+    let words = |line: &str| printed(&line.split(' ').collect::<Vec<_>>());
+    let one = |line: &&str| {
+        format!(
+            "$ bitcost {}\n{}",
+            line.replace(env!("CARGO_MANIFEST_DIR"), "CRATE"),
+            words(line)
+        )
+    };
+    lines.iter().map(one).collect()
+}
+
+#[test]
+fn limits_show_their_arithmetic() {
+    assert_snapshot!(all_printed(&[
+        "limits goodput --rate 2.5G --mtu 1500",
+        "limits goodput --rate 2.5G --mtu 9000",
+        "limits goodput --rate 1G -l 20k --udp --json",
+        "limits pacing --rate 1G --message-size 1024 --udp",
+        "limits pacing --rate 1G -l 1KiB --json",
+        "limits bdp --rate 1G --rtt 20ms",
+        "limits bdp --rate 1G --rtt 20ms --json",
+    ]));
+}
+
+#[test]
+fn tables_of_another_program_explained() {
+    const SWEEP: &str = concat!(
+        "explain ",
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/udp-size-sweep.csv"
+    );
+    const RANDOM: &str = concat!(
+        "explain ",
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/udp-random-sizes.csv"
+    );
+    assert_snapshot!(all_printed(&[
+        SWEEP,
+        &format!("{SWEEP} --json"),
+        &format!("{RANDOM} --runs")
+    ]));
 }

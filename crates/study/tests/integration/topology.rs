@@ -121,128 +121,39 @@ fn mistakes_are_named_with_their_line() {
     let link = |near: &str, far: &str| format!("[[link]]\nends = [\"{near}\", \"{far}\"]\n");
     let lab = format!("{base}{}{}", link("h1", "s1"), link("s1", "h2"));
     let ring = [link("s1", "s2"), link("s2", "s3"), link("s3", "s1")].concat();
-    for (text, line, says) in [
-        (format!("{lab}{}", link("s1", "s9")), 7, "unknown node `s9`"),
-        (
-            format!("{lab}{}", link("s1", "s1")),
-            7,
-            "joins `s1` with itself",
-        ),
-        (
-            format!("{lab}{ring}"),
-            11,
-            "closes a loop of switches, and spanning tree is off",
-        ),
-        (String::new(), 1, "the lab has no nodes"),
-        (
-            lab.replacen("\"h2\"]\nswi", "\"h1\"]\nswi", 1),
-            1,
-            "the name `h1` is used twice",
-        ),
-        (
-            lab.replacen("\"h1\"", "\"h 1\"", 1),
-            1,
-            "is no name of a node",
-        ),
-        (
-            lab.replacen("h2", "a-long-hostname", 2),
-            5,
-            "is no name of a device",
-        ),
-        (
-            format!("{lab}[addresses]\nh1-eth0 = [\"10.0.0.9/24\"]\nh2-eth0 = [\"10.0.0.9/24\"]\n"),
-            9,
-            "has too",
-        ),
-        (
-            format!("{lab}[addresses]\nh1-eth0 = [\"10.0.0.9\"]\n"),
-            8,
-            "addresses with their prefix",
-        ),
-        (
-            format!("{lab}[addresses]\nh1-eth0 = []\n"),
-            1,
-            "h1 has no device with an address",
-        ),
-        (
-            format!("{lab}[addresses]\nh1-eth9 = []\n"),
-            8,
-            "did you mean `h1-eth0`",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\nrate = 1000\n"),
-            8,
-            "has no unit",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\nrate = \"1000\"\n"),
-            8,
-            "has no unit",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\ndelay = \"20\"\n"),
-            8,
-            "has no unit",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\ndelay = \"-5ms\"\n"),
-            8,
-            "a time with its unit",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\nloss = -0.1\n"),
-            8,
-            "a share from \"0%\" to \"100%\"",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\nloss = \"-1%\"\n"),
-            8,
-            "a share from \"0%\" to \"100%\"",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\nqueue_limit = 1000\n"),
-            8,
-            "has no unit",
-        ),
-        (
-            format!("{lab}[egress.s1-eth2]\nlatency = \"20ms\"\n"),
-            8,
-            "unknown key `latency`",
-        ),
-        (
-            format!("{lab}[egress.s1-eth8]\ndelay = \"20ms\"\n"),
-            7,
-            "unknown device `s1-eth8`",
-        ),
-        (
-            format!("{lab}[routes.h1]\ndefault = \"10.9.9.9\"\n"),
-            1,
-            "h1 cannot reach 10.9.9.9",
-        ),
-        (
-            format!("{lab}[routes.h9]\ndefault = \"10.0.0.254\"\n"),
-            7,
-            "unknown node `h9`",
-        ),
-        (lab.replacen("ends", "end", 1), 4, "did you mean `ends`"),
-        (
-            "topology = \"lab51\"\n".to_owned(),
-            1,
-            "did you mean `lab15`",
-        ),
-        (
-            "topology = \"star\"\nsize = 1\n".to_owned(),
-            2,
-            "allowed: 2 to 100",
-        ),
-        ("hosts = [\"h1\"".to_owned(), 1, "not TOML"),
+    let mut answers = String::new();
+    for text in [
+        format!("{lab}{}", link("s1", "s9")),
+        format!("{lab}{}", link("s1", "s1")),
+        format!("{lab}{ring}"),
+        String::new(),
+        lab.replacen("\"h2\"]\nswi", "\"h1\"]\nswi", 1),
+        lab.replacen("\"h1\"", "\"h 1\"", 1),
+        lab.replacen("h2", "a-long-hostname", 2),
+        format!("{lab}[addresses]\nh1-eth0 = [\"10.0.0.9/24\"]\nh2-eth0 = [\"10.0.0.9/24\"]\n"),
+        format!("{lab}[addresses]\nh1-eth0 = [\"10.0.0.9\"]\n"),
+        format!("{lab}[addresses]\nh1-eth0 = []\n"),
+        format!("{lab}[addresses]\nh1-eth9 = []\n"),
+        format!("{lab}[egress.s1-eth2]\nrate = 1000\n"),
+        format!("{lab}[egress.s1-eth2]\nrate = \"1000\"\n"),
+        format!("{lab}[egress.s1-eth2]\ndelay = \"20\"\n"),
+        format!("{lab}[egress.s1-eth2]\ndelay = \"-5ms\"\n"),
+        format!("{lab}[egress.s1-eth2]\nloss = -0.1\n"),
+        format!("{lab}[egress.s1-eth2]\nloss = \"-1%\"\n"),
+        format!("{lab}[egress.s1-eth2]\nqueue_limit = 1000\n"),
+        format!("{lab}[egress.s1-eth2]\nlatency = \"20ms\"\n"),
+        format!("{lab}[egress.s1-eth8]\ndelay = \"20ms\"\n"),
+        format!("{lab}[routes.h1]\ndefault = \"10.9.9.9\"\n"),
+        format!("{lab}[routes.h9]\ndefault = \"10.0.0.254\"\n"),
+        lab.replacen("ends", "end", 1),
+        "topology = \"lab51\"\n".to_owned(),
+        "topology = \"star\"\nsize = 1\n".to_owned(),
+        "hosts = [\"h1\"".to_owned(),
     ] {
         let error = parse("mine.toml", &text).expect_err(&text);
-        assert!(
-            error.message.contains(says) && error.line == line,
-            "{text}\n{error}"
-        );
+        answers += &format!("{text}=> {error}\n\n");
     }
+    insta::assert_snapshot!(answers);
 }
 
 fn study(lab: &str) -> Result<Study, String> {

@@ -5,10 +5,12 @@ mod iperf3;
 mod netperf;
 mod nuttcp;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bitcost_import::{Found, ImportError, read};
 use bitcost_model::event::Event;
+use bitcost_model::imported::ImportedInterval;
 use bitcost_model::study::Label;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -40,14 +42,6 @@ fn has(found: &Found, name: &str) -> bool {
     found.run.figures.contains_key(name)
 }
 
-fn word(found: &Found, factor: &str) -> String {
-    found
-        .levels
-        .get(factor)
-        .map(ToString::to_string)
-        .unwrap_or_default()
-}
-
 fn number(found: &Found, factor: &str) -> i64 {
     match found.levels.get(factor) {
         Some(Label::Number(number)) => *number,
@@ -55,25 +49,80 @@ fn number(found: &Found, factor: &str) -> i64 {
     }
 }
 
-#[test]
-fn every_figure_has_a_metric_of_ours() {
-    for folder in ["netperf", "iperf3", "nuttcp", "flent"] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/fixtures")
-            .join(folder);
-        for file in std::fs::read_dir(path).expect("fixtures") {
-            let file = file.expect("a file").path();
-            let Ok(runs) = read("x", &std::fs::read(&file).expect("reads")) else {
-                continue;
-            };
-            for name in runs.iter().flat_map(|run| run.run.figures.keys()) {
-                assert!(
-                    bitcost_analysis::metrics::metric(name).is_some(),
-                    "{}: {name}",
-                    file.display()
-                );
+/// All that is read of a run; of its intervals the first three, and how many there are.
+fn shown(found: &Found) -> String {
+    let run = &found.run;
+    let pairs = |pairs: &BTreeMap<String, f64>| {
+        let one = |(name, value): (&String, &f64)| format!("{name}={value:?}");
+        pairs.iter().map(one).collect::<Vec<_>>().join(" ")
+    };
+    let words = |(name, value): (&String, String)| format!("{name}={value}");
+    let levels = found
+        .levels
+        .iter()
+        .map(|(name, label)| words((name, label.to_string())));
+    let facts = run
+        .facts
+        .iter()
+        .map(|(name, fact)| words((name, fact.clone())));
+    let mut lines = vec![
+        format!(
+            "{} {:?} {:?} {:?}",
+            run.tool, run.tool_version, run.place, run.began_at
+        ),
+        format!("levels: {}", levels.collect::<Vec<_>>().join(" ")),
+        format!("figures: {}", pairs(&run.figures)),
+        format!("facts: {}", facts.collect::<Vec<_>>().join(" ")),
+    ];
+    lines.extend(run.notes.iter().map(|note| format!("note: {note}")));
+    lines.extend(found.error.iter().map(|error| format!("error: {error}")));
+    let interval = |interval: &ImportedInterval| {
+        let (end, begin_s, end_s) = (interval.end, interval.begin_s, interval.end_s);
+        format!(
+            "{end:?} {begin_s} to {end_s} s: {}",
+            pairs(&interval.figures)
+        )
+    };
+    lines.extend(run.intervals.iter().take(3).map(interval));
+    lines.push(format!("{} intervals", run.intervals.len()));
+    lines.join("\n  ")
+}
+
+/// What is read of every file of a folder of fixtures, in the order of their names. Each figure is
+/// one of our metrics.
+fn all_of(folder: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(folder);
+    let files = std::fs::read_dir(path).expect("fixtures");
+    let mut names: Vec<_> = files
+        .map(|file| file.expect("a file").file_name())
+        .collect();
+    names.sort();
+    let mut text = String::new();
+    for name in names {
+        let name = name.to_str().expect("a name");
+        text += &match read(name, &fixture(&format!("{folder}/{name}"))) {
+            Err(error) => format!("{error}\n"),
+            Ok(runs) => {
+                for metric in runs.iter().flat_map(|run| run.run.figures.keys()) {
+                    let known = bitcost_analysis::metrics::metric(metric);
+                    assert!(known.is_some(), "{name}: {metric}");
+                }
+                let runs = runs.iter().map(|run| format!("{name}: {}\n", shown(run)));
+                runs.collect()
             }
-        }
+        };
+    }
+    text
+}
+
+/// After an intended change `INSTA_UPDATE=always cargo test -p bitcost-import` writes the new text;
+/// read its diff.
+#[test]
+fn every_file_is_read_whole() {
+    for folder in ["flent", "iperf3", "netperf", "nuttcp"] {
+        insta::assert_snapshot!(folder, all_of(folder));
     }
 }
 

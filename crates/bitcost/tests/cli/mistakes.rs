@@ -1,0 +1,99 @@
+//! What bitcost says of mistakes: each line of the files in `mistakes` with the whole answer. After
+//! an intended change `INSTA_UPDATE=always cargo test -p bitcost --test cli mistakes` writes the new
+//! text; read its diff.
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::words::bitcost;
+
+/// The answer to a command that is refused: exit code 2, nothing on standard output, and nothing
+/// new in its folder.
+fn refused(folder: &Path, words: &[&str]) -> String {
+    let files = || fs::read_dir(folder).unwrap().count();
+    let before = files();
+    let (code, stdout, stderr) = bitcost(folder, words);
+    assert_eq!(
+        (code, stdout.as_str()),
+        (Some(2), ""),
+        "{words:?}: {stderr}"
+    );
+    assert_eq!(files(), before, "{words:?}");
+    stderr
+}
+
+/// The words of a command line; what is in single quotes is one word.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('\'').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_ascii_whitespace()),
+            _ => words.push(part),
+        }
+    }
+    words
+}
+
+/// Every command line with its answer.
+fn answers(lines: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = |line| format!("$ bitcost {line}\n{}", refused(folder.path(), &words(line)));
+    lines.lines().map(answer).collect()
+}
+
+#[test]
+fn a_mistake_on_the_command_line_is_named() {
+    assert_snapshot!(answers(include_str!("mistakes/bitcost.txt")));
+}
+
+/// Command lines of iperf3 and netperf, each with the sentence that says how it is written here.
+#[test]
+fn what_iperf3_and_netperf_write_otherwise_is_named_with_how_it_is_written_here() {
+    let answers = answers(include_str!("mistakes/iperf3-and-netperf.txt"));
+    for answer in answers.split("$ ") {
+        assert!(answer.lines().count() <= 2, "more than a line: {answer}");
+    }
+    assert_snapshot!(answers);
+}
+
+/// A rate whose letter was forgotten carries no message in the time of a test.
+#[test]
+fn a_rate_that_carries_no_message_is_refused_with_what_it_means() {
+    assert_snapshot!(answers(include_str!("mistakes/rates.txt")));
+}
+
+/// Each line of the file is the beginning of a line of a study, and what stands there instead. `run`
+/// and `plan` say the same.
+#[test]
+fn a_mistake_in_a_study_is_named_with_its_line() {
+    let study = bitcost(Path::new("/"), &["studies", "not-all-mbits"]).1;
+    let mut answers = String::new();
+    for line in include_str!("mistakes/study.txt").lines() {
+        let (right, wrong) = line.split_once(" -> ").unwrap();
+        let wrong = wrong.replace("\\n", "\n");
+        let folder = tempfile::tempdir().unwrap();
+        assert!(study.contains(right), "{right}");
+        fs::write(
+            folder.path().join("mine.toml"),
+            study.replacen(right, &wrong, 1),
+        )
+        .unwrap();
+        let [plan, run] =
+            ["plan", "run"].map(|verb| refused(folder.path(), &[verb, "./mine.toml"]));
+        assert_eq!(plan, run, "{line}");
+        answers += &format!("{line}\n{plan}");
+    }
+    assert_snapshot!(answers);
+}
+
+/// Its answer names the CPUs of this machine.
+#[test]
+fn a_cpu_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = refused(folder.path(), &["test", "tcp", "--sender-cpus", "4095"]);
+    for part in ["sender_cpus: CPU 4095 does not exist here", "; allowed: 0"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
