@@ -2,7 +2,7 @@
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,14 +52,6 @@ impl Archive {
             place,
             PermissionsExt::from_mode(permissions),
         )?)
-    }
-
-    /// Adds a symbolic link.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn link(&self, path: &str, to: &str) -> Result<()> {
-        Ok(symlink(to, self.place(path)?)?)
     }
 
     /// Adds a program of this machine with the libraries that its loader needs.
