@@ -5,14 +5,19 @@
 
 pub mod bpf;
 pub mod clock;
+pub mod copies;
 pub mod datagram;
 pub mod ethtool;
 pub mod files;
 pub mod icmp;
+pub mod landlock;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;
+pub mod passing;
+pub mod privileges;
 pub mod process;
+pub mod seccomp;
 pub mod socket;
 pub mod stamped;
 pub mod tcp_info;
