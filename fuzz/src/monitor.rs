@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use bitcost_monitor::counts::{Counts, Peer, Tested};
 use bitcost_monitor::http::response;
+use bitcost_monitor::text::text as figures;
 
 /// Any request is answered in HTTP; the figures are given to whole requests for them alone, and hold
 /// their format whatever a client calls itself.
@@ -16,7 +17,7 @@ pub fn metrics(bytes: &[u8]) {
     counts.tested("bitcost", key, Tested::default());
     let address = Peer::Address(IpAddr::from([192, 0, 2, 7]));
     counts.tested("iperf3", address, Tested::default());
-    let answer = response(bytes, &counts);
+    let answer = response(bytes, &figures(&counts));
     let (head, body) = answer.split_once("\r\n\r\n").expect("fields, then a body");
     assert!(head.starts_with("HTTP/1.1 "), "{head}");
     if head.starts_with("HTTP/1.1 200 ") {

@@ -54,6 +54,17 @@ fn main() -> ExitCode {
     {
         return verbs::host::watchdog();
     }
+    // What reads the words of foreign hosts has one thread, and parses no command line.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == bitcost_service::FRONT_VERB)
+    {
+        // The service is told why, over the socket that it gave.
+        return match bitcost_service::front() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let done = match Cli::try_parse() {
         Ok(cli) => verbs::run(cli.verb, Cli::command()),
         Err(error) => explained(&error),

@@ -89,6 +89,19 @@ impl Server {
         self.entries.iter().map(|entry| entry.address)
     }
 
+    /// Gives its sockets to the user that this process is about to become: those of UDP streams share its port, which the kernel
+    /// allows sockets of one user alone (`SO_REUSEPORT`, socket(7)).
+    ///
+    /// # Errors
+    /// The error of fchown(2).
+    pub fn give_to(&self, user: u32) -> io::Result<()> {
+        for entry in &self.entries {
+            let user = Some(rustix::fs::Uid::from_raw(user));
+            rustix::fs::fchown(&entry.greetings, user, None)?;
+        }
+        Ok(())
+    }
+
     /// Serves until it is to stop; then all tests end.
     pub fn serve(mut self, mut tell: impl FnMut(Event)) {
         while !self.stop.load(Relaxed) {

@@ -1,5 +1,5 @@
 //! The responder: HTTP/1.1, one request a connection, a bounded number of connections, each with a
-//! deadline. `GET /metrics` answers with the counts.
+//! deadline. `GET /metrics` answers with the figures.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::counts::Counts;
-use crate::text::{MEDIA_TYPE, text};
+use crate::text::MEDIA_TYPE;
 
 /// The most connections at the same time; one more is closed without an answer.
 const MOST_CONNECTIONS: usize = 16;
 
 /// How long a connection may take.
-const DEADLINE: Duration = Duration::from_secs(5);
+pub const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The most bytes of a request with its fields.
 const MOST_REQUEST_BYTES: usize = 8 << 10;
@@ -49,15 +48,16 @@ impl Responder {
         self.address
     }
 
-    /// Answers requests in its own thread until `stop` is true.
+    /// Takes connections in its own thread until `stop` is true; `answer` is called in a thread of each connection, such as with
+    /// [`answer()`].
     ///
     /// # Errors
     /// No thread could be started.
-    pub fn start(self, counts: Arc<Counts>, stop: Arc<AtomicBool>) -> io::Result<JoinHandle<()>> {
-        Builder::new().spawn(move || self.respond(&counts, &stop))
+    pub fn start(self, answer: Answer, stop: Arc<AtomicBool>) -> io::Result<JoinHandle<()>> {
+        Builder::new().spawn(move || self.respond(&answer, &stop))
     }
 
-    fn respond(&self, counts: &Arc<Counts>, stop: &AtomicBool) {
+    fn respond(&self, answer: &Answer, stop: &AtomicBool) {
         let present = Arc::new(AtomicUsize::new(0));
         while !stop.load(Relaxed) {
             // Also where no descriptor is free.
@@ -69,10 +69,10 @@ impl Responder {
                 continue;
             }
             present.fetch_add(1, Relaxed);
-            let (counts, of_thread) = (counts.clone(), present.clone());
+            let (answer, of_thread) = (answer.clone(), present.clone());
             let thread = Builder::new().stack_size(STACK_BYTES).spawn(move || {
                 // A client that went away needs no answer.
-                let _ = answer(stream, &counts);
+                let _ = answer(stream);
                 of_thread.fetch_sub(1, Relaxed);
             });
             if thread.is_err() {
@@ -82,13 +82,19 @@ impl Responder {
     }
 }
 
-/// Reads the request of a connection and answers it.
-fn answer(mut stream: TcpStream, counts: &Counts) -> io::Result<()> {
+/// Answers one connection.
+pub type Answer = Arc<dyn Fn(TcpStream) -> io::Result<()> + Send + Sync>;
+
+/// Reads the request of a connection and answers it with these figures.
+///
+/// # Errors
+/// The connection is gone, or takes too long.
+pub fn answer(mut stream: TcpStream, figures: &str) -> io::Result<()> {
     let until = Instant::now() + DEADLINE;
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(DEADLINE))?;
     let request = request(&mut stream, until)?;
-    stream.write_all(response(&request, counts).as_bytes())
+    stream.write_all(response(&request, figures).as_bytes())
 }
 
 /// The request with its fields, as far as it came in time.
@@ -114,7 +120,7 @@ fn is_whole(request: &[u8]) -> bool {
 }
 
 /// The whole response to a request.
-pub fn response(request: &[u8], counts: &Counts) -> String {
+pub fn response(request: &[u8], figures: &str) -> String {
     let line = request.split(|byte| *byte == b'\r').next();
     let line = line.and_then(|line| std::str::from_utf8(line).ok());
     let words: Vec<&str> = line.unwrap_or_default().split(' ').collect();
@@ -126,7 +132,7 @@ pub fn response(request: &[u8], counts: &Counts) -> String {
     };
     let has_body = method != "HEAD";
     match (method, target) {
-        ("GET" | "HEAD", "/metrics" | "/") => page("200 OK", "", &text(counts), has_body),
+        ("GET" | "HEAD", "/metrics" | "/") => page("200 OK", "", figures, has_body),
         ("GET" | "HEAD", _) => {
             let body = "there is nothing here; /metrics has the figures\n";
             page("404 Not Found", "", body, has_body)
@@ -154,7 +160,6 @@ mod tests {
 
     #[test]
     fn only_requests_for_the_figures_get_them() {
-        let counts = Counts::default();
         for (request, status) in [
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200"),
             ("GET /metrics?a=b HTTP/1.0\r\n\r\n", "200"),
@@ -166,7 +171,7 @@ mod tests {
             ("\0\u{ff}\r\n\r\n", "400"),
             ("", "400"),
         ] {
-            let response = response(request.as_bytes(), &counts);
+            let response = response(request.as_bytes(), "figures\n");
             let expected = format!("HTTP/1.1 {status} ");
             assert!(response.starts_with(&expected), "{request:?}: {response}");
             let (_, body) = response.split_once("\r\n\r\n").unwrap();
@@ -179,7 +184,9 @@ mod tests {
         let responder = Responder::open(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = responder.address();
         let stop = Arc::new(AtomicBool::new(false));
-        let thread = responder.start(Arc::default(), stop.clone()).unwrap();
+        let thread = responder
+            .start(Arc::new(|stream| answer(stream, "figures\n")), stop.clone())
+            .unwrap();
         let ask = || {
             let mut answer = String::new();
             let stream = TcpStream::connect(address);
@@ -198,7 +205,7 @@ mod tests {
         while ask().is_empty() {
             assert!(Instant::now() < until, "nobody is answered any more");
         }
-        assert!(ask().contains("bitcost_build_info"));
+        assert!(ask().contains("figures"));
         stop.store(true, Relaxed);
         thread.join().unwrap();
     }

@@ -3,4 +3,4 @@
 
 pub mod counts;
 pub mod http;
-mod text;
+pub mod text;

@@ -15,6 +15,7 @@ use crate::known::{Client, Known};
 use crate::link::Link;
 use crate::message::{Answer, Hello, Wants, clean_name};
 use crate::secure::Secure;
+use crate::stream::Stream;
 use crate::tls;
 
 /// The longest answer of a service before the control protocol begins, in bytes.

@@ -5,7 +5,9 @@
 //! |---|---|
 //! | address, link, fingerprint | what users type and see |
 //! | frames, message | what both sides say before the control protocol begins |
-//! | tls, secure, own_key | proving keys, and a connection on which every wait has an end |
+//! | stream, tls, secure, own_key | proving keys, and a connection on which every wait has an end |
+//! | confine, front | the process without privileges that speaks TLS with one client |
+//! | fronts, channel, proof | how the service starts these processes, and what it lets them say |
 //! | store, rules | the keys of a service, and what each may do |
 //! | knobs, policy | whether a message of a client may go to an agent |
 //! | runs | what the runs of a session came to |
@@ -16,10 +18,14 @@
 pub mod address;
 pub mod again;
 mod agent_at;
+mod channel;
 pub mod client;
+pub mod confine;
 pub mod event;
 pub mod fingerprint;
 pub mod frames;
+mod front;
+mod fronts;
 mod knobs;
 mod known;
 pub mod link;
@@ -32,6 +38,7 @@ mod places;
 pub mod policy;
 #[cfg(test)]
 mod policy_tests;
+mod proof;
 mod queue;
 mod relay;
 pub mod rules;
@@ -41,11 +48,14 @@ mod service;
 mod session;
 mod shared;
 pub mod store;
+mod stream;
 mod tls;
 #[cfg(test)]
 mod trials;
 
 pub use agent_at::{Carried, carry};
+pub use front::{FRONT_VERB, main as front};
+pub use fronts::{Fronts, Give};
 pub use known::{Client, Known};
 pub use own_key::OwnKey;
 pub use queue::Lengths;

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
+use crate::channel::{OPENING, failure};
 use crate::event::Event;
-use crate::opening::{Accepted, OPENING, failure, gave_way};
+use crate::opening::{Accepted, gave_way};
 use crate::places::Places;
-use crate::secure::wait_any;
 use crate::shared::Shared;
+use crate::stream::wait_any;
 
 /// How often it is checked whether to stop.
 const LOOK: Duration = Duration::from_millis(100);

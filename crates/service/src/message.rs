@@ -63,7 +63,7 @@ impl Hello {
     /// A sentence with both versions where they cannot work together, or that it is no such message.
     pub fn read(text: &[u8]) -> Result<Hello, String> {
         let none = |error: serde_json::Error| {
-            let why = harmless(&error.to_string()).replace(char::is_control, " ");
+            let why = clean_line(&error.to_string());
             format!("the first message is none of a client of bitcost: {why}")
         };
         compatible(&serde_json::from_slice(text).map_err(none)?)?;
@@ -132,6 +132,11 @@ pub fn clean_name(name: &str) -> String {
         "" => "unnamed".to_owned(),
         name => name.to_owned(),
     }
+}
+
+/// A sentence with what others said, as it is shown: one line.
+pub fn clean_line(text: &str) -> String {
+    harmless(text).replace(char::is_control, " ")
 }
 
 /// Compares the versions of both sides.

@@ -2,29 +2,27 @@
 //! it wants, and waits for its turn.
 
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bitcost_netlink::Rtnl;
 use rustix::event::{PollFd, PollFlags};
-use rustls::ServerConnection;
 
+use crate::channel::{Channel, failure};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
-use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
+use crate::frames::{Frames, frame};
 use crate::link::LinkToken;
 use crate::message::{Answer, Hello, Wants};
 use crate::pending::Admitted;
 use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
+use crate::proof::{self, Opened};
 use crate::queue::{Entrant, Ticket};
-use crate::secure::{Secure, wait_any};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::store::Enrolled;
-
-/// The time in which a client must have proved its key and said what it wants.
-pub const OPENING: Duration = Duration::from_secs(5);
+use crate::stream::{Stream, wait_any};
 
 /// The time in which an answer must leave.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -54,8 +52,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     } = accepted;
     let local = socket.local_addr();
     let opened = local.and_then(|local| {
-        let mut greeted = greet(shared, socket, until)?;
-        let hello = greeted.hello(until)?;
+        let (greeted, hello) = greet(shared, socket, until)?;
         Ok((local, greeted, hello))
     });
     let (local, mut greeted, hello) = match opened {
@@ -97,21 +94,31 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
 
 /// A client that proved a key.
 struct Greeted {
-    secure: Secure,
+    stream: Channel,
     frames: Frames,
     key: Fingerprint,
 }
 
-fn greet(shared: &Shared, socket: TcpStream, until: Instant) -> io::Result<Greeted> {
-    let tls = ServerConnection::new(shared.tls.clone()).map_err(io::Error::other)?;
-    let mut secure = Secure::new(socket, tls)?;
-    secure.handshake(until)?;
-    let key = secure.peer_key().ok_or(ErrorKind::PermissionDenied)?;
-    Ok(Greeted {
-        secure,
-        frames: Frames::new(OPENING_BYTES_MAX),
+/// Has a process without privileges speak TLS with the client.
+fn greet(
+    shared: &Shared,
+    socket: TcpStream,
+    until: Instant,
+) -> io::Result<(Greeted, Result<Hello, String>)> {
+    let (mut stream, other) = Channel::pair()?;
+    (shared.give)(&socket, other, &shared.own.public)?;
+    let mut frames = Frames::new(0);
+    let opened = proof::open(&shared.own, &mut stream, &mut frames, until);
+    let Opened { key, hello } = opened.inspect_err(|_| {
+        // So that the process waits for nothing more.
+        let _ = socket.shutdown(Shutdown::Both);
+    })?;
+    let greeted = Greeted {
+        stream,
+        frames,
         key,
-    })
+    };
+    Ok((greeted, hello))
 }
 
 /// Why a connection ended whose place another one has.
@@ -121,36 +128,14 @@ pub fn gave_way() -> String {
     )
 }
 
-/// Why a connection ended before it proved a key.
-pub fn failure(error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::TimedOut => format!("no key was proved within {} s", OPENING.as_secs()),
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            "it ended before it proved a key".to_owned()
-        }
-        _ => format!("it is no client of this version of bitcost: {error}"),
-    }
-}
-
 impl Greeted {
-    /// The first message, or why it is none that this service serves.
-    fn hello(&mut self, until: Instant) -> io::Result<Result<Hello, String>> {
-        match self.secure.read_frame(&mut self.frames, until) {
-            Ok(text) => Ok(Hello::read(&text)),
-            Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-                Some(long @ TooLong { .. }) => Ok(Err(long.to_string())),
-                None => Err(error),
-            },
-        }
-    }
-
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
-        self.secure.send(&frame(answer), Instant::now() + ANSWER)
+        self.stream.send(&frame(answer), Instant::now() + ANSWER)
     }
 
     fn refuse(mut self, shared: &Shared, peer: SocketAddr, name: Option<String>, rule: String) {
         let _ = self.answer(&Answer::refused(rule.clone()));
-        self.secure.close(Instant::now() + ANSWER);
+        self.stream.close(Instant::now() + ANSWER);
         shared.tell(Event::Refused { peer, name, rule });
     }
 }
@@ -162,7 +147,7 @@ fn enrol(shared: &Shared, mut greeted: Greeted, peer: SocketAddr, token: &str, n
     match enrolled {
         Ok(Enrolled { name, .. }) => {
             let _ = greeted.answer(&Answer::welcome());
-            greeted.secure.close(Instant::now() + ANSWER);
+            greeted.stream.close(Instant::now() + ANSWER);
             let key = greeted.key;
             shared.tell(Event::Enrolled { peer, name, key });
         }
@@ -214,7 +199,7 @@ fn agent(
             no_cost,
         },
     };
-    session.serve(&mut greeted.secure, greeted.frames);
+    session.serve(&mut greeted.stream, greeted.frames);
 }
 
 /// Waits until the test has the host; the client says nothing meanwhile.
@@ -235,9 +220,9 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
                 place: behind.place,
             })?;
         }
-        if wait_any(&mut [PollFd::new(&greeted.secure, PollFlags::IN)], LOOK)? {
+        if wait_any(&mut [PollFd::new(&greeted.stream, PollFlags::IN)], LOOK)? {
             let mut bytes = Vec::new();
-            if !greeted.secure.take(&mut bytes)? || !bytes.is_empty() {
+            if !greeted.stream.take(&mut bytes)? || !bytes.is_empty() {
                 return Err(ErrorKind::ConnectionAborted.into());
             }
         }

@@ -25,7 +25,9 @@ const FILE_BYTES_MAX: u64 = 4 << 10;
 #[derive(Clone, Debug)]
 pub struct OwnKey {
     pub(crate) certified: Arc<CertifiedKey>,
-    /// The fingerprint of its public half.
+    /// Its public half (`SubjectPublicKeyInfo`, RFC 8410).
+    pub(crate) public: Vec<u8>,
+    /// The fingerprint of that.
     pub fingerprint: Fingerprint,
 }
 
@@ -78,9 +80,11 @@ impl OwnKey {
             .map_err(|error| error.to_string())?;
         let public = key.public_key().ok_or("it has no public half")?;
         let fingerprint = Fingerprint::of(&public);
-        let chain = vec![CertificateDer::from(public.to_vec())];
+        let public = public.to_vec();
+        let chain = vec![CertificateDer::from(public.clone())];
         Ok(OwnKey {
             certified: Arc::new(CertifiedKey::new(chain, key)),
+            public,
             fingerprint,
         })
     }

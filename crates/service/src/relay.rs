@@ -1,4 +1,4 @@
-//! Passes bytes between a TLS connection and a local process, both ways, with bounded buffers.
+//! Passes bytes between a connection and a local process, both ways, with bounded buffers.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::secure::{Secure, wait_any};
+use crate::stream::{Stream, wait_any};
 
 /// Bytes that may wait for either side; no more is read meanwhile.
 const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -72,7 +72,7 @@ pub trait Sides {
 
 /// Passes bytes on until one side ends. What is on its way to the peer is sent first.
 pub fn relay(
-    secure: &mut Secure,
+    stream: &mut impl Stream,
     mut input: impl Read + AsFd,
     mut output: impl Write + AsFd,
     sides: &mut impl Sides,
@@ -80,12 +80,12 @@ pub fn relay(
 ) -> End {
     let unblocked = unblock(&input).and_then(|()| unblock(&output));
     let end = match unblocked {
-        Ok(()) => pass(secure, &mut input, &mut output, sides, &mut queues),
+        Ok(()) => pass(stream, &mut input, &mut output, sides, &mut queues),
         Err(error) => End::Broken(error),
     };
     let until = Instant::now() + FAREWELL;
     if !matches!(end, End::Peer | End::Broken(_)) {
-        farewell(secure, &queues);
+        farewell(stream, &queues);
     }
     if !matches!(end, End::Process) {
         last_words(&mut output, &mut queues, until);
@@ -94,11 +94,11 @@ pub fn relay(
 }
 
 /// Sends the peer what is still on its way to it, and ends the connection.
-pub fn farewell(secure: &mut Secure, queues: &Queues) {
+pub fn farewell(stream: &mut impl Stream, queues: &Queues) {
     let until = Instant::now() + FAREWELL;
     // A peer that is gone or too slow does not get it.
-    let _ = secure.send(&queues.outward, until);
-    secure.close(until);
+    let _ = stream.send(&queues.outward, until);
+    stream.close(until);
 }
 
 /// Gives the process what is still on its way to it.
@@ -118,7 +118,7 @@ fn unblock(file: impl AsFd) -> io::Result<()> {
 }
 
 fn pass(
-    secure: &mut Secure,
+    stream: &mut impl Stream,
     input: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
     sides: &mut impl Sides,
@@ -126,12 +126,12 @@ fn pass(
 ) -> End {
     let mut looked = Instant::now();
     loop {
-        let step = wait(secure, input, output, queues)
+        let step = wait(stream, input, output, queues)
             .map_err(End::Broken)
-            .and_then(|()| from_peer(secure, sides, queues))
+            .and_then(|()| from_peer(stream, sides, queues))
             .and_then(|()| from_process(input, sides, queues))
             .and_then(|()| to_process(output, queues))
-            .and_then(|()| to_peer(secure, queues));
+            .and_then(|()| to_peer(stream, queues));
         if let Err(end) = step {
             return end;
         }
@@ -145,11 +145,16 @@ fn pass(
 }
 
 /// Waits until something can be done, or some time has passed.
-fn wait(secure: &Secure, input: &impl AsFd, output: &impl AsFd, queues: &Queues) -> io::Result<()> {
+fn wait(
+    stream: &impl Stream,
+    input: &impl AsFd,
+    output: &impl AsFd,
+    queues: &Queues,
+) -> io::Result<()> {
     let mut of_peer = PollFlags::empty();
     of_peer.set(PollFlags::IN, queues.have_room());
-    of_peer.set(PollFlags::OUT, secure.is_full());
-    let mut fds = vec![PollFd::new(secure, of_peer)];
+    of_peer.set(PollFlags::OUT, stream.is_full());
+    let mut fds = vec![PollFd::new(stream, of_peer)];
     if queues.outward.len() < WAITING_BYTES_MAX {
         fds.push(PollFd::new(input, PollFlags::IN));
     }
@@ -159,12 +164,16 @@ fn wait(secure: &Secure, input: &impl AsFd, output: &impl AsFd, queues: &Queues)
     wait_any(&mut fds, LOOK).map(|_| ())
 }
 
-fn from_peer(secure: &mut Secure, sides: &mut impl Sides, queues: &mut Queues) -> Result<(), End> {
+fn from_peer(
+    stream: &mut impl Stream,
+    sides: &mut impl Sides,
+    queues: &mut Queues,
+) -> Result<(), End> {
     if !queues.have_room() {
         return Ok(());
     }
     let mut bytes = Vec::new();
-    let is_open = secure.take(&mut bytes).map_err(End::Broken)?;
+    let is_open = stream.take(&mut bytes).map_err(End::Broken)?;
     if !bytes.is_empty() {
         sides.peer_says(&bytes, queues)?;
     }
@@ -206,13 +215,13 @@ fn to_process(output: &mut impl Write, queues: &mut Queues) -> Result<(), End> {
     Ok(())
 }
 
-fn to_peer(secure: &mut Secure, queues: &mut Queues) -> Result<(), End> {
+fn to_peer(stream: &mut impl Stream, queues: &mut Queues) -> Result<(), End> {
     loop {
-        secure.flush_some().map_err(End::Broken)?;
-        if queues.outward.is_empty() || secure.is_full() {
+        stream.flush_some().map_err(End::Broken)?;
+        if queues.outward.is_empty() || stream.is_full() {
             return Ok(());
         }
-        let taken = secure.put(&queues.outward).map_err(End::Broken)?;
+        let taken = stream.put(&queues.outward).map_err(End::Broken)?;
         queues.outward.drain(..taken);
     }
 }

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
+use crate::fronts::Give;
 use crate::lobby;
 use crate::opening::{self, Accepted};
 use crate::own_key::OwnKey;
@@ -17,7 +18,6 @@ use crate::places::Seen;
 use crate::queue::{Lengths, Queue};
 use crate::shared::{AgentCommand, Shared};
 use crate::store::Store;
-use crate::tls;
 
 /// The stack of a connection's thread, in bytes.
 const STACK: usize = 1 << 20;
@@ -34,6 +34,7 @@ pub struct Service {
     store: Store,
     own: OwnKey,
     agent: AgentCommand,
+    give: Give,
     queue: Arc<Queue>,
     stop: Arc<AtomicBool>,
 }
@@ -48,6 +49,7 @@ impl Service {
         address: SocketAddr,
         folder: &Path,
         agent: AgentCommand,
+        give: Give,
         no_cost_max: usize,
         stop: Arc<AtomicBool>,
     ) -> Result<Service, (String, Option<io::Error>)> {
@@ -68,6 +70,7 @@ impl Service {
             store,
             own,
             agent,
+            give,
             queue: Arc::new(Queue::new(no_cost_max)),
             stop,
         })
@@ -103,7 +106,6 @@ impl Service {
     /// # Errors
     /// A sentence, when TLS cannot be set up.
     pub fn serve(self, mut tell: impl FnMut(Event)) -> Result<(), String> {
-        let tls = tls::of_service(&self.own).map_err(|error| error.to_string())?;
         let (events, told) = sync_channel(EVENTS_MAX);
         let seen = Seen::default();
         for (key, from) in self.store.seen_from() {
@@ -111,7 +113,8 @@ impl Service {
         }
         let shared = Arc::new(Shared {
             store: self.store,
-            tls,
+            own: self.own,
+            give: self.give,
             queue: self.queue,
             pending: Arc::default(),
             seen,

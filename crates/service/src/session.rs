@@ -9,6 +9,7 @@ use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, ToAgent};
 use bitcost_monitor::counts::Tested;
 use bitcost_sys::clock::monotonic_ns;
 
+use crate::channel::Channel;
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::frames::{Boundary, Frames, frame};
@@ -16,7 +17,6 @@ use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::relay::{End, Queues, Sides, farewell, relay};
 use crate::runs::Runs;
-use crate::secure::Secure;
 use crate::shared::Shared;
 use crate::store::Enrolled;
 
@@ -44,7 +44,7 @@ pub struct Session<'a> {
 
 impl Session<'_> {
     /// Serves until either side ends. The agent is gone when this returns.
-    pub fn serve(self, secure: &mut Secure, frames: Frames) {
+    pub fn serve(self, stream: &mut Channel, frames: Frames) {
         let begun = Instant::now();
         let (shared, peer, name) = (self.shared, self.peer, self.enrolled.name.clone());
         shared.tell(Event::Began {
@@ -54,7 +54,7 @@ impl Session<'_> {
         let mut guard = Guard::new(&self, begun);
         let why = match shared.start_agent() {
             Ok(mut child) => {
-                let why = guard.talk(secure, &mut child, frames);
+                let why = guard.talk(stream, &mut child, frames);
                 end(&mut child);
                 why
             }
@@ -133,14 +133,14 @@ impl<'a> Guard<'a> {
     }
 
     /// Carries messages both ways; returns why it ended, if not by the client.
-    fn talk(&mut self, secure: &mut Secure, child: &mut Child, frames: Frames) -> Option<String> {
+    fn talk(&mut self, stream: &mut Channel, child: &mut Child, frames: Frames) -> Option<String> {
         let (input, output) = (child.stdout.take()?, child.stdin.take()?);
         let mut queues = Queues::default();
         let early = self.peer_says(&frames.rest(), &mut queues);
         let end = match early {
-            Ok(()) => relay(secure, input, output, self, queues),
+            Ok(()) => relay(stream, input, output, self, queues),
             Err(end) => {
-                farewell(secure, &queues);
+                farewell(stream, &queues);
                 end
             }
         };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-use rustls::ServerConfig;
-
 use crate::event::Event;
+use crate::fronts::Give;
+use crate::own_key::OwnKey;
 use crate::pending::Pending;
 use crate::places::Seen;
 use crate::queue::Queue;
@@ -19,7 +19,8 @@ pub type AgentCommand = Box<dyn Fn() -> Command + Send + Sync>;
 /// What all connections share.
 pub struct Shared {
     pub(crate) store: Store,
-    pub(crate) tls: Arc<ServerConfig>,
+    pub(crate) own: OwnKey,
+    pub(crate) give: Give,
     pub(crate) queue: Arc<Queue>,
     pub(crate) pending: Arc<Pending>,
     pub(crate) seen: Seen,

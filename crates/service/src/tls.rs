@@ -1,7 +1,7 @@
 //! TLS 1.3 with raw public keys (RFC 8446, RFC 7250): both sides prove a key, there are no
 //! certificates, no names and no resumed sessions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, ClientConfig, Resumption};
@@ -13,26 +13,36 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, ServerConfig};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
+use rustls::sign::{CertifiedKey, SigningKey};
+
+use crate::channel::Proof;
 use crate::fingerprint::Fingerprint;
 use crate::own_key::OwnKey;
 
 /// The protocol that both sides must name (RFC 7301).
 const ALPN: &[u8] = b"bitcost/1";
 
-/// How a service speaks TLS. Any client that proves a key is let through: the service looks the key
-/// up afterwards.
+/// Where the proof of a client's key is left by the handshake.
+pub type Proved = Arc<Mutex<Option<Proof>>>;
+
+/// How a service speaks TLS with one client. Any that proves a key is let through, and the proof left in `proved`: the service
+/// looks the key up afterwards.
 ///
 /// # Errors
 /// The library's own sentence.
-pub fn of_service(own: &OwnKey) -> Result<Arc<ServerConfig>, Error> {
+pub fn of_service(
+    public: &[u8],
+    key: Arc<dyn SigningKey>,
+    proved: Proved,
+) -> Result<Arc<ServerConfig>, Error> {
     let provider = Arc::new(ring::default_provider());
-    let keys = Keys::new(&provider, None);
+    let keys = Keys::new(&provider, None, proved);
+    let chain = vec![CertificateDer::from(public.to_vec())];
+    let certified = Arc::new(CertifiedKey::new(chain, key));
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(keys)
-        .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(
-            own.certified.clone(),
-        )));
+        .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(certified)));
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -45,7 +55,7 @@ pub fn of_service(own: &OwnKey) -> Result<Arc<ServerConfig>, Error> {
 /// The library's own sentence.
 pub fn of_client(own: &OwnKey, service: Fingerprint) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(ring::default_provider());
-    let keys = Keys::new(&provider, Some(service));
+    let keys = Keys::new(&provider, Some(service), Proved::default());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
@@ -69,13 +79,15 @@ pub fn no_name() -> ServerName<'static> {
 struct Keys {
     algorithms: WebPkiSupportedAlgorithms,
     pinned: Option<Fingerprint>,
+    proved: Proved,
 }
 
 impl Keys {
-    fn new(provider: &CryptoProvider, pinned: Option<Fingerprint>) -> Arc<Keys> {
+    fn new(provider: &CryptoProvider, pinned: Option<Fingerprint>, proved: Proved) -> Arc<Keys> {
         Arc::new(Keys {
             algorithms: provider.signature_verification_algorithms,
             pinned,
+            proved,
         })
     }
 
@@ -94,8 +106,16 @@ impl Keys {
         key: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let key = SubjectPublicKeyInfoDer::from(key.as_ref());
-        verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+        let public = SubjectPublicKeyInfoDer::from(key.as_ref());
+        let valid =
+            verify_tls13_signature_with_raw_key(message, &public, signature, &self.algorithms)?;
+        let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
+        *proved = Some(Proof {
+            key: key.to_vec(),
+            message: message.to_vec(),
+            signature: signature.signature().to_vec(),
+        });
+        Ok(valid)
     }
 }
 
@@ -130,7 +150,7 @@ impl ServerCertVerifier for Keys {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        vec![SignatureScheme::ED25519]
     }
 
     fn requires_raw_public_keys(&self) -> bool {
@@ -171,7 +191,7 @@ impl ClientCertVerifier for Keys {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        vec![SignatureScheme::ED25519]
     }
 
     fn requires_raw_public_keys(&self) -> bool {

@@ -4,8 +4,9 @@
 mod hostile;
 mod versions;
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -20,12 +21,14 @@ use crate::client::{self, Unreached, check, enrol, open, open_with};
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::frames::frame;
+use crate::front;
 use crate::known::{Client, Known};
 use crate::link::Link;
 use crate::message::{Answer, Hello, Wants};
 use crate::rules::Rules;
 use crate::service::Service;
 use crate::store::Store;
+use crate::stream::Stream;
 
 /// A service in a thread of the test.
 struct Served {
@@ -45,7 +48,14 @@ impl Served {
         let stop = Arc::new(AtomicBool::new(false));
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let agent = Box::new(|| Command::new("cat"));
-        let service = Service::open(address, folder.path(), agent, 2, stop.clone());
+        let service = Service::open(
+            address,
+            folder.path(),
+            agent,
+            Box::new(give),
+            2,
+            stop.clone(),
+        );
         let service = service.map_err(|(why, _)| why).expect("a service");
         let address = service.address().expect("an address");
         let key = service.fingerprint();
@@ -104,6 +114,13 @@ impl Served {
             .join()
             .expect("it ends")
     }
+}
+
+/// Speaks TLS with a client in a thread of the test, which keeps its privileges.
+fn give(socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
+    let (socket, key) = (socket.try_clone()?, key.to_vec());
+    std::thread::spawn(move || front::serve(socket, channel.into(), &key));
+    Ok(())
 }
 
 fn resolve(host: &str) -> Result<Vec<IpAddr>, String> {

@@ -68,7 +68,7 @@ pub fn no_new_privileges() -> io::Result<()> {
 /// The error of the system call.
 pub fn hide_memory() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    Ok(limit(Resource::Core, 0)?)
+    limit(Resource::Core, 0)
 }
 
 /// Limits what this process may take, for good (setrlimit(2)): bytes of private memory (`RLIMIT_DATA`), descriptors

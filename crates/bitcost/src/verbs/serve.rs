@@ -7,6 +7,7 @@ mod keys;
 mod listening;
 mod log;
 mod monitoring;
+mod privileges;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -20,6 +21,12 @@ use bitcost_iperf3::server::Server;
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
 use bitcost_monitor::counts::{Counts, Peer, Tested};
+use bitcost_monitor::http;
+use bitcost_monitor::text::text;
+use bitcost_service::confine::confine;
+use bitcost_sys::privileges::NOBODY;
+use bitcost_sys::process::effective_uid;
+use bitcost_sys::seccomp::Also;
 
 use self::clients::ClientLines;
 use self::listening::{cannot_listen, place};
@@ -56,6 +63,10 @@ pub struct Arguments {
     max_flows: u16,
     #[command(flatten)]
     metrics: monitoring::Metrics,
+    /// Print the privileges of the process that reads what clients send, as the kernel shows them,
+    /// and serve nobody; the exit code is 3 if it is not confined as it should be
+    #[arg(long)]
+    check: bool,
 }
 
 /// The name of this service in the figures for monitoring.
@@ -78,8 +89,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return keys::run(keys);
     }
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        return agents::run(&arguments.agents, &arguments.metrics);
+        return match arguments.check {
+            true => agents::check(),
+            false => agents::run(&arguments.agents, &arguments.metrics),
+        };
     };
+    let confine = || confine(Also::Traffic).map_err(Failure::Environment);
+    if arguments.check {
+        return privileges::check(&confine()?);
+    }
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();
@@ -90,15 +108,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         flows: arguments.max_flows.into(),
     };
     let server = open(addresses, &limits, &stop)?;
+    let metrics = arguments.metrics.open()?;
+    if effective_uid() == 0 {
+        // In a user namespace without that user the process stays root, and its sockets too.
+        let _ = server.give_to(NOBODY);
+    }
+    // All that follows needs nothing but what is open.
+    let confined = confine()?;
     let counts = Arc::new(Counts::default());
     counts.begin(SERVICE);
     let log = Log::start(&counts)?;
-    let responder = arguments.metrics.start(&counts, &stop)?;
+    let of_counts = counts.clone();
+    // This process is confined itself.
+    let answer = Arc::new(move |stream| http::answer(stream, &text(&of_counts)));
+    let responder = metrics.start(answer, &stop)?;
     let listening: Vec<String> = server.addresses().map(place).collect();
     log.result(&format!(
         "serving iperf3 clients at {}; Ctrl-C ends",
         listening.join(" and ")
     ));
+    log.message(&privileges::line(&confined));
     let mut served = Served::default();
     server.serve(|event| {
         count(&counts, &event);

@@ -12,7 +12,8 @@ use std::process::Command;
 const FOR_KNOBS: &str = "[Service]
 DynamicUser=no
 ProtectKernelTunables=no
-CapabilityBoundingSet=CAP_NET_ADMIN
+CapabilityBoundingSet=CAP_NET_ADMIN CAP_SETGID CAP_SETUID
+SystemCallFilter=setgroups setresgid setresuid
 StateDirectory=bitcost
 ";
 

@@ -38,6 +38,7 @@ mod nobody_reads;
 mod one_run;
 mod parts;
 mod ping;
+mod privileges;
 mod result;
 mod resume;
 mod server;
@@ -61,6 +62,7 @@ fn main() {
     }
     trust::leave_mark(&words);
     squatted::take_names(&words);
+    privileges::try_confined(&words);
     bitcost_testkit::main_of_modules(&[
         // The longest first, so that the others run meanwhile.
         chaos::TRIALS,
@@ -96,6 +98,7 @@ fn main() {
         one_run::TRIALS,
         parts::TRIALS,
         ping::TRIALS,
+        privileges::TRIALS,
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,

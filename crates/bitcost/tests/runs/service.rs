@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::privileges::children;
 use crate::server::Server;
 
 bitcost_testkit::trials! {
@@ -122,14 +123,7 @@ pub fn said(output: &Output) -> String {
 
 /// The agents of this service that run.
 fn agents(server: &Service) -> usize {
-    let parent = format!("PPid:\t{}\n", server.process.id());
-    let of = |entry: std::io::Result<std::fs::DirEntry>| {
-        let status = entry.ok()?.path().join("status");
-        std::fs::read_to_string(status)
-            .ok()
-            .filter(|status| status.contains(&parent))
-    };
-    std::fs::read_dir("/proc").unwrap().filter_map(of).count()
+    children(server.id(), "agent").len()
 }
 
 /// Waits until this is so.

@@ -12,6 +12,7 @@ use crate::message::Answer;
 use crate::rules::Rules;
 use crate::secure::Secure;
 use crate::session::REFUSED_MAX;
+use crate::stream::Stream;
 use crate::tls;
 
 fn describe(device: &str) -> Vec<u8> {

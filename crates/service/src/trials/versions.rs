@@ -17,6 +17,7 @@ use crate::message::{Answer, SERVICE};
 use crate::own_key::OwnKey;
 use crate::rules::Rules;
 use crate::secure::Secure;
+use crate::stream::Stream;
 use crate::tls;
 
 const OWN: &str = env!("CARGO_PKG_VERSION");
@@ -70,7 +71,15 @@ fn of_another_version(answer: Value) -> (Known, tempfile::TempDir, JoinHandle<()
     };
     let serving = std::thread::spawn(move || {
         let (socket, _) = listener.accept().expect("a client");
-        let tls = ServerConnection::new(tls::of_service(&own).expect("TLS")).expect("TLS");
+        let tls = ServerConnection::new(
+            tls::of_service(
+                &own.public,
+                own.certified.key.clone(),
+                tls::Proved::default(),
+            )
+            .expect("TLS"),
+        )
+        .expect("TLS");
         let mut secure = Secure::new(socket, tls).expect("a connection");
         let until = Instant::now() + Duration::from_secs(10);
         secure.handshake(until).expect("keys are proved");

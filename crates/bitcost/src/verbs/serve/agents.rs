@@ -1,7 +1,8 @@
 //! `bitcost serve`: the agent as a service.
 
 use std::ffi::OsStr;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,14 +12,16 @@ use std::sync::atomic::Ordering;
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, show_duration};
 use bitcost_monitor::counts::{Counts, Peer, Queue};
+use bitcost_monitor::text::text;
 use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::event::Event;
 use bitcost_service::rules::{Rules, name_of};
-use bitcost_service::{Lengths, Service};
+use bitcost_service::{FRONT_VERB, Fronts, Give, Lengths, Service};
 
 use super::clients::{ClientLines, from};
 use super::log::Log;
 use super::monitoring::Metrics;
+use super::privileges;
 use crate::failure::Failure;
 use crate::signals::stop_on_signals;
 
@@ -104,7 +107,18 @@ pub fn run(arguments: &Place, metrics: &Metrics) -> Result<(), Failure> {
     let every = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT);
     let asked = arguments.address.unwrap_or(every);
     let no_cost = usize::from(arguments.max_no_cost);
-    let open = |address| Service::open(address, &folder, Box::new(agent), no_cost, stop.clone());
+    let fronts = Arc::new(start_fronts()?);
+    let open = |address| {
+        let give = give_to(fronts.clone());
+        Service::open(
+            address,
+            &folder,
+            Box::new(agent),
+            give,
+            no_cost,
+            stop.clone(),
+        )
+    };
     let opened = match open(asked) {
         // A host may be without IPv6.
         Err((_, Some(error)))
@@ -123,8 +137,11 @@ pub fn run(arguments: &Place, metrics: &Metrics) -> Result<(), Failure> {
         Queue { running, waiting }
     });
     let log = Log::start(&counts)?;
-    let responder = metrics.start(&counts, &stop)?;
+    let (of_counts, for_requests) = (counts.clone(), fronts.clone());
+    let answer = Arc::new(move |stream| for_requests.answer(&stream, &text(&of_counts)));
+    let responder = metrics.open()?.start(answer, &stop)?;
     announce(&service, arguments, &log)?;
+    log.message(&privileges::line(fronts.confined()));
     let mut lines = Lines::default();
     let served = service.serve(|event| {
         count(&counts, &event);
@@ -160,6 +177,29 @@ fn agent() -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", "--of-service"]).process_group(0);
     command
+}
+
+/// Starts what speaks with clients.
+fn start_fronts() -> Result<Fronts, Failure> {
+    Fronts::start(front).map_err(Failure::Environment)
+}
+
+/// The process that speaks with clients, which Ctrl-C does not reach either.
+fn front() -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(FRONT_VERB).process_group(0);
+    command
+}
+
+fn give_to(fronts: Arc<Fronts>) -> Give {
+    Box::new(move |socket: &TcpStream, channel: OwnedFd, key: &[u8]| {
+        fronts.give(socket, channel, key)
+    })
+}
+
+/// Prints what the process that speaks with clients gives up on this host.
+pub fn check() -> Result<(), Failure> {
+    privileges::check(start_fronts()?.confined())
 }
 
 /// Says where it listens; without any key, how the first client is enrolled.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
-use bitcost_monitor::counts::Counts;
-use bitcost_monitor::http::Responder;
+use bitcost_monitor::http::{Answer, Responder};
 
 use super::listening::{cannot_listen, place};
 use crate::failure::Failure;
@@ -22,22 +21,37 @@ pub struct Metrics {
     metrics: Option<SocketAddr>,
 }
 
+/// A place that is bound.
+pub struct Bound(Option<Responder>);
+
 impl Metrics {
-    /// Starts to answer requests for the figures, where that is asked for.
+    /// Binds the place, where one is named.
     ///
     /// # Errors
     /// Environment, where the address cannot be used.
+    pub fn open(&self) -> Result<Bound, Failure> {
+        let opened = self.metrics.map(|address| {
+            Responder::open(address).map_err(|error| cannot_listen(address, &error))
+        });
+        Ok(Bound(opened.transpose()?))
+    }
+}
+
+impl Bound {
+    /// Starts to answer requests.
+    ///
+    /// # Errors
+    /// Environment, where no thread can be started.
     pub fn start(
-        &self,
-        counts: &Arc<Counts>,
+        self,
+        answer: Answer,
         stop: &Arc<AtomicBool>,
     ) -> Result<Option<JoinHandle<()>>, Failure> {
-        let Some(address) = self.metrics else {
+        let Some(responder) = self.0 else {
             return Ok(None);
         };
-        let responder = Responder::open(address).map_err(|error| cannot_listen(address, &error))?;
         let place = place(responder.address());
-        let thread = responder.start(counts.clone(), stop.clone());
+        let thread = responder.start(answer, stop.clone());
         let thread = thread.map_err(|error| {
             Failure::Environment(format!("cannot start a thread for --metrics: {error}"))
         })?;

@@ -1,0 +1,226 @@
+//! `bitcost serve`: what reads the words of foreign hosts has no privileges, whoever started it.
+
+// The test harness shows what a test prints.
+#![allow(clippy::disallowed_macros)]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bitcost_service::confine::confine;
+use bitcost_sys::seccomp::Also;
+use bitcost_sys::{landlock, privileges};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::iperf3::Listening;
+use crate::service::{Service, said, test};
+
+bitcost_testkit::trials! {
+    PrivateNetwork: foreign_hosts_are_read_without_privileges, a_process_that_ends_is_started_again,
+        iperf3_clients_are_read_without_privileges, a_confined_process_opens_nothing, check_says_what_the_kernel_shows;
+}
+
+/// The verb of this test program by which it confines itself and tries what is forbidden.
+const CONFINED: &str = "confined-attempts";
+
+/// A field of /proc/PID/status.
+fn field(pid: u32, name: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_default().trim().to_owned()
+}
+
+/// The children of a process that were started with this word.
+pub fn children(parent: u32, word: &str) -> Vec<u32> {
+    let ids = fs::read_dir("/proc").unwrap().flatten();
+    ids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| field(*pid, "PPid:") == parent.to_string())
+        .filter(|pid| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words
+                .split(|byte| *byte == 0)
+                .any(|of| of == word.as_bytes())
+        })
+        .collect()
+}
+
+/// Waits until there is exactly one of them.
+fn only(parent: u32, word: &str) -> u32 {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        match children(parent, word)[..] {
+            [one] => return one,
+            ref others => assert!(Instant::now() < until, "{word}: {others:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether root can become another user in this user namespace.
+fn has_other_users() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap();
+    let covers = |line: &str| {
+        let words: Vec<u64> = line.split_whitespace().flat_map(str::parse).collect();
+        words[0] + words[2] > u64::from(privileges::NOBODY)
+    };
+    map.lines().any(covers)
+}
+
+fn assert_confined(pid: u32) {
+    for name in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:", "CapBnd:"] {
+        // The tests have CAP_SETPCAP, as root or in their user namespace.
+        assert_eq!(field(pid, name), "0000000000000000", "{name} of {pid}");
+    }
+    assert_eq!(field(pid, "NoNewPrivs:"), "1");
+    assert_eq!(field(pid, "Seccomp:"), "2");
+    if has_other_users() {
+        assert_eq!(field(pid, "Uid:"), "65534\t65534\t65534\t65534");
+        assert_eq!(field(pid, "Gid:"), "65534\t65534\t65534\t65534");
+        assert_eq!(field(pid, "Groups:"), "");
+    }
+}
+
+fn foreign_hosts_are_read_without_privileges() {
+    let mut server = Service::at(Ipv4Addr::LOCALHOST.into(), &[]);
+    let front = only(server.id(), "serve-front");
+    // One that says nothing has no process yet.
+    let mut foreign = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    foreign.write_all(&[0x16]).unwrap();
+    let copy = only(front, "serve-front");
+    for pid in [front, copy] {
+        assert_confined(pid);
+    }
+    // Nothing is open but the connection, the channel, and /dev/null.
+    for entry in fs::read_dir(format!("/proc/{copy}/fd"))
+        .into_iter()
+        .flatten()
+    {
+        let file = fs::read_link(entry.unwrap().path()).unwrap_or_default();
+        let is_socket = file.to_string_lossy().starts_with("socket:");
+        assert!(is_socket || file == Path::new("/dev/null"), "{file:?}");
+    }
+    // It costs nobody a test.
+    let tested = test(&server.client(), &format!("tcp {} -t 200ms", server.link));
+    assert!(tested.status.success(), "{}", said(&tested));
+    drop(foreign);
+    let (_, printed) = server.stop();
+    assert!(
+        printed.contains("no_new_privs, system calls filtered"),
+        "{printed}"
+    );
+    assert!(!Path::new(&format!("/proc/{front}")).exists());
+    assert!(!Path::new(&format!("/proc/{copy}")).exists());
+}
+
+fn a_process_that_ends_is_started_again() {
+    let mut server = Service::at(Ipv4Addr::LOCALHOST.into(), &[]);
+    let front = only(server.id(), "serve-front");
+    let pid = Pid::from_raw(front.cast_signed()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    let tested = test(&server.client(), &format!("tcp {} -t 200ms", server.link));
+    assert!(tested.status.success(), "{}", said(&tested));
+    let other = only(server.id(), "serve-front");
+    assert_ne!(front, other);
+    assert_confined(other);
+    server.stop();
+}
+
+fn iperf3_clients_are_read_without_privileges() {
+    let mut server = Listening::at(IpAddr::from([127, 0, 0, 1]), "--metrics :9754");
+    let foreign = TcpStream::connect(server.address).unwrap();
+    assert_confined(server.id());
+    // The threads that read, too.
+    for thread in fs::read_dir(format!("/proc/{}/task", server.id())).unwrap() {
+        let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap_or_default();
+        assert!(
+            status.is_empty() || status.contains("Seccomp:\t2"),
+            "{status}"
+        );
+    }
+    drop(foreign);
+    server.stop();
+}
+
+fn check_says_what_the_kernel_shows() {
+    for words in [&["serve", "--check"][..], &["serve", "--iperf3", "--check"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_bitcost"))
+            .args(words)
+            .output()
+            .unwrap();
+        let text = said(&output);
+        for part in [
+            "capabilities        none",
+            "no_new_privs        yes",
+            "system call filter  yes",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        // In a user namespace without other users it remains root of that.
+        let expected = if has_other_users() { 0 } else { 3 };
+        assert_eq!(output.status.code(), Some(expected), "{text}");
+    }
+}
+
+fn a_confined_process_opens_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    fs::write(&file, "secret").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let attempts = |by: &str| {
+        let output = Command::new("/proc/self/exe")
+            .args([CONFINED, by])
+            .arg(&file)
+            .arg(&port)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        said(&output)
+    };
+    assert_eq!(attempts("nothing"), "opens writes connects runs ");
+    // A stream of UDP is connected, so that of TCP connections Landlock alone keeps it.
+    let denies_connections = landlock::version().is_some_and(|version| version >= 4);
+    let left = if denies_connections { "" } else { "connects " };
+    assert_eq!(attempts("all"), left);
+    match landlock::version() {
+        None => eprintln!("skipped: this kernel has no Landlock"),
+        Some(_) => assert_eq!(attempts("landlock"), left),
+    }
+}
+
+/// Confines this process and prints what it can still do, where it was started for that.
+pub fn try_confined(words: &[String]) {
+    let [verb, by, file, port] = words else {
+        return;
+    };
+    if verb != CONFINED {
+        return;
+    }
+    match by.as_str() {
+        "all" => drop(confine(Also::Traffic).unwrap()),
+        "landlock" => {
+            privileges::no_new_privileges().unwrap();
+            landlock::deny_all().unwrap();
+        }
+        _ => {}
+    }
+    let mut text = String::new();
+    let opens = fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text));
+    let writes = fs::write(file, "other");
+    let connects = TcpStream::connect(format!("127.0.0.1:{port}"));
+    let runs = Command::new("true").status();
+    for (is, what) in [
+        (opens.is_ok(), "opens"),
+        (writes.is_ok(), "writes"),
+        (connects.is_ok(), "connects"),
+        (runs.is_ok(), "runs"),
+    ] {
+        if is {
+            print!("{what} ");
+        }
+    }
+    std::process::exit(0);
+}

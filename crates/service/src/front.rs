@@ -1,0 +1,217 @@
+//! The process that reads what foreign hosts send, without any privilege. A copy of it for each connection speaks TLS with the
+//! client and reads its first message; the private key, the keys that are served and the judgement are the service's.
+
+use std::io::{self, ErrorKind, Read};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bitcost_monitor::http::answer;
+use bitcost_sys::copies::{Now, OneThread};
+use bitcost_sys::passing::{receive, take_standard_input};
+use bitcost_sys::privileges::{close_inherited, limit_resources};
+use bitcost_sys::process::{Ignored, die_with_parent, ignore};
+use bitcost_sys::seccomp::{Also, restrict};
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::sign::{Signer, SigningKey};
+use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
+
+use crate::channel::{Channel, OPENING, SAID_BYTES_MAX, Said, Signed, failure};
+use crate::confine::confine;
+use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
+use crate::fronts::MONITORING;
+use crate::message::Hello;
+use crate::relay::{End, Queues, Sides, relay};
+use crate::secure::Secure;
+use crate::stream::Stream;
+use crate::tls::{self, Proved};
+
+/// The verb by which the service starts this process.
+pub const FRONT_VERB: &str = "serve-front";
+
+/// The time in which the last sentence must leave.
+const LAST: Duration = Duration::from_secs(1);
+
+/// The most bytes of private memory of a copy: what waits in both directions, and the library.
+const MEMORY_BYTES_MAX: u64 = 64 << 20;
+
+/// The most descriptors of a copy: three standard ones, a connection, a channel, and one for each of its halves.
+const DESCRIPTORS_MAX: u64 = 16;
+
+/// Gives up all privileges, says so on the socket that is its standard input, and starts a copy for each connection that comes from there, until it ends.
+///
+/// # Errors
+/// A sentence.
+pub fn main() -> Result<(), String> {
+    let failed = |error: io::Error| error.to_string();
+    let one = OneThread::of_process().map_err(failed)?;
+    // A kernel before Linux 5.9 leaves open what the service was given by what started it.
+    let _ = close_inherited();
+    let control = take_standard_input().map_err(failed)?;
+    ignore(Ignored::Child);
+    let confined = confine(Also::Copies);
+    let report = serde_json::to_vec(&confined).map_err(|error| error.to_string())?;
+    rustix::io::write(&control, &report).map_err(|error| error.to_string())?;
+    confined?;
+    let own = std::process::id();
+    let mut key = [0; 256];
+    while let Some((length, files)) = receive(&control, &mut key).map_err(failed)? {
+        // At a limit of processes the connection ends here.
+        if let Ok(Now::Copy) = one.copy() {
+            drop(control);
+            return alone(own, &key[..length], files).map_err(failed);
+        }
+    }
+    Ok(())
+}
+
+/// The copy for one connection, which starts no other one.
+fn alone(original: u32, key: &[u8], [socket, channel]: [OwnedFd; 2]) -> io::Result<()> {
+    die_with_parent(original)?;
+    limit_resources(MEMORY_BYTES_MAX, DESCRIPTORS_MAX)?;
+    // Where the kernel has no filters, the service has said so.
+    let _ = restrict(Also::Nothing);
+    match key {
+        MONITORING => tell(socket.into(), channel.into()),
+        key => serve(socket.into(), channel.into(), key),
+    }
+}
+
+/// Answers a request for figures with what the service says.
+fn tell(socket: TcpStream, mut channel: UnixStream) -> io::Result<()> {
+    let mut figures = String::new();
+    channel.read_to_string(&mut figures)?;
+    answer(socket, &figures)
+}
+
+/// Speaks TLS with a client, and passes on what it says once it has proved a key; `key` is the public one of the service.
+///
+/// # Errors
+/// When the service is gone.
+pub fn serve(socket: TcpStream, channel: UnixStream, key: &[u8]) -> io::Result<()> {
+    let until = Instant::now() + OPENING;
+    let channel = Arc::new(Mutex::new(Channel::new(channel)?));
+    let remote = Remote {
+        public: key.to_vec(),
+        channel: channel.clone(),
+        until,
+    };
+    let opened = open(socket, remote, until);
+    // The signer's turn is over: it has shared the channel with the handshake alone.
+    let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut secure, said, rest) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let why = Said::Failed(failure(&error));
+            return channel.send(&frame(&why), Instant::now() + LAST);
+        }
+    };
+    channel.send(&frame(&said), until)?;
+    let queues = Queues {
+        inward: rest,
+        outward: Vec::new(),
+    };
+    let socket = channel.socket();
+    relay(&mut secure, socket, socket, &mut Through, queues);
+    Ok(())
+}
+
+/// The handshake and the first message, and what came after it.
+fn open(socket: TcpStream, remote: Remote, until: Instant) -> io::Result<(Secure, Said, Vec<u8>)> {
+    let proved = Proved::default();
+    let public = remote.public.clone();
+    let tls = tls::of_service(&public, Arc::new(remote), proved.clone())
+        .and_then(ServerConnection::new)
+        .map_err(io::Error::other)?;
+    let mut secure = Secure::new(socket, tls)?;
+    secure.handshake(until)?;
+    let proof = proved.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let proof = proof.ok_or(ErrorKind::PermissionDenied)?;
+    let mut frames = Frames::new(OPENING_BYTES_MAX);
+    let hello = hello(&mut secure, &mut frames, until)?;
+    Ok((secure, Said::Opened { proof, hello }, frames.rest()))
+}
+
+/// The first message, or why it is none that this service serves.
+fn hello(
+    secure: &mut Secure,
+    frames: &mut Frames,
+    until: Instant,
+) -> io::Result<Result<Hello, String>> {
+    match secure.read_frame(frames, until) {
+        Ok(text) => Ok(Hello::read(&text)),
+        Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(long @ TooLong { .. }) => Ok(Err(long.to_string())),
+            None => Err(error),
+        },
+    }
+}
+
+/// Passes everything on.
+struct Through;
+
+impl Sides for Through {
+    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
+        queues.inward.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
+        queues.outward.extend_from_slice(bytes);
+    }
+
+    fn look(&mut self, _: &mut Queues) -> Result<(), End> {
+        Ok(())
+    }
+}
+
+/// The service's key, which signs at the other end of the channel.
+#[derive(Clone)]
+struct Remote {
+    public: Vec<u8>,
+    channel: Arc<Mutex<Channel>>,
+    until: Instant,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, into: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        into.write_str("Remote")
+    }
+}
+
+impl SigningKey for Remote {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        let is_offered = offered.contains(&SignatureScheme::ED25519);
+        is_offered.then(|| Box::new(self.clone()) as Box<dyn Signer>)
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        Some(self.public.as_slice().into())
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        SignatureAlgorithm::ED25519
+    }
+}
+
+impl Signer for Remote {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = frame(&Said::Sign(message.to_vec()));
+        let mut frames = Frames::new(SAID_BYTES_MAX);
+        let text = channel
+            .send(&said, self.until)
+            .and_then(|()| channel.read_frame(&mut frames, self.until));
+        let signed: Option<Signed> = text
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok());
+        let gave = || Error::General("the service signs nothing".to_owned());
+        signed.map(|signed| signed.0).ok_or_else(gave)
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        SignatureScheme::ED25519
+    }
+}

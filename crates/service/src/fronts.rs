@@ -1,0 +1,163 @@
+//! The service's hold on the process that reads what foreign hosts send: starts it, learns what it gave up, and gives it connections.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bitcost_monitor::http::DEADLINE;
+use bitcost_sys::passing::{pair, send};
+use bitcost_sys::process::wait_readable;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+
+use crate::confine::Confined;
+
+/// Gives a process the connection with a client, the channel to the service, and the service's public key.
+pub type Give = Box<dyn Fn(&TcpStream, OwnedFd, &[u8]) -> io::Result<()> + Send + Sync>;
+
+/// What stands in place of the service's public key where the connection is one of monitoring.
+pub const MONITORING: &[u8] = b"metrics";
+
+/// The time in which the process must have given up its privileges, and must take a connection.
+const READY: Duration = Duration::from_secs(10);
+
+/// The longest report of that, in bytes.
+const REPORT_BYTES_MAX: usize = 4 << 10;
+
+/// The process.
+pub struct Fronts {
+    command: fn() -> Command,
+    running: Mutex<Running>,
+    confined: Confined,
+}
+
+struct Running {
+    /// Absent: it is to end.
+    control: Option<OwnedFd>,
+    child: Child,
+}
+
+impl Fronts {
+    /// Starts it by this command, which ends in its verb.
+    ///
+    /// # Errors
+    /// A sentence: it cannot be started, or keeps privileges.
+    pub fn start(command: fn() -> Command) -> Result<Fronts, String> {
+        let (running, confined) = Running::start(command())?;
+        Ok(Fronts {
+            command,
+            running: Mutex::new(running),
+            confined,
+        })
+    }
+
+    /// What it gave up.
+    pub fn confined(&self) -> &Confined {
+        &self.confined
+    }
+
+    /// Gives it the connection with a client, the channel to the service, and the service's public key.
+    ///
+    /// # Errors
+    /// When there is no process, and another one cannot be started.
+    pub fn give(&self, socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
+        self.pass(socket, channel, key)
+    }
+
+    /// Has it answer a request for the figures of monitoring; returns when that is done.
+    ///
+    /// # Errors
+    /// When there is no process, and another one cannot be started, or it takes too long.
+    pub fn answer(&self, socket: &TcpStream, figures: &str) -> io::Result<()> {
+        let (mut channel, other) = UnixStream::pair()?;
+        channel.set_write_timeout(Some(DEADLINE))?;
+        channel.set_read_timeout(Some(2 * DEADLINE))?;
+        self.pass(socket, other.into(), MONITORING)?;
+        channel.write_all(figures.as_bytes())?;
+        channel.shutdown(Shutdown::Write)?;
+        // It says nothing, and ends when the request is answered.
+        channel.read(&mut [0]).map(|_| ())
+    }
+
+    fn pass(&self, socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = [socket.as_fd(), channel.as_fd()];
+        match running.give(key, files) {
+            Err(error) if is_end(&error) => {
+                let (other, _) = Running::start((self.command)()).map_err(io::Error::other)?;
+                *running = other;
+                running.give(key, files)
+            }
+            given => given,
+        }
+    }
+}
+
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
+    )
+}
+
+impl Running {
+    fn start(mut command: Command) -> Result<(Running, Confined), String> {
+        let failed = |error: io::Error| format!("cannot start the process for clients: {error}");
+        let (control, other) = pair().map_err(failed)?;
+        // A process that is stopped holds up no connection for ever.
+        set_socket_timeout(&control, Timeout::Send, Some(READY))
+            .map_err(|error| failed(error.into()))?;
+        // What it could print would be the words of foreign hosts.
+        let child = command
+            .stdin(Stdio::from(other))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .env_clear()
+            .spawn()
+            .map_err(failed)?;
+        // The command has the other end until here.
+        drop(command);
+        let running = Running {
+            control: Some(control),
+            child,
+        };
+        let confined = running.report()?;
+        Ok((running, confined))
+    }
+
+    /// What it says before it takes connections.
+    fn report(&self) -> Result<Confined, String> {
+        let failed = |why: &str| format!("the process for clients {why}");
+        let control = self.control.as_ref().ok_or_else(|| failed("has ended"))?;
+        match wait_readable(control, READY) {
+            Ok(true) => {}
+            _ => return Err(failed("did not give up its privileges in time")),
+        }
+        let mut text = [0; REPORT_BYTES_MAX];
+        let length = rustix::io::read(control, &mut text)
+            .ok()
+            .filter(|length| *length > 0);
+        let length = length.ok_or_else(|| failed("ended before it gave up its privileges"))?;
+        let said: Result<Confined, String> = serde_json::from_slice(&text[..length])
+            .map_err(|error| failed(&format!("does not say what it gave up: {error}")))?;
+        said.map_err(|why| failed(&why))
+    }
+
+    fn give(&self, key: &[u8], files: [std::os::fd::BorrowedFd<'_>; 2]) -> io::Result<()> {
+        match &self.control {
+            Some(control) => send(control, key, files),
+            None => Err(ErrorKind::BrokenPipe.into()),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.control = None;
+        // It reads nothing but that socket, and ends with it.
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,120 @@
+//! A connection that never blocks and on which every wait has an end: what the one with a client and the one between two
+//! processes of a service have in common.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::frames::Frames;
+
+/// Reads of a socket before others get a turn.
+pub const READS: usize = 4;
+
+/// The connection.
+pub trait Stream: AsFd {
+    /// Appends what arrived, without waiting. False: the peer has ended the connection.
+    ///
+    /// # Errors
+    /// The connection is broken, or the peer breaks the protocol.
+    fn take(&mut self, into: &mut Vec<u8>) -> io::Result<bool>;
+
+    /// Takes as many of these bytes as there is room for; they leave with [`Stream::flush_some`].
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Sends what the socket has room for.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    fn flush_some(&mut self) -> io::Result<()>;
+
+    /// Whether bytes wait for room in the socket.
+    fn is_full(&self) -> bool;
+
+    /// Says that nothing more comes.
+    fn close(&mut self, until: Instant);
+
+    /// Waits for the next whole message.
+    ///
+    /// # Errors
+    /// When the connection ends before, the message is too long, or it takes too long.
+    fn read_frame(&mut self, frames: &mut Frames, until: Instant) -> io::Result<Vec<u8>> {
+        let long = |error: crate::frames::TooLong| io::Error::new(ErrorKind::InvalidData, error);
+        let mut is_open = true;
+        loop {
+            if let Some(text) = frames.take().map_err(long)? {
+                return Ok(text);
+            }
+            if !is_open {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let mut bytes = Vec::new();
+            // The last bytes may come together with the end.
+            is_open = self.take(&mut bytes)?;
+            match bytes.is_empty() {
+                true if is_open => self.wait(PollFlags::IN, until)?,
+                _ => frames.push(&bytes),
+            }
+        }
+    }
+
+    /// Sends all of these bytes.
+    ///
+    /// # Errors
+    /// When the connection ends before, or it takes too long.
+    fn send(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let taken = self.put(bytes)?;
+            bytes = &bytes[taken..];
+            self.flush(until)?;
+        }
+        Ok(())
+    }
+
+    /// Sends all that was put.
+    ///
+    /// # Errors
+    /// When the connection ends before, or it takes too long.
+    fn flush(&mut self, until: Instant) -> io::Result<()> {
+        loop {
+            self.flush_some()?;
+            if !self.is_full() {
+                return Ok(());
+            }
+            self.wait(PollFlags::OUT, until)?;
+        }
+    }
+
+    /// Waits until the socket is ready.
+    ///
+    /// # Errors
+    /// When it takes too long.
+    fn wait(&self, flags: PollFlags, until: Instant) -> io::Result<()> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || !wait_any(&mut [PollFd::from_borrowed_fd(self.as_fd(), flags)], left)?
+        {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+}
+
+/// Waits until one of these is ready; false: none was in time.
+///
+/// # Errors
+/// The error of poll(2), but not that a signal arrived.
+pub fn wait_any(fds: &mut [PollFd<'_>], time: Duration) -> io::Result<bool> {
+    let time = Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    };
+    match poll(fds, Some(&time)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
