@@ -3,7 +3,7 @@
 use bitcost_analysis::explain::{ExplainedCell, Explanation};
 use bitcost_model::units::counted;
 
-/// `in all: receiver's CPU in 4 cells, unknown in 2 cells; 3 warnings`, the most frequent first;
+/// `summary: receiver's CPU in 4 cells, unknown in 2 cells; 3 warnings`, the most frequent first;
 /// absent where there are no several cells.
 pub(super) fn in_all(explanation: &Explanation) -> Option<String> {
     let cells = &explanation.cells;
@@ -30,5 +30,5 @@ pub(super) fn in_all(explanation: &Explanation) -> Option<String> {
         0 => "no warning".to_owned(),
         count => counted(count, "warning"),
     };
-    Some(format!("in all: {limiters}; {warnings}\n"))
+    Some(format!("summary: {limiters}; {warnings}\n"))
 }
