@@ -23,6 +23,7 @@ use crate::levels::levels_json;
 use crate::mode_search::mode_search_json;
 use crate::queue_limits::queue_limits_json;
 use crate::repetitions::add_repetitions;
+use crate::single_run::intervals_json;
 use crate::statements::statements_json;
 use crate::stop_rule::stop_rule_json;
 use crate::time_series::time_series_json;
@@ -77,7 +78,7 @@ fn records(findings: &Findings) -> Value {
 /// `host_constants` if they were measured, `core_to_core` if the endpoints' CPUs were not equally far from each other in all runs, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
 /// statements of a document, `interval_s` and `repetitions` of runs at an interval, `comparison` if
 /// the study compares, `log`, and the origin of the log. Of a single cell also what
-/// [`first_run`] says.
+/// [`first_run`] says, and of a single run `intervals` by metric ([`intervals_json`]).
 ///
 /// Each entry of `cells` has `levels`, `runs`, `bottleneck`, and per metric
 /// `{median, low, high, runs, mean, standard_deviation, least, largest}` under the metric's name;
@@ -103,6 +104,9 @@ pub fn json(findings: &Findings) -> Value {
     if let Some(single) = findings.single() {
         for (key, value) in first_run(&single.first) {
             document[key] = value;
+        }
+        if findings.shown_runs().count() == 1 {
+            document["intervals"] = json!(intervals_json(&single.first));
         }
     }
     if let Some(comparison) = &findings.comparison {

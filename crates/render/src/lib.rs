@@ -45,6 +45,7 @@ mod queue_limits;
 pub mod repetitions;
 mod several;
 pub mod single;
+mod single_run;
 mod statements;
 pub mod stop_rule;
 pub mod study_answer;

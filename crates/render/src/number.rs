@@ -22,30 +22,53 @@ pub fn interval(interval: &Interval) -> String {
     interval.with_places(decimals(of, DIGITS))
 }
 
-/// The decimals that an interval allows: the last digit is that of the first digit of the distance to
-/// the farther bound, but at least two significant digits are shown, and at most three.
-fn known_decimals(interval: &Interval) -> usize {
-    let Interval { value, low, high } = *interval;
-    let most = decimals(value, DIGITS);
-    let distances = [low, high].map(|bound| Some((bound? - value).abs()));
-    match distances.into_iter().flatten().reduce(f64::max) {
-        Some(distance) => decimals(distance, 1).clamp(decimals(value, DIGITS - 1), most),
-        None => most,
+/// The place of the first significant digit: 1 for 24.5, −2 for 0.037; 0 for 0.
+fn first_place(value: f64) -> i32 {
+    if value == 0.0 {
+        0
+    } else {
+        value.abs().log10().floor() as i32
     }
 }
 
-/// `5.3` of 5.29 [5.1, 5.5]: a value with as many digits as its interval allows.
+/// The place of the last digit that an interval allows: that of the first digit of the distance to
+/// the farther bound, but at least two significant digits are shown, and at most three.
+fn known_place(interval: &Interval) -> i32 {
+    let Interval { value, low, high } = *interval;
+    let first = first_place(value);
+    let distances = [low, high].map(|bound| Some((bound? - value).abs()));
+    match distances.into_iter().flatten().reduce(f64::max) {
+        Some(distance) if distance > 0.0 => first_place(distance).clamp(first - 2, first - 1),
+        _ => first - 2,
+    }
+}
+
+/// A number rounded at a place: `24000` at 3, `0.37` at −2.
+fn rounded(value: f64, place: i32) -> String {
+    if place > 0 {
+        let unit = 10f64.powi(place);
+        return format!("{:.0}", (value / unit).round() * unit);
+    }
+    format!("{value:.*}", place.unsigned_abs().min(6) as usize)
+}
+
+/// `5.3` of 5.29 [5.1, 5.5], `24000` of 24123 [18000, 33000]: a value with as many digits as its
+/// interval allows; with at least three where there are no bounds.
 pub fn known(interval: &Interval) -> String {
-    format!("{:.*}", known_decimals(interval), interval.value)
+    match interval.low.or(interval.high) {
+        Some(_) => rounded(interval.value, known_place(interval)),
+        None => plain(interval.value),
+    }
 }
 
 /// `[5.1, 5.5]`: the bounds with the digits of [`known()`]; empty where there are none.
 pub fn known_bounds(interval: &Interval) -> String {
-    let places = known_decimals(interval);
-    let Some((low, high)) = interval.low.zip(interval.high) else {
-        return String::new();
+    let bounds = interval.low.zip(interval.high);
+    let [low, high] = match bounds {
+        Some((low, high)) => [low, high].map(|bound| rounded(bound, known_place(interval))),
+        None => return String::new(),
     };
-    format!("[{low:.places$}, {high:.places$}]")
+    format!("[{low}, {high}]")
 }
 
 /// How much better a metric became: `×1.69 [1.50, 1.80]`; if it was or became 0 there is no ratio,
@@ -128,7 +151,8 @@ mod tests {
         assert_eq!(shown(0.367, 0.257, 0.477), "0.37 [0.26, 0.48]");
         assert_eq!(shown(11.84, 11.82, 11.86), "11.8 [11.8, 11.9]");
         assert_eq!(shown(11.84, 8.3, 15.4), "12 [8, 15]");
-        assert_eq!(shown(0.0, 0.0, 0.0), "0.0 [0.0, 0.0]");
+        assert_eq!(shown(24_123.0, 17_869.0, 32_566.0), "24000 [18000, 33000]");
+        assert_eq!(shown(0.0, 0.0, 0.0), "0.00 [0.00, 0.00]");
         let alone = Interval {
             value: 5.29,
             low: None,

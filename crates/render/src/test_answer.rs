@@ -13,7 +13,7 @@ use crate::answer::bottleneck::of_cell;
 use crate::layout::paragraph;
 use crate::losses::sentence;
 use crate::number;
-use crate::progress::show_rate;
+use crate::single_run::{throughput, what_intervals_hold, with_interval};
 
 /// Caveats that are printed; the others are counted.
 const CAVEATS: usize = 3;
@@ -38,6 +38,7 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
         lines.extend(figures(run));
         lines.extend(losses(run));
         lines.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
+        lines.extend(what_intervals_hold(run).map(|words| labelled("interval", &words)));
     } else {
         lines.extend(parts(run).iter().map(part));
         lines.extend(losses(run));
@@ -127,10 +128,7 @@ fn figures(run: &RunView) -> Vec<String> {
     if run.conditions.workload.is_transactional() {
         return transactions(run);
     }
-    let throughput = match figure(run, "throughput_mbps") {
-        Some(mbps) => show_rate(mbps * 1e6),
-        None => "not measured".to_owned(),
-    };
+    let throughput = throughput(run).unwrap_or_else(|| "not measured".to_owned());
     let received = run.measured(Role::Receiver).bytes;
     let mut rest = vec![format!("{} received", size(received))];
     if run.conditions.workload.is_datagram() {
@@ -196,10 +194,8 @@ fn transactions(run: &RunView) -> Vec<String> {
     if !known.is_empty() {
         lines.push(labelled("latency", &known.join(", ")));
     }
-    let rate = match figure(run, "transactions_per_second") {
-        Some(rate) => format!("{} transactions/s", number::plain(rate)),
-        None => "not measured".to_owned(),
-    };
+    let rate = with_interval(run, "transactions_per_second", "transactions/s");
+    let rate = rate.unwrap_or_else(|| "not measured".to_owned());
     let lost = share(run, "requests_lost_pct", "of the requests lost");
     let lost = lost.map_or_else(String::new, |lost| format!(", {lost}"));
     lines.push(labelled("rate", &(rate + &lost)));
@@ -209,19 +205,17 @@ fn transactions(run: &RunView) -> Vec<String> {
 /// CPU time at both ends.
 fn cost(run: &RunView) -> Option<String> {
     if run.conditions.workload.is_transactional() {
-        let client = figure(run, "send_service_demand_us_per_transaction");
-        let server = figure(run, "receive_service_demand_us_per_transaction");
-        return pair(
-            client,
-            server,
-            "µs/transaction",
-            "at the client",
-            "at the server",
-        );
+        let ends = [
+            ("send_service_demand_us_per_transaction", "at the client"),
+            ("receive_service_demand_us_per_transaction", "at the server"),
+        ];
+        return pair(run, ends, "µs/transaction");
     }
-    let send = figure(run, "send_service_demand_us_per_kib");
-    let receive = figure(run, "receive_service_demand_us_per_kib");
-    pair(send, receive, "µs/KiB", "to send", "to receive")
+    let ends = [
+        ("send_service_demand_us_per_kib", "to send"),
+        ("receive_service_demand_us_per_kib", "to receive"),
+    ];
+    pair(run, ends, "µs/KiB")
 }
 
 /// Why the CPU time of one end alone is not known, and CPU use of both hosts.
@@ -231,19 +225,15 @@ fn no_cost(run: &RunView) -> Vec<String> {
     why.into_iter().chain(total_cost(run)).collect()
 }
 
-fn pair(
-    first: Option<f64>,
-    second: Option<f64>,
-    unit: &str,
-    of_first: &str,
-    of_second: &str,
-) -> Option<String> {
-    let said =
-        |value: Option<f64>, words: &str| Some(format!("{} {unit} {words}", number::plain(value?)));
-    let said: Vec<String> = [said(first, of_first), said(second, of_second)]
-        .into_iter()
-        .flatten()
-        .collect();
+/// `0.20 µs/KiB [0.15, 0.27] to send, 0.46 [0.34, 0.62] to receive`: metrics with their words, of
+/// which the first has the unit.
+fn pair(run: &RunView, ends: [(&str, &str); 2], unit: &str) -> Option<String> {
+    let mut said: Vec<String> = Vec::new();
+    for (name, words) in ends {
+        let unit = if said.is_empty() { unit } else { "" };
+        let figure = with_interval(run, name, unit);
+        said.extend(figure.map(|figure| format!("{figure} {words}")));
+    }
     (!said.is_empty()).then(|| labelled("cost", &said.join(", ")))
 }
 

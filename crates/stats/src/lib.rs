@@ -1,5 +1,6 @@
 //! Statistics: quantiles, regression lines, modes, changes, and bootstrap intervals that are the same on every machine.
 
+mod batches;
 mod bootstrap;
 mod change;
 mod detect;
@@ -13,6 +14,7 @@ mod spread;
 mod together;
 mod trend;
 
+pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };

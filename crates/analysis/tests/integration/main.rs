@@ -11,4 +11,5 @@ mod ledger;
 mod parts;
 mod quality;
 mod rivals;
+mod single_run;
 mod verdicts;

@@ -1,0 +1,114 @@
+//! The intervals of one run: what varied within it, and the factor that is assumed between runs.
+
+use bitcost_analysis::metrics::{BETWEEN_RUNS, RunView, SingleRun, metric, single_run};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::{Counts, CpuTicks, EndpointRecord, PhaseCounts, Role, Sample};
+
+/// Steps of 100 ms in a window.
+const STEPS: u64 = 100;
+
+/// A record in which each step carried this number of bytes; its host's CPU was busy for 5 ticks of each
+/// step's 10.
+fn record(role: Role, bytes_of: impl Fn(u64) -> u64) -> EndpointRecord {
+    let mut bytes = 7;
+    let sample = |step: u64| {
+        let sample = Sample {
+            at_ns: 1_000_000_000 + step * 100_000_000,
+            counts: Counts {
+                bytes,
+                messages: bytes,
+                ..Counts::default()
+            },
+            cpus: vec![CpuTicks {
+                user: 5 * step,
+                idle: 5 * step,
+                ..CpuTicks::default()
+            }],
+            ..Sample::default()
+        };
+        bytes += bytes_of(step);
+        sample
+    };
+    let samples: Vec<Sample> = (0..=STEPS).map(sample).collect();
+    let (first, last) = (&samples[0], &samples[samples.len() - 1]);
+    EndpointRecord {
+        role,
+        window_start_ns: first.at_ns,
+        window_end_ns: last.at_ns,
+        counts: PhaseCounts {
+            outside: Counts::default(),
+            measured: last.counts.since(&first.counts),
+        },
+        ticks_per_second: 100,
+        samples,
+        ..EndpointRecord::default()
+    }
+}
+
+/// The interval of a metric between two hosts; `keep` says which samples are in the records.
+fn found(
+    name: &str,
+    bytes_of: impl Fn(u64) -> u64 + Copy,
+    keep: impl Fn(usize) -> bool + Copy,
+) -> Option<SingleRun> {
+    let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| {
+        let mut record = record(role, bytes_of);
+        let mut place = 0..;
+        record.samples.retain(|_| place.next().is_some_and(keep));
+        record
+    });
+    let run = RunView {
+        sender: &sender,
+        receiver: &receiver,
+        conditions: &Conditions::default(),
+        shared_cpus: false,
+        napi_threaded: false,
+        capacity_mbps: None,
+    };
+    let interval = single_run(&run, name);
+    if let Some(interval) = interval {
+        let value = metric(name).and_then(|metric| (metric.compute)(&run));
+        assert_eq!(Some(interval.interval.value), value);
+    }
+    interval
+}
+
+const METRICS: [&str; 2] = ["throughput_mbps", "send_service_demand_us_per_kib"];
+
+#[test]
+fn a_steady_run_has_what_is_assumed_between_runs() {
+    for name in METRICS {
+        let steady = found(name, |_| 1 << 20, |_| true).expect("an interval");
+        let (value, high) = (
+            steady.interval.value,
+            steady.interval.high.expect("a bound"),
+        );
+        assert!(steady.within_pct < 1e-6, "{steady:?}");
+        assert!((high / value - BETWEEN_RUNS).abs() < 1e-6, "{steady:?}");
+        let low = steady.interval.low.expect("a bound");
+        assert!((value / low - BETWEEN_RUNS).abs() < 1e-6, "{steady:?}");
+    }
+}
+
+#[test]
+fn what_lasts_for_seconds_widens_the_interval() {
+    for name in METRICS {
+        // Every second step is slow; the same steps, all fast ones before all slow ones.
+        let short = found(name, |step| (1 + step % 2) << 20, |_| true).expect("an interval");
+        let long = found(name, |step| (1 + 2 * step / STEPS) << 20, |_| true);
+        let long = long.expect("an interval");
+        assert!(short.within_pct < 1.0, "{short:?}");
+        assert!(long.within_pct > 15.0, "{long:?}");
+        assert!(long.interval.high > short.interval.high, "{long:?}");
+    }
+}
+
+#[test]
+fn a_run_that_does_not_show_it_has_no_interval() {
+    let of = |name, keep: fn(usize) -> bool| found(name, |_| 1 << 20, keep);
+    let is_edge = |place| place == 0 || place == STEPS as usize;
+    assert_eq!(of("throughput_mbps", is_edge), None);
+    assert_eq!(of("throughput_mbps", |place| place <= 8), None);
+    assert!(of("throughput_mbps", |place| place <= 9).is_some());
+    assert_eq!(of("sender_cpu_util_pct", |_| true), None);
+}
