@@ -336,12 +336,12 @@ impl Endpoint {
                 actual: Some(affinities.len().to_string()),
             });
         }
-        threads.await_ends(&watched, |part| {
+        threads.await_ends(&watched, &self.abort, |part| {
             self.prepare.parts[part].role == Role::Sender
         })?;
         self.output.send(&FromAgent::Sent { sent: self.sent() });
         let sent = threads.await_sent(COMMAND_TIMEOUT)?;
-        threads.await_ends(&watched, |_| true)?;
+        threads.await_ends(&watched, &self.abort, |_| true)?;
         let flows = threads.flows();
         self.await_queue_drain(&flows);
         let mut parts: Vec<PartRecord> = in_effect

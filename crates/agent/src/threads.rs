@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use bitcost_model::protocol::{Addresses, FromAgent, Origin, Prepare, SentCounts, Start};
+use bitcost_model::protocol::{
+    Addresses, DRAIN_MAX, FromAgent, Origin, Prepare, SentCounts, Start,
+};
 use bitcost_model::record::{Counts, Role, Sample};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_traffic::{Control, Flow, Phase};
 
+use crate::abort::Abort;
 use crate::affinity::{Affinity, Request};
 use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
@@ -23,15 +26,18 @@ const CADENCE_NS: u64 = 100_000_000;
 /// One in this many samples is sent to the controller during the run.
 const PROGRESS_EVERY: u64 = 5;
 
-/// The time that a loop may take to end after the window.
+/// The interval at which it is checked whether what was sent still arrives.
+const DRAIN_LOOK: Duration = Duration::from_millis(100);
+
+/// The time that a loop may take to start, or to end after the window without any data that moves.
 const LOOP_END_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The time that a loop may take to end after a window at whose end no data had moved for a third of
-/// the window, within [`STILL`].
+/// The same time after a window at whose end no data had moved for a third of the window, within
+/// [`STILL`].
 const DEAD_PATH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The least and the longest time without any data at the end of a window after which the path is
-/// taken for dead. A slow path with a long queue gives a sender room only from time to time.
+/// The least and the longest time without any data at the end of a window after which less patience
+/// is left. A slow path with a long queue gives a sender room only from time to time.
 const STILL: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 
 /// A run without any progress for this long has failed.
@@ -360,35 +366,60 @@ impl<'a> Threads<'a> {
         Ok(())
     }
 
-    /// Waits until every loop of the chosen parts has ended.
+    /// Waits until every loop of the chosen parts has ended, as long as data moves. After
+    /// [`DRAIN_MAX`] all of them are ended, and the run is kept as it was at the end of the window.
     ///
     /// # Errors
-    /// The reason why one failed, or that one did not end in time.
+    /// The reason why one failed, or that it did not end and no data moved.
     pub fn await_ends(
         &mut self,
         watched: &Watched,
+        abort: &Abort,
         is_chosen: impl Fn(usize) -> bool,
     ) -> Result<(), String> {
         let patience = match self.is_still(watched, &is_chosen) {
             true => DEAD_PATH_TIMEOUT,
             false => LOOP_END_TIMEOUT,
         };
-        let deadline = Instant::now() + patience;
+        let until_ns = watched.window_end_ns + DRAIN_MAX.as_nanos() as u64;
+        let began = Instant::now();
+        let (mut queued, mut drained) = (abort.queued_bytes(), None);
         while !(0..self.parts.len()).all(|part| !is_chosen(part) || self.has_ended(part)) {
-            if !self.handle_event(deadline)? {
-                let late =
-                    (0..self.parts.len()).filter(|part| is_chosen(*part) && !self.has_ended(*part));
-                let still = late
-                    .map(|part| self.parts[part].moved.1.elapsed())
-                    .max()
-                    .unwrap_or_default();
-                return Err(format!(
-                    "the traffic did not end within {patience:?} after the window, and no data was transferred for {:.1} s: the other endpoint does not receive, or the path is dead",
-                    still.as_secs_f64()
-                ));
+            self.handle_event(Instant::now() + DRAIN_LOOK)?;
+            let left = abort.queued_bytes();
+            if self.has_moved() || left != queued {
+                (queued, drained) = (left, Some(Instant::now()));
+            }
+            if drained.unwrap_or(began).elapsed() >= patience {
+                let last = drained.or(self.parts.iter().map(|part| part.moved.1).max());
+                return Err(did_not_end(watched, last.unwrap_or(began)));
+            }
+            if monotonic_ns() >= until_ns {
+                abort.stop_traffic();
             }
         }
         Ok(())
+    }
+
+    /// Whether some part's data have moved since this or [`Threads::check_stall`] last looked.
+    fn has_moved(&mut self) -> bool {
+        let counts = self.counts();
+        let mut has_moved = false;
+        for (part, counts) in self.parts.iter_mut().zip(counts) {
+            let bytes = counts.bytes;
+            if bytes != part.moved.0.bytes {
+                part.moved = (
+                    Counts {
+                        empty_calls: 0,
+                        wait_calls: 0,
+                        ..counts
+                    },
+                    Instant::now(),
+                );
+                has_moved = true;
+            }
+        }
+        has_moved
     }
 
     /// True where no data of some part moved in the last part of the window, so that its path is
@@ -426,6 +457,21 @@ impl<'a> Threads<'a> {
             }
         }
     }
+}
+
+/// What was seen of traffic that did not end; `last` is the time at which data were last seen to move.
+fn did_not_end(watched: &Watched, last: Instant) -> String {
+    let still = last.elapsed();
+    let last_ns = monotonic_ns().saturating_sub(still.as_nanos() as u64);
+    let side = match last_ns < watched.window_end_ns {
+        true => "before",
+        false => "after",
+    };
+    let apart_s = last_ns.abs_diff(watched.window_end_ns) as f64 / 1e9;
+    format!(
+        "the traffic did not end: no data has moved for {:.1} s, since {apart_s:.1} s {side} the end of the window; look at the path and at the other endpoint",
+        still.as_secs_f64()
+    )
 }
 
 fn send_progress(output: &Output, sample: Sample) {

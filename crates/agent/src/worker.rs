@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use bitcost_sys::clock::sleep_until;
-use bitcost_traffic::{Control, Flow, Multiplexer, TrafficError};
+use bitcost_traffic::{Control, Flow, Multiplexer, Phase, TrafficError};
 
 use crate::affinity::Request;
 use crate::events::{Event, FlowIndex, Started};
@@ -59,9 +59,11 @@ impl Worker {
         let report = |event| drop(out.send(event));
         let mut failed = self.play(request, begin_ns, &report).err();
         for (index, (number, flow)) in self.numbers.into_iter().zip(self.flows).enumerate() {
+            // A call on a socket that the abort has shut down fails, which is how the loop ends.
+            let is_cut = self.controls[index].phase() == Phase::Abort;
             let ended = match failed.take_if(|(failed, _)| *failed == index) {
-                Some((_, reason)) => Err(reason),
-                None => Ok(flow),
+                Some((_, reason)) if !is_cut => Err(reason),
+                _ => Ok(flow),
             };
             report(Event::Ended(
                 FlowIndex {

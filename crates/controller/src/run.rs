@@ -11,7 +11,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::place::IpVersion;
 use bitcost_model::protocol::{
-    Addresses, FromAgent, Part, Peer, Prepare, SentCounts, Start, ToAgent, Token,
+    Addresses, DRAIN_MAX, FromAgent, Part, Peer, Prepare, SentCounts, Start, ToAgent, Token,
 };
 use bitcost_model::record::{EndpointRecord, Role};
 
@@ -31,8 +31,8 @@ const READY: Duration = Duration::from_secs(8);
 /// The time that each flow adds to [`READY`].
 const READY_FLOW: Duration = Duration::from_millis(10);
 
-/// The time that the last messages of a run may take.
-const LAST_MESSAGES: Duration = Duration::from_secs(10);
+/// The time that the last messages of a run may take, after what was sent has arrived.
+const LAST_MESSAGES: Duration = DRAIN_MAX.saturating_add(Duration::from_secs(10));
 
 /// The time that an agent may take to report its clock.
 const CLOCK: Duration = Duration::from_secs(2);

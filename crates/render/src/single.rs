@@ -10,7 +10,7 @@ use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use crate::losses;
 use crate::notes::softirqs_words;
 use crate::number;
-use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect};
+use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
 
 /// The engine's own cost is shown for messages smaller than this.
 const SMALL_BYTES: u32 = 4096;
@@ -84,6 +84,7 @@ pub fn single_text(run: &RunView) -> String {
     for caveat in cached_metrics(run)
         .into_iter()
         .chain(foreign_datagrams(run))
+        .chain(undelivered(run))
     {
         let _ = writeln!(text, "note: {caveat}");
     }
@@ -161,33 +162,14 @@ fn is_small(run: &RunView) -> bool {
     size < SMALL_BYTES
 }
 
-/// `8 flows over 2 threads at each end`, and what such a run left unfinished.
+/// `8 flows over 2 threads at each end`.
 fn threads(run: &RunView) -> String {
     let (flows, threads) = (run.conditions.flows, run.conditions.thread_count());
     if flows == 1 {
         return String::new();
     }
     let plural = if threads == 1 { "" } else { "s" };
-    let mut text = format!("{flows} flows over {threads} thread{plural} at each end\n");
-    let bytes = |flow: &FlowRecord| flow.counts.total().bytes;
-    let missing = run
-        .sender
-        .flows
-        .iter()
-        .zip(&run.receiver.flows)
-        .map(|(sent, came)| bytes(sent).abs_diff(bytes(came)));
-    let missing: Vec<u64> = missing
-        .filter(|bytes| *bytes > 0 && !run.conditions.workload.is_datagram())
-        .collect();
-    if !missing.is_empty() {
-        let _ = writeln!(
-            text,
-            "cut off: {} bytes of {} flows were still on their way when the receiver's time to take them was over",
-            missing.iter().sum::<u64>(),
-            missing.len()
-        );
-    }
-    text
+    format!("{flows} flows over {threads} thread{plural} at each end\n")
 }
 
 /// `send_mode: splice (tee_calls 812)`, for streams.

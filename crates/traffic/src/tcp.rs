@@ -194,16 +194,22 @@ pub fn accept_sender(
 /// The time that a receiver may take to drain the data in flight when the sender ends.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The interval at which it is checked whether data are still acknowledged.
+const DRAIN_LOOK: Duration = Duration::from_millis(100);
+
 /// Sends a FIN and waits until the receiver has received everything and has sent its own.
 ///
 /// # Errors
-/// When that takes longer than [`DRAIN_TIMEOUT`], and the errors of the calls.
+/// When the other host acknowledges nothing for [`DRAIN_TIMEOUT`], and the errors of the calls.
 pub fn close_gracefully(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
-    stream.set_read_timeout(Some(DRAIN_TIMEOUT))?;
-    match stream.read(&mut [0; 1]) {
-        Err(error) if is_timeout(&error) => Err(io::Error::other(not_drained())),
-        answer => answer.map(|_| ()),
+    stream.set_read_timeout(Some(DRAIN_LOOK))?;
+    let mut drain = Drain::of(stream)?;
+    loop {
+        match stream.read(&mut [0; 1]) {
+            Err(error) if is_timeout(&error) => drain.check(stream)?,
+            answer => return answer.map(|_| ()),
+        }
     }
 }
 
@@ -211,19 +217,51 @@ pub fn close_gracefully(stream: &mut TcpStream) -> io::Result<()> {
 /// iperf3 server ends it.
 ///
 /// # Errors
-/// When that takes longer than [`DRAIN_TIMEOUT`], and the errors of the calls.
+/// When it acknowledges nothing for [`DRAIN_TIMEOUT`], and the errors of the calls.
 pub fn await_acknowledged(stream: &TcpStream) -> io::Result<()> {
-    let until = Instant::now() + DRAIN_TIMEOUT;
-    while bitcost_sys::socket::queued_bytes(stream)? > 0 {
-        if Instant::now() >= until {
-            return Err(io::Error::other(not_drained()));
-        }
+    let mut drain = Drain::of(stream)?;
+    while drain.left > 0 {
         std::thread::sleep(Duration::from_millis(1));
+        drain.check(stream)?;
     }
     Ok(())
 }
 
+/// What a connection still has to deliver.
+struct Drain {
+    /// Bytes that are not acknowledged.
+    left: u32,
+    /// When that number last changed.
+    moved: Instant,
+}
+
+impl Drain {
+    fn of(stream: &TcpStream) -> io::Result<Drain> {
+        Ok(Drain {
+            left: bitcost_sys::socket::queued_bytes(stream)?,
+            moved: Instant::now(),
+        })
+    }
+
+    /// Looks again.
+    ///
+    /// # Errors
+    /// When nothing has been acknowledged for [`DRAIN_TIMEOUT`].
+    fn check(&mut self, stream: &TcpStream) -> io::Result<()> {
+        let left = bitcost_sys::socket::queued_bytes(stream)?;
+        if left != self.left {
+            (self.left, self.moved) = (left, Instant::now());
+        }
+        if self.moved.elapsed() < DRAIN_TIMEOUT {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "nothing was acknowledged for {DRAIN_TIMEOUT:?} and the connection did not end, {left} bytes are not acknowledged"
+        )))
+    }
+}
+
 /// The error text of a receiver that did not receive everything in time.
 pub fn not_drained() -> String {
-    format!("the receiver did not receive everything within {DRAIN_TIMEOUT:?}")
+    format!("the connection did not end within {DRAIN_TIMEOUT:?} after the last message")
 }

@@ -3,7 +3,7 @@
 use bitcost_model::record::Role;
 use bitcost_model::units::{counted, plain};
 
-use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect};
+use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
 use crate::metrics::{RunView, disturbance, emulator_trouble, marks};
 
 /// What may change how the figures of a run are read, a sentence each.
@@ -23,7 +23,8 @@ pub fn caveats_of(run: &RunView) -> Vec<String> {
     found.extend(
         cached_metrics(run)
             .into_iter()
-            .chain(foreign_datagrams(run)),
+            .chain(foreign_datagrams(run))
+            .chain(undelivered(run)),
     );
     found
 }

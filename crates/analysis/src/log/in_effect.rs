@@ -1,6 +1,7 @@
 //! Settings that were requested of the endpoints of a run and are not in effect.
 
 use crate::metrics::{PartRun, RunView, parts};
+use bitcost_model::protocol::DRAIN_MAX;
 use bitcost_model::record::{
     CACHED_METRICS, EndpointRecord, InEffect, NO_CACHED_METRICS, OffloadsInEffect,
 };
@@ -75,6 +76,25 @@ pub fn foreign_datagrams(run: &RunView) -> Vec<String> {
         came.then(|| format!("receiver: {sentence}"))
             .into_iter()
             .collect()
+    })
+}
+
+/// A sentence for each part of which data were on their way when the connection was ended: the
+/// receiver took them too slowly for the time after the window ([`DRAIN_MAX`]).
+pub fn undelivered(run: &RunView) -> Vec<String> {
+    let bytes = |end: &EndpointRecord| -> u64 {
+        let flows = end.flows.iter();
+        flows.map(|flow| flow.counts.total().bytes).sum()
+    };
+    of_parts(run, |part| {
+        let left = bytes(&part.sender).saturating_sub(bytes(&part.receiver));
+        let is_kept_whole = left == 0 || !part.conditions.workload.is_byte_stream();
+        let sentence = format!(
+            "{:.1} MB that were sent had not arrived when the connection was ended, up to {} s after the window; the figures are of the window",
+            left as f64 / 1e6,
+            DRAIN_MAX.as_secs()
+        );
+        (!is_kept_whole).then_some(sentence).into_iter().collect()
     })
 }
 

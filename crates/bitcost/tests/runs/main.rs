@@ -21,6 +21,7 @@ mod cut;
 mod data_sockets;
 mod delay;
 mod disturbed;
+mod drain;
 mod findings;
 mod forms;
 mod frames;
@@ -81,6 +82,7 @@ fn main() {
         data_sockets::TRIALS,
         delay::TRIALS,
         disturbed::TRIALS,
+        drain::TRIALS,
         findings::TRIALS,
         forms::TRIALS,
         frames::TRIALS,

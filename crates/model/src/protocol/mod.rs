@@ -19,5 +19,9 @@ pub use message::{
     ToAgent, Token,
 };
 
+/// The longest time after the window in which what was sent may still arrive, as long as it moves.
+/// After it a run is kept as it was at the end of the window.
+pub const DRAIN_MAX: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Version of the protocol; it rises with every change that the other side must know of.
 pub const PROTOCOL: u32 = 12;

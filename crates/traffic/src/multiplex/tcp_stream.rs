@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::socket::queued_bytes;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
@@ -22,8 +23,10 @@ pub struct Sender {
     unfinished: Option<Message>,
     /// True once the sending direction is shut down.
     is_ending: bool,
-    /// The time by which the receiver must have received everything; absent until the sender ends.
+    /// The time by which the other host must have acknowledged more; absent until the sender ends.
     ends_by_ns: Option<u64>,
+    /// Bytes that it had not acknowledged when that time was set.
+    left: Option<u32>,
     is_bounded: bool,
 }
 
@@ -43,6 +46,7 @@ impl Sender {
             unfinished: None,
             is_ending: false,
             ends_by_ns: None,
+            left: None,
             is_bounded: conditions.is_bounded(),
         }
     }
@@ -112,17 +116,31 @@ impl Sender {
     }
 
     fn begin_to_end(&mut self, now_ns: u64) {
-        self.ends_by_ns
-            .get_or_insert(now_ns + DRAIN_TIMEOUT.as_nanos() as u64);
+        if self.ends_by_ns.is_none() {
+            self.wait_on(now_ns);
+        }
     }
 
-    fn is_late(&self, now_ns: u64) -> bool {
-        self.ends_by_ns
-            .is_some_and(|ends_by_ns| now_ns >= ends_by_ns)
+    /// Sets the time by which more must have been acknowledged.
+    fn wait_on(&mut self, now_ns: u64) {
+        self.ends_by_ns = Some(now_ns + DRAIN_TIMEOUT.as_nanos() as u64);
+        self.left = queued_bytes(&self.stream).ok();
+    }
+
+    /// Whether that time has passed and nothing was acknowledged meanwhile.
+    fn is_late(&mut self, now_ns: u64) -> bool {
+        let is_over = self
+            .ends_by_ns
+            .is_some_and(|ends_by_ns| now_ns >= ends_by_ns);
+        if is_over && queued_bytes(&self.stream).ok() != self.left {
+            self.wait_on(now_ns);
+            return false;
+        }
+        is_over
     }
 
     /// Checks whether the receiver has received everything and has shut its direction down.
-    fn await_end(&self) -> Result<Next, TrafficError> {
+    fn await_end(&mut self) -> Result<Next, TrafficError> {
         match recv(&self.stream, &mut [0; 1][..], RecvFlags::DONTWAIT) {
             Ok(_) => Ok(Next::End),
             Err(Errno::AGAIN | Errno::INTR) if self.is_late(monotonic_ns()) => self.give_up(),
