@@ -124,3 +124,36 @@ fn the_book_has_every_page() {
     let missing: Vec<_> = pages.difference(&listed).collect();
     assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
 }
+
+/// The source of all crates.
+fn sources(folder: &Path, found: &mut String) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            *found += &fs::read_to_string(path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn tests_that_documents_name_exist() {
+    let mut code = String::new();
+    sources(&root().join("crates"), &mut code);
+    for page in ["docs/threat-model.md", "docs/hosts.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let rows = text.lines().filter(|line| line.starts_with('|'));
+        let names = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+        let tests = names.filter_map(|name| name.rsplit_once("::"));
+        let missing: Vec<&str> = tests
+            .map(|(_, test)| test)
+            .filter(|test| !code.contains(&format!("fn {test}(")))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{page} names tests that do not exist: {missing:?}"
+        );
+    }
+}
